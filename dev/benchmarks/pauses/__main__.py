@@ -3,7 +3,7 @@
 
 Whole runs of `evaluate` with their history: groups that keep up, batch jobs, bursts, groups that
 fall behind or die. Ends with 1 where one changes its held status too often or is reported late.
-Every third pattern is held out: it was not looked at while the rule was made.
+Every third pattern is held out: it judges a change of the rule, and does not choose it.
 """
 
 from __future__ import annotations

@@ -390,7 +390,7 @@ _EVERY_THIRD = 3
 
 
 def is_held_out(number: int) -> bool:
-    """Every third pattern was not looked at while the rule was made."""
+    """Every third pattern: those that judge a change of the rule, not choose it."""
     return number % _EVERY_THIRD == _EVERY_THIRD - 1
 
 

@@ -56,7 +56,7 @@ class Case:
 
     @property
     def held_out(self) -> bool:
-        """A third, by the name, was not looked at while the rule was made."""
+        """A third, by the name: those that judge a change of the rule, not choose it."""
         digest = hashlib.sha256(self.name.encode()).digest()
         return digest[0] % _EVERY_THIRD == 0
 
