@@ -52,7 +52,7 @@ class Movement:
             return sum(self._held_in(each) for each in self._before()) >= needed
         limit = self.run.taken_at - self.run.window_ms
         later: list[Earlier] = []
-        for number, each in enumerate(reversed(list(self._before()))):
+        for number, each in enumerate(reversed(list(self._perhaps_loaded()))):
             if each.taken_at < limit and self._held_in(each):
                 return all(self._held_in(one) for one in later)
             if number > _LOOKED_AT:
@@ -188,6 +188,15 @@ class Movement:
     def _before(self) -> Iterator[Earlier]:
         limit = self.run.taken_at
         return (each for each in self.earlier if each.taken_at < limit and not each.late)
+
+    def _perhaps_loaded(self) -> Iterator[Earlier]:
+        """The runs before, with each of several for one time."""
+        limit = self.run.taken_at
+        return (
+            each
+            for each in self.earlier
+            if each.taken_at < limit and (each.contested or not each.late)
+        )
 
     def _seen(self, each: Earlier, *, read: bool = False) -> Seen | None:
         seen = each.rows.get(self.names)

@@ -130,7 +130,8 @@ class Earlier:
     """A run before the one that is judged.
 
     `whole` where it made a snapshot, `stored` where that is surely what later runs loaded. `late`:
-    a run of this scheduled time or a later one made one before, so that none goes by this.
+    a run of this scheduled time or a later one made one before. None goes by it then, but where it
+    is `contested`: of several for one time each may be what later runs loaded.
     """
 
     taken_at: int
@@ -139,6 +140,7 @@ class Earlier:
     whole: bool
     stored: bool
     late: bool = False
+    contested: bool = False
     clock_ahead: int = 0
     rows: Mapping[Names, Seen] = field(default_factory=dict)
     ends: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
@@ -243,12 +245,22 @@ class History:
 
     def add(self, run: Run) -> None:
         """Add a run. Of several for one time nobody knows whose snapshot was stored."""
-        each, late = Earlier.of(run), False
+        each = Earlier.of(run)
+        overtaken = any(other.taken_at > run.taken_at for other in self.runs)
+        contested = False
         for number, other in enumerate(self.runs):
-            late = late or other.taken_at > run.taken_at
             if other.taken_at == run.taken_at and other.whole:
-                self.runs[number], late = replace(other, stored=False), True
-        self.runs.append(replace(each, late=late, stored=each.stored and not late))
+                self.runs[number] = replace(other, stored=False, contested=not other.late)
+                contested = True
+        late = overtaken or contested
+        self.runs.append(
+            replace(
+                each,
+                late=late,
+                contested=contested and not overtaken,
+                stored=each.stored and not late,
+            )
+        )
         del self.runs[: -self._most]
         self._doubt(each)
         self._kept.clear()

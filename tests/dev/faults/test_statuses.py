@@ -78,6 +78,21 @@ def test_a_commit_that_moved_within_the_window_and_was_seen_to_is_no_stop() -> N
     assert "status" in rules(run(), truth, history(*saw, *after))
 
 
+@pytest.mark.parametrize(
+    ("overtaken", "wrong"), [(False, False), (True, True)], ids=["the second of two", "too late"]
+)
+def test_a_commit_may_have_been_seen_first_by_the_second_run_of_one_time(
+    overtaken: bool, wrong: bool
+) -> None:
+    truth = moved(Commit(5, 1_010_000, 1_010_010), Commit(6, FIRST + 200, FIRST + 210))
+    second = replace(earlier_run(FIRST), began=FIRST + 500, ended=FIRST + 700)
+    later = replace(earlier_run(FIRST + 400, committed_offset=5), began=FIRST, ended=FIRST + 100)
+    between = [later] if overtaken else []
+    late = [earlier_run(t) for t in range(NOW - 9_000, NOW, 1_000)]
+    known = history(earlier_run(FIRST, committed_offset=5), *between, second, *late)
+    assert ("status" in rules(run(), truth, known)) is wrong
+
+
 def test_a_stop_is_not_due_before_runs_saw_the_commit_for_the_window() -> None:
     planted = frames()
     for row in planted[P]:
