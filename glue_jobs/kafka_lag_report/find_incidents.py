@@ -530,7 +530,7 @@ class _Group:
             lost[one.topic] += one.passed_over
         last = {(one.topic, one.partition): one for one in sorted(parts, key=lambda p: p.first)}
         for (topic, _), one in last.items():
-            lost[topic] += 0 if one.passed_over else one.lost
+            lost[topic] += one.lost
         total = sum(lost.values())
         if not total:
             return made

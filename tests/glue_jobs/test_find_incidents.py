@@ -339,6 +339,13 @@ def test_what_is_lost_in_one_incident_is_added_over_its_partitions_and_returns()
     assert "It lost at least 2,400 records of t." in one.text
 
 
+def test_who_comes_back_behind_the_new_log_start_has_lost_what_lies_between_as_well() -> None:
+    """It read on at the start that the run before saw, while more was deleted."""
+    (one,) = found(of(bad(8, 9), stands(8, 9, passed_over=1_000, lost=300)))
+
+    assert one.records_lost == 1_300
+
+
 def test_a_loss_that_a_late_run_sees_end_is_one() -> None:
     """As where partitions are read more seldom than groups."""
     end = part(12.5, 12.5 + 1 / 60, passed_over=9)
