@@ -46,15 +46,19 @@ def a_reading(
     unlisted_groups: Sequence[str] = (),
     gone_topics: Sequence[str] = (),
     gone_groups: Sequence[str] = (),
+    cleanup_policy: str | None = None,
 ) -> ClusterReading:
     """One look, begun at `at` ms: commits were read 150 ms later, ends 200 ms later.
 
-    Groups in `epochs` speak the consumer protocol, others the classic one.
+    Groups in `epochs` speak the consumer protocol, others the classic one. `cleanup_policy` is that
+    of each topic.
     """
     logs, commits = topics or {}, groups or {}
     ids = {topic: f"id-of-{topic}" for topic in logs} | dict(topic_ids or {})
+    topics_read = _topic_rows(logs, ids, at)
+    policies = Strings.of([cleanup_policy] * len(topics_read))
     return ClusterReading(
-        topic_partitions=_topic_rows(logs, ids, at),
+        topic_partitions=topics_read.with_columns(cleanup_policy=policies),
         group_partitions=_group_rows(commits, ids, owners or {}, at),
         groups=_groups(commits, state, members, epochs or {}, at),
         problems=tuple(problems),

@@ -158,6 +158,14 @@ def gather_evidence(
     )
 
 
+def restless_runs(interval: float) -> float:
+    """Runs of an hour that see a rebalance and are too many, where runs are so many seconds apart.
+
+    Half of them where there are few; three at least.
+    """
+    return min(RESTLESS_RUNS, max(3, RESTLESS_SECONDS / interval / 2))
+
+
 def group_spells(groups: DataFrame, pause: float) -> DataFrame:
     """A row for each `GroupSpell` that says more than OK; times in seconds since 1970.
 
@@ -183,8 +191,7 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
     group = Window.partitionBy("group")
     ordered = group.orderBy("at")
     hour = ordered.rangeBetween(-RESTLESS_SECONDS, 0)
-    runs_an_hour = RESTLESS_SECONDS * GAP_INTERVALS / pause
-    many = min(RESTLESS_RUNS, max(3, runs_an_hour / 2))
+    many = restless_runs(pause / GAP_INTERVALS)
     rows = rows.withColumns(
         {
             "restless": _true(sf.sum(sf.col("moving").cast("int")).over(hour) >= many),

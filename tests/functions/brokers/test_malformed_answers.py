@@ -301,6 +301,24 @@ def test_commits_on_topics_that_nobody_wants_need_no_second_request() -> None:
     assert brokers.kinds.count("OffsetFetch") == 1
 
 
+def test_commits_on_a_hidden_topic_that_nobody_wants_leave_the_group_read() -> None:
+    """A listing leaves out what this principal may not describe."""
+    topics = {"a": Topic([(0, 10)]), "b": Topic([(0, 30)])}
+    brokers = Brokers(topics, {"g": {"a": [10], "b": [20]}})
+    brokers.lasting["Metadata", "b"] = 29
+    brokers.change = lambda _, answer: _without_hidden(brokers, answer)
+    runs = Runs(brokers, topics=NameFilter(allow=re.compile("a")))
+    assert runs()[("shop", "g"), "OffsetLag"] == 0
+    wanting = Runs(brokers)
+    assert (("shop", "g"), "OffsetLag") not in wanting()
+
+
+def _without_hidden(brokers: Brokers, answer: Any) -> Any:
+    if brokers.kinds[-1] == "Metadata" and brokers.requests[-1].topics is None:
+        answer.topics = [topic for topic in answer.topics if not topic.error_code]
+    return answer
+
+
 def test_a_first_listing_with_a_damaged_name_leaves_its_groups_unread_and_names_both() -> None:
     runs = _runs()
     damage = iter([_set("topics.0.name", "x")])

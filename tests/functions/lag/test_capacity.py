@@ -14,7 +14,7 @@ from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
 from kafka_lag.lag.model import LagReport, Snapshot
 from tests.builders import table
-from tests.functions.lag.builders import Runs, group
+from tests.functions.lag.builders import Runs, group, partition
 from tests.functions.lag.consumers import (
     Cluster,
     Consumers,
@@ -141,6 +141,15 @@ def test_a_consumer_that_reads_all_at_once_now_and_then_has_none() -> None:
         end = 600 * (minute + 1)
         report = runs.run(minute, end - end % 3_000, end)
     assert samples(report) == ()
+
+
+def test_what_a_commit_skipped_nobody_has_read() -> None:
+    runs = Runs()
+    for minute, commit in enumerate(at_full_speed(15)):
+        before = runs.run(minute, commit, 10**9, cleanup_policy="delete")
+    jump = runs.run(15, 10**8, 10**9, cleanup_policy="delete")
+    assert partition(jump, "skipped_to") == (10**8,)
+    assert samples(jump) == samples(before)
 
 
 @pytest.mark.parametrize("order", [1, -1])

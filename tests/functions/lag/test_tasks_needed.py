@@ -225,6 +225,16 @@ def test_a_backlog_grows_until_more_members_read(members: int, tasks: int) -> No
     assert needed(even(4 * CAPACITY), lags, members, prefer_even=False)[0] == tasks
 
 
+@pytest.mark.parametrize(("each", "tasks"), [(1, 7), (4, 2), (6, 1)])
+def test_a_task_that_was_called_for_brings_all_its_members(each: int, tasks: int) -> None:
+    """Four members were called for before the backlog was there: more read it than one."""
+    load, rates = Load({"prefer_even": False, "members_per_task": each}), even(4 * CAPACITY)
+    load.run(rates)
+    load.run(rates)
+    behind = [SINCE + TWO_MEMBERS] * PARTITIONS
+    assert group(load.run(rates, behind), "tasks_needed") == (tasks,)
+
+
 def test_the_backlog_of_one_partition_is_one_task_at_most() -> None:
     lags = [1e6, *[0.0] * 11]
     assert needed(even(0), lags) == (1, contract.LIMITED_BY_PARTITIONS)
