@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The states of many alarms at once: one condition on a grid of minutes and series.
+
+The same states, minute by minute, as `timeline` gives for one alarm, which reads like AWS's text;
+here the evaluation range is a handful of shifted columns, so that months of hundreds of groups take
+seconds. Only alarms that read Maximum, which is every one of this project on groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kafka_lag_cdk.simulation.evaluation import Assumptions, Counts
+
+Grid = npt.NDArray[np.float64]
+States = npt.NDArray[np.int8]
+
+# States as numbers, ranked by what a person does about them.
+OK, INSUFFICIENT_DATA, ALARM = 0, 1, 2
+# A result that leaves the state as it was.
+_KEEP = -1
+# Data points.
+_MISSING, _HOLDS, _BREACHES = -1, 0, 1
+_COMPARISONS = {
+    "GreaterThanOrEqualToThreshold": np.greater_equal,
+    "GreaterThanThreshold": np.greater,
+    "LessThanThreshold": np.less,
+    "LessThanOrEqualToThreshold": np.less_equal,
+}
+_THREE_HOURS = 180
+# Series that are evaluated together: what is held of them beside the values stays small.
+_BLOCK = 32
+
+_ASSUMED = Assumptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What an alarm holds against its bound: the operator in CloudFormation's words, the bound of
+    all series or of each, M of N, and the minutes of a period.
+
+    `contributors`: the series are contributors of a query's alarm, which are OK or in ALARM only.
+    """
+
+    operator: str
+    bound: float | npt.NDArray[np.float64]
+    counts: Counts
+    period: int = 1
+    contributors: bool = False
+
+
+def find_states(
+    values: Grid, condition: Condition, assumed: Assumptions = _ASSUMED, delay: int = 0
+) -> States:
+    """The state of each series, a column, at the end of each minute, a row.
+
+    `values` are what was published in a minute, NaN for nothing; they are seen `delay` minutes
+    later. Before the first row there is nothing. An alarm begins in INSUFFICIENT_DATA, a
+    contributor in OK.
+    """
+    states = np.empty(values.shape, np.int8)
+    for first in range(0, values.shape[1], _BLOCK):
+        block = slice(first, first + _BLOCK)
+        bound = condition.bound
+        own = bound if isinstance(bound, float | int) else bound[block]
+        states[:, block] = _evaluate(values[:, block], condition, own, assumed, delay)
+    return states
+
+
+def find_spans(states: States, state: int = ALARM) -> Iterator[tuple[int, int, int]]:
+    """Each series, first minute and minute after the last in which it is in a state, in order."""
+    is_in = np.zeros((states.shape[0] + 2, states.shape[1]), np.int8)
+    is_in[1:-1] = states == state
+    changes = np.diff(is_in, axis=0).T
+    series, begins = np.nonzero(changes == 1)
+    _, ends = np.nonzero(changes == -1)
+    yield from zip(series.tolist(), begins.tolist(), ends.tolist(), strict=True)
+
+
+def _evaluate(
+    values: Grid,
+    condition: Condition,
+    bound: float | npt.NDArray[np.float64],
+    assumed: Assumptions,
+    delay: int,
+) -> States:
+    counts = condition.counts
+    length = counts.periods + assumed.extra_points
+    real, breaching, deciding = (np.zeros(values.shape, np.int16) for _ in range(3))
+    # How far back the oldest data point lies, in periods.
+    oldest = np.zeros(values.shape, np.int16)
+    for back in range(length):
+        points = _points(values, condition, bound, back, delay)
+        known, hit = points != _MISSING, points == _BREACHES
+        deciding += hit & (real < counts.periods)
+        breaching += hit
+        real += known
+        oldest[known] = back
+    result = np.where(breaching >= counts.datapoints, ALARM, OK).astype(np.int8)
+    short = real < counts.periods
+    whole = ~short
+    result[whole] = np.where(deciding[whole] >= counts.datapoints, ALARM, OK)
+    if counts.missing == "breaching":
+        filled = breaching + (counts.periods - real)
+        result[short] = np.where(filled[short] >= counts.datapoints, ALARM, OK)
+    elif counts.missing != "notBreaching":
+        open_ = short & (breaching < counts.datapoints) & (breaching == real)
+        result[open_] = _KEEP
+        if counts.missing != "ignore":
+            undecided = _KEEP if assumed.undecided == "retain" else OK
+            old_enough = oldest + 1 >= counts.datapoints
+            result[open_] = np.where(old_enough[open_], ALARM, undecided)
+            result[open_ & (real == 0)] = INSUFFICIENT_DATA
+    if condition.contributors:
+        result[result == INSUFFICIENT_DATA] = _KEEP
+        result[~_returned(values, real, assumed, delay)] = OK
+    return _keep(result, OK if condition.contributors else INSUFFICIENT_DATA)
+
+
+def _points(
+    values: Grid,
+    condition: Condition,
+    bound: float | npt.NDArray[np.float64],
+    back: int,
+    delay: int,
+) -> npt.NDArray[np.int8]:
+    """Of the period that lies so many before the one that ends with each minute."""
+    period = condition.period
+    newest = max(back * period, delay)
+    greatest = np.full(values.shape, np.nan)
+    for ago in range(newest, (back + 1) * period):
+        if ago < len(values):
+            later = greatest[ago:]
+            np.fmax(later, values[: len(values) - ago], out=later)
+    breaches = _COMPARISONS[condition.operator](greatest, bound)
+    points = np.where(breaches, _BREACHES, _HOLDS).astype(np.int8)
+    points[np.isnan(greatest)] = _MISSING
+    return points
+
+
+def _returned(
+    values: Grid, real: npt.NDArray[np.int16], assumed: Assumptions, delay: int
+) -> npt.NDArray[np.bool_]:
+    """Whether a query still returns the series."""
+    if assumed.series_end == "range":
+        return real > 0
+    known = np.zeros(values.shape, np.int32)
+    known[delay:] = ~np.isnan(values[: len(values) - delay])
+    so_far = np.cumsum(known, axis=0, dtype=np.int32)
+    # The last three hours, of which the newest have not arrived yet.
+    since = np.zeros_like(so_far)
+    width = _THREE_HOURS - delay
+    since[width:] = so_far[:-width]
+    found: npt.NDArray[np.bool_] = (real > 0) | (so_far > since)
+    return found
+
+
+def _keep(result: States, first: int) -> States:
+    """Where the result leaves the state as it was, that of the minute before."""
+    rows = np.arange(1, len(result) + 1)[:, None]
+    decided = np.maximum.accumulate(np.where(result != _KEEP, rows, 0), axis=0)
+    whole = np.concatenate([np.full((1, result.shape[1]), first, np.int8), result])
+    kept: States = np.take_along_axis(whole, decided, axis=0)
+    return kept
