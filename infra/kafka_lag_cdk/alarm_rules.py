@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from zlib import crc32
 
@@ -49,6 +49,9 @@ LAMBDA, LOGS, MSK = "AWS/Lambda", "AWS/Logs", "AWS/Kafka"
 
 # Alarms on named groups in a stack, which holds 500 resources and a megabyte, two kilobytes each.
 _MOST_IN_STACK = 300
+
+# A Metrics Insights alarm sees no older data [CloudWatch user guide, alarm limits].
+_QUERY_MINUTES = 180
 
 # Characters of an expression [botocore cloudwatch MetricExpression].
 _LONGEST = 2048
@@ -432,6 +435,12 @@ def reporter_rules(*, paused: bool, sinks: Collection[str]) -> tuple[Rule, ...]:
         for rule in OF_REPORTER
         if not without.get(rule.namespace) and not (paused and rule is HEARTBEAT)
     )
+
+
+def within_sight(rule: Rule, interval_minutes: int) -> Rule:
+    """The rule with no more runs than a query's alarm can see."""
+    periods = min(rule.periods, _QUERY_MINUTES // interval_minutes)
+    return replace(rule, periods=periods, datapoints=min(rule.datapoints, periods))
 
 
 def query_groups(rule: Rule, namespace: str, cluster: str, named: Sequence[str]) -> str:

@@ -33,6 +33,7 @@ from kafka_lag_cdk.alarm_rules import (
     query_brokers,
     query_groups,
     reporter_rules,
+    within_sight,
 )
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
@@ -53,8 +54,6 @@ MISSING = {
 
 # Deviations from usual that are an anomaly; two, CloudWatch's default, are left by every twentieth.
 _DEVIATIONS = 3
-# A Metrics Insights alarm sees no older data [CloudWatch user guide, alarm limits].
-_QUERY_MINUTES = 180
 
 # A description holds 1,024 characters; a group's name may be as long.
 _LONGEST_NAME = 150
@@ -281,7 +280,7 @@ class ClusterAlarms:
         return rule_alarm(
             scope,
             pascal_case(rule.name),
-            rule=_within_sight(rule, cluster.interval_minutes),
+            rule=within_sight(rule, cluster.interval_minutes),
             subject=subject,
             metric=_query(
                 query_groups(rule, metrics.namespace, cluster.name, named), metrics.period
@@ -449,12 +448,6 @@ def message_alarms(
 
 def _query(expression: str, period: Duration) -> cloudwatch.MathExpression:
     return cloudwatch.MathExpression(expression=expression, using_metrics={}, period=period)
-
-
-def _within_sight(rule: Rule, interval: int) -> Rule:
-    """The rule with no more runs than a query's alarm can see."""
-    periods = min(rule.periods, _QUERY_MINUTES // interval)
-    return replace(rule, periods=periods, datapoints=min(rule.datapoints, periods))
 
 
 def _warm_up(alarm: cloudwatch.Alarm, minutes: int) -> None:

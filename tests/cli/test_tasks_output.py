@@ -18,7 +18,7 @@ from kafka_lag_cli.tasks.advice import Advice, Needed, Service
 from kafka_lag_cli.tasks.comparison import Comparison, Outcome
 from kafka_lag_cli.tasks.limits import explain_limits
 from kafka_lag_cli.tasks.output import print_advice, print_groups, write_advice, write_groups
-from kafka_lag_cli.tasks.period import MINUTE_MS, Period
+from kafka_lag_cli.state.groups_over_time import MINUTE_MS, Period
 from kafka_lag_cli.tasks.week import HourOfWeek, Quartiles
 from tests.builders import NOON
 

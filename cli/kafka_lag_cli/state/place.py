@@ -12,8 +12,9 @@ from typing import Any
 
 import click
 
+from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag_cli.help_sections import add_options
-from kafka_lag_cli.state.stores import OwnBucket, find_state, open_bucket
+from kafka_lag_cli.state.stores import OwnBucket, find_state, open_bucket, open_folder
 
 _OPTIONS = (
     click.option(
@@ -44,6 +45,12 @@ class SnapshotPlace:
     def open_bucket(self, connections: int) -> OwnBucket:
         """The bucket, of which nothing is read yet. Raises ConfigError."""
         return open_bucket(self.bucket or "", self.region, connections=connections)
+
+    def open_store(self, connections: int) -> BrowsableStore:
+        """The bucket, or the folder. Raises ConfigError."""
+        if self.bucket is None:
+            return open_folder(self.folder())
+        return self.open_bucket(connections)
 
     def describe(self) -> str:
         """What errors call it. Raises ConfigError where there is no folder."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from kafka_lag.formatting import explain_tasks_needed
+from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
 from kafka_lag_cli.tasks import comparison, shared_limit
 from kafka_lag_cli.tasks.comparison import Comparison, compare
 from kafka_lag_cli.tasks.limits import explain_limits, partitions_wanted
-from kafka_lag_cli.tasks.period import GroupsOverTime, Period
 from kafka_lag_cli.tasks.policy import follow_tasks_needed
 from kafka_lag_cli.tasks.shared_limit import SaturatedDay, find_saturated_days
 from kafka_lag_cli.tasks.week import HourOfWeek, Quartiles, find_quartiles, summarise_week

@@ -6,12 +6,9 @@ from __future__ import annotations
 import difflib
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 
 import click
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError, ReporterError
@@ -19,8 +16,8 @@ from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
 from kafka_lag_cli.numbers import WholeNumber
+from kafka_lag_cli.state.groups_over_time import AT_ONCE, Period, read_period
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
-from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.tasks.advice import (
     COLUMNS_OF_ALL,
     COLUMNS_OF_ONE,
@@ -31,8 +28,8 @@ from kafka_lag_cli.tasks.advice import (
     summarise_group,
 )
 from kafka_lag_cli.tasks.output import print_advice, print_groups, write_advice, write_groups
-from kafka_lag_cli.tasks.period import AT_ONCE, Period, read_period
 from kafka_lag_cli.terminal.group_rows import FORMATS, TABLE, Row, rows_of
+from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.text import open_screen, printable
 
 _MOST_DAYS, _MOST_TASKS = 400, 10_000
@@ -102,7 +99,7 @@ def tasks(
     if most is not None and least > most:
         raise click.UsageError(f"--min is {least} and above --max, {most}.")
     try:
-        store = _open(place)
+        store = place.open_store(AT_ONCE)
         runs = _newest_runs(store, place, cluster)
         if group is None:
             lines = [line for run in runs for line in _summarise(store, run, days)]
@@ -120,12 +117,6 @@ def tasks(
             write_advice(advice, output, sys.stdout)
     except ReporterError as error:
         raise click.ClickException(printable(str(error))) from error
-
-
-def _open(place: SnapshotPlace) -> BrowsableStore:
-    if place.bucket is not None:
-        return place.open_bucket(AT_ONCE)
-    return open_folder(place.folder())
 
 
 def _newest_runs(
@@ -181,7 +172,7 @@ def _summarise(store: BrowsableStore, run: LatestRun, days: int) -> Iterator[Nee
     rows = _rows(run)
     period = Period.of(run.taken_at, days, run.interval_seconds)
     names = [row["consumer_group"] for row in rows]
-    with _progress() as progress:
+    with count_objects() as progress:
         over_time = read_period(store, run.cluster, period, names, COLUMNS_OF_ALL, progress)
     for row in rows:
         yield summarise_group(run.cluster, row, over_time)
@@ -193,7 +184,7 @@ def _advise(
     """Raises ConfigError for a group of which no number was known in all the time."""
     (row,) = (row for row in _rows(run) if row["consumer_group"] == group)
     period = Period.of(run.taken_at, days, run.interval_seconds)
-    with _progress() as progress:
+    with count_objects() as progress:
         over_time = read_period(store, run.cluster, period, [group], COLUMNS_OF_ONE, progress)
     found = advise(run.cluster, row, over_time, service)
     if row["tasks_needed"] is None and found.now.needed is None:
@@ -203,22 +194,6 @@ def _advise(
             "the collector's document."
         )
     return found
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int], Callable[[int], None]]]:
-    """Counts what is read, on a terminal alone."""
-    stderr = Console(stderr=True)
-    columns = TextColumn("{task.description}"), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(
-        *columns, console=stderr, transient=True, disable=not stderr.is_terminal
-    ) as progress:
-
-        def begin(total: int) -> Callable[[int], None]:
-            task = progress.add_task("objects read", total=total)
-            return lambda number: progress.advance(task, number)
-
-        yield begin
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
-from kafka_lag_cli.tasks.period import MINUTE_MS
+from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 
 # From the minute in which a task is added to the one in which it reads.
 START_MINUTES = 3

@@ -22,10 +22,10 @@ from kafka_lag.formatting import (
     format_share,
     format_sla_used,
 )
+from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.tasks.advice import Advice, Needed
 from kafka_lag_cli.tasks.comparison import START_MINUTES, Outcome
 from kafka_lag_cli.tasks.limits import explain_saturated_day
-from kafka_lag_cli.tasks.period import MINUTE_MS
 from kafka_lag_cli.tasks.week import HOURS, WEEKDAYS, HourOfWeek, Quartiles
 from kafka_lag_cli.terminal.csv_rows import csv_line
 from kafka_lag_cli.terminal.group_rows import CSV, JSON, sla_used

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame
-from kafka_lag_cli.tasks.period import DAY_MS, MINUTE_MS
+from kafka_lag_cli.state.groups_over_time import DAY_MS, MINUTE_MS
 
 COLUMNS = ("members", "partitions", "consume_rate", "lag", "max_lag")
 # A backlog stands where all members have work for so long, and most of it is not on one partition,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kafka_lag.contract import TASKS_QUARTILES
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
-from kafka_lag_cli.tasks.period import MINUTE_MS
+from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 HOURS = 24

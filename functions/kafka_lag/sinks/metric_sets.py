@@ -113,7 +113,7 @@ def _lags(frame: Frame) -> dict[str, Column]:
 
 def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Column]:
     values = _lags(groups)
-    values[contract.GROUP_STATUS] = _status(groups.strings("status"))
+    values[contract.GROUP_STATUS] = number_status(groups.strings("status"))
     values[contract.TIME_TO_DATA_LOSS] = groups.numbers("seconds_until_loss")
     names, members = groups.strings("consumer_group"), groups.numbers("members")
     lag = scaling.numbers("scaling_lag").take(locate(groups, scaling, ("consumer_group",)))
@@ -134,7 +134,8 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
     return values | {name: chosen[name] for name in levels.chosen_metrics}
 
 
-def _status(status: Strings) -> Column:
+def number_status(status: Strings) -> Column:
+    """Statuses as GroupStatus has them; unknown stays unknown."""
     codes = status.codes_in(tuple(contract.GROUP_STATUS_VALUES))
     return Column(np.array(tuple(contract.GROUP_STATUS_VALUES.values()))[codes.values], codes.known)
 

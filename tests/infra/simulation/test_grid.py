@@ -115,7 +115,7 @@ def test_a_contributor_has_the_states_of_the_evaluator_that_reads_like_awss_text
     )
     query = (
         'SELECT MAX(OffsetLag) FROM SCHEMA("KafkaLag","Cluster Name","Consumer Group") '
-        "WHERE \"Cluster Name\"='shop' GROUP BY \"Cluster Name\",\"Consumer Group\" "
+        'WHERE "Cluster Name"=\'shop\' GROUP BY "Cluster Name","Consumer Group" '
         "ORDER BY MAX() DESC"
     )
     alarm = {

@@ -21,6 +21,7 @@ from kafka_lag import contract
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import DTYPES, Frame
+from kafka_lag.sinks.metric_sets import number_status
 from kafka_lag.snapshots.parquet import from_arrow
 from kafka_lag.snapshots.store import BrowsableStore, list_runs, read_dataset
 
@@ -76,6 +77,10 @@ class GroupsOverTime:
     unreadable: int
     _values: dict[str, npt.NDArray[np.float64]]
 
+    def numbers(self, name: str) -> npt.NDArray[np.float64]:
+        """One column, a row a slot and a group a column; NaN where nothing is known."""
+        return self._values[name]
+
     def of_group(self, group: str) -> Frame:
         """One group's columns and `taken_at`, a row a slot; where there was no run all unknown."""
         at = self.groups.index(group)
@@ -97,7 +102,7 @@ def read_period(
     columns: Sequence[str],
     progress: Progress,
 ) -> GroupsOverTime:
-    """Columns of numbers of these groups. Raises StoreError."""
+    """Columns of numbers, and `status` as one, of these groups. Raises StoreError."""
     slots = _Slots(period, groups, columns)
     history = list(_history_keys(store, cluster, period))
     runs = list_runs(store, contract.GROUPS, cluster, period.since, period.until + 1)
@@ -161,6 +166,11 @@ def _from_history(data: bytes, key: str, columns: Sequence[str]) -> Frame:
     return Frame({**found, **missing}, table.num_rows)
 
 
+def _numbers(frame: Frame, name: str) -> Column:
+    """A column of numbers, or the status as GroupStatus publishes it."""
+    return number_status(frame.strings(name)) if name == "status" else frame.numbers(name)
+
+
 class _Slots:
     """Numbers by slot and group, NaN where nothing is known: of thousands of runs at a time."""
 
@@ -190,7 +200,7 @@ class _Slots:
         group = frame.strings("consumer_group").codes_in(self._groups)
         rows = np.flatnonzero(inside & group.known)
         for name, values in self._values.items():
-            column = frame.numbers(name)
+            column = _numbers(frame, name)
             known = np.where(column.known[rows], column.values[rows].astype(np.float64), np.nan)
             values[slot[rows], group.values[rows]] = known
 
