@@ -21,8 +21,9 @@ from typing import Any
 from rich.console import Console
 
 from dev.days.write import write_day
+from dev.report_judge.drawn import drawn
 from dev.report_judge.judge import Verdict, judge
-from dev.report_judge.planted import PLANTED, Cluster, clusters
+from dev.report_judge.planted import PLANTED, Cluster, PlantedDay, clusters
 from kafka_lag_report.cluster_day import Job
 from kafka_lag_report.day_message import deliver_message
 from kafka_lag_report.options import parse
@@ -35,9 +36,10 @@ _WRITTEN = ".written"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Judge the seen days, those set aside, or both."""
+    """Judge the seen days, those set aside, both, or days drawn by a seed."""
     parser = argparse.ArgumentParser(prog="python -m dev.report_judge", description=__doc__)
     parser.add_argument("--days", choices=("seen", "aside", "all"), default="all")
+    parser.add_argument("--drawn", type=int, metavar="SEED", help="days drawn by it instead")
     parser.add_argument("--only", metavar="PATTERN", help="days whose names have this")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the days there, use those")
     parser.add_argument("--write-only", action="store_true", help="write the days and stop")
@@ -46,12 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     with ExitStack() as stack:
         root = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         wrong = 0
-        for part in ("seen", "aside") if options.days == "all" else (options.days,):
-            days = [
-                day
-                for day in PLANTED
-                if day.set_aside == (part == "aside") and re.search(options.only or "", day.name)
-            ]
+        parts = parts_of(options.days) if options.drawn is None else {"drawn": drawn(options.drawn)}
+        for part, planted in parts.items():
+            days = [day for day in planted if re.search(options.only or "", day.name)]
             places = clusters(days, part)
             write(root / part, places, console)
             if not options.write_only:
@@ -62,6 +61,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 ]
                 wrong += show(console, f"{part}: {len(days)} days", verdicts)
     return 1 if wrong else 0
+
+
+def parts_of(which: str) -> dict[str, tuple[PlantedDay, ...]]:
+    """The planted days: `seen`, `aside`, or `all` in these two parts."""
+    named = ("seen", "aside") if which == "all" else (which,)
+    return {
+        part: tuple(day for day in PLANTED if day.set_aside == (part == "aside")) for part in named
+    }
 
 
 def write(root: Path, places: Sequence[Cluster], console: Console) -> None:

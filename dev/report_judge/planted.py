@@ -21,6 +21,7 @@ from dev.days.describe import (
     Hidden,
     Lead,
     Missing,
+    Partition,
     Rebalance,
     Rewind,
     Rows,
@@ -47,7 +48,7 @@ GRADUAL = 11.0
 NOBODY = r"no members|no member|nobody owned"
 STOOD = r"did not move|stalled|stood still"
 BEHIND = r"fell behind|falling behind|behind|too slowly"
-_NOT_LOST = r"may lose|deletion arrives|(?<!nothing was )\blost\b"
+NOT_LOST = r"may lose|deletion arrives|(?<!nothing was )\blost\b"
 BACK = r"set back|went back|rewound|set back"
 
 
@@ -115,11 +116,13 @@ def _group(name: str, members: int = 2, topic: str | None = None, **more: object
     return a_group(name, f"{topic or name}-topic", members=members, **more)
 
 
-def _sla(name: str, seconds: float) -> Rules:
+def promise(name: str, seconds: float) -> Rules:
     return Rules(sla_seconds=ByName.of([(f"^{name}$", seconds)]))
 
 
-def _lost(rate: float, hours: float, retention: float, partitions: int = 1) -> tuple[float, float]:
+def bound_loss(
+    rate: float, hours: float, retention: float, partitions: int = 1
+) -> tuple[float, float]:
     """What is deleted of a log that stood unread for so long, by rounding to segments."""
     gone = rate * (hours - retention) * HOUR
     return gone - 2.2 * SEGMENT * rate * partitions, gone + 60 * rate
@@ -293,7 +296,7 @@ def _promises() -> Iterable[PlantedDay]:
         _group(name),
         Slow(when=Span(9, 9.5), rows=Rows(group=name)),
         tells=Planted(who=name, says=rf"(?=.*SLA).*({STOOD})", since=9, until=9.5, end_within=12.0),
-        rules=_sla(name, 300.0),
+        rules=promise(name, 300.0),
     )
     name = "sla-only"
     yield _day(
@@ -304,10 +307,10 @@ def _promises() -> Iterable[PlantedDay]:
         tells=Planted(
             who=name, says="SLA", since=14, until=14.15, begin_within=2.5, end_within=4.0
         ),
-        rules=_sla(name, 60.0),
+        rules=promise(name, 60.0),
     )
     name = "sla-met"
-    yield _day(name, _topic(name), _group(name), rules=_sla(name, 60.0))
+    yield _day(name, _topic(name), _group(name), rules=promise(name, 60.0))
     name = "sla-late-still"
     yield _day(
         name,
@@ -315,7 +318,7 @@ def _promises() -> Iterable[PlantedDay]:
         _group(name, members=1),
         Absent(when=Span(22), group=name),
         tells=Planted(who=name, says=rf"(?=.*SLA).*({NOBODY})", since=22, until=None),
-        rules=_sla(name, 120.0),
+        rules=promise(name, 120.0),
     )
 
 
@@ -327,7 +330,7 @@ def _losses() -> Iterable[PlantedDay]:
         _group(name, members=1),
         Absent(when=Span(4, 13), group=name),
         tells=Planted(
-            who=name, says=rf"(?=.*lost).*({NOBODY})", since=4, until=13, lost=_lost(4, 9, 2)
+            who=name, says=rf"(?=.*lost).*({NOBODY})", since=4, until=13, lost=bound_loss(4, 9, 2)
         ),
     )
     name = "lost-stalled"
@@ -341,7 +344,7 @@ def _losses() -> Iterable[PlantedDay]:
             says=rf"(?=.*lost).*({STOOD})",
             since=6,
             until=15,
-            lost=_lost(4, 9, 2),
+            lost=bound_loss(4, 9, 2),
             never=NOBODY,
         ),
         uneven=True,
@@ -355,10 +358,14 @@ def _losses() -> Iterable[PlantedDay]:
         Slow(when=Span(14, 18), rows=Rows(group=name)),
         tells=[
             Planted(
-                who=name, says=rf"(?=.*lost).*({STOOD})", since=2, until=5, lost=_lost(2, 3, 2)
+                who=name, says=rf"(?=.*lost).*({STOOD})", since=2, until=5, lost=bound_loss(2, 3, 2)
             ),
             Planted(
-                who=name, says=rf"(?=.*lost).*({STOOD})", since=14, until=18, lost=_lost(2, 4, 2)
+                who=name,
+                says=rf"(?=.*lost).*({STOOD})",
+                since=14,
+                until=18,
+                lost=bound_loss(2, 4, 2),
             ),
         ],
     )
@@ -369,7 +376,11 @@ def _losses() -> Iterable[PlantedDay]:
         _group(name, members=1),
         Absent(when=Span(18), group=name),
         tells=Planted(
-            who=name, says=rf"(?=.*lost).*({NOBODY})", since=18, until=None, lost=_lost(2, 6, 2)
+            who=name,
+            says=rf"(?=.*lost).*({NOBODY})",
+            since=18,
+            until=None,
+            lost=bound_loss(2, 6, 2),
         ),
     )
     name = "lost-overnight"
@@ -383,7 +394,7 @@ def _losses() -> Iterable[PlantedDay]:
             says=rf"(?=.*lost).*({NOBODY})",
             since=-2.75,
             until=3,
-            lost=_lost(2, 5.75, 2),
+            lost=bound_loss(2, 5.75, 2),
         ),
     )
     name = "lost-behind"
@@ -417,7 +428,7 @@ def _risks() -> Iterable[PlantedDay]:
             says=rf"(?=.*({STOOD})).*(1 h 5\d min|2 h).*",
             since=8,
             until=18,
-            never=_NOT_LOST,
+            never=NOT_LOST,
         ),
         uneven=True,
     )
@@ -432,7 +443,7 @@ def _risks() -> Iterable[PlantedDay]:
             says=rf"(?=.*({STOOD})).*(4 h 5\d min|5 h).*",
             since=17,
             until=None,
-            never=_NOT_LOST,
+            never=NOT_LOST,
         ),
         uneven=True,
     )
@@ -442,7 +453,7 @@ def _risks() -> Iterable[PlantedDay]:
         _topic(name, 2.0, hours=6),
         _group(name, members=1),
         Absent(when=Span(5, 9), group=name),
-        tells=Planted(who=name, says=NOBODY, since=5, until=9, never=_NOT_LOST),
+        tells=Planted(who=name, says=NOBODY, since=5, until=9, never=NOT_LOST),
     )
 
 
@@ -699,7 +710,7 @@ def _later() -> Iterable[PlantedDay]:
             says=rf"(?=.*partition 2\b)(?=.*lost).*({STOOD})",
             since=5,
             until=12,
-            lost=_lost(2, 7, 3),
+            lost=bound_loss(2, 7, 3),
             never=NOBODY,
         ),
     )
@@ -709,7 +720,7 @@ def _later() -> Iterable[PlantedDay]:
         _topic(name, 2.0, hours=8),
         _group(name, members=1),
         Absent(when=Span(12, 18), group=name),
-        tells=Planted(who=name, says=NOBODY, since=12, until=18, never=_NOT_LOST),
+        tells=Planted(who=name, says=NOBODY, since=12, until=18, never=NOT_LOST),
     )
     name = "sla-behind"
     yield _day(
@@ -718,7 +729,7 @@ def _later() -> Iterable[PlantedDay]:
         _group(name),
         Slow(when=Span(9, 11.5), rows=Rows(group=name), share=0.4),
         tells=Planted(who=name, says=rf"(?=.*SLA).*({BEHIND})", since=9, until=11.5, **gradual),
-        rules=_sla(name, 600.0),
+        rules=promise(name, 600.0),
     )
     name = "behind-to-midnight"
     yield _day(
@@ -810,6 +821,184 @@ def _later() -> Iterable[PlantedDay]:
     )
 
 
+def _mixed() -> Iterable[PlantedDay]:
+    """What comes together, or hits a part of a topic, a group or a broker."""
+    name = "unread-one-of-six"
+    yield _day(
+        name,
+        _topic(name, *[2.0] * 6),
+        _group(name),
+        Unread(when=Span(9, 11), reason=contract.ERROR, topic=f"{name}-topic", partitions=(3,)),
+        tells=Planted(
+            who=name,
+            says=r"(?=.*partition 3\b).*could not be read",
+            since=9,
+            until=11,
+            never=rf"topic {name}-topic could not",
+        ),
+    )
+    name = "away-beside-another"
+    yield _day(
+        name,
+        _topic(name),
+        [_group(name), _group(f"{name}-b", topic=name)],
+        Absent(when=Span(10, 12.5), group=name),
+        tells=Planted(who=name, says=NOBODY, since=10, until=12.5),
+    )
+    name = "commits-denied"
+    yield _day(
+        name,
+        _topic(name),
+        [_group(name), _group(f"{name}-b", topic=name)],
+        Unread(when=Span(4, 6), reason=contract.DENIED, group=name, topic=f"{name}-topic"),
+        tells=Planted(
+            who=name,
+            says=r"(?=.*denied).*could not be read",
+            since=4,
+            until=6,
+            never=rf"{name}-b|^topic ",
+        ),
+    )
+    name = "stall-then-deleted"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name, exists=Span(end=13)),
+        Slow(when=Span(10), rows=Rows(group=name)),
+        tells=Planted(who=name, says=rf"(?=.*(gone|deleted)).*({STOOD})", since=10, until=13),
+    )
+    name = "denied-amid-stall"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Slow(when=Span(8, 14), rows=Rows(group=name)),
+        Unread(when=Span(10, 10.75), reason=contract.DENIED, group=name),
+        tells=Planted(who=name, says=STOOD, since=8, until=14, never=NOBODY),
+    )
+    name = "lost-of-two-topics"
+    yield _day(
+        name,
+        [
+            _topic(name, 3.0, hours=2),
+            a_topic(f"{name}-more", [2.0, 2.0], retention_seconds=2 * HOUR),
+        ],
+        [a_group(name, f"{name}-topic", f"{name}-more", members=2)],
+        Absent(when=Span(5, 10), group=name),
+        tells=Planted(
+            who=name, says=rf"(?=.*lost).*({NOBODY})", since=5, until=10, lost=bound_loss(7, 5, 2)
+        ),
+    )
+    name = "kept-forever"
+    yield _day(
+        name,
+        _topic(name, 2.0, retention_seconds=None),
+        _group(name, members=1),
+        Absent(when=Span(3, 9), group=name),
+        tells=Planted(who=name, says=NOBODY, since=3, until=9, never=rf"{NOT_LOST}|deletion"),
+    )
+    name = "rebalance-without-end"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Rebalance(when=Span(10, 11.5), group=name),
+        tells=Planted(who=name, says=rf"{NOBODY}|rebalanc", since=10, until=11.5),
+    )
+    name = "new-and-stalls"
+    yield _day(
+        name,
+        _topic(name, 4.0),
+        _group(name, members=1, exists=Span(7)),
+        Slow(when=Span(12, 14), rows=Rows(group=name)),
+        tells=Planted(who=name, says=STOOD, since=12, until=14, never=NOBODY),
+    )
+    name = "consumer-protocol"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name, group_type="consumer"),
+        Absent(when=Span(9, 10.5), group=name),
+        tells=Planted(who=name, says=NOBODY, since=9, until=10.5),
+    )
+    name = "denied-twice"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        *(
+            Unread(when=Span(hour, hour + 1), reason=contract.DENIED, group=name)
+            for hour in (3, 15)
+        ),
+        tells=[
+            Planted(who=name, says=r"(?=.*denied).*could not", since=hour, until=hour + 1)
+            for hour in (3, 15)
+        ],
+    )
+    name = "topic-grown"
+    grown = _topic(name)
+    more = Partition(rate=2.0, leader=3, since=12.0)
+    yield _day(name, replace(grown, partitions=(*grown.partitions, more)), _group(name))
+    name = "lost-by-one-of-two"
+    yield _day(
+        name,
+        _topic(name, 3.0, hours=3),
+        [_group(name, members=1), _group(f"{name}-b", members=1, topic=name)],
+        Slow(when=Span(6, 13), rows=Rows(group=name)),
+        tells=Planted(
+            who=name,
+            says=rf"(?=.*lost).*({STOOD})",
+            since=6,
+            until=13,
+            lost=bound_loss(3, 7, 3),
+            never=NOBODY,
+        ),
+    )
+    name = "stalls-that-overlap"
+    first, _, third = some_members(name, 3)
+    yield _day(
+        name,
+        _topic(name, *[1.5] * 6),
+        a_group(name, f"{name}-topic", members=3),
+        Slow(when=Span(8, 10), rows=Rows(group=name, member=first.member_id)),
+        Slow(when=Span(9, 11), rows=Rows(group=name, member=third.member_id)),
+        tells=Planted(who=name, says=STOOD, since=8, until=11, never=NOBODY),
+    )
+    name = "failover-in-part"
+    yield _day(
+        name,
+        [_topic(name, *[2.0] * 6), a_topic("stays-away", [2.0] * 3)],
+        [a_group(name, f"{name}-topic", "stays-away")],
+        Lead(when=Span(10, 13), broker=1, by=3, topic=f"{name}-topic"),
+        Lead(when=Span(10), broker=1, by=3, topic="stays-away"),
+        tells=Planted(who="broker 1", says=r"(?=.*13:0[01]).*broker 3\b", since=10, until=None),
+        alone=True,
+    )
+    name = "leaderless-topic"
+    yield _day(
+        name,
+        [_topic(name, *[2.0] * 3), a_topic("led-on", [2.0] * 3)],
+        [a_group(name, f"{name}-topic", "led-on")],
+        Lead(when=Span(7, 8), broker=2, by=None, topic=f"{name}-topic"),
+        tells=Planted(who="broker 2", says="no leader", since=7, until=8),
+        alone=True,
+    )
+    name = "back-amid-a-gap"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Absent(when=Span(6, 9), group=name),
+        Missing(when=Span(8.75, 9.25)),
+        # it came back while nobody looked
+        tells=[
+            Planted(who=name, says=NOBODY, since=6, until=8.75, end_within=31),
+            Planted(who="", says="runs", since=8.75, until=9.25),
+        ],
+        alone=True,
+    )
+
+
 def _calm() -> Iterable[PlantedDay]:
     name = "calm-steady"
     yield _day(name, _topic(name, swing=0.3), _group(name), alone=True)
@@ -838,6 +1027,7 @@ PLANTED: tuple[PlantedDay, ...] = (
     *_brokers(),
     *_calm(),
     *_later(),
+    *_mixed(),
 )
 
 # So many planted days share a cluster.
