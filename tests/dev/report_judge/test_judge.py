@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dev.report_judge.drawn import drawn
 from dev.report_judge.judge import match_lines
 from dev.report_judge.planted import NOBODY, PLANTED, Planted, clusters
 
@@ -92,3 +93,18 @@ def test_a_third_of_the_days_is_set_aside_and_each_stands_in_one_cluster() -> No
     places = clusters(PLANTED, "all")
     assert sorted(d.name for c in places for d in c.days) == sorted(d.name for d in PLANTED)
     assert max(len(each.incidents) for each in places) >= 18
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_drawn_can_be_told_within_the_day(seed: int) -> None:
+    days = drawn(seed)
+
+    assert days == drawn(seed) != drawn(seed + 1)
+    assert len({day.name for day in days}) == len(days) >= 14
+    assert {day.name for day in days if not day.incidents} == {
+        day.name for day in days if day.name.endswith(("calm", "away-for-minutes"))
+    }
+    for one in (one for day in days for one in day.incidents):
+        assert one.since is not None
+        assert -4 < one.since < (one.until or 24) <= 24
+        assert one.until is None or one.until > 0.5
