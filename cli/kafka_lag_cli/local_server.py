@@ -1,32 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small HTTP server around the views, by default on this machine's own address only."""
+"""The views over HTTP or HTTPS on uvicorn, by default on this machine's own address only."""
 
 from __future__ import annotations
 
-import io
+import asyncio
 import re
 import socket
 import sys
-import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore, Event, Lock, Thread
+from threading import Thread
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.views.app import answer, error_answer
 from kafka_lag.views.auth import Bearer
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.latest_run import Snapshots
+from kafka_lag_cli.server_certificate import ServerCertificate
 from kafka_lag_cli.terminal.text import printable
 
 _ADDRESS = "127.0.0.1"
-# How soon it notices that it is to end.
-_POLL_SECONDS = 0.05
 # A page elsewhere may have its own name resolve to this machine; then the Host header shows it.
 _OWN_NAMES = (_ADDRESS, "localhost", "::1")
 _FOREIGN_NAME = "Only requests to this machine by its own name are answered: open http://localhost."
@@ -34,71 +36,31 @@ _BROKEN = "Something is wrong here; the terminal of kafka-lag serve says what."
 _UNREADABLE = "The token cannot be compared; the terminal of kafka-lag serve says why."
 _HEALTH_PATH = "/healthz"
 
-
 # As the deployed views pass a path of any length on; beyond this it is no mistake.
-_MAX_REQUEST_LINE = 1024 * 1024
-_LINE_TOO_LONG = f"The request line is longer than {_MAX_REQUEST_LINE:,} bytes; shorten it"
-_MAX_LINES_DISCARDED = 100
-_MAX_PATH_IN_ERROR = 1024
-# Connections served at once, as each has a thread, and how long one may send nothing.
-_CONNECTIONS = 128
+_MAX_HEAD_BYTES = 1024 * 1024
+# Connections at once; one more is closed. A process may have 1,024 files open by default, and the
+# brokers and snapshots want some.
+_CONNECTIONS = 512
+# Connections that the system holds until they are accepted: a page of many panels, or several
+# scrapers, come at once.
+_BACKLOG = 256
+# How long a connection may be without a request, and how long an answer may take to be read.
 _IDLE_SECONDS = 30.0
 # How long the head of a request may take from its first byte.
 _REQUEST_SECONDS = 10.0
+# What a request in progress is given once the server is to end.
+_GRACE_SECONDS = 5
+_CERTIFICATE_SECONDS = 10.0
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
-
-
-class _Server(ThreadingHTTPServer):
-    # Connections that the system holds until they are accepted: a page of many panels, or several
-    # scrapers, come at once.
-    request_queue_size = 256
-
-    def __init__(
-        self,
-        address: tuple[str, int],
-        handler: type[BaseHTTPRequestHandler],
-        family: int,
-        connections: int,
-    ) -> None:
-        self.address_family = family
-        self._free = BoundedSemaphore(connections)
-        self._ending = Event()
-        super().__init__(address, handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Others wait in the system's queue until a connection ends."""
-        while not self._free.acquire(timeout=_POLL_SECONDS):
-            if self._ending.is_set():
-                self.shutdown_request(request)
-                return
-        try:
-            super().process_request(request, client_address)
-        except BaseException:
-            self._free.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
-    def shutdown(self) -> None:
-        """Also while it waits for a connection to end."""
-        self._ending.set()
-        super().shutdown()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that leaves before its answer is no error."""
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
-            super().handle_error(request, client_address)
 
 
 class LocalServer:
     """Answers at `url` while it is entered; `clock` in seconds since the epoch, port 0 any free.
 
     Raises OSError when the address cannot be listened on. With a `bearer`, only those who have its
-    token, but for /healthz: `health` says in a sentence what is wrong, None if nothing is.
+    token, but for /healthz: `health` says in a sentence what is wrong, None if nothing is. Without
+    one, only requests by this machine's own name, unless `any_name`. `certificate` makes it HTTPS,
+    and is loaded again when its files change.
     """
 
     def __init__(
@@ -109,24 +71,54 @@ class LocalServer:
         bearer: Bearer | None = None,
         *,
         host: str = _ADDRESS,
+        any_name: bool = False,
+        certificate: ServerCertificate | None = None,
         health: Callable[[], str | None] | None = None,
         connections: int = _CONNECTIONS,
         request_seconds: float = _REQUEST_SECONDS,
         idle_seconds: float = _IDLE_SECONDS,
+        certificate_seconds: float = _CERTIFICATE_SECONDS,
     ) -> None:
         self._snapshots = snapshots
         self._clock = clock
         self._bearer = bearer
-        # Snapshots are for one thread at a time, as in a Lambda.
-        self._lock = Lock()
+        self._any_name = any_name or bearer is not None
         self._health = health or (lambda: None)
-        self._token_fault: ConfigError | None = None
+        self._reported: ConfigError | None = None
+        # Snapshots are for one thread at a time, as in a Lambda.
+        self._reader = ThreadPoolExecutor(1, "views")
+        config = uvicorn.Config(
+            self._respond,
+            http=_limited(connections, request_seconds, idle_seconds),
+            interface="asgi3",
+            loop="asyncio",
+            ws="none",
+            lifespan="off",
+            # What strangers send fills no log.
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            headers=[("Server", "msk-lag-reporter")],
+            backlog=_BACKLOG,
+            # uvicorn takes any number; its annotation wants a whole one.
+            timeout_keep_alive=idle_seconds,  # type: ignore[arg-type]
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+            h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
+        )
+        config.load()
+        if certificate is not None:
+            config.ssl = certificate.context
+            config.callback_notify = self._reload(certificate)
+            config.timeout_notify = certificate_seconds  # type: ignore[assignment]
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        handler = _handler(self.answer, request_seconds, idle_seconds)
-        self._server = _Server((host, port), handler, family, connections)
-        self._thread = Thread(target=self._server.serve_forever, args=(_POLL_SECONDS,), daemon=True)
+        self._socket = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        self._server = uvicorn.Server(config)
+        self._thread = Thread(target=self._server.run, args=([self._socket],), daemon=True)
         name = f"[{host}]" if ":" in host else host
-        self.url = f"http://{name}:{self._server.server_port}"
+        scheme = "http" if certificate is None else "https"
+        self.url = f"{scheme}://{name}:{self._socket.getsockname()[1]}"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -138,19 +130,36 @@ class LocalServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.should_exit = True
+        self._thread.join()
+        self._reader.shutdown(wait=False, cancel_futures=True)
 
     def wait(self) -> None:
         """Until somebody interrupts."""
         self._thread.join()
 
-    def answer(self, request: Request, authorization: str) -> Answer:
+    async def _respond(self, scope: Any, _: Any, send: Any) -> None:
+        """One request; its body, if it has any, is never read."""
+        headers = {
+            name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]
+        }
+        path, query = scope["raw_path"].decode("ascii"), scope["query_string"].decode("ascii")
+        request = Request.of(scope["method"], path, query, headers)
+        result = await self._answer(request, headers.get("authorization", ""))
+        fields = {"Content-Type": result.content_type, "Content-Length": str(len(result.body))}
+        fields |= result.headers
+        if "content-length" in headers or "transfer-encoding" in headers:
+            fields["Connection"] = "close"
+        encoded = [(name.encode(), text.encode("latin-1")) for name, text in fields.items()]
+        await send({"type": "http.response.start", "status": result.status, "headers": encoded})
+        await send({"type": "http.response.body", "body": result.body})
+
+    async def _answer(self, request: Request, authorization: str) -> Answer:
         """What is answered, whatever happens."""
         try:
             if request.path == _HEALTH_PATH:
                 return _health_answer(request, self._health())
-            if self._bearer is None and not _is_own_name(request.host):
+            if not self._any_name and not _is_own_name(request.host):
                 return error_answer(request, 421, _FOREIGN_NAME)
             if self._bearer is not None:
                 try:
@@ -161,18 +170,30 @@ class LocalServer:
                 if not allowed:
                     headers = {"WWW-Authenticate": "Bearer"}
                     return error_answer(request, 401, "A valid token is needed.", headers)
-            with self._lock:
-                return answer(request, self._snapshots, int(self._clock() * 1000))
+            now_ms = int(self._clock() * 1000)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(
+                self._reader, answer, request, self._snapshots, now_ms
+            )
         except ReporterError as error:
             return error_answer(request, 503, str(error))
         except Exception:  # noqa: BLE001  # the last line before strangers: no trace goes out
             traceback.print_exc(file=sys.stderr)
             return error_answer(request, 500, _BROKEN)
 
+    def _reload(self, certificate: ServerCertificate) -> Callable[[], Any]:
+        async def reload() -> None:
+            try:
+                certificate.reload()
+            except ConfigError as error:
+                self._report(error)
+
+        return reload
+
     def _report(self, error: ConfigError) -> None:
-        """Once for each time that the token is read: requests of strangers fill no log."""
-        if error is not self._token_fault:
-            self._token_fault = error
+        """Once for each time that a file is read: requests of strangers fill no log."""
+        if error is not self._reported:
+            self._reported = error
             print(printable(str(error)), file=sys.stderr, flush=True)
 
 
@@ -191,113 +212,45 @@ def _is_own_name(host: str) -> bool:
         return False
 
 
-class _TimedReader(io.RawIOBase):
-    """A connection's bytes; TimeoutError where a request begins or ends too late."""
+def _limited(
+    connections: int, request_seconds: float, idle_seconds: float
+) -> type[asyncio.Protocol]:
+    """uvicorn's HTTP/1.1, for clients that are slow or many."""
 
-    def __init__(
-        self, connection: socket.socket, request_seconds: float, idle_seconds: float
-    ) -> None:
-        self._connection = connection
-        self._request_seconds, self._idle_seconds = request_seconds, idle_seconds
-        self._deadline: float | None = None
+    class Limited(H11Protocol):
+        _head: asyncio.TimerHandle | None = None
 
-    def begin(self) -> None:
-        """The next byte is the first of a request."""
-        self._deadline = None
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > connections:
+                self.transport.abort()
+                return
+            self.timeout_keep_alive_task = self.loop.call_later(
+                idle_seconds, self.timeout_keep_alive_handler
+            )
 
-    def readable(self) -> bool:
-        return True
+        def data_received(self, data: bytes) -> None:
+            # Bytes sent raw in a path mean what they mean encoded; h11 rejects them.
+            super().data_received(_NOT_ASCII.sub(lambda byte: b"%%%02X" % byte[0][0], data))
+            if self.conn.their_state is not h11.IDLE:
+                self._end_head()
+            elif self._head is None:
+                # A client that sends its request byte by byte.
+                self._head = self.loop.call_later(request_seconds, self.transport.abort)
 
-    def readinto(self, buffer: Any, /) -> int:
-        left = self._idle_seconds
-        if self._deadline is not None:
-            left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self._connection.settimeout(left)
-        try:
-            count = self._connection.recv_into(buffer)
-        finally:
-            # An answer has its own time.
-            self._connection.settimeout(self._idle_seconds)
-        if self._deadline is None:
-            self._deadline = time.monotonic() + self._request_seconds
-        return count
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._end_head()
+            super().connection_lost(exc)
 
+        def timeout_keep_alive_handler(self) -> None:
+            """No request came, or the last answer is not read."""
+            if self.transport.get_write_buffer_size():
+                self.transport.abort()
+            super().timeout_keep_alive_handler()
 
-def _handler(
-    respond: Callable[[Request, str], Answer], request_seconds: float, idle_seconds: float
-) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        """One connection; what it sends beyond a request's head is never read."""
+        def _end_head(self) -> None:
+            if self._head is not None:
+                self._head.cancel()
+                self._head = None
 
-        protocol_version = "HTTP/1.1"
-        timeout = idle_seconds
-
-        def setup(self) -> None:
-            """A client that sends its request byte by byte must not keep a thread."""
-            super().setup()
-            self.rfile.close()
-            self._reader = _TimedReader(self.connection, request_seconds, idle_seconds)
-            self.rfile = io.BufferedReader(self._reader)
-
-        def handle_one_request(self) -> None:
-            """Any method and any path reaches the views; the library's own would answer some."""
-            self._reader.begin()
-            try:
-                line = self.rfile.readline(_MAX_REQUEST_LINE + 1)
-                # Bytes sent raw mean what they mean encoded, and none of them is a blank.
-                self.raw_requestline = _NOT_ASCII.sub(lambda byte: b"%%%02X" % byte[0][0], line)
-                if len(line) > _MAX_REQUEST_LINE:
-                    self._discard_head()
-                    self.send_error(414, _LINE_TOO_LONG)
-                elif not line:
-                    self.close_connection = True
-                elif self.parse_request():
-                    self._respond()
-            except TimeoutError:
-                self.close_connection = True
-
-        def send_error(self, code: int, message: str | None = None, _: str | None = None) -> None:
-            """What is no HTTP request, in the shape of the view of its path."""
-            # Of one that is not parsed, a status line is sent too.
-            self.request_version = self.protocol_version
-            fields = [field.decode() for field in self.raw_requestline.split(maxsplit=2)]
-            method, target = fields[:2] if len(fields) > 1 else ("GET", "/")
-            path = target.partition("?")[0][:_MAX_PATH_IN_ERROR]
-            sentence = f"{(message or HTTPStatus(code).phrase).rstrip('.')}."
-            answer = error_answer(Request.of(method, path, "", {}), code, sentence)
-            self._send(answer, keep_alive=False)
-
-        def _respond(self) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            path, _, query = self.path.partition("?")
-            request = Request.of(self.command, path, query, headers)
-            has_body = "content-length" in headers or "transfer-encoding" in headers
-            answer = respond(request, headers.get("authorization", ""))
-            self._send(answer, keep_alive=not has_body)
-
-        def _send(self, answer: Answer, *, keep_alive: bool) -> None:
-            self.send_response(answer.status)
-            self.send_header("Content-Type", answer.content_type)
-            length = {"Content-Length": str(len(answer.body))}
-            for name, value in {**length, **answer.headers}.items():
-                self.send_header(name, value)
-            if not keep_alive:
-                self.send_header("Connection", "close")
-            self.end_headers()
-            self.wfile.write(answer.body)
-
-        def _discard_head(self) -> None:
-            """Reads on for a while: the answer of a connection closed on unread bytes is lost."""
-            for _ in range(_MAX_LINES_DISCARDED):
-                if self.rfile.readline(_MAX_REQUEST_LINE) in (b"\r\n", b"\n", b""):
-                    break
-
-        def version_string(self) -> str:
-            return "msk-lag-reporter"
-
-        def log_request(self, *_: object) -> None:
-            """Requests are not logged."""
-
-    return Handler
+    return Limited

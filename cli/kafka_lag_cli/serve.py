@@ -7,7 +7,7 @@ import ipaddress
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from kafka_lag_cli.connecting.rule_options import SECTION as MEANING
 from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.local_server import LocalServer
 from kafka_lag_cli.numbers import SECONDS
+from kafka_lag_cli.server_certificate import ServerCertificate
 from kafka_lag_cli.state.folder import default_state
 from kafka_lag_cli.state.stores import open_bucket, open_folder
 from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup
@@ -95,6 +96,26 @@ examples:
     help="answer only those who send the token in this file as Authorization: Bearer",
     section=_SECTION,
 )
+@option(
+    "--no-token",
+    is_flag=True,
+    help="answer everybody who reaches an address of --listen that other machines reach",
+    section=_SECTION,
+)
+@option(
+    "--listen-certfile",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="answer over HTTPS with this certificate, PEM; loaded again when it changes",
+    section=_SECTION,
+)
+@option(
+    "--listen-keyfile",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="its private key, PEM, without a password",
+    section=_SECTION,
+)
 @option("--interval", type=SECONDS, metavar="S", help="seconds between runs (60)")
 @collect_options
 def serve(**options: Any) -> int:
@@ -102,8 +123,8 @@ def serve(**options: Any) -> int:
 
     Shows the snapshots of a folder (--state) or of a bucket (--bucket). With --bootstrap-servers,
     or --config, it reads the cluster itself: an exporter for Prometheus, in one process. Only this
-    machine is answered unless --listen names another address, which needs --token-file. /healthz
-    needs no token.
+    machine is answered unless --listen names another address, which needs --token-file or
+    --no-token. /healthz needs no token.
     """
     address, token_file = options["listen"], options["token_file"]
     collects = bool(options["bootstrap_servers"] or options["config"])
@@ -113,14 +134,16 @@ def serve(**options: Any) -> int:
         raise click.UsageError("--bucket and --state are two sources: leave one out.")
     if not collects:
         _refuse_without_cluster(options)
-    if not address.is_loopback and token_file is None:
-        raise click.UsageError(
-            f"--listen {address.host} is reached from other machines: add --token-file FILE with "
-            "a token of your choice."
-        )
+    _check_who_is_answered(address, options)
     bearer = _load_bearer(token_file) if token_file else None
+    certfile, keyfile = options["listen_certfile"], options["listen_keyfile"]
+    if (certfile is None) != (keyfile is None):
+        raise click.UsageError("--listen-certfile and --listen-keyfile go together.")
+    certificate = ServerCertificate(certfile, keyfile) if certfile else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     stderr = Console(stderr=True)
+    for warning in _warnings(address, options):
+        stderr.print(f"[yellow]{escape_markup(warning)}[/]", soft_wrap=True)
     try:
         if collects:
             collect = collect_options_of(options, options["interval"])
@@ -129,7 +152,31 @@ def serve(**options: Any) -> int:
             running = Collecting(collect, logger, time.time)
         else:
             store, running = _open_store(options), None
-        _serve(Snapshots(store, time.time), address, bearer, running, stderr, options)
+        snapshots = Snapshots(store, time.time)
+        if running is None and not snapshots.clusters():
+            stderr.print(f"[yellow]{escape_markup(_no_snapshots_yet(options))}[/]", soft_wrap=True)
+        health = None if running is None else running.health
+        try:
+            server = LocalServer(
+                snapshots,
+                time.time,
+                address.port,
+                bearer,
+                host=address.host,
+                any_name=options["no_token"],
+                certificate=certificate,
+                health=health,
+            )
+        except OSError as error:
+            # Python adds the address, which stands there already.
+            reason = str(error.strerror).partition(" (while ")[0]
+            raise ConfigError(
+                f"{address.host}:{address.port} cannot be listened on ({reason}): name another "
+                "address by --listen."
+            ) from error
+        with server, running or nullcontext():
+            print(f"{server.url}/  (Ctrl-C ends it)", flush=True)
+            server.wait()
     except KeyboardInterrupt:
         pass
     return 0
@@ -152,29 +199,35 @@ def _refuse_without_cluster(options: Mapping[str, Any]) -> None:
             )
 
 
-def _serve(
-    snapshots: Snapshots,
-    address: Address,
-    bearer: Bearer | None,
-    running: Collecting | None,
-    stderr: Console,
-    options: Mapping[str, Any],
-) -> None:
-    if running is None and not snapshots.clusters():
-        stderr.print(f"[yellow]{escape_markup(_no_snapshots_yet(options))}[/]", soft_wrap=True)
-    health = None if running is None else running.health
-    try:
-        server = LocalServer(
-            snapshots, time.time, address.port, bearer, host=address.host, health=health
+def _check_who_is_answered(address: Address, options: Mapping[str, Any]) -> None:
+    """Other machines are answered by a token, or because somebody said that they shall be."""
+    if options["token_file"] and options["no_token"]:
+        raise click.UsageError("--token-file and --no-token: leave one out.")
+    if address.is_loopback:
+        if options["no_token"]:
+            raise click.UsageError(
+                f"--no-token is for an address that other machines reach, and {address.host} is "
+                "this one's own: leave it out."
+            )
+    elif not (options["token_file"] or options["no_token"]):
+        raise click.UsageError(
+            f"--listen {address.host} is reached from other machines: add --token-file FILE with "
+            "a token of your choice, or --no-token."
         )
-    except OSError as error:
-        raise ConfigError(
-            f"{address.host}:{address.port} cannot be listened on ({error.strerror}): name "
-            "another address by --listen."
-        ) from error
-    with server, running or nullcontext():
-        print(f"{server.url}/  (Ctrl-C ends it)", flush=True)
-        server.wait()
+
+
+def _warnings(address: Address, options: Mapping[str, Any]) -> Iterator[str]:
+    """What the network sees, where that may not be meant."""
+    if options["no_token"]:
+        yield (
+            f"Everybody who reaches {address.host}:{address.port} can read the names of groups, "
+            "topics and clients (--no-token)."
+        )
+    elif not address.is_loopback and not options["listen_certfile"]:
+        yield (
+            "The token crosses the network in clear: add --listen-certfile and --listen-keyfile, "
+            "or have a proxy with TLS before it."
+        )
 
 
 def _no_snapshots_yet(options: Mapping[str, Any]) -> str:

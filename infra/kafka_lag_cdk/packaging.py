@@ -46,10 +46,11 @@ _PYTHONS = ("3.11", *DEPLOYABLE)
 # boto3 and what it needs come with Lambda's Python. jmespath does too, only there it belongs to
 # boto3: powertools imports it, so it is held to the version that was tested.
 _IN_THE_RUNTIME = ("boto3", "botocore", "python-dateutil", "s3transfer", "six", "urllib3")
-# The IAM signer's command line alone imports click, ours alone the others: rich, and tomlkit and
-# pydantic with what it needs, which read and check a configuration before a function does.
+# The IAM signer's command line alone imports click, ours alone the others: rich, uvicorn, and
+# tomlkit and pydantic with what it needs, which read and check a configuration before a function
+# does.
 _NOT_IMPORTED = (
-    *("click", "rich", "markdown-it-py", "mdurl", "pygments"),
+    *("click", "rich", "markdown-it-py", "mdurl", "pygments", "uvicorn", "h11"),
     *("pydantic", "pydantic-core", "annotated-types", "typing-inspection", "tomlkit"),
 )
 # What the Glue job may import of the library.

@@ -76,7 +76,7 @@ def test_every_library_that_an_object_names_is_there_and_no_other(
         r"\.dist-info/(?!METADATA$|LICENSE$|licenses/)",
         r"lib(arrow_)?(flight|s3|gcs|azure)|_flight|_s3fs|_hdfs|_orc",
         r"^(boto3|botocore|s3transfer|urllib3|dateutil|six)",
-        r"^(click|rich|markdown_it|mdurl|pygments)",
+        r"^(click|rich|markdown_it|mdurl|pygments|uvicorn|h11)",
         r"^(pydantic|annotated_types|typing_inspection|tomlkit)",
         r"^(local|tests|infra|glue_jobs|bin)/",
     ],

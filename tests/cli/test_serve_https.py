@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag serve` over HTTPS, and to whoever may reach it."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from http.client import HTTPSConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from kafka_lag.errors import ConfigError
+from kafka_lag.snapshots.store import FolderStore
+from kafka_lag.views.latest_run import Snapshots
+from kafka_lag_cli.command import main
+from kafka_lag_cli.local_server import LocalServer
+from kafka_lag_cli.server_certificate import ServerCertificate
+
+AUTHORITY = trustme.CA()
+OLD, NEW = AUTHORITY.issue_cert("127.0.0.1"), AUTHORITY.issue_cert("127.0.0.1", "new.example")
+SERVE = (sys.executable, "-m", "kafka_lag_cli.command", "serve")
+
+
+def write(leaf: trustme.LeafCert, folder: Path) -> tuple[Path, Path]:
+    certfile, keyfile = folder / "tls.crt", folder / "tls.key"
+    certfile.write_bytes(b"".join(blob.bytes() for blob in leaf.cert_chain_pems))
+    keyfile.write_bytes(leaf.private_key_pem.bytes())
+    return certfile, keyfile
+
+
+def connect(port: int) -> HTTPSConnection:
+    context = ssl.create_default_context()
+    AUTHORITY.configure_trust(context)
+    return HTTPSConnection("127.0.0.1", port, timeout=240, context=context)
+
+
+def names(url: str) -> list[str]:
+    """What the certificate that a new connection gets is for."""
+    connection = connect(int(url.rpartition(":")[2]))
+    connection.connect()
+    certificate: Any = connection.sock.getpeercert()
+    connection.close()
+    return [name for _, name in certificate["subjectAltName"]]
+
+
+def test_requests_are_answered_over_https_alone(tmp_path: Path) -> None:
+    certificate = ServerCertificate(*write(OLD, tmp_path))
+    snapshots = Snapshots(FolderStore(tmp_path), lambda: 0.0)
+
+    with LocalServer(snapshots, lambda: 0.0, certificate=certificate) as server:
+        port = int(server.url.rpartition(":")[2])
+        connection = connect(port)
+        connection.request("GET", "/healthz")
+        body = connection.getresponse().read()
+        connection.close()
+        with socket.create_connection(("127.0.0.1", port), timeout=240) as plain:
+            plain.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+            try:
+                answered = plain.recv(1)
+            except ConnectionError:
+                answered = b""
+
+    assert server.url.startswith("https://127.0.0.1:")
+    assert (body, answered) == (b"ok\n", b"")
+
+
+@pytest.mark.timeout(240)
+def test_a_certificate_that_is_renewed_is_served_without_a_restart(tmp_path: Path) -> None:
+    certificate = ServerCertificate(*write(OLD, tmp_path))
+    snapshots = Snapshots(FolderStore(tmp_path), lambda: 0.0)
+
+    with LocalServer(
+        snapshots, lambda: 0.0, certificate=certificate, certificate_seconds=0.1
+    ) as server:
+        before = names(server.url)
+        write(NEW, tmp_path)
+        while names(server.url) == before:
+            pass
+        after = names(server.url)
+
+    assert (before, after) == (["127.0.0.1"], ["127.0.0.1", "new.example"])
+
+
+def served_names(certificate: ServerCertificate) -> int:
+    """Bytes that a handshake with this context sends: it succeeds where its key fits."""
+    client, server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    AUTHORITY.configure_trust(context)
+    ours = certificate.context.wrap_bio(client, server, server_side=True)
+    theirs = context.wrap_bio(server, client, server_hostname="127.0.0.1")
+    for _ in range(4):
+        for side in (theirs, ours):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+    return len(theirs.getpeercert()["subjectAltName"])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("case", ["key of another", "no PEM", "gone"])
+def test_files_that_do_not_fit_leave_the_certificate_in_use(case: str, tmp_path: Path) -> None:
+    certfile, keyfile = write(OLD, tmp_path)
+    certificate = ServerCertificate(certfile, keyfile)
+    if case == "key of another":
+        certfile.write_bytes(NEW.cert_chain_pems[0].bytes())
+    elif case == "no PEM":
+        certfile.write_text("nothing")
+    else:
+        keyfile.unlink()
+
+    with pytest.raises(ConfigError) as first:
+        certificate.reload()
+    with pytest.raises(ConfigError) as second:
+        certificate.reload()
+
+    assert second.value is first.value
+    assert served_names(certificate) == 1
+    write(NEW, tmp_path)
+    certificate.reload()
+    assert served_names(certificate) == 2
+
+
+def test_a_pair_that_does_not_fit_is_one_sentence_without_the_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    certfile, _ = write(OLD, tmp_path)
+    keyfile = tmp_path / "other.key"
+    keyfile.write_bytes(NEW.private_key_pem.bytes())
+
+    call = ["--listen-certfile", str(certfile), "--listen-keyfile", str(keyfile)]
+    assert main(["serve", "--state", str(tmp_path), *call]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        f"{certfile} and {keyfile} are no certificate with its key: both must be PEM, the key "
+        "without a password."
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        (
+            ["--no-token"],
+            "Everybody who reaches 0.0.0.0:0 can read the names of groups, topics and clients",
+        ),
+        (["--token-file", "token"], "The token crosses the network in clear: add --listen-cert"),
+        (
+            [
+                "--token-file",
+                "token",
+                "--listen-certfile",
+                "tls.crt",
+                "--listen-keyfile",
+                "tls.key",
+            ],
+            "",
+        ),
+    ],
+    ids=["without a token", "in clear", "over TLS"],
+)
+def test_what_the_network_sees_is_said_at_the_start(
+    options: list[str], warning: str, tmp_path: Path
+) -> None:
+    write(OLD, tmp_path)
+    (tmp_path / "token").write_text("correct-horse")
+    # Without its folder it ends by itself, once it has warned.
+    call = [*SERVE, "--state", "nowhere", "--listen", "0.0.0.0:0", *options]
+
+    ended = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    *warnings, error = ended.stderr.splitlines()
+    assert (ended.returncode, "there is no folder nowhere" in error) == (2, True)
+    assert [each.startswith(warning) for each in warnings] == [True] * bool(warning)
+
+
+def test_without_a_token_any_name_is_answered(tmp_path: Path) -> None:
+    command = [*SERVE, "--state", str(tmp_path), "--listen", "0.0.0.0:0", "--no-token"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().split()[0].rstrip("/").rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=240) as line:
+            line.sendall(b"GET /metrics HTTP/1.1\r\nHost: lag.monitoring.svc:8000\r\n\r\n")
+            status = line.recv(65_536).split(b"\r\n")[0]
+        process.send_signal(signal.SIGTERM)
+        ended = process.wait(timeout=240)
+
+    assert (status, ended) == (b"HTTP/1.1 200 OK", 0)
