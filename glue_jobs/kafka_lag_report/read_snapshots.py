@@ -87,6 +87,7 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "hottest_partition": (2, 5),
         "hottest_share": (2, 5),
         "records_rewound": (2, 5),
+        "records_skipped": (2, 5),
         "unwatched_topic": (2, 5),
         "unwatched_partition": (2, 5),
     },

@@ -193,6 +193,7 @@ GROUPS = columns(
     hottest_partition=INT,
     hottest_share=DOUBLE,
     records_rewound=LONG,
+    records_skipped=LONG,
     unwatched_topic=STRING,
     unwatched_partition=INT,
 )

@@ -132,8 +132,8 @@ def test_after_30_days_it_is_no_longer_watched_and_that_is_no_recovery() -> None
     assert watched.kinds() == ["opened", "gone"]
     text = watched.bench.channel.sent[-1].notice.text
     assert text.startswith(
-        "g on shop is no longer watched. The reporter has not been able to read topic secret since "
-        "2026-01-31 12:18 UTC (30 days"
+        "g on shop is no longer watched: brokers have shown the reporter nothing of topic secret "
+        "since 2026-01-31 12:18 UTC (30 days"
     )
     assert "whether it recovered is unknown" in text
     assert "behind" not in text
@@ -159,8 +159,8 @@ def test_a_hidden_group_is_given_up_after_30_days() -> None:
     assert watched.kinds() == ["opened", "gone"]
     text = watched.bench.channel.sent[-1].notice.text
     assert text.startswith(
-        "g on shop is no longer watched. The reporter has not been able to read the group since "
-        "2026-01-31 12:16 UTC (30 days"
+        "g on shop is no longer watched: brokers have shown the reporter nothing of the group "
+        "since 2026-01-31 12:16 UTC (30 days"
     )
 
 

@@ -174,6 +174,7 @@ COLUMNS = {
         "hottest_partition": INT,
         "hottest_share": DOUBLE,
         "records_rewound": LONG,
+        "records_skipped": LONG,
         "unwatched_topic": STRING,
         "unwatched_partition": INT,
     },

@@ -33,9 +33,9 @@ MEANINGS = {
     contract.FALLING_BEHIND: "the backlog does not shrink",
     contract.SLOW: (
         "the backlog shrinks, but working it off would take more than "
-        f"{contract.SLOW_FROM_AGES:g} times its age"
+        f"{contract.SLOW_FROM_AGES:g} times the age of its oldest record"
     ),
-    contract.NO_MEMBER: "nobody in the group is assigned the partition",
+    contract.NO_MEMBER: "no member owns the partition, and no commit came lately",
 }
 
 

@@ -42,7 +42,7 @@ def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rul
     held_status = lasted.or_else(earlier)
     return groups.with_columns(
         last_status=Strings(status.or_else(last), GROUP_STATUSES),
-        **_keep_worst_status(groups, old),
+        **_keep_worst_status(groups, old, now),
         status_since=since,
         held_status=Strings(held_status, GROUP_STATUSES),
         held_since=held_since,
@@ -118,18 +118,21 @@ def _track_troubles(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> d
     return columns
 
 
-def _keep_worst_status(groups: Frame, old: Frame) -> dict[str, AnyColumn]:
+def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> dict[str, AnyColumn]:
     """What the consumer does, and since when; as last known where no status is.
 
-    What the rates decide keeps its first beginning: a later one would be estimated anew.
+    What the rates decide keeps its first beginning: a later one would be estimated anew. A commit
+    is beyond the end since the first run, `now` (ms), that found it there.
     """
     worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
     kept = ~groups.strings("status").known & ~worst.known
     lasts = worst.is_in(BY_RATES) & old.strings("worst_status").is_in(BY_RATES)
+    beyond = worst.is_in([contract.BEYOND_END])
+    lasts |= beyond & old.strings("worst_status").is_in([contract.BEYOND_END])
     earlier = old.numbers("worst_status_since")
     return {
         "worst_status": worst.or_else(old.strings("worst_status").only(kept)),
-        "worst_status_since": earlier.only(kept | lasts).or_else(since),
+        "worst_status_since": earlier.only(kept | lasts).or_else(since).or_else(now.only(beyond)),
     }
 
 

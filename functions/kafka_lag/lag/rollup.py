@@ -207,7 +207,7 @@ def roll_up_groups(
     rolled = groups.with_columns(
         **_find_settings(groups, rules),
         **_count_holdings(groups, rows, every, previous),
-        **_count_partitions(sets, rows, counted),
+        **_count_partitions(sets, rows, counted, rules),
         **sums,
         **_roll_up_errors(sets, counted, sums["time_lag_seconds"]),
         **_roll_up_rates(sets, rows, counted),
@@ -264,17 +264,22 @@ def _count_holdings(
     }
 
 
-def _count_partitions(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+def _count_partitions(
+    sets: Sets, rows: Frame, counted: Counted, rules: Rules
+) -> dict[str, AnyColumn]:
     """Counts of partitions with an unknown lag and without a commit, and of records that were lost,
-    or are to be read again after a rewind.
+    are to be read again after a rewind, or were skipped within the window.
     """
     counts, unread = counted.counts, rows.strings("unread_reason").known
+    lately = rows.numbers("taken_at") - rows.numbers("skipped_at") <= rules.window_ms
+    skipped = rows.numbers("skipped_to") - rows.numbers("skipped_from")
     again = rows.numbers("rewound_from") - rows.numbers("committed_offset")
     return {
         "partitions_unknown": sets.rows(unread | counts.missing),
         "partitions_uncommitted": sets.rows(counts.uncommitted),
         "records_lost": sets.total(rows.numbers("records_lost")),
         "records_rewound": sets.total(again),
+        "records_skipped": sets.total(skipped.only(lately)),
     }
 
 

@@ -66,14 +66,23 @@ class OpenTrouble:
 
 
 @dataclass(frozen=True, slots=True)
+class Backlog:
+    """A group's `records` that were unread in the run of `at`, ms UTC."""
+
+    records: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Incident:
     """An open incident as last reported: the held status, and since when all is not well, ms UTC.
 
     `troubles` are open ones by name; the status may be OK beside them. A near loss is reported once
     an incident: then `near_reported` is true. `missing_since` is the first run without a row of the
-    group, `last_seen` the run before it; both None where the newest run has one. `status_since` and
-    `worst_status` are those last reported, None where the status is OK, or an older release
-    reported it. `first_seen_ill`: no run saw the group OK before.
+    group, `last_seen` the run before it; both None where the newest run has one. `status_since`,
+    `worst_status` and `worst_since`, its beginning, are those last reported, None where the status
+    is OK, or an older release reported it. `backlog` is of the last run that was not OK.
+    `first_seen_ill`: no run saw the group OK before.
     """
 
     status: str
@@ -85,6 +94,8 @@ class Incident:
     status_since: int | None = None
     worst_status: str | None = None
     first_seen_ill: bool = False
+    worst_since: int | None = None
+    backlog: Backlog | None = None
 
 
 # By group; a group that is not here was last reported as well, or never.
@@ -112,8 +123,10 @@ class GroupChange:
     where not the status changed. `since` is when what the kind names began; of a trouble that
     ended, the last run that saw it, and `ended` is what was reported of it. `incident_since` is
     when the incident began. Of a deleted group, `row` is its last and `open_troubles` are those
-    that nobody saw end. `previous_since` and `previous_worst_status` belong to `previous_status`,
-    None where they are not known. `first_seen_ill`: no run saw the group OK before the incident.
+    that nobody saw end. `previous_since`, `previous_worst_status` and its beginning,
+    `previous_worst_since`, belong to `previous_status`, None where they are not known, as does
+    `backlog`, of the last run that was not OK. `first_seen_ill`: no run saw the group OK before the
+    incident.
     """
 
     cluster: str
@@ -129,6 +142,8 @@ class GroupChange:
     open_troubles: Mapping[str, OpenTrouble] = field(default_factory=dict)
     previous_since: int | None = None
     previous_worst_status: str | None = None
+    previous_worst_since: int | None = None
+    backlog: Backlog | None = None
     first_seen_ill: bool = False
 
     @property
@@ -262,6 +277,8 @@ def _follow_group(
             row=row,
             previous_since=was.status_since,
             previous_worst_status=was.worst_status,
+            previous_worst_since=was.worst_since,
+            backlog=was.backlog,
             first_seen_ill=first_seen_ill,
             **more,
         )
@@ -284,14 +301,24 @@ def _follow_group(
         troubles=troubles,
         near_reported=near,
         status_since=was.status_since if status == was.status else since,
-        worst_status=_first_known(row["worst_status"], was.worst_status)
-        if changes
-        else was.worst_status,
+        worst_status=was.worst_status,
         first_seen_ill=first_seen_ill,
+        worst_since=was.worst_since,
+        backlog=_find_backlog(row, taken_at) or was.backlog,
     )
+    if changes and row["worst_status"] is not None:
+        since = row["worst_status_since"]
+        after = replace(after, worst_status=row["worst_status"], worst_since=since)
     if status == contract.OK:
-        after = replace(after, status_since=None, worst_status=None)
+        after = replace(after, status_since=None, worst_status=None, worst_since=None, backlog=None)
     return changes, after
+
+
+def _find_backlog(row: Row, taken_at: int) -> Backlog | None:
+    """What this run saw unread, where it saw that all is not well."""
+    is_ill = row["status"] not in (contract.OK, None) and row["unread_reason"] is None
+    lag = row["lag"]
+    return Backlog(lag, taken_at) if is_ill and lag else None
 
 
 def _was_never_ok(group: str, earlier: Mapping[str, Row]) -> bool:
@@ -450,4 +477,5 @@ def _build_gone(
         open_troubles=incident.troubles,
         previous_since=incident.status_since,
         previous_worst_status=incident.worst_status,
+        previous_worst_since=incident.worst_since,
     )

@@ -181,7 +181,7 @@ def _format_subject(changes: Sequence[GroupChange]) -> str:
     start = f"Kafka lag{status}: "
     word = f": {find_word(worst)}" if (worst := find_worst_status(first)) else ""
     if any(map(is_catching_up, changes)):
-        word = ": it catches up"
+        word = f": {format_quantity(first.row['lag'], 'record')} still to read"
     end = f" on {_format_ascii_name(first.cluster, _CLUSTER_IN_SUBJECT)}{word}"
     kinds = ", ".join(map(format_kind, changes))
     if len(start + end + kinds) > _LONGEST_SUBJECT - _NAME_IN_SUBJECT - len(" ()"):

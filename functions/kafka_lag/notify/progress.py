@@ -17,7 +17,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from kafka_lag import contract
 from kafka_lag.aws import conditional_put, error_code
 from kafka_lag.errors import StoreError
-from kafka_lag.notify.changes import Incident, OpenIncidents, OpenTrouble, Reported
+from kafka_lag.notify.changes import (
+    Backlog,
+    Incident,
+    OpenIncidents,
+    OpenTrouble,
+    Reported,
+)
 
 _ABSENT, _DENIED = "NoSuchKey", "AccessDenied"
 _LOST_PUT = ("PreconditionFailed", _ABSENT)
@@ -181,6 +187,10 @@ def _encode_incident(incident: Incident) -> dict[str, Any]:
         content["status_since"] = incident.status_since
     if incident.worst_status is not None:
         content["worst_status"] = incident.worst_status
+    if incident.worst_since is not None:
+        content["worst_since"] = incident.worst_since
+    if incident.backlog is not None:
+        content["backlog"] = {"records": incident.backlog.records, "at": incident.backlog.at}
     if incident.first_seen_ill:
         content["first_seen_ill"] = True
     return content
@@ -190,8 +200,10 @@ def _decode_incident(content: Any) -> Incident:
     """Of any release: one without `troubles` reported none, and what else lacks is not known."""
     if content["status"] not in contract.GROUP_STATUS_VALUES:
         raise ValueError(f"status {content['status']}")
-    times = (content.get(name) for name in ("last_seen", "missing_since", "status_since"))
-    last_seen, missing_since, since = (None if time is None else int(time) for time in times)
+    names = ("last_seen", "missing_since", "status_since", "worst_since")
+    times = [content.get(name) for name in names]
+    last_seen, missing_since, since, worst = (None if t is None else int(t) for t in times)
+    backlog = content.get("backlog")
     troubles = {
         str(name): OpenTrouble(int(each["since"]), int(each["seen_at"]), each["most"])
         for name, each in content.get("troubles", {}).items()
@@ -206,6 +218,8 @@ def _decode_incident(content: Any) -> Incident:
         since,
         content.get("worst_status"),
         bool(content.get("first_seen_ill", False)),
+        worst,
+        None if backlog is None else Backlog(int(backlog["records"]), int(backlog["at"])),
     )
 
 

@@ -39,6 +39,8 @@ _UNUSUAL_TIMES = 2.0
 _LONGEST_NAME = 200
 # What to do about each worst_status.
 _START = "start its consumers"
+# A backlog that grows by less of what is written may as well stand still.
+_CLEAR_GROWTH = 0.05
 # Those that rates explain.
 _BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 _TO_DO = {
@@ -47,8 +49,8 @@ _TO_DO = {
     contract.STALLED: "see the member's log: usually one record fails again and again, or a call "
     "hangs",
     contract.REWOUND: "ask who set its offsets back; if it was meant, it catches up by itself",
-    contract.BEYOND_END: "ask whether the topic was deleted and made anew; if so, set the group's "
-    "offsets anew: to the earliest, if it shall read all that is there",
+    contract.BEYOND_END: "ask whether the topic was deleted and made anew; if so, stop the group "
+    "and set its offsets anew: to the earliest, if it shall read all that is there",
 }
 _UNWATCHED = (contract.UNWATCHED, contract.TOPIC_UNWATCHED)
 
@@ -64,17 +66,25 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
     if is_watched and (lag := format_lag(first)):
         yield f"{'When last seen' if is_gone else 'Now'}: {lag}."
     if is_watched:
+        for change in changes:
+            yield from _write_what_became(change)
         if kinds != {contract.RESOLVED}:
             yield from _write_who(first, kinds)
         yield from _write_costs(row, kinds)
         if row.get("status_reason") == contract.GONE and (lag := row.get("lag")):
-            yield f"Lost with it: {format_quantity(lag, 'record')} will not be read."
+            yield (
+                f"Cost: {format_quantity(lag, 'record')} not read yet; should it come back, it "
+                "reads them only with auto.offset.reset=earliest."
+            )
         if kinds != {contract.RESOLVED}:
             yield from _write_hints(first)
+    elif is_unwatched(first):
+        yield f"To do: {_advise_unwatched(row)}."
     if owner := row.get("owner"):
         yield f"Owner: {format_name(owner)}."
-    began = "" if is_gone else f" began {format_minute(first.incident_since)},"
-    yield f"Incident {first.incident_id}{began} read at {format_minute(first.taken_at)}."
+    opened = "" if is_gone else f" opened {format_minute(first.incident_since)},"
+    at = "given up" if is_unwatched(first) else "read"
+    yield f"Incident {first.incident_id}{opened} {at} at {format_minute(first.taken_at)}."
 
 
 def _write_headline(change: GroupChange) -> str:
@@ -96,22 +106,63 @@ def _write_headline(change: GroupChange) -> str:
             left = _format_time_left(change.row)
             return f"{group} is near a loss since {since}{f': {left}' if left else ''}."
         case contract.PROMISE_BROKEN:
-            return f"{group} breaks its promise since {since}{_format_promise(change.row)}."
-    before = f", after {_describe_previous(change)}"
-    if change.kind == contract.OPENED and change.first_seen_ill:
-        before = ", and was never seen OK"
-    catches_up = ": it catches up" if is_catching_up(change) else ""
-    return f"{group} is {change.status} since {since}{before}{catches_up}."
+            return _write_broken_promise(change, group)
+        case contract.RESOLVED:
+            now = "catching up" if is_catching_up(change) else "OK"
+            return f"{group} is {now} since {since}{_describe_what_ended(change)}."
+        case contract.OPENED:
+            before = ", and was never seen OK" if change.first_seen_ill else ""
+            return f"{group} is {change.status} since {since}{before}."
+    return f"{group} is {change.status} since {since}, after {change.previous_status}."
 
 
-def _describe_previous(change: GroupChange) -> str:
-    """The status before, at its end for how long and why."""
-    if change.kind != contract.RESOLVED:
-        return change.previous_status
-    since, worst = change.previous_since, change.previous_worst_status
+def _write_broken_promise(change: GroupChange, group: str) -> str:
+    """By how much it is broken, and that the status may be OK all the same."""
+    age, promised = (change.row.get(name) for name in ("time_lag_seconds", "sla_seconds"))
+    of = "" if promised is None else f" of {format_short_duration(promised)}"
+    waited = "" if age is None else _format_waited(age, change.row, precise=True)
+    has = f": the oldest unread has waited {waited}" if waited else ""
+    is_ok = "; its status is OK" if change.status == contract.OK else ""
+    since = format_minute(change.since)
+    return f"{group} breaks its promise{of} (sla_seconds) since {since}{has}{is_ok}."
+
+
+def _describe_what_ended(change: GroupChange) -> str:
+    """What the consumer did before it was OK, since when and for how long; else its status."""
+    worst, since = change.previous_worst_status, change.previous_worst_since
+    if worst is not None and since is not None:
+        began = _format_beginning(since, worst, change)
+        if worst == contract.REWOUND and is_catching_up(change):
+            return f": it was set back at {began}"
+        is_least = began.endswith("earlier")
+        lasted = _format_age((change.since - since) / 1_000)
+        about = "at least " if is_least else "about " if began.startswith("about") else ""
+        did = "had no member" if worst == contract.NO_MEMBER else f"was {find_word(worst)}"
+        return f": it {did} since {began}, for {about}{lasted}"
+    since = change.previous_since
     lasted = "" if since is None else f" for {_format_age((change.since - since) / 1_000)}"
     why = f" ({find_word(worst)})" if worst else ""
-    return f"{change.previous_status}{lasted}{why}"
+    return f", after {change.previous_status}{lasted}{why}"
+
+
+def _write_what_became(change: GroupChange) -> Iterator[str]:
+    """What became of the records that were unread when all was not well.
+
+    A commit says where a group reads on, and not what it has read.
+    """
+    if change.kind != contract.RESOLVED or is_catching_up(change):
+        return
+    if change.previous_worst_status == contract.BEYOND_END:
+        yield "Not known: whether it read what was written while its commit was beyond the end."
+    # A jump that was seen is one of the costs.
+    backlog, written = change.backlog, change.row.get("produce_rate") or 0.0
+    if backlog is None or change.row.get("records_skipped"):
+        return
+    if backlog.records > written * _YOUNG_SECONDS:
+        yield (
+            f"Before: {format_quantity(backlog.records, 'record')} behind at "
+            f"{format_minute(backlog.at)}; read since, unless somebody set its offsets ahead."
+        )
 
 
 def is_catching_up(change: GroupChange) -> bool:
@@ -129,16 +180,18 @@ def _write_end(change: GroupChange, ended: OpenTrouble, group: str) -> str:
     row = change.row
     lasted = f"from {format_minute(ended.since)} to {format_minute(ended.seen_at)}"
     if change.kind == LOSS.ended:
-        lost = (
-            f", at least {format_quantity(int(ended.most), 'record')} in all" if ended.most else ""
+        lost = f"at least {format_quantity(int(ended.most), 'record')}" if ended.most else "some"
+        return (
+            f"{group} loses no more records: {lasted} retention deleted {lost} that it had not "
+            "committed."
         )
-        return f"{group} loses no more records: it did {lasted}{lost}."
     if change.kind == RISK.ended:
         nothing = " Nothing was lost." if ended.most == 0 else ""
-        return f"{group} is no longer near a loss: it was {lasted}.{nothing}"
+        speed = " at its present speed" if row.get("drain_seconds") and row.get("lag") else ""
+        return f"{group} is no longer near a loss{speed}: it was {lasted}.{nothing}"
     if row.get("sla_seconds") is None:
         return f"{group} has no promise any more: it was broken {lasted}."
-    oldest = f", the oldest unread for {_format_age(ended.most)}" if ended.most else ""
+    oldest = f"; the longest wait was {_format_age(ended.most)}" if ended.most else ""
     promised = format_short_duration(row["sla_seconds"])
     return f"{group} keeps its promise of {promised} again: it was broken {lasted}{oldest}."
 
@@ -167,7 +220,9 @@ def _explain_end(change: GroupChange) -> str:
     last = "" if seen is None else f" (last seen {format_minute(seen)})"
     if reason == contract.GONE:
         since = format_minute(change.since)
-        return f"gone since {since}{last}: somebody deleted it, or its offsets expired"
+        # Offsets expire only where no member is left.
+        expired = "" if change.row.get("members") else ", or its offsets expired"
+        return f"gone since {since}{last}: somebody deleted it{expired}"
     return (
         f"gone{last}: no run since {format_minute(change.since)} has it; somebody deleted it, its "
         "offsets expired, or the configuration leaves it out"
@@ -177,20 +232,33 @@ def _explain_end(change: GroupChange) -> str:
 def _write_unwatched(change: GroupChange, group: str) -> str:
     """What nobody could read for so long that it is given up."""
     row = change.row
-    is_topic = row["status_reason"] == contract.TOPIC_UNWATCHED
-    name = row.get("worst_topic")
-    what = f"topic {format_name(name)}" if is_topic and name is not None else "the group"
     since = format_minute(change.since - contract.UNWATCHED_AFTER_MS)
     worst = change.previous_worst_status or row.get("worst_status")
     known = [change.previous_status] if change.previous_status != contract.OK else []
     known += [find_word(worst)] if known and worst else []
-    was = f"last known {', '.join(known)}; " if known else ""
+    was = f"Last known: {', '.join(known)}; whether" if known else "Whether"
     days = contract.UNWATCHED_AFTER_MS // 86_400_000
     return (
-        f"{group} is no longer watched. The reporter has not been able to read {what} since "
-        f"{since} ({days} days), and gives up: {was}whether it "
-        "recovered is unknown. Give the reporter its right to Describe back, or deny the name in "
-        f"its configuration.{_describe_open(change) if change.open_troubles else ''}"
+        f"{group} is no longer watched: brokers have shown the reporter nothing of "
+        f"{_name_unwatched(row)} since {since} ({days} days). {was} it "
+        f"recovered is unknown.{_describe_open(change) if change.open_troubles else ''}"
+    )
+
+
+def _name_unwatched(row: Row) -> str:
+    """What the reporter may not see."""
+    is_topic, name = row["status_reason"] == contract.TOPIC_UNWATCHED, row.get("worst_topic")
+    if not is_topic:
+        return "the group"
+    return "one of its topics" if name is None else f"topic {format_name(name)}"
+
+
+def _advise_unwatched(row: Row) -> str:
+    """How it is watched again, or no more on purpose."""
+    kind = "topics" if row["status_reason"] == contract.TOPIC_UNWATCHED else "groups"
+    return (
+        f"give the reporter the right Describe on {_name_unwatched(row)} again, or name it in "
+        f"{kind}.deny of the configuration"
     )
 
 
@@ -198,15 +266,18 @@ def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     """What the consumer does, and the worst partition with broker and member."""
     row, worst_status = change.row, find_worst_status(change)
     if _is_rebalancing(row):
-        yield _write_rebalancing(row)
-    if worst_status:
+        yield _write_rebalancing(worst_status, change)
+    elif worst_status:
         yield _write_worst_status(worst_status, change)
     if worst_status == contract.BEYOND_END:
         yield "Cost: it reads nothing of what is written now."
     if worst_status == contract.REWOUND and (again := row.get("records_rewound")):
         yield f"Cost: {format_quantity(again, 'record')} to read again, up to where it was before."
-    if worst_status in _BY_RATES and (rates := _format_rates(row)):
-        yield f"Rates: {rates}."
+    by_rates = worst_status in _BY_RATES or (
+        worst_status is None and contract.PROMISE_BROKEN in kinds
+    )
+    if by_rates and (rates := _format_rates(row)):
+        yield f"Rates of the last minutes: {rates}."
     # Where all is over nobody is to blame.
     if (worst_status or not kinds <= set(ENDS)) and (worst := format_worst(row)):
         yield f"Worst: {worst}."
@@ -220,6 +291,9 @@ def _write_costs(row: Row, kinds: Set[str]) -> Iterator[str]:
         yield f"Lost so far: {records} that retention deleted{since} before it had committed them."
     elif contract.LOSS_NEAR not in kinds and (left := _format_time_left(row)):
         yield f"At risk: {left}{_format_since(RISK, row, kinds)}."
+    if skipped := row.get("records_skipped"):
+        records = format_quantity(skipped, "record")
+        yield f"Skipped: {records} that nobody read, as its offsets were set ahead."
     if contract.PROMISE_BROKEN not in kinds and row.get(PROMISE.held_since) is not None:
         yield f"Promise broken{_format_since(PROMISE, row, kinds)}{_format_promise(row)}."
 
@@ -242,8 +316,19 @@ def _write_worst_status(worst_status: str, change: GroupChange) -> str:
     """What the consumer does, since when, and what that means."""
     since = change.row.get("worst_status_since")
     began = "" if since is None else f" since {_format_beginning(since, worst_status, change)}"
-    text = f"{find_word(worst_status).capitalize()}{began}: {MEANINGS[worst_status]}"
+    meaning = MEANINGS[worst_status]
+    if worst_status == contract.FALLING_BEHIND and _grows(change.row):
+        meaning = "the backlog grows"
+    text = f"{find_word(worst_status).capitalize()}{began}: {meaning}"
     return text if text.endswith("?") else f"{text}."
+
+
+def _grows(row: Row) -> bool:
+    """Whether clearly less is read than is written."""
+    produced, consumed = row.get("produce_rate"), row.get("consume_rate")
+    if produced is None or consumed is None:
+        return False
+    return bool(consumed < produced * (1 - _CLEAR_GROWTH))
 
 
 def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str:
@@ -254,15 +339,15 @@ def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str
     return f"{format_minute(since)}{' or earlier' if or_earlier else ''}"
 
 
-def _write_rebalancing(row: Row) -> str:
-    """That the group rebalances, and what that keeps it from."""
-    since, worst = row.get("worst_status_since"), row.get("worst_status")
-    if worst not in (contract.STALLED, contract.STOPPED):
-        return "Rebalancing: the group does so all the time, and reads little meanwhile."
-    nothing = "nothing" if since is None else f"nothing since {format_minute(since)}"
-    member = row.get("worst_member")
-    owned = f"; {format_name(member)} owned the partition at the moment" if member else ""
-    return f"Rebalancing: the group does so all the time, and commits {nothing}{owned}."
+def _write_rebalancing(worst_status: str | None, change: GroupChange) -> str:
+    """That the group rebalances, and what comes of that."""
+    since = change.row.get("worst_status_since")
+    if worst_status in (contract.STALLED, contract.STOPPED):
+        nothing = "nothing" if since is None else f"nothing since {format_minute(since)}"
+        return f"Rebalancing all the time: it commits {nothing} ({find_word(worst_status)})."
+    if worst_status is None:
+        return "Rebalancing all the time: it reads little meanwhile."
+    return f"Rebalancing all the time. {_write_worst_status(worst_status, change)}"
 
 
 def _format_rates(row: Row) -> str | None:
@@ -281,14 +366,14 @@ def _describe_usual(row: Row) -> str:
     """What the group is like otherwise; what was not learnt is not mentioned."""
     lag, age, rate = (row.get(f"usual_{name}") for name in ("lag", "time_lag", "produce_rate"))
     parts = [] if lag is None else [f"{format_quantity(round(lag), 'record')} behind"]
-    parts += [] if age is None else [f"oldest {_format_age(age)}"]
+    parts += [] if age is None else [f"the oldest {_format_age(age)} old"]
     if rate is not None:
         now = row.get("produce_rate")
         than = "" if now is None else f" (now {format_rate(now)})"
-        parts.append(f"{format_rate(rate)} written to its topics{than}")
+        parts.append(f"with {format_rate(rate)} written to its topics{than}")
     if not parts:
         return "the group is not like that at this hour of other weeks"
-    return f"usual at this hour: {', '.join(parts)}"
+    return f"at this hour it is usually {', '.join(parts)}"
 
 
 def _format_since(trouble: Trouble, row: Row, kinds: Set[str]) -> str:
@@ -298,11 +383,12 @@ def _format_since(trouble: Trouble, row: Row, kinds: Set[str]) -> str:
 
 
 def _format_time_left(row: Row) -> str | None:
-    """How soon a loss may come; None: none is in sight."""
-    left = row.get("seconds_until_loss")
+    """How soon after the run a loss may come; None: none is in sight."""
+    left, taken_at = row.get("seconds_until_loss"), row.get("taken_at")
     if left is None or left >= contract.NO_LOSS_SECONDS:
         return None
-    return f"retention may delete unread records in {format_short_duration(left)}"
+    at = "" if taken_at is None else f", at {format_minute(int(taken_at + 1_000 * left))}"
+    return f"retention may delete unread records in {format_short_duration(left)}{at}"
 
 
 def _format_promise(row: Row) -> str:
@@ -344,18 +430,25 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
         return text
     # Denied, it keeps its commits: whoever deletes it for being read by nobody loses its place.
     says = format_name(owner) if owner else "its owner"
-    return f"{text}; if {says} says that nobody needs it, deny the group in the configuration"
+    return (
+        f"{text}; or, if {says} says that nobody needs it, name the group in groups.deny of the "
+        "reporter's configuration"
+    )
 
 
 def _advise_speed(row: Row) -> Iterator[str]:
     """What may make a group read faster; what cannot is not advised."""
     written, usual = row.get("produce_rate"), row.get("usual_produce_rate")
-    if row.get("unusual") and written and usual and written >= _UNUSUAL_TIMES * usual:
+    times = written / usual if row.get("unusual") and written and usual else 0.0
+    is_flood = times >= _UNUSUAL_TIMES
+    if is_flood:
         topic = _name_only_topic(row) or "its topics"
-        yield f"ask the producers of {topic} why they write {written / usual:.0f} times as much"
+        yield f"ask the producers of {topic} why they write {times:.0f} times as much"
     members, partitions = row.get("members"), row.get("partitions")
     member = row.get("worst_member")
     slow = f"find the slow step{f' in {format_name(member)}' if member else ''}"
+    if is_flood:
+        slow = f"make {format_name(member) if member else 'it'} faster"
     if not members or not partitions:
         yield "add consumers, as many as there are partitions at most, or find the slow step"
     elif members < partitions:
@@ -363,7 +456,7 @@ def _advise_speed(row: Row) -> Iterator[str]:
         yield f"add consumers: {members:,} {read} {partitions:,} partitions; or {slow}"
     else:
         each = "its only partition" if partitions == 1 else f"each of its {partitions:,} partitions"
-        yield f"more consumers do not help: {each} has one; {slow}"
+        yield f"more consumers do not help, as {each} has one already; {slow}"
 
 
 def _name_only_topic(row: Row) -> str | None:
@@ -384,7 +477,9 @@ def format_worst(row: Row) -> str | None:
     leader, member = row.get("worst_leader"), row.get("worst_member")
     worst += ", no leader known" if leader is None else f", led by broker {leader}"
     if member is not None:
-        return f"{worst}, read by {format_name(member)}"
+        # While members come and go, it is another one a moment later.
+        owned = "owned just then" if _is_rebalancing(row) else "read"
+        return f"{worst}, {owned} by {format_name(member)}"
     return worst + (", read by nobody" if row.get("members") == 0 else ", no member known")
 
 
@@ -397,15 +492,28 @@ def format_lag(change: GroupChange) -> str | None:
     lag, age = row.get("lag"), row.get("time_lag_seconds")
     if lag == 0 and row.get("worst_status") == contract.BEYOND_END:
         return None
-    parts = [] if lag is None else [f"{format_quantity(lag, 'record')} behind"]
+    left = "still to read" if is_catching_up(change) else "behind"
+    parts = [] if lag is None else [f"{format_quantity(lag, 'record')} {left}"]
+    was_rewound = contract.REWOUND in (row.get("worst_status"), change.previous_worst_status)
     if age is not None and lag != 0:
-        parts.append(f"the oldest unread for {_format_waited(age, row)}")
-    drain = row.get("drain_seconds")
+        waited = _format_waited(age, row)
+        # What is read again was not unread since then.
+        oldest = f"written {waited} ago" if was_rewound else f"unread for {waited}"
+        parts.append(f"the oldest {oldest}")
     # After a rewind the rates, which are averages, are not of its speed for a while.
-    is_steady = contract.REWOUND not in (row.get("worst_status"), change.previous_worst_status)
-    if parts and is_steady and drain is not None and drain > _SHORT_DRAIN_SECONDS:
+    drain = _estimate_drain(change) if was_rewound else row.get("drain_seconds")
+    if parts and drain is not None and drain > _SHORT_DRAIN_SECONDS:
         parts.append(f"worked off in {_format_age(drain)} at this speed")
     return ", ".join(parts) or None
+
+
+def _estimate_drain(change: GroupChange) -> float | None:
+    """Seconds until nothing is unread, at the speed since the last run that was not OK."""
+    backlog, lag = change.backlog, change.row.get("lag")
+    if change.kind != contract.RESOLVED or backlog is None or not lag or lag >= backlog.records:
+        return None
+    passed = (change.taken_at - backlog.at) / 1_000
+    return float(lag * passed / (backlog.records - lag))
 
 
 def _format_age(seconds: float) -> str:
@@ -421,6 +529,9 @@ def format_kind(change: GroupChange) -> str:
     """The kind of a change in words."""
     if is_unwatched(change):
         return find_word(contract.UNWATCHED)
+    # "resolved" reads as over.
+    if is_catching_up(change):
+        return "catching up"
     return change.kind.replace("_", " ")
 
 

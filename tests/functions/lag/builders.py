@@ -95,7 +95,8 @@ _RULES = Rules()
 class Part:
     """A partition of group g, read now and caught up by default; None is unknown.
 
-    `age` is exact unless its proven `bounds` are given.
+    `age` is exact unless its proven `bounds` are given. `skipped`: from and to which commit, and
+    when, ms before the run.
     """
 
     group: str = "g"
@@ -111,6 +112,7 @@ class Part:
     consumer: str | None = None
     committed: int | None = 10
     rewound_from: int | None = None
+    skipped: tuple[int, int, int] | None = None
     unread: str | None = None
     uncommitted: bool = False
     lost: int | None = 0
@@ -167,6 +169,7 @@ def frame_of(parts: Sequence[Part]) -> Frame:
         "unread_reason": Strings.of(of["unread"]),
         "committed_offset": Column.optional(of["committed"]),
         "rewound_from": Column.optional(of["rewound_from"]),
+        **_skips(of["skipped"]),
         "consume_rate": Column.optional(of["consumed"], np.float64),
         "drain_seconds": Column.optional(of["drain"], np.float64),
         "records_lost": Column.optional(of["lost"]),
@@ -184,6 +187,18 @@ def frame_of(parts: Sequence[Part]) -> Frame:
         "consumer_status": Strings.of(of["consumer"]),
     }
     return Frame.of(columns).completed(contract.GROUP_PARTITIONS)
+
+
+def _skips(skipped: Sequence[tuple[int, int, int] | None]) -> dict[str, AnyColumn]:
+    """With the run's time, which nothing else of a row needs."""
+    if not any(skipped):
+        return {}
+    return {
+        "taken_at": Column.optional([NOON] * len(skipped)),
+        "skipped_from": Column.optional([each and each[0] for each in skipped]),
+        "skipped_to": Column.optional([each and each[1] for each in skipped]),
+        "skipped_at": Column.optional([each and NOON - each[2] for each in skipped]),
+    }
 
 
 def counted_of(parts: Sequence[Part]) -> Counted:

@@ -140,6 +140,17 @@ def test_what_the_rates_decide_keeps_its_first_beginning(word: str) -> None:
     assert of_group(of(word, NOON, first), "worst_status_since") == (NOON - MINUTE,)
 
 
+def test_a_commit_is_beyond_the_end_since_the_run_that_found_it_there() -> None:
+    groups = groups_of("g", status=Strings.of([contract.ERR])).with_columns(
+        worst_status=Strings.of([contract.BEYOND_END])
+    )
+    first = track_incidents(groups, left_behind(groups_of("g"), NOON - MINUTE), NOON, Rules())
+    later = track_incidents(groups, left_behind(first, NOON), NOON + MINUTE, Rules())
+
+    assert of_group(first, "worst_status_since") == (NOON,)
+    assert of_group(later, "worst_status_since") == (NOON,)
+
+
 # Troubles: x has them, . has not, ? is not known, a blank is a run that never was.
 
 LOST = {"x": 5, ".": 0, "?": None}

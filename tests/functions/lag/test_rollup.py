@@ -46,6 +46,9 @@ def scaling_of(*parts: Part) -> list[tuple[Any, ...]]:
     return table(found, "consumer_group", "scaling_lag")
 
 
+WINDOW_MS = Rules().window_ms
+
+
 def test_a_group_counts_its_partitions_and_topics() -> None:
     group = rolled(behind(1.0, 5), behind(2.0, 7), Part(topic="bills"))
     assert of_group(group, "topics", "partitions", "lag", "max_lag") == (2, 3, 12, 7)
@@ -77,6 +80,12 @@ def test_what_is_read_again_after_a_rewind_is_summed_over_what_went_back() -> No
     back = [Part(committed=10, rewound_from=15), Part(committed=3, rewound_from=103), Part()]
     assert of_group(rolled(*back), "records_rewound") == (105,)
     assert of_group(rolled(Part()), "records_rewound") == (None,)
+
+
+def test_what_was_skipped_within_the_window_is_summed_over_what_jumped() -> None:
+    lately = [Part(skipped=(10, 15, WINDOW_MS)), Part(skipped=(3, 103, 0)), Part()]
+    assert of_group(rolled(*lately), "records_skipped") == (105,)
+    assert of_group(rolled(Part(skipped=(10, 15, WINDOW_MS + 1))), "records_skipped") == (None,)
 
 
 def test_an_unknown_age_has_no_error() -> None:

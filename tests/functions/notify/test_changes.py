@@ -13,6 +13,7 @@ from kafka_lag.notify.changes import (
     LOSS,
     PROMISE,
     RISK,
+    Backlog,
     GroupChange,
     Incident,
     OpenIncidents,
@@ -493,3 +494,25 @@ def test_an_end_knows_what_was_reported_last() -> None:
     (end,) = changes_of(open_now, a_row("g")).changes
 
     assert (end.previous_since, end.previous_worst_status) == (NOON, contract.STOPPED)
+
+
+def test_an_end_knows_when_the_trouble_began_and_the_last_backlog() -> None:
+    """Of the last run that was not OK, while OK was not held yet."""
+    ill = {"worst_status": contract.STOPPED, "worst_status_since": NOON - 11 * MINUTE}
+    opened = a_set(a_row("g", contract.ERR, lag=100, **ill))
+    worse = a_set(a_row("g", contract.ERR, lag=160, **ill))
+    fine = a_set(a_row("g", contract.ERR, lag=20, status=contract.OK))
+    ended = a_set(a_row("g", lag=20, held_since=NOON + 2 * MINUTE))
+    incidents: OpenIncidents = {}
+    for minute, groups in enumerate([opened, worse, fine, ended]):
+        found = find_changes(
+            Reported("shop", NOON + (minute - 1) * MINUTE, incidents),
+            NOON + minute * MINUTE,
+            groups,
+            lambda _: None,
+        )
+        incidents = found.incidents
+
+    change = only(found)
+    assert change.previous_worst_since == NOON - 11 * MINUTE
+    assert change.backlog == Backlog(160, NOON + MINUTE)

@@ -29,7 +29,7 @@ def test_a_consumer_that_sticks_recovers_and_is_deleted_is_reported() -> None:
     assert bench.channel.kinds == [("g", "opened"), ("g", "resolved"), ("g", "gone")]
     assert opened.thread == resolved.thread != gone.thread
     assert opened.text.splitlines()[:4] == [
-        "g on shop is ERR since 2026-01-31 12:11 UTC, after OK.",
+        "g on shop is ERR since 2026-01-31 12:11 UTC.",
         "Now: 135 records behind, the oldest unread for at least 12 min.",
         "Stalled since 2026-01-31 12:00 UTC: a member owns the partition, and its commit does not "
         "move.",

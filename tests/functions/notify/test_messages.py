@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.notify.changes import GroupChange, OpenTrouble
+from kafka_lag.notify.changes import Backlog, GroupChange, OpenTrouble
 from kafka_lag.notify.messages import Notice, StatusMessage, build_event, build_messages
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_change, a_row
@@ -88,7 +88,7 @@ def test_a_group_that_fails_is_reported_with_what_it_does_its_worst_partition_an
 
     assert sent.subject == "Kafka lag ERR: payments on shop: stalled (opened)"
     assert sent.text.splitlines() == [
-        "payments on shop is ERR since 2026-01-31 12:00 UTC, after OK.",
+        "payments on shop is ERR since 2026-01-31 12:00 UTC.",
         "Now: 12,345 records behind, the oldest unread for 14 min.",
         "Stalled since 2026-01-31 11:49 UTC: a member owns the partition, and its commit does not "
         "move.",
@@ -97,7 +97,7 @@ def test_a_group_that_fails_is_reported_with_what_it_does_its_worst_partition_an
         "To do: raise retention.ms or retention.bytes of orders; then see the member's log: "
         "usually one record fails again and again, or a call hangs.",
         "Owner: team-payments.",
-        f"Incident {change.incident_id} began 2026-01-31 12:00 UTC, read at 2026-01-31 12:02 UTC.",
+        f"Incident {change.incident_id} opened 2026-01-31 12:00 UTC, read at 2026-01-31 12:02 UTC.",
     ]
 
 
@@ -120,7 +120,7 @@ def test_a_group_that_is_well_again_blames_nobody() -> None:
     assert notice(change).text.splitlines() == [
         "payments on shop is OK since 2026-01-31 12:01 UTC, after ERR.",
         "Now: 0 records behind.",
-        f"Incident {change.incident_id} began 2026-01-31 12:00 UTC, read at 2026-01-31 12:02 UTC.",
+        f"Incident {change.incident_id} opened 2026-01-31 12:00 UTC, read at 2026-01-31 12:02 UTC.",
     ]
 
 
@@ -142,7 +142,8 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         "payments on shop is gone since 2026-01-31 12:00 UTC (last seen 2026-01-31 11:59 UTC): "
         "somebody deleted it, or its offsets expired. This is no recovery. It was WARN.",
         "When last seen: 1 record behind.",
-        "Lost with it: 1 record will not be read.",
+        "Cost: 1 record not read yet; should it come back, it reads them only with "
+        "auto.offset.reset=earliest.",
         "To do: ask team-payments whether it was meant.",
         "Owner: team-payments.",
         f"Incident {change.incident_id} read at 2026-01-31 12:02 UTC.",
@@ -182,13 +183,13 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
                 (
                     contract.SLOW,
                     "Too slow: the backlog shrinks, but working it off would take "
-                    "more than 10 times its age.",
+                    "more than 10 times the age of its oldest record.",
                 ),
             )
         ),
         (
             {"worst_status": contract.SLOW, "produce_rate": 10.0, "consume_rate": 10.4},
-            "Rates: 10.0/s written to its topics, 10.4/s read.",
+            "Rates of the last minutes: 10.0/s written to its topics, 10.4/s read.",
         ),
         (
             {"held_sla_broken_since": NOON},
@@ -196,8 +197,8 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         ),
         (
             {"worst_status": contract.NO_MEMBER},
-            "To do: start its consumers; if its owner says that nobody needs it, deny the group in "
-            "the configuration.",
+            "To do: start its consumers; or, if its owner says that nobody needs it, name the "
+            "group in groups.deny of the reporter's configuration.",
         ),
         (
             {"worst_status": contract.STALLED, "rebalancing_share": 0.6},
@@ -216,8 +217,8 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
                 "usual_produce_rate": 10.0,
                 "produce_rate": 80.0,
             },
-            "Unusual: usual at this hour: 20 records behind, oldest 5 s, 10/s written to its "
-            "topics (now 80/s).",
+            "Unusual: at this hour it is usually 20 records behind, the oldest 5 s old, with 10/s "
+            "written to its topics (now 80/s).",
         ),
         (
             {"lag": 9, "time_lag_seconds": 5.0, "drain_seconds": 7_200.0},
@@ -234,7 +235,7 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         ),
         (
             {"rebalancing_share": 0.6},
-            "Rebalancing: the group does so all the time, and reads little meanwhile.",
+            "Rebalancing all the time: it reads little meanwhile.",
         ),
         (
             {"max_lag": 1},
@@ -304,7 +305,8 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         "Worst: orders partition 7, led by broker 3, read by nobody.",
         "Lost so far: 1,220 records that retention deleted before it had committed them.",
         "To do: raise retention.ms or retention.bytes of orders; then start its consumers; "
-        "if its owner says that nobody needs it, deny the group in the configuration.",
+        "or, if its owner says that nobody needs it, name the group in groups.deny of the "
+        "reporter's configuration.",
     ]
 
 
@@ -320,14 +322,15 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         (
             a_trouble(contract.PROMISE_BROKEN, row=PROMISED),
             "Kafka lag: payments on shop: promise broken",
-            "payments on shop breaks its promise since 2026-01-31 12:00 UTC: the oldest unread has "
-            "waited 4 min, promised are 2 min at most.",
+            "payments on shop breaks its promise of 2 min (sla_seconds) since 2026-01-31 12:00 "
+            "UTC: the oldest unread has waited 4 min; its status is OK.",
         ),
         (
             an_end(contract.LOSS_ENDED, 383_938),
             "Kafka lag: payments on shop: loss ended",
-            "payments on shop loses no more records: it did from 2026-01-31 10:30 UTC to "
-            "2026-01-31 11:59 UTC, at least 383,938 records in all.",
+            "payments on shop loses no more records: from 2026-01-31 10:30 UTC to "
+            "2026-01-31 11:59 UTC retention deleted at least 383,938 records that it had not "
+            "committed.",
         ),
         (
             an_end(contract.LOSS_AVERTED, None, status=contract.WARN),
@@ -339,7 +342,7 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
             an_end(contract.PROMISE_KEPT, 7_200.0, row={"sla_seconds": 120.0}),
             "Kafka lag: payments on shop: promise kept",
             "payments on shop keeps its promise of 2 min again: it was broken from 2026-01-31 "
-            "10:30 UTC to 2026-01-31 11:59 UTC, the oldest unread for 2 h.",
+            "10:30 UTC to 2026-01-31 11:59 UTC; the longest wait was 2 h.",
         ),
         (
             an_end(contract.PROMISE_KEPT, 7_200.0),
@@ -356,8 +359,8 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         (
             an_end(contract.LOSS_ENDED, None),
             "Kafka lag: payments on shop: loss ended",
-            "payments on shop loses no more records: it did from 2026-01-31 10:30 UTC to "
-            "2026-01-31 11:59 UTC.",
+            "payments on shop loses no more records: from 2026-01-31 10:30 UTC to "
+            "2026-01-31 11:59 UTC retention deleted some that it had not committed.",
         ),
     ],
     ids=[
@@ -382,7 +385,7 @@ def test_a_promise_that_may_be_broken_by_any_more_says_so() -> None:
     row = {**PROMISED, "time_lag_method": contract.METHOD_AT_LEAST}
 
     assert lines_of(a_trouble(contract.PROMISE_BROKEN, row=row))[0].endswith(
-        "the oldest unread has waited at least 4 min, promised are 2 min at most."
+        "the oldest unread has waited at least 4 min; its status is OK."
     )
 
 
@@ -790,10 +793,157 @@ def test_a_group_that_is_ok_and_far_behind_catches_up(
 ) -> None:
     sent = notice(a_resolved(**row))
 
-    headline = "payments on shop is OK since 2026-01-31 12:00 UTC, after ERR for 79 min (stopped)"
-    assert sent.text.splitlines()[0] == headline + (": it catches up." if catches_up else ".")
-    word = ": it catches up" if catches_up else ""
-    assert sent.subject == f"Kafka lag OK: payments on shop{word} (resolved)"
+    now = "catching up" if catches_up else "OK"
+    assert sent.text.splitlines()[0] == (
+        f"payments on shop is {now} since 2026-01-31 12:00 UTC, after ERR for 79 min (stopped)."
+    )
+    end = ": 601 records still to read (catching up)" if catches_up else " (resolved)"
+    assert sent.subject == f"Kafka lag OK: payments on shop{end}"
+    assert ("still to read" in sent.text) is catches_up
+
+
+@pytest.mark.parametrize(
+    ("worst", "first_seen_ill", "was"),
+    [
+        (contract.STOPPED, False, "it was stopped since 2026-01-31 10:30 UTC, for 90 min"),
+        (
+            contract.STOPPED,
+            True,
+            "it was stopped since 2026-01-31 10:30 UTC or earlier, for at least 90 min",
+        ),
+        (
+            contract.FALLING_BEHIND,
+            False,
+            "it was falling behind since about 2026-01-31 10:30 UTC, for about 90 min",
+        ),
+        (
+            contract.SLOW,
+            False,
+            "it was too slow since 2026-01-31 10:30 UTC or earlier, for at least 90 min",
+        ),
+        (contract.NO_MEMBER, False, "it had no member since 2026-01-31 10:30 UTC, for 90 min"),
+        (contract.REWOUND, False, "it was rewound since 2026-01-31 10:30 UTC, for 90 min"),
+    ],
+)
+def test_an_end_says_how_long_the_trouble_was_and_not_its_status(
+    worst: str, first_seen_ill: bool, was: str
+) -> None:
+    change = replace(
+        a_resolved(lag=0),
+        previous_worst_status=worst,
+        previous_worst_since=NOON - 90 * MINUTE,
+        first_seen_ill=first_seen_ill,
+    )
+
+    assert lines_of(change)[0] == f"payments on shop is OK since 2026-01-31 12:00 UTC: {was}."
+
+
+def test_a_rewound_group_that_catches_up_was_set_back() -> None:
+    change = replace(
+        a_resolved(lag=601, time_lag_seconds=61.0, drain_seconds=9.0),
+        previous_worst_status=contract.REWOUND,
+        previous_worst_since=NOON - 11 * MINUTE,
+    )
+
+    assert lines_of(change)[0] == (
+        "payments on shop is catching up since 2026-01-31 12:00 UTC: it was set back at 2026-01-31 "
+        "11:49 UTC."
+    )
+
+
+BEFORE = (
+    "Before: 53,420 records behind at 2026-01-31 11:59 UTC; read since, unless somebody set its "
+    "offsets ahead."
+)
+SKIPPED = "Skipped: 53,420 records that nobody read, as its offsets were set ahead."
+NOT_KNOWN = "Not known: whether it read what was written while its commit was beyond the end."
+
+
+@pytest.mark.parametrize(
+    ("records", "row", "worst", "says"),
+    [
+        (53_420, {}, contract.STOPPED, [BEFORE]),
+        (53_420, {"records_skipped": 53_420}, contract.STOPPED, [SKIPPED]),
+        (600, {"produce_rate": 10.0}, contract.STOPPED, []),
+        (53_420, {"lag": 40_000, "drain_seconds": 9.0}, contract.STOPPED, []),
+        (None, {}, contract.STOPPED, []),
+        (None, {}, contract.BEYOND_END, [NOT_KNOWN]),
+    ],
+    ids=[
+        *("read or skipped", "seen to skip", "a minute's records", "still there", "not known"),
+        "beyond the end",
+    ],
+)
+def test_an_end_says_what_became_of_the_backlog(
+    records: int | None, row: dict[str, Any], worst: str, says: list[str]
+) -> None:
+    change = replace(
+        a_resolved(**{"lag": 20, "time_lag_seconds": 2.0, "produce_rate": 10.0, **row}),
+        previous_worst_status=worst,
+        backlog=None if records is None else Backlog(records, NOON - MINUTE),
+    )
+
+    assert lines_of(change)[2:-1] == says
+
+
+@pytest.mark.parametrize(
+    ("consumed", "says"),
+    [(9.4, "the backlog grows."), (9.6, "the backlog does not shrink."), (None, "not shrink.")],
+    ids=["less is read", "nearly as much", "not known"],
+)
+def test_a_backlog_grows_where_less_is_read_than_written(consumed: float | None, says: str) -> None:
+    row = {"worst_status": contract.FALLING_BEHIND, "produce_rate": 10.0, "consume_rate": consumed}
+
+    assert lines(row=row)[1].endswith(says)
+
+
+def test_a_time_left_is_until_a_moment() -> None:
+    row = {"seconds_until_loss": 3_420.0, "taken_at": NOON + 2 * MINUTE}
+
+    assert (
+        "At risk: retention may delete unread records in 57 min, at 2026-01-31 12:59 UTC."
+        in lines(row=row)
+    )
+
+
+@pytest.mark.parametrize(("members", "says"), [(1, False), (0, True), (None, True)])
+def test_offsets_expire_only_where_no_member_is_left(members: int | None, says: bool) -> None:
+    change = a_change(
+        kind=contract.GONE,
+        status=contract.STATUS_GONE,
+        row={"status_reason": contract.GONE, "members": members},
+    )
+
+    assert ("or its offsets expired" in lines_of(change)[0]) is says
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [({"lag": 9, "drain_seconds": 9.0}, " at its present speed: it was"), ({}, ": it was")],
+    ids=["catches up", "all is read"],
+)
+def test_a_loss_that_is_far_only_while_the_group_catches_up_says_so(
+    row: dict[str, Any], says: str
+) -> None:
+    headline = lines_of(an_end(contract.LOSS_AVERTED, None, row=row))[0]
+
+    assert headline.startswith(f"payments on shop is no longer near a loss{says}")
+
+
+def test_a_broken_promise_has_the_rates_where_nothing_else_is_wrong() -> None:
+    row = {**PROMISED, "produce_rate": 10.0, "consume_rate": 5.0}
+    change = a_trouble(contract.PROMISE_BROKEN, row=row)
+
+    assert "Rates of the last minutes: 10/s written to its topics, 5.0/s read." in lines_of(change)
+
+
+def test_the_owner_of_a_partition_of_a_group_that_rebalances_is_one_of_a_moment() -> None:
+    row = {**WORST, "rebalancing_share": 0.9}
+
+    assert (
+        "Worst: orders partition 7, led by broker 3, owned just then by consumer-1-5f2c."
+        in lines(row=row)
+    )
 
 
 @pytest.mark.parametrize(
@@ -805,8 +955,8 @@ def test_a_group_that_is_ok_and_far_behind_catches_up(
         ),
         (
             {"members": 12, "partitions": 12, "worst_member": "m-1"},
-            "more consumers do not help: each of its 12 partitions has one; find the slow step in "
-            "m-1.",
+            "more consumers do not help, as each of its 12 partitions has one already; find the "
+            "slow step in m-1.",
         ),
         (
             {
@@ -817,7 +967,7 @@ def test_a_group_that_is_ok_and_far_behind_catches_up(
                 "usual_produce_rate": 10.0,
             },
             "ask the producers of its topics why they write 8 times as much; more consumers do not "
-            "help: its only partition has one; find the slow step.",
+            "help, as its only partition has one already; make it faster.",
         ),
         (
             {"unusual": True, "produce_rate": 19.9, "usual_produce_rate": 10.0},
@@ -844,7 +994,32 @@ def test_nor_is_it_when_the_group_is_ok_again() -> None:
         previous_worst_status=contract.REWOUND,
     )
 
-    assert lines_of(change)[1] == "Now: 9,000 records behind, the oldest unread for 10 min."
+    assert lines_of(change)[1] == (
+        "Now: 9,000 records still to read, the oldest written 10 min ago."
+    )
+
+
+@pytest.mark.parametrize(
+    ("backlog", "takes"),
+    [
+        (Backlog(18_000, NOON), ", worked off in 2 min at this speed"),
+        (Backlog(9_000, NOON), ""),
+        (None, ""),
+    ],
+    ids=["half in two minutes", "no less than before", "not known before"],
+)
+def test_a_rewound_group_catches_up_at_the_speed_of_the_last_minutes(
+    backlog: Backlog | None, takes: str
+) -> None:
+    change = replace(
+        a_resolved(lag=9_000, drain_seconds=7_200.0, time_lag_seconds=600.0),
+        previous_worst_status=contract.REWOUND,
+        backlog=backlog,
+    )
+
+    assert lines_of(change)[1] == (
+        f"Now: 9,000 records still to read, the oldest written 10 min ago{takes}."
+    )
 
 
 @pytest.mark.parametrize(("records", "says"), [(370_000, True), (None, False)])
@@ -861,6 +1036,14 @@ def test_a_commit_beyond_the_end_costs_all_that_is_written() -> None:
     )
 
 
+def test_a_group_that_rebalances_and_moves_says_what_else_it_does() -> None:
+    row = {"worst_status": contract.FALLING_BEHIND, "rebalancing_share": 0.9}
+
+    assert lines(row=row)[1] == (
+        "Rebalancing all the time. Falling behind: the backlog does not shrink."
+    )
+
+
 def test_a_group_that_rebalances_says_so_before_what_follows_from_it() -> None:
     row = {
         "worst_status": contract.STALLED,
@@ -870,9 +1053,9 @@ def test_a_group_that_rebalances_says_so_before_what_follows_from_it() -> None:
     }
 
     assert lines(row=row)[1] == (
-        "Rebalancing: the group does so all the time, and commits nothing since 2026-01-31 12:00 "
-        "UTC; m-673 owned the partition at the moment."
+        "Rebalancing all the time: it commits nothing since 2026-01-31 12:00 UTC (stalled)."
     )
+    assert not any(line.startswith("Stalled") for line in lines(row=row))
 
 
 @pytest.mark.parametrize(("most", "says"), [(0, True), (5, False), (None, False)])
@@ -919,8 +1102,29 @@ def test_what_is_no_longer_watched_is_not_called_gone(reason: str) -> None:
 
 def test_who_is_no_longer_watched_says_what_is_not_known() -> None:
     assert lines_of(UNWATCHED)[0] == (
-        "payments on shop is no longer watched. The reporter has not been able to read topic geo "
-        "since 2026-01-01 12:00 UTC (30 days), and gives up: last known ERR, stalled; whether it "
-        "recovered is unknown. Give the reporter its right to Describe back, or deny the name in "
-        "its configuration."
+        "payments on shop is no longer watched: brokers have shown the reporter nothing of topic "
+        "geo since 2026-01-01 12:00 UTC (30 days). Last known: ERR, stalled; whether it recovered "
+        "is unknown."
     )
+    assert lines_of(UNWATCHED)[1:] == [
+        "To do: give the reporter the right Describe on topic geo again, or name it in topics.deny "
+        "of the configuration.",
+        f"Incident {UNWATCHED.incident_id} given up at 2026-01-31 12:02 UTC.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "to_do"),
+    [
+        ({"status_reason": contract.UNWATCHED}, "on the group again, or name it in groups.deny"),
+        (
+            {"status_reason": contract.TOPIC_UNWATCHED},
+            "on one of its topics again, or name it in topics.deny",
+        ),
+    ],
+    ids=["group", "a topic without a name"],
+)
+def test_who_is_no_longer_watched_says_how_it_is_again(row: dict[str, Any], to_do: str) -> None:
+    (line,) = [line for line in lines_of(replace(UNWATCHED, row=row)) if line.startswith("To do: ")]
+
+    assert line == f"To do: give the reporter the right Describe {to_do} of the configuration."

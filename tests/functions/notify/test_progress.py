@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.notify.changes import Incident, OpenTrouble
+from kafka_lag.notify.changes import Backlog, Incident, OpenTrouble
 from kafka_lag.notify.progress import (
     Claim,
     Claims,
@@ -479,6 +479,8 @@ def test_what_was_reported_last_is_read_again(objects: MemoryObjects) -> None:
         status_since=NOON,
         worst_status=contract.STOPPED,
         first_seen_ill=True,
+        worst_since=NOON - MINUTE,
+        backlog=Backlog(53_420, NOON),
     )
     cursors = Cursors(objects, "sns")
     cursors.move(cursors.read("shop", NOON), NOON, {"g": bad})

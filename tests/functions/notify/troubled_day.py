@@ -193,7 +193,8 @@ TROUBLES = (
             "Stopped since 2026-01-31 08:30 UTC",
             "read by nobody",
             "start its consumers",
-            "OK since 2026-01-31 10:00 UTC",
+            "OK since 2026-01-31 10:00 UTC: it was stopped since 2026-01-31 08:30 UTC, for 90 min.",
+            "Before: 53,420 records behind at 2026-01-31 09:59 UTC; read since, unless",
         ),
     ),
     Trouble(
@@ -216,7 +217,9 @@ TROUBLES = (
             "Rewound since 2026-01-31 09:05 UTC",
             "370,000 records behind",
             "Cost: 368,180 records to read again",
-            "after ERR for 11 min (rewound): it catches up.",
+            "catching up since 2026-01-31 09:16 UTC: it was set back at 2026-01-31 09:05 UTC.",
+            "205,000 records still to read",
+            "worked off in 14 min",
         ),
     ),
     Trouble(
@@ -226,8 +229,9 @@ TROUBLES = (
         ("opened", "resolved"),
         (
             "ERR since 2026-01-31 09:15 UTC",
-            "Beyond the end",
-            "set the group's offsets anew",
+            "Beyond the end since 2026-01-31 09:15 UTC",
+            "Not known: whether it read",
+            "stop the group and set its offsets anew",
         ),
         topic_id=lambda minute: "id" if minute < clock("09:15") else "other",
     ),
@@ -272,7 +276,8 @@ TROUBLES = (
             "Stopped since 2026-01-31 10:00 UTC",
             "loses records since 2026-01-31 10:30 UTC",
             "Lost so far: 1,220 records",
-            "from 2026-01-31 10:30 UTC to 2026-01-31 12:59 UTC, at least 89,420 records",
+            "from 2026-01-31 10:30 UTC to 2026-01-31 12:59 UTC retention deleted at least 89,420 "
+            "records",
         ),
         retention_ms=30 * MINUTE,
     ),
@@ -282,8 +287,9 @@ TROUBLES = (
         _worked_off("10:00", "11:50", 0.2),
         ("opened", "loss_near", "loss_averted", "resolved"),
         (
-            "near a loss since 2026-01-31 11:31 UTC: retention may delete unread records in 57 min",
-            "no longer near a loss",
+            "near a loss since 2026-01-31 11:31 UTC: retention may delete unread records in 57 "
+            "min, at 2026-01-31 12:30 UTC",
+            "no longer near a loss at its present speed",
         ),
         retention_ms=2 * HOUR,
     ),
@@ -293,8 +299,9 @@ TROUBLES = (
         _late,
         ("promise_broken", "promise_kept"),
         (
-            "breaks its promise since 2026-01-31 10:03 UTC: the oldest unread has waited 5 min, "
-            "promised are 2 min at most",
+            "breaks its promise of 2 min (sla_seconds) since 2026-01-31 10:03 UTC: the oldest "
+            "unread has waited 5 min; its status is OK.",
+            "the longest wait was 5 min",
             "keeps its promise of 2 min again",
         ),
     ),
@@ -314,8 +321,8 @@ TROUBLES = (
         _restless,
         ("opened", "resolved"),
         (
-            "Rebalancing: the group does so all the time",
-            "Stalled since 2026-01-31 11:00 UTC",
+            "Rebalancing all the time: it commits nothing since 2026-01-31 11:00 UTC (stalled).",
+            "owned just then by m-673",
         ),
     ),
     Trouble(
@@ -334,8 +341,8 @@ TROUBLES = (
         steady,
         ("opened", "gone"),
         (
-            "has not been able to read topic geo since 2026-01-01 08:30 UTC (30 days)",
-            "last known ERR, stalled; whether it recovered is unknown",
+            "brokers have shown the reporter nothing of topic geo since 2026-01-01 08:30 UTC (30 "
+            "days). Last known: ERR, stalled; whether it recovered is unknown.",
         ),
     ),
     Trouble("healthy", "nothing", _moved_again, ()),
