@@ -213,5 +213,5 @@ def test_a_group_in_trouble_for_another_topic_ends_as_no_longer_watched_too() ->
     watched.at(range(GIVEN_UP + 3, GIVEN_UP + 20), **SECRET)
     assert watched.kinds() == ["opened", "gone"]
     text = watched.bench.channel.sent[-1].notice.text
-    assert "has not been able to read topic secret since" in text
+    assert "brokers have shown the reporter nothing of topic secret since" in text
     assert cell(watched.newest.groups, "unwatched_topic", consumer_group="g") is None
