@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
 
 from kafka_lag.contract import NO_LEADER
 from kafka_lag_report.evidence import Evidence, Stint, UnreadSpell
 from kafka_lag_report.findings import Findings, TopicSkew
 from kafka_lag_report.incident import NOTICE, SERIOUS, Incident, Kind
-from kafka_lag_report.run_clock import Clock, chained
+from kafka_lag_report.run_clock import Clock, chained, joined
 from kafka_lag_report.thresholds import LONG_WARN_MINUTES, UNKNOWN_SECONDS
 
 # Of a topic's readers so many are named.
@@ -32,8 +33,41 @@ def cluster_incidents(
     yield from _uneven(findings.actionable_skews)
 
 
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """Partitions of a topic, or of groups' commits of it, that were unread at one time."""
+
+    first: datetime
+    last: datetime
+    reason: str
+    partitions: frozenset[int]
+    groups: frozenset[str]
+    # The most that one run did not read of them.
+    count: int
+
+    def is_alike(self, other: _Unread, pause: timedelta) -> bool:
+        """Whether both began and ended together, for the same reason."""
+        begin, end = abs(self.first - other.first), abs(self.last - other.last)
+        same = bool(self.groups) == bool(other.groups) and self.reason == other.reason
+        return same and begin <= pause and end <= pause
+
+    def and_also(self, other: _Unread) -> _Unread:
+        """Both as one."""
+        return replace(
+            self,
+            first=min(self.first, other.first),
+            last=max(self.last, other.last),
+            partitions=self.partitions | other.partitions,
+            groups=self.groups | other.groups,
+            count=max(self.count, other.count),
+        )
+
+
 def _unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
-    """Topics, or a group's commits of them, that were unread though the group itself was read."""
+    """Topics, or groups' commits of them, that were unread though the groups themselves were read.
+
+    What was not read of a topic names the groups whose lag is unknown by that.
+    """
     of_groups = [(s.group, s.first, s.last) for s in evidence.groups if s.unread]
 
     def is_groups_own(one: UnreadSpell) -> bool:
@@ -42,29 +76,81 @@ def _unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
             for group, first, last in of_groups
         )
 
-    found: dict[tuple[str, str, datetime], list[UnreadSpell]] = defaultdict(list)
+    topics: dict[str, list[UnreadSpell]] = defaultdict(list)
     for one in evidence.unread:
-        length = (clock.until(one.last) or clock.seen_end) - one.first
-        long = length.total_seconds() >= UNKNOWN_SECONDS
-        if long and one.reason != NO_LEADER and not (one.group and is_groups_own(one)):
-            found[one.topic, one.reason, one.first].append(one)
-    for (topic, reason, first), spells in found.items():
-        groups = tuple(sorted({one.group for one in spells if one.group}))
-        last = max(one.last for one in spells)
-        until = clock.until(last)
-        yield Incident(
-            kind=Kind.UNKNOWN,
-            level=SERIOUS,
-            group=groups[0] if len(groups) == 1 else None,
-            topic=topic,
-            since=clock.begin(first),
-            until=until,
-            still=until is None,
-            minutes=((until or clock.seen_end) - first).total_seconds() / 60,
-            cause=reason,
-            count=len(groups),
-            others=groups[:_SOME],
-        )
+        if not (one.group and is_groups_own(one)):
+            topics[one.topic].append(one)
+    for topic, spells in topics.items():
+        own = joined([(one.first, one.last) for one in spells if one.group is None], clock.pause)
+        alike: list[_Unread] = []
+        for found in _periods(spells, clock):
+            at = next((n for n, e in enumerate(alike) if e.is_alike(found, clock.pause)), None)
+            if at is None:
+                alike.append(found)
+            else:
+                alike[at] = alike[at].and_also(found)
+        for each in alike:
+            if not each.groups:
+                yield _unread(topic, each, spells, evidence.sizes.get(topic, 0), clock)
+            elif not any(
+                begin - clock.pause <= each.first and each.last <= end + clock.pause
+                for begin, end in own
+            ):
+                yield _unread(topic, each, (), evidence.sizes.get(topic, 0), clock)
+
+
+def _periods(spells: Iterable[UnreadSpell], clock: Clock) -> Iterator[_Unread]:
+    """The time in which each partition or group was unread, for whatever reason; long ones only."""
+    whose: dict[tuple[str, int], list[UnreadSpell]] = defaultdict(list)
+    for one in sorted(spells, key=lambda each: each.first):
+        if one.reason != NO_LEADER:
+            whose[one.group or "", -1 if one.partition is None else one.partition].append(one)
+
+    def goes_on(chain: list[UnreadSpell], one: UnreadSpell) -> bool:
+        return one.first - max(each.last for each in chain) <= clock.pause
+
+    for (group, partition), own in whose.items():
+        for chain in chained(own, goes_on):
+            last = max(one.last for one in chain)
+            length = (clock.until(last) or clock.seen_end) - chain[0].first
+            if length.total_seconds() >= UNKNOWN_SECONDS:
+                lasted: dict[str, timedelta] = defaultdict(timedelta)
+                for one in chain:
+                    lasted[one.reason] += one.last - one.first + clock.interval
+                yield _Unread(
+                    chain[0].first,
+                    last,
+                    max(lasted, key=lambda reason: lasted[reason]),
+                    frozenset() if partition < 0 else frozenset([partition]),
+                    frozenset([group] if group else []),
+                    max(one.partitions for one in chain),
+                )
+
+
+def _unread(
+    topic: str, each: _Unread, spells: Iterable[UnreadSpell], size: int, clock: Clock
+) -> Incident:
+    """`spells` may have groups' commits; `size` is how many partitions the topic has, as known."""
+    readers = {s.group for s in spells if s.group and s.first <= each.last and each.first <= s.last}
+    groups = sorted(each.groups | readers)
+    whole = len(each.partitions) >= max(size, max(each.partitions, default=-1) + 1)
+    part = each.count if each.count < size else 0
+    until = clock.until(each.last)
+    return Incident(
+        kind=Kind.UNKNOWN,
+        level=SERIOUS,
+        group=groups[0] if len(groups) == 1 else None,
+        topic=topic,
+        partitions=() if whole else tuple(sorted(each.partitions)),
+        since=clock.begin(each.first),
+        until=until,
+        still=until is None,
+        minutes=((until or clock.seen_end) - each.first).total_seconds() / 60,
+        cause=each.reason,
+        count=len(groups),
+        others=tuple(groups[:_SOME]),
+        commits=part if each.groups else None,
+    )
 
 
 def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident]:
@@ -76,20 +162,34 @@ def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident
 
     for spells_of_one in chained(ordered, began_together):
         first = min(one.first for one in spells_of_one)
-        until = clock.until(max(one.last for one in spells_of_one))
         topics = sorted({one.topic for one in spells_of_one})
-        partitions = {(one.topic, one.partition) for one in spells_of_one}
+        ends: dict[tuple[str, int | None], datetime | None] = {}
+        for one in sorted(spells_of_one, key=lambda each: each.last):
+            ends[one.topic, one.partition] = clock.until(one.last)
         yield Incident(
             kind=Kind.NO_LEADER,
             level=SERIOUS,
             leader=spells_of_one[0].leader,
             topic=topics[0] if len(topics) == 1 else None,
             since=clock.begin(first),
-            until=until,
-            still=until is None,
-            minutes=((until or clock.seen_end) - first).total_seconds() / 60,
-            count=len(partitions),
+            **_ends(list(ends.values()), first, clock),
+            count=len(ends),
         )
+
+
+def _ends(ends: Sequence[datetime | None], first: datetime, clock: Clock) -> dict[str, Any]:
+    """When what began together ended, and how much of it sooner than the rest; null: still so."""
+    known = sorted(end for end in ends if end)
+    over = chained(known, lambda chain, end: end - chain[-1] <= clock.pause)
+    still = len(known) < len(ends)
+    sooner = [end for chain in (over if still else over[:-1]) for end in chain]
+    until = None if still else known[-1]
+    return {
+        "until": until,
+        "still": still,
+        "minutes": ((until or clock.seen_end) - first).total_seconds() / 60,
+        "sooner": (len(sooner), sooner[-1]) if sooner else None,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +229,7 @@ def _moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
         return chain[-1].leader == move.leader and move.at - chain[-1].at <= clock.pause
 
     for group in chained(sorted(moves, key=lambda m: (m.leader, m.at)), one_after_the_other):
-        ends = [move.until for move in group]
-        until = max((end for end in ends if end), default=None) if all(ends) else None
+        ends = {move.log: move.until for move in group}
         since = group[0].at
         yield Incident(
             kind=Kind.LEADER_MOVED,
@@ -138,10 +237,8 @@ def _moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
             leader=group[0].leader,
             moved_to=tuple(sorted({move.to for move in group})),
             since=since,
-            until=until,
-            still=until is None,
-            minutes=((until or clock.seen_end) - since).total_seconds() / 60,
-            count=len({move.log for move in group}),
+            **_ends(list(ends.values()), since, clock),
+            count=len(ends),
         )
 
 

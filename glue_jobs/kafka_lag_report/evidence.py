@@ -8,9 +8,9 @@ partitions only those that stood, lost, came near to it, went back or were unrea
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -125,13 +125,17 @@ class Stint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Of one cluster's day. `runs` are the times at which anything was collected."""
+    """Of one cluster's day. `runs` are the times at which anything was collected.
+
+    `sizes` is how many partitions a topic has, of those of which any was unread, as far as known.
+    """
 
     runs: tuple[datetime, ...] = ()
     groups: tuple[GroupSpell, ...] = ()
     partitions: tuple[PartitionSpell, ...] = ()
     unread: tuple[UnreadSpell, ...] = ()
     stints: tuple[Stint, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 def gather_evidence(
@@ -148,13 +152,15 @@ def gather_evidence(
             _collected, UnreadSpell, unread_spells(group_rows, ("consumer_group", "topic"), pause)
         )
         topics = pool.submit(topic_spells, aggregates.topic_segments, topic_rows, pause)
-    unread_topics, stints = topics.result()
+    of_topics, stints = topics.result()
+    of_both = (*unread.result(), *of_topics)
     return Evidence(
         runs=tuple(sorted(runs)),
         groups=groups.result(),
         partitions=partitions.result(),
-        unread=(*unread.result(), *unread_topics),
+        unread=of_both,
         stints=stints,
+        sizes=topic_sizes(aggregates.topic_segments, {one.topic for one in of_both}),
     )
 
 
@@ -385,6 +391,18 @@ def topic_spells(
     return tuple(_led_before(unread, stints)), stints
 
 
+def topic_sizes(topic_segments: DataFrame, topics: Collection[str]) -> dict[str, int]:
+    """How many partitions these topics have, of those that were ever read."""
+    if not topics:
+        return {}
+    named = topic_segments
+    if len(topics) <= _NAMES:
+        named = named.where(sf.col("topic").isin(sorted(topics)))
+    # they are numbered from 0 on
+    sizes = named.groupBy("topic").agg((sf.max("partition_id") + 1).alias("size")).collect()
+    return {row["topic"]: row["size"] for row in sizes}
+
+
 def _leader_stints(rows: DataFrame) -> DataFrame:
     read = rows.where("unread_reason IS NULL").select(
         "topic",
@@ -471,10 +489,20 @@ _TIMES = frozenset(
 )
 
 
+def worst_spells(spells: DataFrame, most: int = MOST_SPELLS) -> DataFrame:
+    """So many: those with the most records lost, then the longest; of stints whole partitions."""
+    if "topic_id" in spells.columns:
+        return spells.orderBy("topic", "partition", "first").limit(most)
+    worst = [sf.desc("lost")] if "lost" in spells.columns else []
+    longest = (sf.col("last") - sf.col("first")).desc()
+    names = [name for name in ("group", "topic", "partition", "first") if name in spells.columns]
+    return spells.orderBy(*worst, longest, *names).limit(most)
+
+
 def _collected(kind: type[T], frame: DataFrame) -> tuple[T, ...]:
-    """The rows as `kind`, by what they are about and when; at most MOST_SPELLS."""
-    names = [field.name for field in fields(kind) if field.name in frame.columns]  # type: ignore[arg-type]
-    found = frame.select(*names).limit(MOST_SPELLS).collect()
+    """The rows as `kind`, by what they are about and when; at most MOST_SPELLS, the worst."""
+    names = [one.name for one in fields(kind) if one.name in frame.columns]  # type: ignore[arg-type]
+    found = worst_spells(frame.select(*names)).collect()
     made = [kind(**{name: _value(name, row[name]) for name in names}) for row in found]
     return tuple(sorted(made, key=lambda one: (one.first, repr(one))))  # type: ignore[attr-defined]
 

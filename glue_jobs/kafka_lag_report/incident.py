@@ -76,6 +76,8 @@ class Incident:
     SLA was met. For the sentence alone, and in no column: `cause_until`, to when it was what `kind`
     says, where the group was in trouble beyond; `stood`, as what and from when to when it stood
     amid a longer trouble; `came_back`, that the group was seen after `gone_at`;
+    `commits`, of how many of the topic's partitions only the commits were unread, 0 of all;
+    `sooner`, how many of those counted had ended before the rest, and when at the latest;
     `last_seen`, the last run that saw it so, where the next ones saw nothing; `loss_unseen`, that
     records may have been deleted before the group was read again; `first_run`, that `since` is the
     day's first run, and it may have begun in the time without runs before.
@@ -118,6 +120,8 @@ class Incident:
     cause_until: datetime | None = None
     stood: tuple[Kind, datetime, datetime | None] | None = None
     came_back: bool = False
+    commits: int | None = None
+    sooner: tuple[int, datetime] | None = None
     last_seen: datetime | None = None
     loss_unseen: bool = False
     first_run: bool = False

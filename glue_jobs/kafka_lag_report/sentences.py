@@ -260,13 +260,13 @@ def _what_else(one: Incident, period: Period) -> Sentence:
         where = format_quantity(count, "partition")
         of = (" of ", Name(one.topic)) if one.topic else ()
         led = "" if one.leader is None else f" that broker {one.leader} led"
-        return (where, *of, f"{led} had no leader {when}.")
+        return (where, *of, f"{led} had no leader {when}{_sooner(one, period)}.")
     if one.kind == Kind.LEADER_MOVED:
         to = "broker" if len(one.moved_to) == 1 else "brokers"
         listed = format_list([str(number) for number in one.moved_to], _SOME_PARTITIONS)
         what = f"{format_quantity(count, 'partition')} of broker {one.leader}"
         led = "was" if count == 1 else "were"
-        return (f"{what} {led} led by {to} {listed} {when}.",)
+        return (f"{what} {led} led by {to} {listed} {when}{_sooner(one, period)}.",)
     if one.kind == Kind.RECREATED:
         return ("Topic ", Name(one.topic or ""), f" was recreated {_at(one, period)}.")
     if one.kind == Kind.NO_RUNS:
@@ -286,15 +286,27 @@ def _unread(one: Incident, when: str) -> Sentence:
     why = _UNREAD.get(one.cause or "") or name_of(one.cause, 40)
     if one.topic is None:
         return (Name(one.group or ""), f" could not be read {when}: {why}. Its lag is unknown.")
-    said: Sentence = (Name(one.topic), f" could not be read {when}: {why}.")
-    if one.group:
-        return ("Commits of ", Name(one.group), " on ", *said)
-    if not one.others:
-        return ("Topic ", *said)
+    said = f" could not be read {when}: {why}."
     names = tuple(part for name in one.others for part in (Name(name), ", "))[:-1]
     more = (one.count or 0) - len(one.others)
     tail = f" and {format_quantity(more, 'more group')}" if more > 0 else ""
-    return ("Topic ", *said, " The lag of ", *names, f"{tail} on it is unknown.")
+    if one.commits is not None:
+        part = f"{format_quantity(one.commits, 'partition')} of " if one.commits else ""
+        return ("Commits of ", *names, f"{tail} on {part}", Name(one.topic), said)
+    where = _partitions(one.partitions).capitalize() + " of " if one.partitions else "Topic "
+    if not names:
+        return (where, Name(one.topic), said)
+    it = "them" if len(one.partitions) > 1 else "it"
+    unknown = (" The lag of ", *names, f"{tail} on {it} is unknown.")
+    return (where, Name(one.topic), said, *unknown)
+
+
+def _sooner(one: Incident, period: Period) -> str:
+    """Of how many of them it was not to the end."""
+    if one.sooner is None:
+        return ""
+    count, until = one.sooner
+    return f" ({count:,} of them to {period.clock(until)} at the latest)"
 
 
 def _no_runs(one: Incident, period: Period) -> str:

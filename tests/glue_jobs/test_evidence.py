@@ -14,8 +14,10 @@ from kafka_lag_report.evidence import (
     group_spells,
     notable_partitions,
     partition_spells,
+    topic_sizes,
     topic_spells,
     unread_spells,
+    worst_spells,
 )
 from tests.glue_jobs.days import Row, frame, group_row, topic_row
 
@@ -239,6 +241,24 @@ def test_spells_of_a_partition(partitions: dict[str, list[Row]], case: str) -> N
     assert told(partitions.get(case, []), expected) == expected
 
 
+def test_of_too_many_spells_the_longest_are_kept(spark: SparkSession) -> None:
+    lasts = {"a": 1, "b": 9, "c": 2, "d": 8}
+    rows = [
+        {"consumer_group": name, "taken_at": at(minute), "status": "ERR"}
+        for name, last in lasts.items()
+        for minute in range(last + 1)
+    ]
+    found = worst_spells(group_spells(frame(spark, "groups", rows), PAUSE), 2).collect()
+
+    assert [row["group"] for row in found] == ["b", "d"]
+
+
+def test_of_too_many_spells_those_that_lost_most_are_kept(rows: DataFrame) -> None:
+    (worst,) = worst_spells(partition_spells(rows, PAUSE), 1).collect()
+
+    assert (worst["topic"], worst["lost"]) == ("moves on behind the start", 3)
+
+
 def test_only_partitions_with_which_anything_was_wrong_are_read_again(rows: DataFrame) -> None:
     found = {row["topic"] for row in notable_partitions(group_segments(rows)).collect()}
 
@@ -261,6 +281,14 @@ def test_what_is_unread_is_counted_by_run_and_split_where_it_was_read(spark: Spa
         (minutes(row["first"]), minutes(row["last"]), row["partitions"], row["reason"])
         for row in sorted(found.collect(), key=lambda one: one["first"])
     ] == [(0, 1, 2, "denied"), (9, 9, 1, "denied")]
+
+
+def test_of_a_topic_with_unread_partitions_it_is_known_how_many_it_has(spark: SparkSession) -> None:
+    rows = [topic_row(n, 5, topic=topic) for topic, last in (("a", 2), ("b", 4)) for n in (0, last)]
+    segments = topic_segments(frame(spark, "topic_partitions", rows))
+
+    assert topic_sizes(segments, {"b", "never read"}) == {"b": 5}
+    assert topic_sizes(segments, ()) == {}
 
 
 # Of each partition its leader (None: it has none) from a minute on, and who led it in stints.

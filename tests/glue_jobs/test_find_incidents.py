@@ -595,18 +595,67 @@ def test_partitions_without_a_leader_are_one_line_a_broker() -> None:
     ]
 
 
-def test_a_topic_that_is_hidden_is_one_line_with_its_groups() -> None:
-    def hidden(**who: Any) -> UnreadSpell:
-        return UnreadSpell(topic="t", reason="denied", first=at(10), last=at(11), **who)
+def hidden(begin: float = 10, end: float = 11, **more: Any) -> UnreadSpell:
+    """A topic's partition, or a group's commits of the topic, that was not read."""
+    times = {"first": at(begin), "last": at(end - 1 / 60)}
+    return UnreadSpell(**{"topic": "t", "reason": "denied", **times, **more})
 
-    several = Evidence(unread=(hidden(partition=0), hidden(group="a"), hidden(group="b")))
 
-    assert texts(several) == [
-        "Topic t could not be read from 10:00 to 11:01: denied. The lag of a, b on it is unknown."
-    ]
-    assert texts(Evidence(unread=(hidden(group="a"),))) == [
-        "Commits of a on t could not be read from 10:00 to 11:01: denied."
-    ]
+UNREAD: dict[str, tuple[tuple[UnreadSpell, ...], list[str]]] = {
+    "a topic, with its groups": (
+        (*(hidden(partition=n) for n in range(3)), hidden(group="a"), hidden(group="b")),
+        [
+            "Topic t could not be read from 10:00 to 11:00: denied. The lag of a, b on it is "
+            "unknown."
+        ],
+    ),
+    "a partition": (
+        (hidden(partition=1), hidden(group="a")),
+        [
+            "Partition 1 of t could not be read from 10:00 to 11:00: denied. The lag of a on it "
+            "is unknown."
+        ],
+    ),
+    "two partitions that nobody reads": (
+        (hidden(partition=0), hidden(partition=2)),
+        ["Partitions 0, 2 of t could not be read from 10:00 to 11:00: denied."],
+    ),
+    "partitions at different times": (
+        (hidden(partition=0), hidden(10, 14, partition=1), hidden(10.02, 11, partition=2)),
+        [
+            "Partition 1 of t could not be read from 10:00 to 14:00: denied.",
+            "Partitions 0, 2 of t could not be read from 10:00 to 11:00: denied.",
+        ],
+    ),
+    "a topic for another reason every five minutes": (
+        tuple(
+            hidden(10 + n / 12, 10 + (n + 1) / 12, partition=p, reason=reason)
+            for n, reason in enumerate(("error", "timeout", "timeout", "error", "timeout"))
+            for p in range(3)
+        ),
+        ["Topic t could not be read from 10:00 to 10:25: no answer in time."],
+    ),
+    "a group's commits": (
+        (hidden(group="a", partitions=3),),
+        ["Commits of a on t could not be read from 10:00 to 11:00: denied."],
+    ),
+    "a group's commits of one partition": (
+        (hidden(group="a", partitions=1),),
+        ["Commits of a on 1 partition of t could not be read from 10:00 to 11:00: denied."],
+    ),
+    "commits of several groups": (
+        (hidden(group="a", partitions=3), hidden(group="b", partitions=3)),
+        ["Commits of a, b on t could not be read from 10:00 to 11:00: denied."],
+    ),
+    "a partition for nine minutes": ((hidden(10, 10.15, partition=1),), []),
+}
+
+
+@pytest.mark.parametrize("case", UNREAD)
+def test_of_a_topic_what_could_not_be_read_is_told(case: str) -> None:
+    spells, expected = UNREAD[case]
+
+    assert texts(Evidence(unread=spells, sizes={"t": 3})) == expected
 
 
 def stint(leader: int | None, begin: float, end: float, **more: Any) -> Stint:
@@ -630,6 +679,36 @@ def test_leaders_that_moved_for_a_time_and_for_good() -> None:
         "1 partition of broker 2 was led by broker 3 from 16:00, still at midnight.",
         "3 partitions of broker 1 were led by broker 3 from 10:00 to 13:00.",
     ]
+
+
+ENDS: dict[str, tuple[list[float], str]] = {
+    "all at once": ([13, 13, 13], "from 10:00 to 13:00."),
+    "one after the other": ([13, 13.05, 13.1], "from 10:00 to 13:06."),
+    "some later": ([13, 13.02, 20], "from 10:00 to 20:00 (2 of them to 13:01 at the latest)."),
+    "some still": (
+        [13, 24, 24],
+        "from 10:00, still at midnight (1 of them to 13:00 at the latest).",
+    ),
+    "some at several times": (
+        [11, 13, 24],
+        "from 10:00, still at midnight (2 of them to 13:00 at the latest).",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_leaders_that_went_together_may_come_back_apart(case: str) -> None:
+    ends, when = ENDS[case]
+    led = [
+        one
+        for n, end in enumerate(ends)
+        for one in (stint(1, 0, 10, partition=n), stint(3, 10, end, partition=n))
+    ]
+    led += [stint(1, end, 24, partition=n) for n, end in enumerate(ends) if end < 24]
+
+    (one,) = found(Evidence(stints=tuple(led)))
+    assert one.text == f"3 partitions of broker 1 were led by broker 3 {when}"
+    assert one.still == (max(ends) == 24)
 
 
 def test_a_rolling_restart_leaves_no_leader_moved() -> None:
