@@ -32,17 +32,6 @@ settings.load_profile("unhurried")
 # one level alone, is too small for all tests of a process.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 
-# To generate and compile code for each query, and to plan it again after each of its stages, costs
-# several times what it saves on a few rows. The demo and the benchmark, whose numbers are compared
-# as well, run without these.
-FEW_ROWS = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
-
-
 # Tests that synthesise, each by a Node that its process starts: one process has all of them.
 SYNTHESISING = (
     *(f"infra/{folder}" for folder in ("alarms", "collector", "dashboard", "in_app", "notify")),
@@ -158,10 +147,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(name="spark", scope="session")
 def _spark() -> Iterator[SparkSession]:
     """One Spark session for all, opened the way the job opens its own, but for what is quick."""
-    from kafka_lag_report.session import open_session
+    from kafka_lag_report.session import FEW_ROWS, open_session
 
     session = open_session({})
-    for key, value in FEW_ROWS.items():
+    # two, as what wants rows in one place must send them there
+    for key, value in {**FEW_ROWS, "spark.sql.shuffle.partitions": "2"}.items():
         session.conf.set(key, value)
     yield session
     session.stop()

@@ -39,7 +39,13 @@ from kafka_lag_report.read_snapshots import (
     read,
     skip_corrupt_objects,
 )
-from kafka_lag_report.report_files import is_first_day, staged, stored, stored_folders
+from kafka_lag_report.report_files import (
+    compute,
+    is_first_day,
+    publish,
+    stored,
+    stored_folders,
+)
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.anomalies import anomalies
 from kafka_lag_report.tables.coverage import coverage
@@ -81,15 +87,15 @@ def report_cluster(job: Job, day: Day, cluster: str) -> None:
         with job.timings.stage("reduce", cluster):
             work_on = partial(_reduced, job, keeper)
             day, (frames, evidence) = skip_corrupt_objects(job.storage, day, work_on)
-        with staged(job.storage, job.options.output, day, cluster) as staging:
-            with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
-                written = staging.write(_reports(job, day, frames))
-            with job.timings.stage("pages", cluster):
-                findings = _findings(job, day, cluster, evidence, written)
-                staging.hold(TABLE, to_table(findings.incidents))
-                page = _page(findings, frames)
-            with job.timings.stage("publish", cluster):
-                staging.publish(page)
+        with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
+            tables = compute(_reports(job, day, frames))
+            tables["coverage"] = coverage(job.spark, job.storage, day, cluster)
+        with job.timings.stage("pages", cluster):
+            findings = _findings(job, day, cluster, evidence, tables)
+            tables[TABLE] = to_table(findings.incidents)
+            page = _page(findings, frames)
+    with job.timings.stage("publish", cluster):
+        publish(job.storage, job.options.output, day, cluster, tables, page)
 
 
 def _reduced(job: Job, keeper: Keeper, day: Day) -> tuple[DayAggregates, Evidence]:
@@ -118,7 +124,6 @@ def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
         "broker_hotspots": broker_hotspots(f.segments, f.topic_segments, f.produced),
         "consumer_hotspots": consumer_hotspots(f.segments, f.consumed),
         "tasks_needed": tasks_needed(f.groups, f.weights),
-        "coverage": coverage(job.spark, job.storage, day),
     }
 
 
@@ -135,11 +140,11 @@ def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
 
 
 def _findings(
-    job: Job, day: Day, cluster: str, evidence: Evidence, written: Mapping[str, pa.Table]
+    job: Job, day: Day, cluster: str, evidence: Evidence, tables: Mapping[str, pa.Table]
 ) -> Findings:
     """What the reports show, and the incidents behind it."""
     first_day = is_first_day(job.storage, job.options.output, day, cluster)
-    findings = read_findings(cluster, day.date, written, first_day=first_day)
+    findings = read_findings(cluster, day.date, tables, first_day=first_day)
     if findings is None:
         raise DataError(f"nothing is known of {cluster} on {day.date}")
     incidents = find_incidents(evidence, findings, first_day=first_day)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -24,15 +25,18 @@ from kafka_lag_report.read_snapshots import (
     requested_days,
     snapshot_dates,
 )
-from kafka_lag_report.session import open_session
+from kafka_lag_report.report_files import remove_staging
+from kafka_lag_report.session import open_session, quick_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.success_metric import metric_client, publish_success
 from kafka_lag_report.tables.usual import write_usual
 from kafka_lag_report.time_limit import TimeLimit, cancelling_late_jobs
 from kafka_lag_report.timings import Timings
 
-# Of a cluster's raw objects of a day, up to which its day takes seconds, most of them planning.
+# Of a cluster's rows of a day, up to which its day takes seconds, most of them planning.
 SMALL_BYTES = 32 << 20
+# What an object weighs with hardly a row in it: 4,320 of them are 65 MB.
+EMPTY_OBJECT_BYTES = 15_000
 SMALL_AT_ONCE = 3
 
 
@@ -98,6 +102,7 @@ def run(
         spark = open_session()
     job = Job(spark, storage, options, timings)
     failures, clusters = list[str](), dict[str, str]()
+    remove_staging(storage, options.output)
     try:
         for day in requested_days(storage, options, say):
             clusters |= {**day.absent, **day.clusters}
@@ -132,19 +137,27 @@ def _report(job: Job, day: Day, limit: TimeLimit) -> Iterator[str]:
 def _each_cluster(job: Job, day: Day, limit: TimeLimit) -> dict[str, str]:
     """Report the clusters, each by itself; the causes of those that failed.
 
-    Small ones a few at a time, as most of their time is Spark's planning; then the others one by
-    one, the largest last, so that it takes no time from any other.
+    Small ones a few at a time, in a session that plans quickly; then the others one by one, the
+    largest last, so that it takes no time from any other.
     """
     sizes = {name: day.only([name]).size for name in day.clusters}
     ascending = sorted(day.clusters, key=lambda name: (sizes[name], name))
     # how much there is of a day that is only in the history, nobody looked at
     known = [name for name in ascending if day.sources[name] == FROM_SNAPSHOTS]
-    small = [name for name in known if sizes[name] <= SMALL_BYTES]
+    small = [name for name in known if is_small(day.only([name]))]
+    quick = replace(job, spark=quick_session(job.spark)) if small else job
     with ThreadPoolExecutor(SMALL_AT_ONCE) as pool:
-        work = partial(_cluster, job, day, limit)
-        causes = dict(zip(small, pool.map(work, small), strict=True))
-    causes |= {name: work(name) for name in ascending if name not in causes}
+        causes = dict(
+            zip(small, pool.map(partial(_cluster, quick, day, limit), small), strict=True)
+        )
+    causes |= {name: _cluster(job, day, limit, name) for name in ascending if name not in causes}
     return {name: why for name in day.clusters if (why := causes[name])}
+
+
+def is_small(day: Day) -> bool:
+    """Whether the day's objects hold few rows."""
+    objects = sum(map(len, day.runs.values()))
+    return day.size - objects * EMPTY_OBJECT_BYTES <= SMALL_BYTES
 
 
 def _cluster(job: Job, day: Day, limit: TimeLimit, name: str) -> str | None:

@@ -9,144 +9,101 @@ missing or there twice, and a run that is killed leaves whole reports, at worst 
 earlier ones. Nothing is replaced until all reports and the page are computed.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from functools import partial
 from io import BytesIO
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
-from kafka_lag_report.errors import CorruptObjectsError, DataError
-from kafka_lag_report.options import utc_now
+from kafka_lag_report.errors import CorruptObjectsError
 from kafka_lag_report.read_snapshots import Day, rows_below, snapshot_dates
 from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
-from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage, footer_of
+from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage
 
 TABLE_FILE, PAGE_FILE = f"report{PARQUET}", "report.html"
 _PAGE, _HTML = "page", "text/html; charset=utf-8"
-# What a run is called that works in a folder, and for how long one may.
-_BEGAN = "%Y%m%dT%H%M%SZ"
-_LONGEST_RUN = timedelta(days=1)
-# Small frames: most of a write is planning and committing, which overlap.
-_WRITES_AT_ONCE = 4
+# Small frames: most of a query is planning, which overlaps with the work of others.
+_QUERIES_AT_ONCE = 4
 # What queries ask by, of the reports that have it.
 _KEYS = ("consumer_group", "topic", "partition_id", "hour", "leader", "dataset")
+# Beside the reports, where earlier releases put them until all were computed.
+_STAGING = "_staging"
 
 
-class Staging:
-    """A cluster's computed reports, before they replace those of the day; see `staged`."""
-
-    def __init__(self, storage: Storage, output: str, day: Day, cluster: str, folder: str) -> None:
-        self._storage, self._day, self._cluster = storage, day, cluster
-        self._root = f"{output}/reports"
-        self.folder = folder
-        self._names: list[str] = []
-        self._tables: dict[str, pa.Table] = {}
-
-    def write(self, reports: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
-        """Compute and write the reports; returns what was written."""
-        with ThreadPoolExecutor(_WRITES_AT_ONCE) as pool:
-            written = pool.map(self._write, reports.keys(), reports.values())
-            return dict(zip(reports, written, strict=True))
-
-    def hold(self, name: str, table: pa.Table) -> None:
-        """Publish this table too; it needs no file before."""
-        self._tables[name] = table
-
-    def publish(self, page: str) -> None:
-        """Replace what was there of the cluster and date, and nothing else."""
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            # asked for its result, each raises what it failed with, once all have ended
-            replaced = [pool.submit(self._replace, name) for name in self._names]
-            replaced += [pool.submit(self._put, *held) for held in self._tables.items()]
-            for done in replaced:
-                done.result()
-        address = page_address(self._root.removesuffix("/reports"), self._day, self._cluster)
-        self._storage.write(address, page.encode(), content_type=_HTML)
-
-    def _write(self, name: str, report: DataFrame) -> pa.Table:
-        """One file, sorted by the key columns so that queries can skip in it."""
-        columns = REPORTS[name].names
-        rows = report.select(*columns).repartition(1)
-        rows = rows.sortWithinPartitions(*(key for key in _KEYS if key in columns))
-        folder = f"{self.folder}/{name}"
-        rows.write.option("compression", "zstd").parquet(folder)
-        self._names.append(name)
-        return _table(self._storage, folder, name)
-
-    def _folder(self, name: str) -> str:
-        return f"{self._root}/{name}/{self._day.clusters[self._cluster]}/dt={self._day.date}"
-
-    def _put(self, name: str, table: pa.Table) -> None:
-        if not table.num_rows:
-            self._storage.delete_folder(self._folder(name))
-            return
-        file = BytesIO()
-        pq.write_table(table, file, compression="zstd")
-        self._storage.write(f"{self._folder(name)}/{TABLE_FILE}", file.getvalue())
-        self._storage.keep_only(self._folder(name), TABLE_FILE)
-
-    def _replace(self, name: str) -> None:
-        folder = self._folder(name)
-        files = self._storage.objects(f"{self.folder}/{name}", PARQUET)
-        if not files:
-            raise DataError(
-                f"{self.folder}/{name} is gone, as something removed it: "
-                f"the report of {self._day.date} is as it was; run the job again"
-            )
-        for file in files:
-            data = self._storage.read(f"{self.folder}/{name}/{file.name}")
-            if (footer := footer_of(data)) and footer.rows:
-                self._storage.write(f"{folder}/{TABLE_FILE}", data)
-                self._storage.keep_only(folder, TABLE_FILE)
-                return
-        self._storage.delete_folder(folder)
+def compute(reports: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
+    """Each report's rows by what queries ask by, so that they can skip in its file."""
+    with ThreadPoolExecutor(_QUERIES_AT_ONCE) as pool:
+        tables = pool.map(_computed, reports, reports.values())
+        return dict(zip(reports, tables, strict=True))
 
 
-@contextmanager
-def staged(
-    storage: Storage, output: str, day: Day, cluster: str, now: Callable[[], datetime] = utc_now
-) -> Iterator[Staging]:
-    """A place for the cluster's reports that no other run has; it is gone at the end."""
-    with own_folder(storage, output, f"_staging-{day.clusters[cluster]}", now) as folder:
-        yield Staging(storage, output, day, cluster, folder)
+def _computed(name: str, report: DataFrame) -> pa.Table:
+    schema = report_schema(name)
+    return collect(report, schema, [key for key in _KEYS if key in schema.names])
 
 
-@contextmanager
-def own_folder(
-    storage: Storage, output: str, name: str, now: Callable[[], datetime] = utc_now
-) -> Iterator[str]:
-    """A folder of this run alone, removed at the end, as are those that killed runs left.
+def collect(frame: DataFrame, schema: pa.Schema, keys: Sequence[str]) -> pa.Table:
+    """The rows in the schema's columns, sorted by the keys, null first.
 
-    It lies beside the reports' folders, so that no query of a report ever reads it. By the time in
-    its name a later run knows that no run can be at work in it any more.
+    On the driver: a cluster's tables have a row for each partition of a group at most, and the
+    page is made of them there anyway. A query that writes files takes twice as long.
     """
-    root, began = f"{output}/reports", now()
-    for other in storage.folders(root):
-        if _is_abandoned(other, name, began):
-            storage.delete_folder(f"{root}/{other}")
-    folder = f"{root}/{name}-{began:{_BEGAN}}-{uuid4().hex[:8]}"
-    try:
-        yield folder
-    finally:
+    # as a number: Python would show the machine's own zone
+    columns = (
+        sf.unix_millis(field.name) if pa.types.is_timestamp(field.type) else field.name
+        for field in schema
+    )
+    places = [schema.get_field_index(key) for key in keys]
+    rows = sorted(
+        frame.select(*columns).collect(),
+        key=lambda row: [(row[place] is not None, row[place]) for place in places],
+    )
+    values = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    arrays = [pa.array(list(v), field.type) for v, field in zip(values, schema, strict=True)]
+    return pa.table(arrays, schema)
+
+
+def publish(
+    storage: Storage,
+    output: str,
+    day: Day,
+    cluster: str,
+    tables: Mapping[str, pa.Table],
+    page: str,
+) -> None:
+    """Replace what was there of the cluster and date, and nothing else; the page comes last."""
+    replace = partial(_replace, storage, output, day, cluster)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        # asked for its result, each raises what it failed with, once all have ended
+        for done in [pool.submit(replace, *table) for table in tables.items()]:
+            done.result()
+    storage.write(page_address(output, day, cluster), page.encode(), content_type=_HTML)
+
+
+def _replace(
+    storage: Storage, output: str, day: Day, cluster: str, name: str, table: pa.Table
+) -> None:
+    folder = f"{output}/reports/{name}/{day.clusters[cluster]}/dt={day.date}"
+    if not table.num_rows:
         storage.delete_folder(folder)
+        return
+    file = BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    storage.write(f"{folder}/{TABLE_FILE}", file.getvalue())
+    storage.keep_only(folder, TABLE_FILE)
 
 
-def _is_abandoned(folder: str, name: str, now: datetime) -> bool:
-    # earlier releases had one folder for all runs
-    if folder == name:
-        return True
-    match = re.fullmatch(rf"{re.escape(name)}-(\d{{8}}T\d{{6}})Z-[0-9a-f]{{8}}", folder)
-    if not match:
-        return False
-    began = datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-    return now - began > _LONGEST_RUN
+def remove_staging(storage: Storage, output: str) -> None:
+    """Remove what killed runs of earlier releases left beside the reports."""
+    root = f"{output}/reports"
+    for name in storage.folders(root):
+        if name.startswith(_STAGING):
+            storage.delete_folder(f"{root}/{name}")
 
 
 def stored(

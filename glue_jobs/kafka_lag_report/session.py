@@ -34,6 +34,17 @@ EVERYWHERE = {
     "spark.sql.parquet.pushdown.inFilterThreshold": "256",
     # each query's plan is written down for Spark's pages: one of its several forms is enough
     "spark.sql.ui.explainMode": "simple",
+    # beside other clusters' queries a small join may wait for long
+    "spark.sql.broadcastTimeout": "-1",
+}
+
+# Where planning costs more than the rows: to generate and compile code for each query, and to plan
+# it again after each of its stages, takes several times what it saves.
+FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
 }
 
 
@@ -57,3 +68,11 @@ def open_session(environ: Mapping[str, str] = os.environ) -> SparkSession:
         # 200 tasks a shuffle cost more than the work on one machine
         spark.conf.set("spark.sql.shuffle.partitions", "8")
     return spark
+
+
+def quick_session(spark: SparkSession) -> SparkSession:
+    """A session beside this one, in the same JVM, for days of few rows."""
+    quick = spark.newSession()
+    for key, value in {**EVERYWHERE, **FEW_ROWS}.items():
+        quick.conf.set(key, value)
+    return quick

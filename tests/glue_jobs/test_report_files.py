@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports staged, published, and read again on later days."""
+"""Reports computed, published, and read again on later days."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -18,13 +18,15 @@ from pyspark.sql.types import StructType
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
 from kafka_lag_report.report_files import (
+    collect,
+    compute,
     is_first_day,
-    own_folder,
     page_address,
-    staged,
+    publish,
+    remove_staging,
     stored,
 )
-from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING
+from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING, report_schema
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import ARROW, NOON, report_rows
 
@@ -32,6 +34,7 @@ ODD = "blå & 1/2"
 FOLDERS = {"demo": "cluster=demo", ODD: f"cluster={quote(ODD, safe='')}"}
 NAME = "lag_hourly"
 BEFORE = [date(2026, 1, number) for number in range(17, 31)]
+_TYPED = "name string, at timestamp, numbers array<int>"
 FAILS = "cast(raise_error('on purpose') AS double)"
 
 
@@ -72,27 +75,34 @@ def files_below(root: Path) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
-def test_nothing_is_seen_before_it_is_published(spark: SparkSession, tmp_path: Path) -> None:
-    write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
-
-    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
-        staging.write({NAME: hours(spark, ("demo", "later", 1))})
-        seen = report_rows(tmp_path, NAME)
-
-    assert [row["consumer_group"] for row in seen] == ["earlier"]
-    assert report_rows(tmp_path, NAME) == seen
-    assert [path.name for path in (tmp_path / "reports").iterdir()] == [NAME]
+def published(root: Path, tables: dict[str, pa.Table], page: str = "a page") -> None:
+    publish(Storage(), str(root), a_day(), "demo", tables, page)
 
 
-def test_staged_reports_are_read_as_they_were_written(spark: SparkSession, tmp_path: Path) -> None:
-    reports = {NAME: hours(spark, ("demo", "g", 7)), "anomalies": nothing(spark, "anomalies")}
+def test_computed_reports_have_their_columns_and_no_rows_but_theirs(spark: SparkSession) -> None:
+    read = compute({NAME: hours(spark, ("demo", "g", 7)), "anomalies": nothing(spark, "anomalies")})
 
-    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
-        read = staging.write(reports)
-
-    assert read[NAME].column_names == REPORTS[NAME].names
+    assert read[NAME].schema == report_schema(NAME)
     assert [(row["consumer_group"], row["hour"]) for row in read[NAME].to_pylist()] == [("g", 7)]
     assert read["anomalies"].num_rows == 0
+
+
+def test_collected_times_are_utc_and_null_comes_first(spark: SparkSession) -> None:
+    at = datetime(2026, 1, 31, 23, 59, 59, 5_000, tzinfo=UTC)
+    frame = spark.createDataFrame([("b", at, [1, 2]), (None, None, None), ("a", at, [])], _TYPED)
+    schema = pa.schema(
+        [
+            ("name", pa.string()),
+            ("at", pa.timestamp("ms", tz="UTC")),
+            ("numbers", pa.list_(pa.int32())),
+        ]
+    )
+
+    assert collect(frame, schema, ["name"]).to_pylist() == [
+        {"name": None, "at": None, "numbers": None},
+        {"name": "a", "at": at, "numbers": []},
+        {"name": "b", "at": at, "numbers": [1, 2]},
+    ]
 
 
 @pytest.mark.parametrize("cluster", [ODD, "demo"])
@@ -100,9 +110,8 @@ def test_a_cluster_has_one_sorted_file_and_its_page(
     cluster: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     rows = [(cluster, group, hour) for group in "cab" for hour in (2, 1)]
-    with staged(Storage(), str(tmp_path), a_day(), cluster) as staging:
-        staging.write({NAME: hours(spark, *rows).repartition(3)})
-        staging.publish("<p>one")
+    tables = compute({NAME: hours(spark, *rows).repartition(3)})
+    publish(Storage(), str(tmp_path), a_day(), cluster, tables, "<p>one")
 
     expected = sorted((group, hour) for _, group, hour in rows)
     found = report_rows(tmp_path, NAME, cluster=FOLDERS[cluster].removeprefix("cluster="))
@@ -114,107 +123,41 @@ def test_a_cluster_has_one_sorted_file_and_its_page(
     assert Path(page_address(str(tmp_path), a_day(), cluster)).read_text() == "<p>one"
 
 
-def test_a_report_without_rows_takes_the_earlier_one_away(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_report_without_rows_takes_the_earlier_one_away(tmp_path: Path) -> None:
     write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
 
-    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
-        staging.write({NAME: nothing(spark, NAME)})
-        staging.publish("a page")
+    published(tmp_path, {NAME: report_schema(NAME).empty_table()})
 
     assert report_rows(tmp_path, NAME) == []
 
 
-def test_only_the_days_own_output_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
+def test_only_the_days_own_output_is_replaced(tmp_path: Path) -> None:
     for folder in FOLDERS.values():
         write_report(tmp_path, folder, 30, "earlier", 1)
         write_report(tmp_path, folder, 31, "earlier", 1)
 
-    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
-        staging.write({NAME: hours(spark, ("demo", "new", 1))})
-        staging.publish("a page")
+    published(tmp_path, {NAME: pa.table({"consumer_group": ["new"]})})
 
     assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["new"]
     assert len(report_rows(tmp_path, NAME, cluster=quote(ODD, safe=""))) == 1
     assert len(report_rows(tmp_path, NAME, day="2026-01-30")) == 1
 
 
-def test_of_two_runs_at_once_the_later_wins_whole(spark: SparkSession, tmp_path: Path) -> None:
-    with staged(Storage(), str(tmp_path), a_day(), "demo") as one:
-        one.write({NAME: hours(spark, ("demo", "one", 1))})
-        with staged(Storage(), str(tmp_path), a_day(), "demo") as two:
-            two.write({NAME: hours(spark, ("demo", "two", 1))})
-            one.publish("page of one")
-            assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["one"]
-            two.publish("page of two")
+def test_what_releases_with_staging_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    for name in ("_staging-cluster=demo-20260131T010000Z-0123abcd", "_staging-cluster=x", NAME):
+        (reports / name).mkdir(parents=True)
 
-    assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["two"]
-    assert Path(page_address(str(tmp_path), a_day(), "demo")).read_text() == "page of two"
-    assert not [path for path in (tmp_path / "reports").iterdir() if "_staging" in path.name]
+    remove_staging(Storage(), str(tmp_path))
+
+    assert [path.name for path in reports.iterdir()] == [NAME]
 
 
-BEGAN = datetime(2026, 2, 1, 1, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("name", "stays"),
-    [
-        ("_staging-cluster=demo-20260131T010000Z-0123abcd", True),
-        ("_staging-cluster=demo-20260131T005959Z-0123abcd", False),
-        # of an earlier release, in which all runs had one
-        ("_staging-cluster=demo", False),
-        ("_staging-cluster=demo-2-20260101T000000Z-0123abcd", True),
-        ("_staging-usual-cluster=demo-20260101T000000Z-0123abcd", True),
-        ("groups", True),
-    ],
-)
-def test_what_a_killed_run_left_is_removed_once_no_run_can_be_at_work_in_it(
-    name: str, stays: bool, tmp_path: Path
-) -> None:
-    (tmp_path / "reports" / name).mkdir(parents=True)
-
-    with own_folder(Storage(), str(tmp_path), "_staging-cluster=demo", lambda: BEGAN) as folder:
-        assert Path(folder).name.startswith("_staging-cluster=demo-20260201T010000Z-")
-        assert (tmp_path / "reports" / name).exists() == stays
-
-
-def test_a_table_without_a_frame_is_published_too_and_taken_away_again(tmp_path: Path) -> None:
-    rows = pa.table({"kind": ["stalled"]})
-    for table in (rows, rows.slice(1)):
-        with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
-            staging.hold("incidents", table)
-            staging.publish("a page")
-
-        assert len(report_rows(tmp_path, "incidents")) == table.num_rows
-
-
-def test_a_run_whose_staging_something_removed_takes_no_report_away(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
-
-    with staged(Storage(), str(tmp_path), a_day(), "demo") as staging:
-        staging.write({NAME: hours(spark, ("demo", "new", 1))})
-        Storage().delete_folder(staging.folder)
-        with pytest.raises(DataError, match="is gone, as something removed it"):
-            staging.publish("a page")
-
-    assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["earlier"]
-
-
-def test_a_report_that_fails_leaves_the_earlier_ones(spark: SparkSession, tmp_path: Path) -> None:
-    write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
-    before = files_below(tmp_path)
+def test_a_report_that_fails_leaves_no_table(spark: SparkSession) -> None:
     fails = hours(spark, ("demo", "new", 1)).withColumn("lag", sf.expr(FAILS))
 
-    with (
-        pytest.raises((Py4JJavaError, PySparkException), match="on purpose"),
-        staged(Storage(), str(tmp_path), a_day(), "demo") as staging,
-    ):
-        staging.write({"anomalies": nothing(spark, "anomalies"), NAME: fails})
-
-    assert files_below(tmp_path) == before
+    with pytest.raises((Py4JJavaError, PySparkException), match="on purpose"):
+        compute({"anomalies": nothing(spark, "anomalies"), NAME: fails})
 
 
 def test_published_reports_are_read_for_the_dates_asked(

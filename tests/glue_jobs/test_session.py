@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.session import EVERYWHERE, open_session
+from kafka_lag_report.session import EVERYWHERE, FEW_ROWS, open_session, quick_session
 
 pytestmark = pytest.mark.spark
 
@@ -26,6 +26,17 @@ def test_times_are_utc_wherever_the_session_comes_from(spark: SparkSession) -> N
     session = open_session({"PYSPARK_GATEWAY_PORT": "1"})
 
     assert {key: session.conf.get(key) for key in EVERYWHERE} == EVERYWHERE
+
+
+def test_the_quick_session_is_another_of_the_same_context(spark: SparkSession) -> None:
+    partitions = spark.conf.get("spark.sql.shuffle.partitions")
+
+    session = quick_session(spark)
+
+    expected = {**EVERYWHERE, **FEW_ROWS}
+    assert {key: session.conf.get(key) for key in expected} == expected
+    assert session.sparkContext is spark.sparkContext
+    assert spark.conf.get("spark.sql.shuffle.partitions") == partitions == "2"
 
 
 def test_workers_are_of_the_python_that_runs_the_job(tmp_path: Path) -> None:

@@ -7,35 +7,33 @@ for its rows, and then for nothing but their times.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise, product
+from itertools import pairwise, repeat
 from statistics import median
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructType
 
 from kafka_lag_report.read_snapshots import FROM_HISTORY, Day, read
-from kafka_lag_report.schemas import CLUSTER, REPORTS, SNAPSHOTS
+from kafka_lag_report.schemas import SNAPSHOTS, report_schema
 from kafka_lag_report.storage import Storage
 
 MOST_NAMES = 10
 WHOLE_DAY = timedelta(days=1)
 
-Runs = dict[tuple[str, str], list[datetime]]
 
-
-def coverage(spark: SparkSession, storage: Storage, day: Day) -> DataFrame:
-    """One row per cluster and dataset; a day without runs has null times and interval."""
-    runs = {key: _runs(day, *key) for key in product(SNAPSHOTS, day.clusters)}
-    gone = [cluster for cluster, source in day.sources.items() if source == FROM_HISTORY]
-    if gone:
-        runs |= _runs_in_history(spark, storage, day, gone)
-    rows = [_row(day, *key, times) for key, times in runs.items()]
-    schema = StructType([CLUSTER, *REPORTS["coverage"].fields])
-    return spark.createDataFrame(
-        [tuple(row[name] for name in schema.names) for row in rows], schema
+def coverage(spark: SparkSession, storage: Storage, day: Day, cluster: str) -> pa.Table:
+    """One row per dataset; a day without runs has null times and interval."""
+    gone = day.sources[cluster] == FROM_HISTORY
+    runs = (
+        _runs_in_history(spark, storage, day.only([cluster]), dataset)
+        if gone
+        else _runs(day, dataset, cluster)
+        for dataset in SNAPSHOTS
     )
+    rows = [_row(day, *each) for each in zip(SNAPSHOTS, repeat(cluster), runs)]
+    return pa.Table.from_pylist(rows, report_schema("coverage"))
 
 
 def _runs(day: Day, dataset: str, cluster: str) -> list[datetime]:
@@ -43,16 +41,14 @@ def _runs(day: Day, dataset: str, cluster: str) -> list[datetime]:
     return sorted({run.taken_at for run in day.usable(dataset, cluster) if run.taken_at})
 
 
-def _runs_in_history(spark: SparkSession, storage: Storage, day: Day, gone: Sequence[str]) -> Runs:
-    """Times that have rows, of the clusters whose objects are gone: some thousand at most."""
-    found: Runs = {key: [] for key in product(SNAPSHOTS, gone)}
-    for dataset in SNAPSHOTS:
-        times = read(spark, storage, day, dataset).where(sf.col("cluster").isin(gone))
-        # as a number: Python would show the machine's own zone
-        seconds = times.select("cluster", sf.unix_seconds("taken_at")).distinct()
-        for cluster, second in sorted(seconds.collect()):
-            found[dataset, cluster].append(datetime.fromtimestamp(second, UTC))
-    return found
+def _runs_in_history(
+    spark: SparkSession, storage: Storage, day: Day, dataset: str
+) -> list[datetime]:
+    """Times that have rows: some thousand at most."""
+    # as a number: Python would show the machine's own zone
+    seconds = sf.unix_seconds("taken_at").alias("second")
+    found = read(spark, storage, day, dataset).select(seconds).distinct().collect()
+    return [datetime.fromtimestamp(row["second"], UTC) for row in sorted(found)]
 
 
 def _row(day: Day, dataset: str, cluster: str, runs: Sequence[datetime]) -> dict[str, Any]:
@@ -65,7 +61,6 @@ def _row(day: Day, dataset: str, cluster: str, runs: Sequence[datetime]) -> dict
     skipped = day.skipped(dataset, cluster)
     compacted = day.sources[cluster] == FROM_HISTORY
     return {
-        "cluster": cluster,
         "dataset": dataset,
         "runs": len(runs),
         "expected_runs": round(span.total_seconds() / interval) if interval else None,

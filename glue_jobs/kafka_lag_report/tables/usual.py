@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 from kafka_lag import contract
 from kafka_lag.contract import FAR, FLOORS, LEAST_WEEKS_OF_RUNS, USUAL_PART
 from kafka_lag_report.read_snapshots import Day
-from kafka_lag_report.report_files import own_folder, stored
+from kafka_lag_report.report_files import collect, stored
 from kafka_lag_report.storage import PARQUET, Storage
 from kafka_lag_report.tables.anomalies import usual_hours
 from kafka_lag_report.thresholds import IRREGULAR_PART, NEARLY_FAR
@@ -28,6 +28,8 @@ _SINGLE_RUN = 3.8
 # A collector reads the rows of one hour: few others lie in the same row group.
 _ROW_GROUP = 16_384
 _SORTED_BY = ("weekday", "hour", "consumer_group")
+_TYPES = {"string": pa.string(), "int": pa.int32(), "double": pa.float64()}
+_COLUMNS = pa.schema([(name, _TYPES[kind]) for name, kind in contract.USUAL_COLUMNS.items()])
 
 
 def usual_figures(hours: DataFrame) -> DataFrame:
@@ -102,14 +104,8 @@ def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day, cl
         return
     dates = [day.date - timedelta(days=back) for back in range(7 * contract.USUAL_WEEKS)]
     hours = stored(spark, storage, output, "lag_hourly", day.only([cluster]), dates)
-    name = f"_staging-usual-{day.clusters[cluster]}"
-    with own_folder(storage, output, name) as folder:
-        figures = usual_figures(hours).drop("cluster").repartition(1)
-        figures.sortWithinPartitions(*_SORTED_BY).write.parquet(folder)
-        files = [f"{folder}/{file.name}" for file in storage.objects(folder, PARQUET)]
-        tables = [pq.read_table(pa.BufferReader(storage.read(path))) for path in files]
-        rows = pa.concat_tables(tables) if tables else _no_rows()
-        storage.write(address, _encoded(rows, day.date))
+    rows = collect(usual_figures(hours), _COLUMNS, _SORTED_BY)
+    storage.write(address, _encoded(rows, day.date))
 
 
 def _encoded(rows: pa.Table, day: date) -> bytes:
@@ -118,16 +114,9 @@ def _encoded(rows: pa.Table, day: date) -> bytes:
         contract.USUAL_DATE_KEY: day.isoformat(),
     }
     file = BytesIO()
-    rows = rows.select([*contract.USUAL_COLUMNS]).replace_schema_metadata(metadata)
+    rows = rows.replace_schema_metadata(metadata)
     pq.write_table(rows, file, compression="zstd", row_group_size=_ROW_GROUP)
     return file.getvalue()
-
-
-def _no_rows() -> pa.Table:
-    """Nothing is known yet; the object says of which day."""
-    types = {"string": pa.string(), "int": pa.int32(), "double": pa.float64()}
-    kinds = [(name, types[kind]) for name, kind in contract.USUAL_COLUMNS.items()]
-    return pa.schema(kinds).empty_table()
 
 
 def _knows_later(storage: Storage, address: str, day: date) -> bool:

@@ -8,9 +8,7 @@ from pyspark.sql.types import StructField
 
 from kafka_lag_report.aggregates import Keeper, reduce_day
 from kafka_lag_report.schemas import CLUSTER, REPORTS
-from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.anomalies import anomalies
-from kafka_lag_report.tables.coverage import coverage
 from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
 from kafka_lag_report.tables.lag_hourly import lag_hourly
 from kafka_lag_report.tables.lag_summary import lag_summary
@@ -18,7 +16,7 @@ from kafka_lag_report.tables.partition_skew import partition_skew
 from kafka_lag_report.tables.retention_risk import retention_risk
 from kafka_lag_report.tables.tasks_needed import tasks_needed
 from tests.glue_jobs.days import frame
-from tests.glue_jobs.tables.test_coverage import DATE, a_day
+from tests.glue_jobs.tables.test_coverage import DATE
 
 pytestmark = pytest.mark.spark
 
@@ -43,7 +41,6 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
         ),
         "retention_risk": retention_risk(day.segments, day.topic_segments, DATE),
         "tasks_needed": tasks_needed(day.groups, day.weights),
-        "coverage": coverage(spark, Storage(), a_day()),
     }
 
 
@@ -51,7 +48,7 @@ def typed(fields: list[StructField]) -> list[tuple[str, str]]:
     return sorted((field.name, field.dataType.simpleString()) for field in fields)
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", sorted(REPORTS.keys() - {"coverage"}))
 def test_the_report_has_the_columns_it_declares(reports: dict[str, DataFrame], name: str) -> None:
     declared = [CLUSTER, *REPORTS[name].fields]
 

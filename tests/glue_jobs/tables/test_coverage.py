@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a day was seen."""
 
-from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
 
 from kafka_lag_report.read_snapshots import FROM_HISTORY, FROM_SNAPSHOTS, Day, Run
-from kafka_lag_report.schemas import CLUSTER, REPORTS, SNAPSHOTS
+from kafka_lag_report.schemas import SNAPSHOTS, report_schema
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.coverage import coverage
 from tests.glue_jobs.days import NOON, write_run
 from tests.glue_jobs.snapshots.places import found, write_history
 
 DATE = date(2026, 1, 31)
+COUNTS = (
+    *("source", "runs", "interval_seconds", "objects", "objects_skipped", "skipped"),
+    *("first_run", "last_run"),
+)
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 
 
@@ -42,29 +45,21 @@ def a_day(*minutes: int, in_progress: bool = False) -> Day:
     )
 
 
-class Rows:
-    """A session that hands out the rows of its frames: of a day that has objects no query is made.
-
-    The frame in Spark, and a day of which only the history is left, are at the end.
-    """
-
-    def createDataFrame(  # noqa: N802 - Spark's name
-        self, rows: Sequence[tuple[Any, ...]], schema: StructType
-    ) -> list[dict[str, Any]]:
-        assert schema.fields == [CLUSTER, *REPORTS["coverage"].fields]
-        return [dict(zip(schema.names, row, strict=True)) for row in rows]
+class NoSession:
+    """Of a day that has objects no query is made; one of which the history is left is below."""
 
 
 def covered(day: Day, dataset: str = "groups") -> dict[str, Any]:
     """The dataset's row."""
-    rows = cast(list[dict[str, Any]], coverage(cast(SparkSession, Rows()), Storage(), day))
-    assert sorted(row["dataset"] for row in rows) == sorted([*SNAPSHOTS] * len(day.clusters))
+    report = coverage(cast(SparkSession, NoSession()), Storage(), day, "demo")
+    assert report.schema == report_schema("coverage")
+    rows: list[dict[str, Any]] = report.to_pylist()
+    assert [row["dataset"] for row in rows] == [*SNAPSHOTS]
     return next(row for row in rows if row["dataset"] == dataset)
 
 
 def test_a_day_of_runs_is_told_by_its_objects() -> None:
     assert covered(a_day(*range(0, 1440, 2))) == {
-        "cluster": "demo",
         "dataset": "groups",
         "runs": 720,
         "expected_runs": 720,
@@ -149,13 +144,19 @@ def test_each_cluster_is_told_by_its_own_source(spark: SparkSession, tmp_path: P
     write_history(tmp_path, "groups", write_run(tmp_path / "made", "groups", rows), folder="old")
     write_run(tmp_path, "groups", [{"consumer_group": "a"}], folder="new")
 
-    report = coverage(spark, Storage(), found(tmp_path)).where("dataset = 'groups'")
+    day = found(tmp_path)
+    told = {
+        cluster: coverage(spark, Storage(), day, cluster)
+        .filter(pc.field("dataset") == "groups")
+        .select(COUNTS)
+        .to_pylist()
+        for cluster in ("new", "old")
+    }
 
-    # times as text, since Python would show the machine's own zone
-    counts = ("cluster", "source", "runs", "interval_seconds", "objects", "objects_skipped")
-    told = report.selectExpr(*counts, "skipped", "string(first_run)", "string(last_run)").collect()
-    noon, later = "2026-01-31 12:00:00", "2026-01-31 12:05:00"
-    assert sorted(map(tuple, told)) == [
-        ("new", FROM_SNAPSHOTS, 1, None, 1, 0, None, noon, noon),
-        ("old", FROM_HISTORY, 2, 300.0, None, None, None, noon, later),
-    ]
+    later = NOON + timedelta(minutes=5)
+    assert told == {
+        "new": [dict(zip(COUNTS, (FROM_SNAPSHOTS, 1, None, 1, 0, None, NOON, NOON), strict=True))],
+        "old": [
+            dict(zip(COUNTS, (FROM_HISTORY, 2, 300.0, None, None, None, NOON, later), strict=True))
+        ],
+    }

@@ -16,7 +16,8 @@ from zipfile import ZipFile
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.conftest import FEW_ROWS, QUICK_JAVA
+from kafka_lag_report.session import FEW_ROWS
+from tests.conftest import QUICK_JAVA
 
 # What Glue's Python has of all that this project works with.
 _IN_GLUE = ("boto3", "numpy", "pyarrow", "pyspark")
