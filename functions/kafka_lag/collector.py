@@ -98,6 +98,8 @@ class Collector:
         self._logger = logger
         self._clock = clock
         self.memory = Memory.empty()
+        # Whether the store may know more than the memory.
+        self._must_load = False
         self._usual = _Usual()
 
     @property
@@ -121,7 +123,7 @@ class Collector:
         limit = limit if seconds_left is None else min(limit, seconds_left)
         end = began + limit
         memory, failures = self._load_memory(taken_at, _LOADING_SHARE * limit)
-        # A set made without knowing the one before would become the newest, and forget it all.
+        # A set made without knowing the store's last one would become the newest, and forget that.
         may_store = not failures
         if not failures:
             self._load_usual(taken_at, began + _LOADING_SHARE * limit - self._clock())
@@ -139,8 +141,10 @@ class Collector:
         lags = cache(lambda levels: lag_sets(report, plans[levels], levels, cluster))
         failures += self._publish(lags, taken_at, end)
         written = 0
-        if may_store:
-            snapshot = mark_published(report.snapshot, plans[self._settings.levels])
+        snapshot = mark_published(report.snapshot, plans[self._settings.levels])
+        if not may_store:
+            self.memory = memory.add_run(snapshot, self._settings.interval_ms, stored=False)
+        else:
             left = end - self._clock() - _LEAST_SECONDS * len(self._sinks)
             try:
                 written = self._store_snapshot(snapshot, memory, left)
@@ -159,9 +163,14 @@ class Collector:
         return Outcome(report, written)
 
     def _load_memory(self, taken_at: int, seconds: float) -> tuple[Memory, list[ReporterError]]:
-        """What is known before this run: memory if it is of the very last one, else the store's."""
+        """What is known before this run: memory if it is of the very last one, else the store's.
+
+        With a store that does not answer it is the memory of any run within the window, else none;
+        the store is tried again in each run, and nothing is stored, until it has answered.
+        """
         settings = self._settings
-        if self.memory.newest.taken_at == taken_at - settings.interval_ms:
+        age = taken_at - self.memory.newest.taken_at
+        if age == settings.interval_ms and not self._must_load:
             return self.memory, []
         try:
             loaded = call_within(
@@ -169,7 +178,10 @@ class Collector:
                 lambda: load_memory(self._store, settings.cluster, taken_at, settings.interval_ms),
             )
         except StoreError as error:
-            return Memory.empty(), [error]
+            self._must_load = True
+            is_recent = 0 < age <= settings.rules.window_ms
+            return self.memory if is_recent else Memory.empty(), [error]
+        self._must_load = False
         self._log_warnings(loaded.warnings)
         return loaded.value, []
 

@@ -103,6 +103,46 @@ def test_a_set_that_could_not_be_stored_is_remembered_while_warm() -> None:
     assert run.sink.values()[GROUP, "OffsetLag"] == 6
 
 
+DOWN = {"keys", "folders", "read", "write_once"}
+
+
+@pytest.mark.parametrize(
+    ("window", "lag"), [(2 * MINUTE, 6), (MINUTE, None)], ids=["within the window", "older"]
+)
+def test_a_store_that_fails_leaves_the_memory_of_an_earlier_run(
+    window: int, lag: int | None
+) -> None:
+    run = Run(a_reading(GROUPS, TOPICS), UNREAD, rules=Rules(window_ms=window))
+    run(NOON)
+    run.store.down = DOWN
+    run.sink.published.clear()
+    with pytest.raises(StoreError):
+        run(NOON + 2 * MINUTE)
+    assert run.sink.values().get((GROUP, "OffsetLag")) == lag
+
+
+def test_while_a_store_cannot_be_read_runs_remember_each_other_and_store_nothing() -> None:
+    run = Run(a_reading(GROUPS, TOPICS), UNREAD, store=MemoryStore({"keys"}))
+    for minute in range(3):
+        run.sink.published.clear()
+        with pytest.raises(StoreError):
+            run(NOON + minute * MINUTE)
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+    assert run.store.objects == {}
+
+
+def test_once_the_store_answers_what_it_knows_is_what_counts() -> None:
+    other = Run()
+    other(NOON)
+    late = Run(a_reading({"g": {"orders": [0, 0]}}, TOPICS), UNREAD, store=other.store)
+    late.store.down = {"keys"}
+    with pytest.raises(StoreError):
+        late(NOON + MINUTE)
+    late.store.down = set()
+    late(NOON + 2 * MINUTE)
+    assert cell(stored(late, NOON + 2 * MINUTE).groups, "lag", consumer_group="g") == 6
+
+
 def test_an_unreadable_set_is_warned_of_and_the_one_before_taken() -> None:
     run = Run()
     run(NOON)
