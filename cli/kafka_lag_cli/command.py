@@ -27,6 +27,7 @@ _SUBCOMMANDS = {
     "serve": "status page, Burrow's API and /metrics of snapshots, or of a cluster",
     "doctor": "what keeps a login from reading a cluster, and the line that repairs each",
     "tasks": "how many tasks groups need: now, by hour of the week, and as it was",
+    "replay": "which pages a deployment's document would have sent on days that were",
     "query": "saved queries on snapshots and reports: who lagged most, and when",
     "report": "the daily report of a folder: skew, risks of loss, time lag",
     "init": "writes a deployment's document from a cluster's ARN",

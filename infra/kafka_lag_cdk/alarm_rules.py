@@ -28,6 +28,14 @@ class Operator(Enum):
     BELOW = "<"
 
 
+# The same as CloudFormation has them.
+OPERATORS = {
+    Operator.AT_LEAST: "GreaterThanOrEqualToThreshold",
+    Operator.ABOVE: "GreaterThanThreshold",
+    Operator.BELOW: "LessThanThreshold",
+}
+
+
 class Missing(Enum):
     """What a period without a value is taken for, in CloudWatch's words.
 

@@ -30,7 +30,7 @@ from typing import Any, Literal
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.alarm_rules import Operator
+from kafka_lag_cdk.alarm_rules import OPERATORS, Operator
 from kafka_lag_cdk.config.scaling import Scaling, Steps
 
 OUT, IN, NEEDED = "scale-out", "scale-in", "tasks-needed"
@@ -39,12 +39,6 @@ _MOST_STEPS = 20
 # Minutes in which a breach that began may be interrupted, or not yet have arrived.
 _SPARE_MINUTES = 2
 _SECONDS = 60
-
-_OPERATORS = {
-    Operator.AT_LEAST: "GreaterThanOrEqualToThreshold",
-    Operator.ABOVE: "GreaterThanThreshold",
-    Operator.BELOW: "LessThanThreshold",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +277,7 @@ def alarm_properties(
     datapoints, periods = rule.periods(interval_minutes)
     return {
         **_metrics(rule, cluster, namespace, interval_minutes * _SECONDS),
-        "ComparisonOperator": _OPERATORS[rule.operator],
+        "ComparisonOperator": OPERATORS[rule.operator],
         "Threshold": rule.threshold,
         "DatapointsToAlarm": datapoints,
         "EvaluationPeriods": periods,

@@ -13,9 +13,9 @@ import pytest
 
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
+from kafka_lag_cli.state.groups_over_time import MINUTE_MS, Period
 from kafka_lag_cli.tasks.comparison import COLUMNS, START_MINUTES, Comparison, compare
 from kafka_lag_cli.tasks.limits import explain_limits, partitions_wanted
-from kafka_lag_cli.state.groups_over_time import MINUTE_MS, Period
 from kafka_lag_cli.tasks.policy import follow_tasks_needed
 from kafka_lag_cli.tasks.shared_limit import find_saturated_days
 from kafka_lag_cli.tasks.week import find_quartiles, summarise_week

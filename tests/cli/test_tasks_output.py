@@ -14,13 +14,13 @@ import pytest
 from rich.console import Console
 
 from kafka_lag import contract
+from kafka_lag_cli.state.groups_over_time import MINUTE_MS, Period
 from kafka_lag_cli.tasks.advice import Advice, Needed, Service
 from kafka_lag_cli.tasks.comparison import Comparison, Outcome
 from kafka_lag_cli.tasks.limits import explain_limits
 from kafka_lag_cli.tasks.output import print_advice, print_groups, write_advice, write_groups
-from kafka_lag_cli.state.groups_over_time import MINUTE_MS, Period
 from kafka_lag_cli.tasks.week import HourOfWeek, Quartiles
-from tests.builders import NOON
+from tests.builders import HOUR, NOON
 
 ROW: dict[str, Any] = {
     **dict.fromkeys(contract.COLUMNS[contract.GROUPS]),
@@ -53,7 +53,7 @@ WEEK = tuple(
 )
 ADVICE = Advice(
     now=Needed("shop", ROW, NEEDED),
-    period=Period(NOON, 14, 5 * MINUTE_MS),
+    period=Period(NOON - 14 * 24 * HOUR, NOON, 5 * MINUTE_MS),
     runs=4_000,
     unreadable=0,
     partitions_wanted=None,

@@ -7,7 +7,7 @@ A slot is as many minutes as it takes to read no more than some thousand objects
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,23 +39,25 @@ Progress = Callable[[int], Callable[[int], None]]
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """`days` days up to the run at `until`, ms, in slots of `slot_ms` that begin with the epoch."""
+    """Runs from `since` to `until`, both ms, in slots of `slot_ms` that begin with the epoch."""
 
+    since: int
     until: int
-    days: int
     slot_ms: int
 
     @classmethod
     def of(cls, until: int, days: int, interval_seconds: float) -> Period:
-        """The shortest slots of which there are not too many, none shorter than the interval."""
+        """So many days up to a run, in the shortest slots of which there are not too many, none
+        shorter than the interval.
+        """
         least = max(days * DAY_MS / MINUTE_MS / _MOST_SLOTS, interval_seconds / 60)
         minutes = next((each for each in _SLOT_MINUTES if each >= least), int(-(-least // 1)))
-        return cls(until, days, minutes * MINUTE_MS)
+        return cls(until - days * DAY_MS, until, minutes * MINUTE_MS)
 
     @property
-    def since(self) -> int:
-        """The time, ms, from which on runs belong to it."""
-        return self.until - self.days * DAY_MS
+    def days(self) -> int:
+        """As many as it was made of, a part of one counting whole."""
+        return -(-(self.until - self.since) // DAY_MS)
 
     @property
     def slots(self) -> range:
@@ -98,11 +100,14 @@ def read_period(
     store: BrowsableStore,
     cluster: str,
     period: Period,
-    groups: Sequence[str],
+    groups: Sequence[str] | None,
     columns: Sequence[str],
     progress: Progress,
 ) -> GroupsOverTime:
-    """Columns of numbers, and `status` as one, of these groups. Raises StoreError."""
+    """Columns of numbers, and `status` as one, of these groups; None: of all that there were.
+
+    Raises StoreError.
+    """
     slots = _Slots(period, groups, columns)
     history = list(_history_keys(store, cluster, period))
     runs = list_runs(store, contract.GROUPS, cluster, period.since, period.until + 1)
@@ -174,8 +179,11 @@ def _numbers(frame: Frame, name: str) -> Column:
 class _Slots:
     """Numbers by slot and group, NaN where nothing is known: of thousands of runs at a time."""
 
-    def __init__(self, period: Period, groups: Sequence[str], columns: Sequence[str]) -> None:
-        self._period, self._groups = period, tuple(groups)
+    def __init__(
+        self, period: Period, groups: Sequence[str] | None, columns: Sequence[str]
+    ) -> None:
+        self._period, self._groups = period, tuple(groups or ())
+        self._takes_all = groups is None
         count = len(period.slots)
         self._times = np.array(period.slots, np.int64) * period.slot_ms
         self._has_run = np.zeros(count, bool)
@@ -197,15 +205,31 @@ class _Slots:
         inside[inside] &= at[inside] == first[slot[inside]]
         self._has_run[slot[inside]] = True
         self._times[slot[inside]] = at[inside]
-        group = frame.strings("consumer_group").codes_in(self._groups)
+        names = frame.strings("consumer_group")
+        if self._takes_all:
+            self._add_groups(names.categories)
+        group = names.codes_in(self._groups)
         rows = np.flatnonzero(inside & group.known)
         for name, values in self._values.items():
             column = _numbers(frame, name)
             known = np.where(column.known[rows], column.values[rows].astype(np.float64), np.nan)
             values[slot[rows], group.values[rows]] = known
 
+    def _add_groups(self, names: Iterable[str]) -> None:
+        known = set(self._groups)
+        new = [name for name in names if name not in known]
+        self._groups += tuple(new)
+        held = next(iter(self._values.values())).shape[1] if self._values else 0
+        if len(self._groups) > held:
+            # With room to spare, so that groups that come one by one copy little.
+            width = max(len(self._groups), held + held // 4)
+            room = np.full((len(self._times), width - held), np.nan)
+            for name, values in self._values.items():
+                self._values[name] = np.concatenate([values, room], axis=1)
+
     def gathered(self, unreadable: int) -> GroupsOverTime:
         """All that was taken."""
+        values = {name: each[:, : len(self._groups)] for name, each in self._values.items()}
         return GroupsOverTime(
-            self._period, self._groups, self._times, self._has_run, unreadable, self._values
+            self._period, self._groups, self._times, self._has_run, unreadable, values
         )

@@ -81,6 +81,14 @@ def find_spans(states: States, state: int = ALARM) -> Iterator[tuple[int, int, i
     yield from zip(series.tolist(), begins.tolist(), ends.tolist(), strict=True)
 
 
+def find_breaches(
+    values: Grid, operator: str, bound: float | npt.NDArray[np.float64]
+) -> npt.NDArray[np.bool_]:
+    """Which values are beyond the bound; one that is missing is not."""
+    found: npt.NDArray[np.bool_] = _COMPARISONS[operator](values, bound)
+    return found
+
+
 def _evaluate(
     values: Grid,
     condition: Condition,
@@ -136,7 +144,7 @@ def _points(
         if ago < len(values):
             later = greatest[ago:]
             np.fmax(later, values[: len(values) - ago], out=later)
-    breaches = _COMPARISONS[condition.operator](greatest, bound)
+    breaches = find_breaches(greatest, condition.operator, bound)
     points = np.where(breaches, _BREACHES, _HOLDS).astype(np.int8)
     points[np.isnan(greatest)] = _MISSING
     return points

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag replay`: which pages a deployment's document would have sent on days that were.
+
+`alarms` are those that it would deploy, as conditions on columns of groups; `recorded` are the
+columns, minute by minute; `pages` evaluates the one on the other; `changes` compares the pages of
+two documents; `services` replays scaling; `output` and `page` show it.
+"""
+
+from kafka_lag_cli.replay.command import replay
+
+__all__ = ["replay"]

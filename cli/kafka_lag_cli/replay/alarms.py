@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The alarms on groups that a cluster's document deploys, by their rules, and those left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag.formatting import format_quantity
+from kafka_lag_cdk.alarm_rules import (
+    ANOMALY,
+    ANY_GROUP,
+    ANY_LOSS,
+    ANY_SLA,
+    ANY_UNUSUAL,
+    HEARTBEAT,
+    LOSS,
+    OPERATORS,
+    SLA,
+    STATUS,
+    Rule,
+    any_group_rules,
+    broker_rules,
+    group_thresholds,
+    left_out,
+    reporter_rules,
+    within_sight,
+)
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.simulation.evaluation import Counts
+from kafka_lag_cdk.simulation.grid import Condition
+
+# A query's alarm watches for all groups what a named group's alarm watches for one.
+_OF_ONE = {ANY_GROUP.name: STATUS.name, ANY_SLA.name: SLA.name, ANY_LOSS.name: LOSS.name}
+# Series that a query returns at most [CloudWatch user guide, Metrics Insights quotas].
+_MOST_SERIES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAlarm:
+    """All alarms of one rule: which `groups`, by their places, and what fires for each."""
+
+    rule: Rule
+    groups: tuple[int, ...]
+    condition: Condition
+
+    @property
+    def name(self) -> str:
+        """As it is a part of the alarms' names."""
+        return self.rule.name
+
+
+def alarm_family(rule: str) -> str:
+    """What a rule watches: the same for a group's own alarm and for the query on all others."""
+    return _OF_ONE.get(rule, rule)
+
+
+def deployed_alarms(cluster: Cluster, groups: Sequence[str]) -> Iterator[GroupAlarm]:
+    """Those of a cluster on these groups: named ones first, then the queries' on all others.
+
+    Groups that the document's filters deny have none, nor has a cluster that publishes nothing.
+    """
+    if cluster.paused or not cluster.sink_names:
+        return
+    places = {name: at for at, name in enumerate(groups) if cluster.groups.names.accepts(name)}
+    named: dict[str, tuple[Rule, dict[int, float]]] = {}
+    for group, rule, threshold in group_thresholds(cluster):
+        bound = rule.threshold if threshold is None else threshold
+        if group in places and bound is not None:
+            named.setdefault(rule.name, (rule, {}))[1][places[group]] = float(bound)
+    for rule, bounds in named.values():
+        yield _alarm(cluster, rule, bounds)
+    for rule in _queries(cluster):
+        apart = left_out(rule, cluster.namespace, cluster.name, _named(cluster, rule))
+        others = {
+            at: float(rule.threshold or 0) for name, at in places.items() if name not in apart
+        }
+        if others:
+            yield _alarm(cluster, within_sight(rule, cluster.interval_minutes), others, query=True)
+
+
+def metrics_watched(cluster: Cluster) -> frozenset[str]:
+    """The metrics of groups that its alarms and its services follow."""
+    rules = [rule for _, rule, _ in group_thresholds(cluster)]
+    names = {rule.metric for rule in (*rules, *_queries(cluster))}
+    return frozenset(names | {scaling.metric for scaling in cluster.scaling if scaling.tasks})
+
+
+def heartbeat(cluster: Cluster) -> Condition | None:
+    """The alarm on runs that do not come; None where a cluster has none."""
+    if HEARTBEAT not in reporter_rules(paused=cluster.paused, sinks=cluster.sink_names):
+        return None
+    return _condition(cluster, HEARTBEAT, float(HEARTBEAT.threshold or 0))
+
+
+def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
+    """What the document would deploy and a replay cannot tell, a sentence each."""
+    if cluster.paused:
+        yield "the cluster is paused: nothing is collected, so nothing pages"
+        return
+    if not cluster.sink_names:
+        yield "no sink publishes into CloudWatch, so no alarm has data"
+        return
+    rules = reporter_rules(paused=False, sinks=cluster.sink_names)
+    rules += broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)
+    names = ", ".join(rule.name for rule in rules if rule is not HEARTBEAT)
+    yield f"snapshots do not hold what {names} watch"
+    if count := len(cluster.alarms.anomalies):
+        yield f"{ANOMALY.name} of {format_quantity(count, 'group')}: its band is CloudWatch's own"
+    if cluster.watches_any_group and len(groups) > _MOST_SERIES:
+        yield (
+            f"a query sees the {_MOST_SERIES} worst groups in each minute; all {len(groups):,} are "
+            "replayed"
+        )
+
+
+def _queries(cluster: Cluster) -> Iterator[Rule]:
+    if cluster.watches_any_group:
+        yield from any_group_rules(promised=bool(cluster.sla_seconds))
+    if cluster.watches_unusual:
+        yield ANY_UNUSUAL
+
+
+def _named(cluster: Cluster, rule: Rule) -> Sequence[str]:
+    return () if rule is ANY_UNUSUAL else cluster.alarms.groups
+
+
+def _alarm(
+    cluster: Cluster, rule: Rule, bounds: dict[int, float], *, query: bool = False
+) -> GroupAlarm:
+    condition = _condition(cluster, rule, np.array(list(bounds.values())), query=query)
+    return GroupAlarm(rule, tuple(bounds), condition)
+
+
+def _condition(
+    cluster: Cluster,
+    rule: Rule,
+    bound: float | np.ndarray[tuple[int], np.dtype[np.float64]],
+    *,
+    query: bool = False,
+) -> Condition:
+    return Condition(
+        operator=OPERATORS[rule.operator],
+        bound=bound,
+        counts=Counts(rule.datapoints, rule.periods, rule.missing.value),
+        period=rule.minutes or cluster.interval_minutes,
+        contributors=query,
+    )

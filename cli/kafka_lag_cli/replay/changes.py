@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of two documents on the same days: which are added, gone, or at another time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import inf
+
+from kafka_lag_cli.replay.pages import Page
+
+
+class Kind(Enum):
+    """What becomes of a page."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    MOVED = "moved"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A page as one document sends it and as the other does, None where it does not."""
+
+    before: Page | None
+    after: Page | None
+
+    @property
+    def kind(self) -> Kind:
+        """MOVED where it goes out earlier or later."""
+        if self.before is None:
+            return Kind.ADDED
+        if self.after is None:
+            return Kind.REMOVED
+        return Kind.SAME if self.before.begin == self.after.begin else Kind.MOVED
+
+    @property
+    def later_seconds(self) -> float | None:
+        """How much later it goes out, negative for earlier; None without both."""
+        if self.before is None or self.after is None:
+            return None
+        return (self.after.begin - self.before.begin) / 1000
+
+    @property
+    def page(self) -> Page:
+        """The page as it will be, or was."""
+        page = self.after or self.before
+        assert page is not None  # noqa: S101 - a change has one of the two
+        return page
+
+
+def find_changes(before: Sequence[Page], after: Sequence[Page]) -> list[Change]:
+    """The pages of two documents in order of time.
+
+    Two pages are the same one where they are about the same thing of the same group, and on at the
+    same time; of several the first that is not taken.
+    """
+    rest: dict[tuple[str, str, str | None], list[Page]] = defaultdict(list)
+    for page in before:
+        rest[_subject(page)].append(page)
+    changes = []
+    for page in after:
+        same = next((old for old in rest[_subject(page)] if _overlap(old, page)), None)
+        if same is not None:
+            rest[_subject(page)].remove(same)
+        changes.append(Change(same, page))
+    changes += [Change(page, None) for pages in rest.values() for page in pages]
+    changes.sort(key=lambda change: (change.page.begin, change.page.rule, change.page.group or ""))
+    return changes
+
+
+def _subject(page: Page) -> tuple[str, str, str | None]:
+    return page.cluster, page.family, page.group
+
+
+def _overlap(one: Page, other: Page) -> bool:
+    return one.begin < (other.end or inf) and other.begin < (one.end or inf)

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replays for people and programs: tables, JSON, or CSV with a line a page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kafka_lag.formatting import (
+    format_count,
+    format_duration,
+    format_iso_time,
+    format_minute,
+    format_quantity,
+)
+from kafka_lag_cli.replay.changes import Change, Kind
+from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page, count_by_rule
+from kafka_lag_cli.replay.replayed import Replay, Side
+from kafka_lag_cli.terminal.csv_rows import csv_line
+from kafka_lag_cli.terminal.group_rows import JSON
+from kafka_lag_cli.terminal.text import ColumnLayout, printable
+
+_WEEK_DAYS = 7
+# Pages and groups that are listed unless all are wanted.
+_LISTED, _MOST_GROUPS = 20, 10
+_NAMES = ("change", "alarm", "group", "begin UTC", "lasts", "delay", "worst age", "worst status")
+_PAGES = ColumnLayout(
+    names=_NAMES,
+    right=("lasts", "delay", "worst age"),
+    optional=("worst status", "worst age", "delay"),
+    shortened={"group": 16, "alarm": 9},
+    elastic="group",
+    cut_in_middle=("group",),
+)
+_CSV = (
+    *("cluster", "change", "alarm", "consumer_group", "begin", "end", "later_seconds"),
+    *("delay_seconds", "worst_time_lag_seconds", "worst_status"),
+)
+
+
+def print_replays(replays: Sequence[Replay], screen: Console, *, every_line: bool) -> None:
+    """Each cluster's pages by alarm, by group and one by one, the newest last."""
+    for number, replay in enumerate(replays):
+        if number:
+            screen.print()
+        _print_one(replay, screen, every_line=every_line)
+    _print(
+        screen,
+        f"A model of CloudWatch, not AWS: a value is seen {DELAY_MINUTES} minute later, an alarm "
+        f"looks {ASSUMED.extra_points} points farther back than its periods; a range has every "
+        "reading of what AWS leaves open.",
+    )
+
+
+def _print_one(replay: Replay, screen: Console, *, every_line: bool) -> None:
+    recorded, side = replay.recorded, replay.after
+    minutes, runs = len(recorded.has_run), int(recorded.has_run.sum())
+    unreadable = (
+        f", {format_quantity(recorded.unreadable, 'run')} cannot be read"
+        if recorded.unreadable
+        else ""
+    )
+    head = (
+        f"{replay.cluster}, {format_minute(recorded.begin)} to "
+        f"{format_minute(recorded.time(minutes - 1))}: {format_count(runs)} runs in "
+        f"{format_count(minutes)} minutes{unreadable}"
+    )
+    screen.print(Text(printable(head), "bold"), soft_wrap=True)
+    _print(screen, summarise(replay))
+    for service in side.services:
+        _print(
+            screen,
+            f"{service.service} would have had {service.task_hours:,.0f} task hours in "
+            f"{format_quantity(service.changes, 'change')}, by the tasks that {service.group} "
+            "needed.",
+        )
+    if side.pages.pages:
+        screen.print()
+        screen.print(_by_alarm(replay))
+    listed = [each for each in _changes(replay) if replay.before is None or each.kind != Kind.SAME]
+    if listed:
+        groups = Counter(each.page.group for each in listed if each.page.group is not None)
+        shown = listed if every_line else listed[-_LISTED:]
+        captions = [f"the newest {len(shown)} of {len(listed):,}; all of them by --lines"]
+        layout = _PAGES if replay.before else _PAGES.without("change")
+        cells = [_cells(each, recorded.time(minutes)) for each in shown]
+        screen.print()
+        screen.print(
+            layout.table(cells, screen.width, captions if len(shown) < len(listed) else [])
+        )
+        if len(groups) > 1:
+            most = ", ".join(f"{name} {count}" for name, count in groups.most_common(_MOST_GROUPS))
+            _print(screen, f"Most of them: {most}.")
+    for sentence in side.left_out:
+        _print(screen, f"Not replayed: {sentence}.")
+
+
+def summarise(replay: Replay) -> str:
+    """How many pages, or what becomes of them beside the other document, in one sentence."""
+    days = format_quantity(max(round(replay.days), 1), "day")
+    side = replay.after
+    if replay.before is None:
+        count = len(side.pages.pages)
+        each_week = count / replay.days * _WEEK_DAYS
+        text = f"{format_quantity(count, 'page')} in {days}, {each_week:.1f} a week"
+        least, most = _range(side)
+        return (
+            f"{text}; {least:,} to {most:,} by what AWS leaves open."
+            if least != most
+            else f"{text}."
+        )
+    kinds = Counter(change.kind for change in replay.changes)
+    text = f"+{kinds[Kind.ADDED]:,}, -{kinds[Kind.REMOVED]:,} pages"
+    if side.services or replay.before.services:
+        text += f" and {side.task_hours - replay.before.task_hours:+,.0f} task hours"
+    text += f" in {days}; {kinds[Kind.SAME]:,} stay"
+    if kinds[Kind.MOVED]:
+        later = [
+            change.later_seconds or 0 for change in replay.changes if change.kind == Kind.MOVED
+        ]
+        slowest, fastest = max(later), min(later)
+        parts = [f"up to {format_duration(slowest)} later"] if slowest > 0 else []
+        parts += [f"up to {format_duration(-fastest)} earlier"] if fastest < 0 else []
+        text += f", {kinds[Kind.MOVED]:,} move ({' or '.join(parts)})"
+    return f"{text}."
+
+
+def _range(side: Side) -> tuple[int, int]:
+    ranges = side.pages.ranges.values()
+    if not ranges:
+        return len(side.pages.pages), len(side.pages.pages)
+    return sum(each.least for each in ranges), sum(each.most for each in ranges)
+
+
+def _by_alarm(replay: Replay) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in ("alarm", "pages", "a week", "groups", "median delay"):
+        table.add_column(name, justify="left" if name == "alarm" else "right")
+    for rule, count in count_by_rule(replay.after.pages.pages).most_common():
+        pages = [page for page in replay.after.pages.pages if page.rule == rule]
+        delays = [page.delay_seconds for page in pages if page.delay_seconds is not None]
+        table.add_row(
+            rule,
+            f"{count:,}{_open_range(replay.after, rule)}",
+            f"{count / replay.days * _WEEK_DAYS:.1f}",
+            f"{len({page.group for page in pages if page.group is not None}) or '-'}",
+            format_duration(median(delays)) if delays else "?",
+        )
+    return table
+
+
+def _open_range(side: Side, rule: str) -> str:
+    found = side.pages.ranges.get(rule)
+    return f" ({found.least:,}..{found.most:,})" if found and found.least != found.most else ""
+
+
+def _changes(replay: Replay) -> list[Change]:
+    if replay.before is not None:
+        return replay.changes
+    return [Change(None, page) for page in replay.after.pages.pages]
+
+
+def _cells(change: Change, end: int) -> dict[str, Text]:
+    page = change.page
+    lasts = format_duration(((page.end or end) - page.begin) / 1000)
+    kind = change.kind.value
+    if change.kind == Kind.MOVED:
+        later = change.later_seconds or 0
+        kind = f"{format_duration(abs(later))} {'later' if later > 0 else 'earlier'}"
+    return {
+        "change": Text(kind),
+        "alarm": Text(page.rule),
+        "group": Text(printable(page.group) if page.group is not None else "-"),
+        "begin UTC": Text(format_minute(page.begin).removesuffix(" UTC")),
+        "lasts": Text(lasts if page.end is not None else f"{lasts}, on"),
+        "delay": _duration(page.delay_seconds),
+        "worst age": _duration(page.worst_age_seconds),
+        "worst status": Text(page.worst_status or "?"),
+    }
+
+
+def _duration(seconds: float | None) -> Text:
+    return Text("?", "dim") if seconds is None else Text(format_duration(seconds))
+
+
+def _print(screen: Console, line: str) -> None:
+    screen.print(Text(printable(line)), soft_wrap=True)
+
+
+def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:
+    """JSON has all; CSV a line a page, and a page that is gone."""
+    if form == JSON:
+        out.write(json.dumps([_whole(each) for each in replays]) + "\n")
+    else:
+        out.write(csv_line(_CSV))
+        for replay in replays:
+            for change in _changes(replay):
+                found = _page(change.page) | _change(replay, change)
+                out.write(csv_line(found[name] for name in _CSV))
+    out.flush()
+
+
+def _whole(replay: Replay) -> dict[str, Any]:
+    recorded = replay.recorded
+    least, most = _range(replay.after)
+    return {
+        "cluster": replay.cluster,
+        "from": format_iso_time(recorded.begin),
+        "to": format_iso_time(recorded.time(len(recorded.has_run))),
+        "runs": int(recorded.has_run.sum()),
+        "unreadable_runs": recorded.unreadable,
+        "summary": summarise(replay),
+        "pages_a_week": len(replay.after.pages.pages) / replay.days * _WEEK_DAYS,
+        "least_pages": least,
+        "most_pages": most,
+        "pages": [_page(c.page) | _change(replay, c) for c in _changes(replay)],
+        "services": list(_services(replay)),
+        "not_replayed": list(replay.after.left_out),
+    }
+
+
+def _services(replay: Replay) -> Iterator[dict[str, Any]]:
+    before = {} if replay.before is None else {s.service: s for s in replay.before.services}
+    for service in replay.after.services:
+        old = before.get(service.service)
+        yield {
+            "service": service.service,
+            "consumer_group": service.group,
+            "task_hours": service.task_hours,
+            "changes": service.changes,
+            "task_hours_before": None if old is None else old.task_hours,
+            "changes_before": None if old is None else old.changes,
+        }
+
+
+def _page(page: Page) -> dict[str, Any]:
+    return {
+        "cluster": page.cluster,
+        "alarm": page.rule,
+        "consumer_group": page.group,
+        "begin": format_iso_time(page.begin),
+        "end": None if page.end is None else format_iso_time(page.end),
+        "delay_seconds": page.delay_seconds,
+        "worst_time_lag_seconds": page.worst_age_seconds,
+        "worst_status": page.worst_status,
+    }
+
+
+def _change(replay: Replay, change: Change) -> dict[str, Any]:
+    compared = replay.before is not None
+    return {
+        "change": change.kind.value if compared else None,
+        "later_seconds": change.later_seconds if compared else None,
+    }

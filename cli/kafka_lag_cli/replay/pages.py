@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alarms on recorded minutes: each page that would have gone out, when, for whom, and how late."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag_cdk.alarm_rules import HEARTBEAT, STATUS
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.simulation.evaluation import Assumptions
+from kafka_lag_cdk.simulation.grid import Condition, Grid, find_breaches, find_spans, find_states
+from kafka_lag_cli.replay.alarms import GroupAlarm, alarm_family, deployed_alarms, heartbeat
+from kafka_lag_cli.replay.recorded import Recorded
+
+# Until CloudWatch shows a value that was logged.
+DELAY_MINUTES = 1
+# What the pages that are listed assume; the others are the readings that AWS leaves open.
+ASSUMED = Assumptions()
+_UNDECIDED: tuple[Literal["retain", "OK"], ...] = ("retain", "OK")
+_SERIES_ENDS: tuple[Literal["range", "three hours"], ...] = ("range", "three hours")
+READINGS = tuple(
+    Assumptions(points, undecided, end)
+    for points in (0, 2)
+    for undecided in _UNDECIDED
+    for end in _SERIES_ENDS
+)
+_MINUTE_SECONDS = 60
+_STATUSES = {number: status for status, number in contract.GROUP_STATUS_VALUES.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """An alarm that goes off, at `begin`, and is over at `end`, ms UTC; None: still on at the end.
+
+    `delay_seconds`: since the incident began, or since the first value beyond the threshold of an
+    alarm that is not on the status. What was worst while it lasted; None where nothing was known.
+    """
+
+    cluster: str
+    rule: str
+    group: str | None
+    begin: int
+    end: int | None
+    delay_seconds: float | None
+    worst_age_seconds: float | None
+    worst_status: str | None
+
+    @property
+    def family(self) -> str:
+        """What it is about: the same of a group's own alarm and of the query on all others."""
+        return alarm_family(self.rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The fewest and the most pages, over all readings of what AWS leaves open."""
+
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Pages by time, and how many of each rule there may be."""
+
+    pages: tuple[Page, ...]
+    ranges: dict[str, Range]
+
+
+def replay_alarms(recorded: Recorded, cluster: Cluster) -> Pages:
+    """Every page of the alarms that the document deploys for a cluster and its groups."""
+    found: list[Page] = []
+    ranges: dict[str, Range] = {}
+    if (condition := heartbeat(cluster)) is not None:
+        # A deployed alarm has seen runs before.
+        before = (condition.counts.periods + ASSUMED.extra_points) * condition.period
+        runs = np.concatenate([np.ones(before), np.where(recorded.has_run, 1.0, np.nan)])[:, None]
+        ranges[HEARTBEAT.name] = _count(runs, condition, since=before)
+        found += _reporter_pages(recorded, cluster, runs, condition)
+    for alarm in deployed_alarms(cluster, recorded.groups):
+        values = recorded.metric(alarm.rule.metric, cluster)[:, alarm.groups]
+        ranges[alarm.name] = _count(values, alarm.condition)
+        found += _group_pages(recorded, cluster, alarm, values)
+    found.sort(key=lambda page: (page.begin, page.rule, page.group or ""))
+    return Pages(tuple(found), ranges)
+
+
+def count_by_rule(pages: Sequence[Page]) -> Counter[str]:
+    """Pages by rule."""
+    return Counter(page.rule for page in pages)
+
+
+def _count(values: Grid, condition: Condition, since: int = 0) -> Range:
+    """Of pages from the row `since` on."""
+    readings = {
+        reading if condition.contributors else replace(reading, series_end=ASSUMED.series_end)
+        for reading in READINGS
+    }
+    counts = []
+    for reading in readings:
+        spans = find_spans(find_states(values, condition, reading, DELAY_MINUTES))
+        counts.append(sum(begin >= since for _, begin, _ in spans))
+    return Range(min(counts), max(counts))
+
+
+def _reporter_pages(
+    recorded: Recorded, cluster: Cluster, runs: Grid, condition: Condition
+) -> Iterator[Page]:
+    """On runs that do not come; of the last rows of `runs` each is a recorded minute."""
+    minutes = len(recorded.has_run)
+    earlier = len(runs) - minutes
+    last = np.maximum.accumulate(np.where(recorded.has_run, np.arange(minutes), 0))
+    for _, begin, end in find_spans(find_states(runs, condition, ASSUMED, DELAY_MINUTES)):
+        if begin < earlier:
+            continue
+        yield Page(
+            cluster=cluster.name,
+            rule=HEARTBEAT.name,
+            group=None,
+            begin=recorded.time(begin - earlier),
+            end=recorded.time(end - earlier) if end < len(runs) else None,
+            delay_seconds=float(begin - earlier - last[begin - earlier]) * _MINUTE_SECONDS,
+            worst_age_seconds=None,
+            worst_status=None,
+        )
+
+
+def _group_pages(
+    recorded: Recorded, cluster: Cluster, alarm: GroupAlarm, values: Grid
+) -> Iterator[Page]:
+    states = find_states(values, alarm.condition, ASSUMED, DELAY_MINUTES)
+    for series, begin, end in find_spans(states):
+        at = alarm.groups[series]
+        status = _greatest(recorded.statuses[begin:end, at])
+        began = _find_begin(recorded, alarm, series, values, begin)
+        yield Page(
+            cluster=cluster.name,
+            rule=alarm.name,
+            group=recorded.groups[at],
+            begin=recorded.time(begin),
+            end=recorded.time(end) if end < len(values) else None,
+            delay_seconds=None if began is None else (recorded.time(begin) - began) / 1000,
+            worst_age_seconds=_greatest(recorded.ages[begin:end, at]),
+            worst_status=None if status is None else _STATUSES[int(status)],
+        )
+
+
+def _greatest(values: Grid) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.max()) if len(known) else None
+
+
+def _find_begin(
+    recorded: Recorded, alarm: GroupAlarm, series: int, values: Grid, page: int
+) -> int | None:
+    """When what a page is about began, ms UTC; None where the recorded minutes begin later."""
+    condition, at = alarm.condition, alarm.groups[series]
+    seen = page - DELAY_MINUTES
+    if alarm_family(alarm.name) == STATUS.name:
+        known = recorded.incidents[: seen + 1, at]
+        known = known[~np.isnan(known)]
+        if len(known):
+            return int(known[-1])
+    bound = np.broadcast_to(condition.bound, len(alarm.groups))[series]
+    of_one = values[: seen + 1, series]
+    rows = np.flatnonzero(~np.isnan(of_one))
+    breaches = find_breaches(of_one[rows], condition.operator, float(bound))
+    in_range = rows > seen - condition.counts.periods * condition.period
+    first = np.flatnonzero(breaches & in_range)
+    if not len(first):
+        return None
+    fine = np.flatnonzero(~breaches[: first[0]])
+    return recorded.time(int(rows[fine[-1] + 1])) if len(fine) else None

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was published of a cluster's groups, minute by minute, from their snapshots or history."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError
+from kafka_lag.formatting import format_minute
+from kafka_lag.lag.columns import Mask
+from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.simulation.grid import Grid
+from kafka_lag_cli.state.groups_over_time import (
+    MINUTE_MS,
+    GroupsOverTime,
+    Period,
+    Progress,
+    read_period,
+)
+
+STATUS, AGE = "status", "time_lag_seconds"
+_COLUMNS = {
+    contract.GROUP_STATUS: STATUS,
+    contract.ESTIMATED_TIME_LAG: AGE,
+    contract.TIME_TO_DATA_LOSS: "seconds_until_loss",
+    contract.OFFSET_LAG: "lag",
+    contract.UNUSUAL: "unusual",
+    contract.TASKS_NEEDED: "tasks_needed",
+}
+_INCIDENT = "incident_since"
+_MEMBERS = "members"
+# As metrics are published: milliseconds.
+_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Minutes from `begin`, ms UTC, and groups; a minute has the values of its first run."""
+
+    begin: int
+    has_run: Mask
+    unreadable: int
+    groups: tuple[str, ...]
+    over_time: GroupsOverTime
+
+    def metric(self, name: str, cluster: Cluster) -> Grid:
+        """A metric's values, a row a minute and a column a group; NaN where none was published.
+
+        `SlaUsed` is of what the document promises, whatever was promised then.
+        """
+        if name == contract.SLA_USED:
+            promised = [cluster.sla_of(group) for group in self.groups]
+            bounds = np.array([np.nan if each is None else each for each in promised])
+            return _published(self.over_time.numbers(AGE) / bounds)
+        return _published(self.over_time.numbers(_COLUMNS[name]))
+
+    @property
+    def ages(self) -> Grid:
+        """Time lags in seconds."""
+        return self.over_time.numbers(AGE)
+
+    @property
+    def statuses(self) -> Grid:
+        """Statuses as GroupStatus has them."""
+        return self.over_time.numbers(STATUS)
+
+    @property
+    def incidents(self) -> Grid:
+        """Since when a group has not been OK, ms UTC."""
+        return self.over_time.numbers(_INCIDENT)
+
+    @property
+    def members(self) -> Grid:
+        """Members of the groups."""
+        return self.over_time.numbers(_MEMBERS)
+
+    def time(self, minute: int) -> int:
+        """When a minute begins, ms UTC."""
+        return self.begin + minute * MINUTE_MS
+
+
+def read_recorded(
+    store: BrowsableStore,
+    cluster: str,
+    metrics: Collection[str],
+    since: int,
+    until: int,
+    progress: Progress,
+) -> Recorded:
+    """The runs of a cluster from `since` to `until`, ms UTC, with what these metrics need.
+
+    Raises ConfigError where there is none, StoreError.
+    """
+    period = Period(since, until, MINUTE_MS)
+    columns = {STATUS, AGE, _INCIDENT, *(_COLUMNS.get(name, AGE) for name in metrics)}
+    if contract.TASKS_NEEDED in metrics:
+        columns.add(_MEMBERS)
+    over_time = read_period(store, cluster, period, None, sorted(columns), progress)
+    if not over_time.has_run.any():
+        raise ConfigError(
+            f"There is no run of {cluster} from {format_minute(since)} to {format_minute(until)}."
+        )
+    begin = period.slots.start * MINUTE_MS
+    return Recorded(begin, over_time.has_run, over_time.unreadable, over_time.groups, over_time)
+
+
+def _published(values: Grid) -> Grid:
+    """As sinks round it; what is negative is not published."""
+    rounded: Grid = np.round(values, _DIGITS)
+    return np.where(rounded >= 0, rounded, np.nan)

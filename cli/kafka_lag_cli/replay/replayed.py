@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One cluster's days under one document, or under two beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kafka_lag.formatting import format_list
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cli.replay.changes import Change, find_changes
+from kafka_lag_cli.replay.pages import Pages
+from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_cli.replay.services import ServiceTasks, is_replayed
+
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one document would have done; `left_out` says what a replay of it cannot tell."""
+
+    cluster: Cluster
+    pages: Pages
+    services: tuple[ServiceTasks, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def task_hours(self) -> float:
+        """Of all services that are replayed."""
+        return sum(service.task_hours for service in self.services)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The recorded minutes, the document, and the one that it is compared with; None without."""
+
+    recorded: Recorded
+    after: Side
+    before: Side | None = None
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self.after.cluster.name
+
+    @property
+    def days(self) -> float:
+        """How long the minutes are together."""
+        return len(self.recorded.has_run) / (24 * 60)
+
+    @property
+    def changes(self) -> list[Change]:
+        """The pages of both documents; none without another."""
+        if self.before is None:
+            return []
+        return find_changes(self.before.pages.pages, self.after.pages.pages)
+
+    def of_groups(self, groups: Collection[str]) -> Replay:
+        """With the pages of these groups alone; all, where none is named."""
+        if not groups:
+            return self
+        before = None if self.before is None else _of_groups(self.before, groups)
+        return replace(self, after=_of_groups(self.after, groups), before=before)
+
+
+def explain_services_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
+    """Services whose tasks a replay cannot tell, a sentence each."""
+    for scaling in cluster.scaling:
+        service = f"{scaling.ecs_cluster}/{scaling.service}"
+        missing = [group for group in scaling.groups if group not in groups]
+        if not is_replayed(scaling):
+            yield f"the tasks of {service}: another number of them would have made another lag"
+        elif missing:
+            yield f"the tasks of {service}: {format_list(missing, _FEW)} is not in these days"
+        elif scaling.steps or scaling.schedule:
+            yield f"steps and scheduled bounds of {service}, beside the tasks that are needed"
+
+
+def _of_groups(side: Side, groups: Collection[str]) -> Side:
+    pages = tuple(page for page in side.pages.pages if page.group in groups)
+    services = tuple(service for service in side.services if service.group in groups)
+    return replace(side, pages=Pages(pages, {}), services=services)

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag replay`: the pages of planted days follow from how the days were made."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
+from kafka_lag.snapshots.store import FolderStore
+from kafka_lag_cli.replay import replay
+from tests.builders import MINUTE
+from tests.cli.snapshots import a_group, a_snapshot_of
+
+MIDNIGHT = 1_769_817_600_000  # 2026-01-31 00:00 UTC
+DAY = "2026-01-31"
+MINUTES = 24 * 60
+NO_LOSS = float(contract.NO_LOSS_SECONDS)
+UNKNOWN = float("nan")
+
+
+@dataclass
+class Group:
+    """A group's day, a number a minute, of which a test changes what it is about."""
+
+    age: np.ndarray[Any, Any]
+    status: np.ndarray[Any, Any]
+    incident: np.ndarray[Any, Any]
+    lag: np.ndarray[Any, Any]
+    until_loss: np.ndarray[Any, Any]
+    needed: np.ndarray[Any, Any]
+
+    @classmethod
+    def fine(cls) -> Group:
+        ages, unknown = np.full(MINUTES, 2.0), np.full(MINUTES, UNKNOWN)
+        status = np.full(MINUTES, contract.OK, object)
+        return cls(
+            ages,
+            status,
+            unknown.copy(),
+            np.full(MINUTES, 10.0),
+            np.full(MINUTES, NO_LOSS),
+            np.full(MINUTES, 3.0),
+        )
+
+    def stops(self, begin: int, end: int) -> Group:
+        """The age grows by the minute; after ten of these minutes it is ERR."""
+        self.age[begin:end] = 60.0 * np.arange(end - begin)
+        self.status[begin + 10 : end] = contract.ERR
+        self.incident[begin + 10 : end] = MIDNIGHT + begin * MINUTE
+        return self
+
+    def is_unread(self, begin: int, end: int) -> Group:
+        for values in (self.age, self.lag, self.until_loss, self.needed):
+            values[begin:end] = UNKNOWN
+        self.status[begin:end] = None
+        return self
+
+
+def write_day(state: Path, groups: Mapping[str, Group], no_runs: range = range(0)) -> None:
+    """A day of history, a run a minute but for some."""
+    minutes = [minute for minute in range(MINUTES) if minute not in no_runs]
+    rows: dict[str, list[Any]] = {}
+    for minute in minutes:
+        for name, group in groups.items():
+            numbers = {
+                "time_lag_seconds": group.age[minute],
+                "incident_since": group.incident[minute],
+                "lag": group.lag[minute],
+                "seconds_until_loss": group.until_loss[minute],
+                "tasks_needed": group.needed[minute],
+            }
+            row = {key: None if np.isnan(value) else value for key, value in numbers.items()}
+            row |= {
+                "taken_at": MIDNIGHT + minute * MINUTE,
+                "consumer_group": name,
+                "status": group.status[minute],
+                "unusual": False,
+                "members": 3,
+            }
+            for key, value in row.items():
+                rows.setdefault(key, []).append(value)
+    folder = state / f"history/groups/cluster=shop/dt={DAY}"
+    folder.mkdir(parents=True)
+    times = pa.timestamp("ms", tz="UTC")
+    kinds = {"taken_at": times, "incident_since": times, "status": pa.string()}
+    table = pa.table({key: _array(values, kinds.get(key)) for key, values in rows.items()})
+    pq.write_table(table, folder / "part-0.parquet")
+
+
+def _array(values: list[Any], kind: pa.DataType | None) -> pa.Array:
+    if kind is not None and pa.types.is_timestamp(kind):
+        values = [None if value is None else int(value) for value in values]
+    return pa.array(values, kind)
+
+
+def a_document(path: Path, **changes: Any) -> Path:
+    """A deployment's document with one cluster."""
+    cluster = {
+        "name": "shop",
+        "arn": "arn:aws:kafka:eu-west-1:111122223333:cluster/shop/3f2a1b0c-5d4e-4f6a-8b7c-1",
+        "vpc": {
+            "id": "vpc-0a1b2c3d4e5f60718",
+            "subnets": ["subnet-0a1b2c3d4e5f60718", "subnet-1a1b2c3d4e5f60718"],
+            "brokers_security_group": "sg-0a1b2c3d4e5f60718",
+            "nat": True,
+        },
+        "auth": {"type": "iam"},
+        "alarms": {"groups": ["billing"]},
+        **changes,
+    }
+    whole = {"shared": {"notify": {"email": ["oncall@example.com"]}}, "clusters": [cluster]}
+    path.write_text(json.dumps(whole))
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Result]:
+    """The command on the folder of the test, whose document is a.json."""
+    a_document(tmp_path / "a.json")
+
+    def invoke(*arguments: str, config: str = "a.json") -> Result:
+        days = ["--from", DAY, "--to", DAY]
+        given = ["--config", str(tmp_path / config), "--state", str(tmp_path), *days]
+        return CliRunner().invoke(replay, [*given, *arguments], catch_exceptions=False)
+
+    return invoke
+
+
+def pages_of(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    (cluster,) = json.loads(result.stdout)
+    pages: list[dict[str, Any]] = cluster["pages"]
+    return pages
+
+
+def at(minute: int) -> str:
+    return f"{DAY}T{minute // 60:02}:{minute % 60:02}:00Z"
+
+
+def test_a_stopped_group_pages_once_three_bad_minutes_are_seen(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 660)})
+    (page,) = pages_of(run("--output", "json"))
+    # ERR from 610; the third ERR is of 612 and seen a minute later. Then two good ones of five
+    # leave three bad: over once only two are seen.
+    assert page == {
+        "cluster": "shop",
+        "alarm": "status",
+        "consumer_group": "billing",
+        "begin": at(613),
+        "end": at(663),
+        "delay_seconds": 13 * 60,
+        "worst_time_lag_seconds": 59 * 60,
+        "worst_status": contract.ERR,
+        "change": None,
+        "later_seconds": None,
+    }
+
+
+def test_a_group_that_nobody_named_pages_by_the_query(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"mailer": Group.fine().stops(600, 660), "billing": Group.fine()})
+    assert [
+        (page["alarm"], page["consumer_group"]) for page in pages_of(run("--output", "json"))
+    ] == [("any-group", "mailer")]
+
+
+def test_a_fine_day_pages_nobody(tmp_path: Path, run: Callable[..., Result]) -> None:
+    write_day(tmp_path, {"billing": Group.fine(), "mailer": Group.fine()})
+    assert pages_of(run("--output", "json")) == []
+
+
+def test_a_promise_of_the_document_counts_and_not_that_of_then(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(
+        tmp_path, {"billing": Group.fine().stops(600, 609), "mailer": Group.fine().stops(700, 709)}
+    )
+    a_document(tmp_path / "b.json", sla_seconds={"^(billing|mailer)$": 120})
+    pages = pages_of(run("--output", "json", config="b.json"))
+    # Above 120 s from the fourth minute of the stop on.
+    assert [(page["alarm"], page["begin"], page["delay_seconds"]) for page in pages] == [
+        ("sla", at(606), 180),
+        ("any-sla", at(706), 180),
+    ]
+
+
+def test_a_denied_group_pages_nobody(tmp_path: Path, run: Callable[..., Result]) -> None:
+    write_day(tmp_path, {"mailer": Group.fine().stops(600, 660)})
+    a_document(tmp_path / "b.json", groups={"deny": "^mailer$"})
+    assert pages_of(run("--output", "json", config="b.json")) == []
+
+
+def test_a_loss_that_is_near_pages(tmp_path: Path, run: Callable[..., Result]) -> None:
+    group = Group.fine()
+    group.until_loss[600:620] = 3_600
+    write_day(tmp_path, {"billing": group})
+    (page,) = pages_of(run("--output", "json"))
+    assert (page["alarm"], page["begin"], page["end"]) == ("data-loss", at(603), at(623))
+
+
+def test_more_records_than_the_document_allows_page(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    group = Group.fine()
+    group.lag[600:620], group.lag[700:720] = 1_000, 1_001
+    write_day(tmp_path, {"billing": group})
+    a_document(tmp_path / "b.json", alarms={"offset_lag": {"billing": 1000}})
+    (page,) = pages_of(run("--output", "json", config="b.json"))
+    assert (page["alarm"], page["begin"]) == ("offset-lag", at(703))
+
+
+def test_runs_that_do_not_come_page_by_the_heartbeat(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine()}, no_runs=range(600, 630))
+    (page,) = pages_of(run("--output", "json"))
+    # The last run, of 599, leaves the five minutes that are looked at once 605 is the newest seen.
+    assert (page["alarm"], page["begin"], page["end"]) == ("heartbeat", at(604), at(631))
+
+
+def test_a_gap_of_unread_minutes_ends_no_page_and_begins_none(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 700).is_unread(640, 643)})
+    (page,) = pages_of(run("--output", "json"))
+    assert (page["begin"], page["end"]) == (at(613), at(703))
+
+
+def test_a_longer_gap_pages_again_once_it_is_over(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 700).is_unread(640, 660)})
+    # Gaps make two bad minutes enough, once the older of them is as old as three.
+    assert [page["begin"] for page in pages_of(run("--output", "json"))] == [at(613), at(662)]
+
+
+def test_a_page_that_is_on_at_the_end_has_no_end(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(1_400, MINUTES)})
+    (page,) = pages_of(run("--output", "json"))
+    assert page["end"] is None
+
+
+def test_where_aws_leaves_it_open_the_number_of_pages_is_a_range(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    # Whether five minutes without a value are farther than CloudWatch looks back.
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 700).is_unread(640, 645)})
+    (cluster,) = json.loads(run("--output", "json").stdout)
+    assert (cluster["least_pages"], cluster["most_pages"]) == (1, 2)
+    assert "1 page in 1 day, 7.0 a week; 1 to 2 by what AWS leaves open." in run().stdout
+
+
+def test_tasks_are_what_the_rules_set_by_the_tasks_that_were_needed(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    group = Group.fine()
+    group.needed[600:900] = 5
+    write_day(tmp_path, {"billing": group})
+    service = {"group": "billing", "ecs_cluster": "web", "service": "billing", "min": 1}
+    a_document(tmp_path / "b.json", scaling=[service | {"max": 8, "partitions": 8, "tasks": {}}])
+    a_document(tmp_path / "c.json", scaling=[service | {"max": 4, "partitions": 8, "tasks": {}}])
+    (cluster,) = json.loads(run("--output", "json", config="b.json").stdout)
+    (found,) = cluster["services"]
+    assert found["changes"] == 2
+    # Three tasks for a day, and two more for five hours.
+    assert found["task_hours"] == pytest.approx(3 * 24 + 2 * 5, abs=0.1)
+    against = run("--against", str(tmp_path / "b.json"), config="c.json")
+    assert "+0, -0 pages and -5 task hours in 1 day; 0 stay." in against.stdout
+
+
+def test_two_documents_add_remove_and_move_pages(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(
+        tmp_path,
+        {
+            "billing": Group.fine().stops(600, 609),
+            "mailer": Group.fine().stops(700, 720),
+            "audit": Group.fine().stops(800, 809),
+        },
+    )
+    a_document(tmp_path / "a.json", sla_seconds={"^billing$": 120, "^mailer$": 120})
+    a_document(tmp_path / "b.json", sla_seconds={"^audit$": 120, "^mailer$": 300}, alarms={})
+    answer = run("--against", str(tmp_path / "a.json"), "--output", "csv", config="b.json")
+    rows = list(csv.DictReader(io.StringIO(answer.stdout)))
+    found = [
+        (row["change"], row["alarm"], row["consumer_group"], row["later_seconds"]) for row in rows
+    ]
+    assert found == [
+        ("removed", "sla", "billing", ""),
+        ("moved", "any-sla", "mailer", "180.0"),
+        ("same", "any-group", "mailer", "0.0"),
+        ("added", "any-sla", "audit", ""),
+    ]
+    text = run("--against", str(tmp_path / "a.json"), config="b.json").stdout
+    assert "+1, -1 pages in 1 day; 1 stay, 1 move (up to 3 min later)." in text
+
+
+def test_a_group_is_the_same_one_whether_it_is_named_or_not(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 660)})
+    a_document(tmp_path / "b.json", alarms={})
+    text = run("--against", str(tmp_path / "a.json"), config="b.json").stdout
+    assert "+0, -0 pages in 1 day; 1 stay." in text
+
+
+def test_snapshots_count_where_there_is_no_history(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    store = FolderStore(tmp_path)
+    for minute in range(600, 620):
+        taken_at = MIDNIGHT + minute * MINUTE
+        status = contract.OK if minute < 610 else contract.ERR
+        frame = a_snapshot_of(a_group("billing", status=status, members=1), at=taken_at).groups
+        frame = frame.with_columns(taken_at=_constant(taken_at, len(frame)))
+        key = object_key(contract.GROUPS, "shop", taken_at)
+        store.write_once(key, to_parquet(frame, contract.GROUPS))
+    pages = [page for page in pages_of(run("--output", "json")) if page["alarm"] != "heartbeat"]
+    assert [(page["alarm"], page["begin"]) for page in pages] == [("status", at(613))]
+
+
+def _constant(value: int, count: int) -> Column:
+    return Column.of(np.full(count, value, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--from", "31.01.2026"], "--from 31.01.2026 must be a date, written 2026-01-31."),
+        (["--to", "2026-01-30"], "--from is 2026-01-31 and after --to, 2026-01-30."),
+        (["--from", "2020-01-31"], "2020-01-31 to 2026-01-31 are more than 400 days."),
+        (["--cluster", "other"], "has no cluster other: there is shop."),
+        (["--from", "2026-01-01", "--to", "2026-01-02"], "There is no run of shop from 2026-01-01"),
+        (["--config", "nowhere.json"], "There is no nowhere.json: name a deployment's document"),
+    ],
+    ids=["no date", "backwards", "too long", "other cluster", "no runs", "no document"],
+)
+def test_what_cannot_be_replayed_is_one_sentence(
+    tmp_path: Path, run: Callable[..., Result], arguments: list[str], sentence: str
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine()})
+    answer = run(*arguments)
+    assert answer.exit_code != 0
+    assert sentence in answer.stderr.replace("\n", " ")
+
+
+def test_a_cluster_without_snapshots_is_named(tmp_path: Path, run: Callable[..., Result]) -> None:
+    (tmp_path / "snapshots").mkdir()
+    answer = run()
+    assert answer.exit_code == 1
+    assert "There are no snapshots of shop in" in answer.stderr
+
+
+def test_a_strangers_name_neither_colours_nor_is_a_formula(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"=evil\x1b[31m": Group.fine().stops(600, 660)})
+    assert "\x1b" not in run().stdout
+    assert "'=evil" in run("--output", "csv").stdout
