@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -71,41 +72,36 @@ class Group:
         return self
 
 
-def write_day(state: Path, groups: Mapping[str, Group], no_runs: range = range(0)) -> None:
+def write_day(
+    state: Path, groups: Mapping[str, Group], no_runs: range = range(0), day: str = DAY
+) -> None:
     """A day of history, a run a minute but for some."""
-    minutes = [minute for minute in range(MINUTES) if minute not in no_runs]
-    rows: dict[str, list[Any]] = {}
-    for minute in minutes:
-        for name, group in groups.items():
-            numbers = {
-                "time_lag_seconds": group.age[minute],
-                "incident_since": group.incident[minute],
-                "lag": group.lag[minute],
-                "seconds_until_loss": group.until_loss[minute],
-                "tasks_needed": group.needed[minute],
-            }
-            row = {key: None if np.isnan(value) else value for key, value in numbers.items()}
-            row |= {
-                "taken_at": MIDNIGHT + minute * MINUTE,
-                "consumer_group": name,
-                "status": group.status[minute],
-                "unusual": False,
-                "members": 3,
-            }
-            for key, value in row.items():
-                rows.setdefault(key, []).append(value)
-    folder = state / f"history/groups/cluster=shop/dt={DAY}"
-    folder.mkdir(parents=True)
+    midnight = int(datetime.fromisoformat(f"{day}T00:00Z").timestamp()) * 1000
+    minutes = np.array([minute for minute in range(MINUTES) if minute not in no_runs])
     times = pa.timestamp("ms", tz="UTC")
-    kinds = {"taken_at": times, "incident_since": times, "status": pa.string()}
-    table = pa.table({key: _array(values, kinds.get(key)) for key, values in rows.items()})
-    pq.write_table(table, folder / "part-0.parquet")
+    tables = [
+        pa.table(
+            {
+                "taken_at": pa.array(midnight + minutes * MINUTE).cast(times),
+                "consumer_group": pa.array([name] * len(minutes)),
+                "status": pa.array(group.status[minutes].tolist(), pa.string()),
+                "time_lag_seconds": _known(group.age[minutes]),
+                "incident_since": _known(group.incident[minutes]).cast(pa.int64()).cast(times),
+                "lag": _known(group.lag[minutes]).cast(pa.int64()),
+                "seconds_until_loss": _known(group.until_loss[minutes]),
+                "tasks_needed": _known(group.needed[minutes]).cast(pa.int32()),
+                "members": pa.array([3] * len(minutes), pa.int32()),
+            }
+        )
+        for name, group in groups.items()
+    ]
+    folder = state / f"history/groups/cluster=shop/dt={day}"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.concat_tables(tables), folder / "part-0.parquet")
 
 
-def _array(values: list[Any], kind: pa.DataType | None) -> pa.Array:
-    if kind is not None and pa.types.is_timestamp(kind):
-        values = [None if value is None else int(value) for value in values]
-    return pa.array(values, kind)
+def _known(values: np.ndarray[Any, Any]) -> pa.Array:
+    return pa.array(values, mask=np.isnan(values))
 
 
 def a_document(path: Path, **changes: Any) -> Path:
@@ -344,9 +340,55 @@ def _constant(value: int, count: int) -> Column:
     return Column.of(np.full(count, value, np.int64))
 
 
+def test_a_promise_is_chosen_on_two_thirds_of_the_days_and_tried_on_the_rest(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    # A stop of 9 minutes on each of the first four days; on the last two one of 9 and one of 19.
+    for day in range(26, 32):
+        length = 19 if day == 31 else 9
+        write_day(
+            tmp_path, {"billing": Group.fine().stops(600, 600 + length)}, day=f"2026-01-{day}"
+        )
+    a_document(tmp_path / "b.json", sla_seconds={"^billing$": 120})
+    answer = run("--propose", "0", "--from", "2026-01-26", "--output", "json", config="b.json")
+    (found,) = json.loads(answer.stdout)
+    assert found == {
+        "cluster": "shop",
+        "group": "billing",
+        # Of 9 minutes at most 8 are seen, and three of them must be above.
+        "sla_seconds": 600,
+        "now_seconds": 120.0,
+        "chosen": 0.0,
+        "tried": 15.0,
+        "tried_now": 30.0,
+        "later_seconds": 8 * 60.0,
+    }
+
+
+def test_a_promise_that_keeps_no_budget_is_not_proposed(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    group = Group.fine()
+    group.age[:] = 0
+    group.age[600:700] = group.age[800:900] = 100_000.0
+    for day in (29, 30, 31):
+        write_day(tmp_path, {"billing": group}, day=f"2026-01-{day}")
+    answer = run("--propose", "59", "--from", "2026-01-29", "--output", "json")
+    (found,) = json.loads(answer.stdout)
+    assert (found["sla_seconds"], found["tried"]) == (None, None)
+    assert (
+        json.loads(run("--propose", "60", "--from", "2026-01-29", "--output", "json").stdout)[0][
+            "sla_seconds"
+        ]
+        == 30
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["--propose", "1"], "--propose needs 3 days at least: see --from."),
+        (["--propose", "1", "--against", "a.json"], "--propose and --against cannot go together."),
         (["--from", "31.01.2026"], "--from 31.01.2026 must be a date, written 2026-01-31."),
         (["--to", "2026-01-30"], "--from is 2026-01-31 and after --to, 2026-01-30."),
         (["--from", "2020-01-31"], "2020-01-31 to 2026-01-31 are more than 400 days."),
@@ -354,7 +396,16 @@ def _constant(value: int, count: int) -> Column:
         (["--from", "2026-01-01", "--to", "2026-01-02"], "There is no run of shop from 2026-01-01"),
         (["--config", "nowhere.json"], "There is no nowhere.json: name a deployment's document"),
     ],
-    ids=["no date", "backwards", "too long", "other cluster", "no runs", "no document"],
+    ids=[
+        "few days",
+        "two questions",
+        "no date",
+        "backwards",
+        "too long",
+        "other cluster",
+        "no runs",
+        "no document",
+    ],
 )
 def test_what_cannot_be_replayed_is_one_sentence(
     tmp_path: Path, run: Callable[..., Result], arguments: list[str], sentence: str

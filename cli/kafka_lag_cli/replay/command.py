@@ -20,12 +20,18 @@ from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
 from kafka_lag_cli.replay.alarms import explain_left_out, metrics_watched
-from kafka_lag_cli.replay.output import print_replays, write_replays
+from kafka_lag_cli.replay.output import (
+    print_proposals,
+    print_replays,
+    write_proposals,
+    write_replays,
+)
 from kafka_lag_cli.replay.pages import replay_alarms
+from kafka_lag_cli.replay.proposals import LEAST_DAYS, find_promises
 from kafka_lag_cli.replay.recorded import Recorded, read_recorded
 from kafka_lag_cli.replay.replayed import Replay, Side, explain_services_left_out
 from kafka_lag_cli.replay.services import replay_services
-from kafka_lag_cli.state.groups_over_time import AT_ONCE, DAY_MS
+from kafka_lag_cli.state.groups_over_time import AT_ONCE, DAY_MS, MINUTE_MS
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.group_rows import CSV, JSON, TABLE
 from kafka_lag_cli.terminal.progress import count_objects
@@ -38,6 +44,7 @@ examples:
   kafka-lag replay --config deployment.json --state ./lag
   kafka-lag replay --config new.json --against deployment.json --bucket kafka-lag-data
   kafka-lag replay --config new.json --from 2026-01-01 --to 2026-01-31 --output json
+  kafka-lag replay --config deployment.json --bucket kafka-lag-data --propose 2
 """
 
 
@@ -63,6 +70,12 @@ examples:
     "--from", "first", metavar="YYYY-MM-DD", help=f"The first UTC day (default: {_DAYS} before)."
 )
 @click.option("--to", "last", metavar="YYYY-MM-DD", help="The last UTC day (default: today).")
+@click.option(
+    "--propose",
+    type=click.FloatRange(0, 10_000),
+    metavar="N",
+    help="For each group the shortest promise (sla_seconds) with N pages a month at most.",
+)
 @click.option("--lines", is_flag=True, help="Every page, however many there are.")
 @click.option("--output", type=click.Choice([TABLE, JSON, CSV]), default=TABLE)
 def replay(
@@ -73,6 +86,7 @@ def replay(
     groups: tuple[str, ...],
     first: str | None,
     last: str | None,
+    propose: float | None,
     output: str,
     *,
     lines: bool,
@@ -85,16 +99,28 @@ def replay(
     AWS leaves open how it evaluates, the number of pages is a range.
     """
     since, until = _period(first, last)
+    if propose is not None and against is not None:
+        raise click.UsageError("--propose and --against cannot go together.")
+    if propose is not None and until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
+        raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
     try:
         wanted = _clusters(file or Path(CDK_FILE), cluster)
         others = {each.name: each for each in _clusters(against, None)} if against else {}
         store = place.open_store(AT_ONCE)
-        replays = list(_replay_all(store, place, wanted, others, since, until))
-        replays = [each.of_groups(groups) for each in replays]
+        read = _read_all(store, place, wanted, others, since, until)
+        if propose is None:
+            replays = [_replay(*each).of_groups(groups) for each in read]
+            if output == TABLE:
+                print_replays(replays, open_screen(), every_line=lines)
+            else:
+                write_replays(replays, output, sys.stdout)
+            return
+        every = [each for days, own, _ in read for each in find_promises(days, own, propose)]
+        proposals = [each for each in every if not groups or each.group in groups]
         if output == TABLE:
-            print_replays(replays, open_screen(), every_line=lines)
+            print_proposals(proposals, propose, open_screen())
         else:
-            write_replays(replays, output, sys.stdout)
+            write_proposals(proposals, output, sys.stdout)
     except ConfigurationError as error:
         raise click.ClickException(printable(error.line)) from error
     except ReporterError as error:
@@ -138,14 +164,15 @@ def _clusters(path: Path, name: str | None) -> tuple[Cluster, ...]:
     return tuple(each for each in clusters if name in (None, each.name))
 
 
-def _replay_all(
+def _read_all(
     store: BrowsableStore,
     place: SnapshotPlace,
     wanted: tuple[Cluster, ...],
     others: dict[str, Cluster],
     since: int,
     until: int,
-) -> Iterator[Replay]:
+) -> Iterator[tuple[Recorded, Cluster, Cluster | None]]:
+    """What was recorded of each cluster, as one document has it and as the other does."""
     stored = _stored_clusters(store)
     found = [cluster for cluster in wanted if cluster.name in stored]
     if not found:
@@ -157,8 +184,7 @@ def _replay_all(
         metrics = metrics_watched(cluster) | (metrics_watched(other) if other else frozenset())
         with count_objects() as progress:
             recorded = read_recorded(store, cluster.name, metrics, since, until, progress)
-        before = None if other is None else _side(recorded, other)
-        yield Replay(recorded, _side(recorded, cluster), before)
+        yield recorded, cluster, other
 
 
 def _stored_clusters(store: BrowsableStore) -> list[str]:
@@ -166,6 +192,11 @@ def _stored_clusters(store: BrowsableStore) -> list[str]:
     history = store.folders(f"{contract.HISTORY_PREFIX}/{contract.GROUPS}/")
     of_history = {name.removeprefix("cluster=") for name in history}
     return sorted(of_history.union(Snapshots(store, time.time).clusters()))
+
+
+def _replay(recorded: Recorded, cluster: Cluster, other: Cluster | None) -> Replay:
+    before = None if other is None else _side(recorded, other)
+    return Replay(recorded, _side(recorded, cluster), before)
 
 
 def _side(recorded: Recorded, cluster: Cluster) -> Side:

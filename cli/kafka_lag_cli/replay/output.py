@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
 from statistics import median
 from typing import Any, TextIO
 
@@ -22,6 +23,7 @@ from kafka_lag.formatting import (
 )
 from kafka_lag_cli.replay.changes import Change, Kind
 from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page, count_by_rule
+from kafka_lag_cli.replay.proposals import Proposal
 from kafka_lag_cli.replay.replayed import Replay, Side
 from kafka_lag_cli.terminal.csv_rows import csv_line
 from kafka_lag_cli.terminal.group_rows import JSON
@@ -36,6 +38,15 @@ _PAGES = ColumnLayout(
     right=("lasts", "delay", "worst age"),
     optional=("worst status", "worst age", "delay"),
     shortened={"group": 16, "alarm": 9},
+    elastic="group",
+    cut_in_middle=("group",),
+)
+_NUMBERS = ("promise", "pages", "tried", "now", "pages now", "later")
+_PROPOSALS = ColumnLayout(
+    names=("group", "cluster", *_NUMBERS),
+    right=_NUMBERS,
+    optional=("later", "pages now", "now", "pages"),
+    shortened={"group": 16},
     elastic="group",
     cut_in_middle=("group",),
 )
@@ -192,6 +203,57 @@ def _duration(seconds: float | None) -> Text:
 
 def _print(screen: Console, line: str) -> None:
     screen.print(Text(printable(line)), soft_wrap=True)
+
+
+def print_proposals(proposals: Sequence[Proposal], pages_a_month: float, screen: Console) -> None:
+    """A line a group: the promise, what it would have meant, and what the document's does."""
+    clusters = {each.cluster for each in proposals}
+    layout = _PROPOSALS if len(clusters) > 1 else _PROPOSALS.without("cluster")
+    if proposals:
+        screen.print(layout.table([_proposed(each) for each in proposals], screen.width, []))
+    _print(
+        screen,
+        f"The shortest promise with {pages_a_month:g} pages a month at most, chosen on the first "
+        "two thirds of the days and tried on the rest. Pages are a month's. Later: the median page "
+        "of the rest, beside the promise that the document has.",
+    )
+
+
+def write_proposals(proposals: Sequence[Proposal], form: str, out: TextIO) -> None:
+    """All of each proposal."""
+    objects = [asdict(each) for each in proposals]
+    if form == JSON:
+        out.write(json.dumps(objects) + "\n")
+    else:
+        names = [field.name for field in fields(Proposal)]
+        out.write(csv_line(names))
+        out.writelines(csv_line(each[name] for name in names) for each in objects)
+    out.flush()
+
+
+def _proposed(proposal: Proposal) -> dict[str, Text]:
+    return {
+        "group": Text(printable(proposal.group)),
+        "cluster": Text(proposal.cluster),
+        "promise": _duration(proposal.sla_seconds),
+        "pages": _pages_a_month(proposal.chosen),
+        "tried": _pages_a_month(proposal.tried),
+        "now": Text("-") if proposal.now_seconds is None else _duration(proposal.now_seconds),
+        "pages now": Text("-")
+        if proposal.now_seconds is None
+        else _pages_a_month(proposal.tried_now),
+        "later": _later(proposal.later_seconds),
+    }
+
+
+def _pages_a_month(number: float | None) -> Text:
+    return Text("?", "dim") if number is None else Text(f"{number:.1f}")
+
+
+def _later(seconds: float | None) -> Text:
+    if seconds is None:
+        return Text("?", "dim")
+    return Text(f"{'-' if seconds < 0 else ''}{format_duration(abs(seconds))}")
 
 
 def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:

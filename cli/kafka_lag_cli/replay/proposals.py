@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Promises that keep a group's pages within a budget, chosen on some days and tried on the rest.
+
+A threshold that is chosen and tried on the same days is too good to be true: the first two thirds
+of the days choose, the last third says what would have come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag_cdk.alarm_rules import OPERATORS, SLA
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.simulation.evaluation import Counts
+from kafka_lag_cdk.simulation.grid import Condition, Grid, find_spans, find_states
+from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES
+from kafka_lag_cli.replay.recorded import Recorded
+
+# Promises that people write, in seconds: half a minute to a day.
+CANDIDATES = (
+    *(30, 60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700, 3_600),
+    *(5_400, 7_200, 10_800, 14_400, 21_600, 43_200, 86_400),
+)
+_MONTH_DAYS, _DAY_MINUTES, _MINUTE_SECONDS = 30, 24 * 60, 60
+_CHOSEN_ON = 2 / 3
+# Days that are too few to say anything of a month.
+LEAST_DAYS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A promise for a group, and the pages a month that it would have meant.
+
+    `sla_seconds` is None where even the longest of `CANDIDATES` pages more often. `now_seconds` is
+    what the document promises. `chosen` and `tried` are pages a month on the days that choose and
+    on the rest; None for a document's promise that there is not. `later_seconds`: how much later
+    the median page of the rest comes by the proposal than by the document; None without pages.
+    """
+
+    cluster: str
+    group: str
+    sla_seconds: int | None
+    now_seconds: float | None
+    chosen: float | None
+    tried: float | None
+    tried_now: float | None
+    later_seconds: float | None
+
+
+def find_promises(recorded: Recorded, cluster: Cluster, pages_a_month: float) -> Iterator[Proposal]:
+    """For each group the shortest promise that keeps to the budget on the days that choose."""
+    ages = recorded.metric(contract.ESTIMATED_TIME_LAG, cluster)
+    minutes = len(ages)
+    split = int(minutes * _CHOSEN_ON)
+    by_candidate = [_begins(ages, seconds, cluster) for seconds in CANDIDATES]
+    for at, group in enumerate(recorded.groups):
+        if not cluster.groups.names.accepts(group) or np.isnan(ages[:, at]).all():
+            continue
+        now = cluster.sla_of(group)
+        of_now = None if now is None else _begins(ages[:, at : at + 1], now, cluster)[0]
+        yield _propose_one(
+            cluster.name,
+            group,
+            [begins[at] for begins in by_candidate],
+            (now, of_now),
+            split,
+            minutes,
+            pages_a_month,
+        )
+
+
+def _propose_one(
+    cluster: str,
+    group: str,
+    by_candidate: Sequence[list[int]],
+    now: tuple[float | None, list[int] | None],
+    split: int,
+    minutes: int,
+    pages_a_month: float,
+) -> Proposal:
+    promised, of_now = now
+    tried_now = None if of_now is None else _a_month(_rest(of_now, split), minutes - split)
+    for seconds, begins in zip(CANDIDATES, by_candidate, strict=True):
+        chosen = _a_month([each for each in begins if each < split], split)
+        if chosen <= pages_a_month:
+            rest = _rest(begins, split)
+            tried = _a_month(rest, minutes - split)
+            later = None
+            if promised is not None and of_now is not None:
+                by_now = _rest(of_now, split)
+                if seconds >= promised:
+                    later = _median_delay(by_now, rest)
+                elif (earlier := _median_delay(rest, by_now)) is not None:
+                    later = -earlier
+            return Proposal(cluster, group, seconds, promised, chosen, tried, tried_now, later)
+    return Proposal(cluster, group, None, promised, None, None, tried_now, None)
+
+
+def _begins(ages: Grid, seconds: float, cluster: Cluster) -> list[list[int]]:
+    """By group, the minutes in which an alarm on this promise would have gone off."""
+    condition = Condition(
+        OPERATORS[SLA.operator],
+        float(seconds),
+        Counts(SLA.datapoints, SLA.periods, SLA.missing.value),
+        cluster.interval_minutes,
+    )
+    found: list[list[int]] = [[] for _ in range(ages.shape[1])]
+    for group, begin, _ in find_spans(find_states(ages, condition, ASSUMED, DELAY_MINUTES)):
+        found[group].append(begin)
+    return found
+
+
+def _rest(begins: Sequence[int], split: int) -> list[int]:
+    return [each for each in begins if each >= split]
+
+
+def _a_month(begins: Sequence[int], minutes: int) -> float:
+    return len(begins) / (minutes / _DAY_MINUTES) * _MONTH_DAYS
+
+
+def _median_delay(shorter: Sequence[int], longer: Sequence[int]) -> float | None:
+    """Of the pages of the longer promise, each since that of the shorter one before it, seconds."""
+    places = np.searchsorted(shorter, longer, "right") - 1
+    delays = [page - shorter[at] for page, at in zip(longer, places, strict=True) if at >= 0]
+    return float(np.median(delays)) * _MINUTE_SECONDS if delays else None
