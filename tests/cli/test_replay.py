@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -429,3 +430,30 @@ def test_a_strangers_name_neither_colours_nor_is_a_formula(
     write_day(tmp_path, {"=evil\x1b[31m": Group.fine().stops(600, 660)})
     assert "\x1b" not in run().stdout
     assert "'=evil" in run("--output", "csv").stdout
+
+
+def test_the_page_draws_each_group_that_pages_and_escapes_its_name(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    group = Group.fine().stops(600, 660)
+    group.age[100:200] = UNKNOWN
+    write_day(tmp_path, {"<b>evil</b>": group, "fine": Group.fine()})
+    page = tmp_path / "page.html"
+    assert run("--html", str(page)).exit_code == 0
+    html = page.read_text()
+    assert html.count("<figure>") == 1
+    assert "&lt;b&gt;evil&lt;/b&gt;" in html
+    assert "<b>evil" not in html
+    (age,) = re.findall(r'class="age" d="([^"]+)"', html)
+    # A gap in the middle: two lines. Where nothing is known nothing is drawn.
+    assert age.count("M") == 2
+    assert "nan" not in html
+
+
+def test_a_page_that_cannot_be_written_is_one_sentence(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine()})
+    answer = run("--html", str(tmp_path / "nowhere" / "page.html"))
+    assert answer.exit_code == 1
+    assert "page.html cannot be written: No such file or directory." in answer.stderr

@@ -31,6 +31,7 @@ from kafka_lag_cli.replay.proposals import LEAST_DAYS, find_promises
 from kafka_lag_cli.replay.recorded import Recorded, read_recorded
 from kafka_lag_cli.replay.replayed import Replay, Side, explain_services_left_out
 from kafka_lag_cli.replay.services import replay_services
+from kafka_lag_cli.replay.web_page import write_page
 from kafka_lag_cli.state.groups_over_time import AT_ONCE, DAY_MS, MINUTE_MS
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.group_rows import CSV, JSON, TABLE
@@ -77,6 +78,12 @@ examples:
     help="For each group the shortest promise (sla_seconds) with N pages a month at most.",
 )
 @click.option("--lines", is_flag=True, help="Every page, however many there are.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also a page with a timeline for each group that pages.",
+)
 @click.option("--output", type=click.Choice([TABLE, JSON, CSV]), default=TABLE)
 def replay(
     file: Path | None,
@@ -87,6 +94,7 @@ def replay(
     first: str | None,
     last: str | None,
     propose: float | None,
+    html: Path | None,
     output: str,
     *,
     lines: bool,
@@ -101,6 +109,10 @@ def replay(
     since, until = _period(first, last)
     if propose is not None and against is not None:
         raise click.UsageError("--propose and --against cannot go together.")
+    if propose is not None and html is not None:
+        raise click.UsageError(
+            "--html is of pages, and --propose is not about those of one promise."
+        )
     if propose is not None and until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
         raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
     try:
@@ -110,6 +122,8 @@ def replay(
         read = _read_all(store, place, wanted, others, since, until)
         if propose is None:
             replays = [_replay(*each).of_groups(groups) for each in read]
+            if html is not None:
+                write_page(replays, html)
             if output == TABLE:
                 print_replays(replays, open_screen(), every_line=lines)
             else:

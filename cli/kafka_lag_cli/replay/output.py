@@ -95,7 +95,7 @@ def _print_one(replay: Replay, screen: Console, *, every_line: bool) -> None:
     if side.pages.pages:
         screen.print()
         screen.print(_by_alarm(replay))
-    listed = [each for each in _changes(replay) if replay.before is None or each.kind != Kind.SAME]
+    listed = [each for each in replay.changes if replay.before is None or each.kind != Kind.SAME]
     if listed:
         groups = Counter(each.page.group for each in listed if each.page.group is not None)
         shown = listed if every_line else listed[-_LISTED:]
@@ -170,12 +170,6 @@ def _by_alarm(replay: Replay) -> Table:
 def _open_range(side: Side, rule: str) -> str:
     found = side.pages.ranges.get(rule)
     return f" ({found.least:,}..{found.most:,})" if found and found.least != found.most else ""
-
-
-def _changes(replay: Replay) -> list[Change]:
-    if replay.before is not None:
-        return replay.changes
-    return [Change(None, page) for page in replay.after.pages.pages]
 
 
 def _cells(change: Change, end: int) -> dict[str, Text]:
@@ -263,7 +257,7 @@ def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:
     else:
         out.write(csv_line(_CSV))
         for replay in replays:
-            for change in _changes(replay):
+            for change in replay.changes:
                 found = _page(change.page) | _change(replay, change)
                 out.write(csv_line(found[name] for name in _CSV))
     out.flush()
@@ -282,7 +276,7 @@ def _whole(replay: Replay) -> dict[str, Any]:
         "pages_a_week": len(replay.after.pages.pages) / replay.days * _WEEK_DAYS,
         "least_pages": least,
         "most_pages": most,
-        "pages": [_page(c.page) | _change(replay, c) for c in _changes(replay)],
+        "pages": [_page(c.page) | _change(replay, c) for c in replay.changes],
         "services": list(_services(replay)),
         "not_replayed": list(replay.after.left_out),
     }

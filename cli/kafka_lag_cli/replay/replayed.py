@@ -51,9 +51,9 @@ class Replay:
 
     @property
     def changes(self) -> list[Change]:
-        """The pages of both documents; none without another."""
+        """The pages beside the other document's; without one each page, as if it were added."""
         if self.before is None:
-            return []
+            return [Change(None, page) for page in self.after.pages.pages]
         return find_changes(self.before.pages.pages, self.after.pages.pages)
 
     def of_groups(self, groups: Collection[str]) -> Replay:
