@@ -2,17 +2,19 @@
 """What needs a person's attention: the day's incidents, worst first, a line each."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
 from kafka_lag.formatting import format_quantity
 from kafka_lag_report.findings import Findings, GroupDay
-from kafka_lag_report.incident import Incident, Kind
-from kafka_lag_report.sentences import DASH, Sentence, incident_of
+from kafka_lag_report.incident import NOTICE, Incident, Kind
+from kafka_lag_report.sentences import DASH, Name, Period, Sentence, at_least, incident_of
 
 # Lines of a kind.
 MOST = 25
+# So many are named of those that are still so, and of those that lost records.
+NAMED = 8
 
 _TAGS = {
     Kind.BEYOND_END: "Beyond the end",
@@ -40,12 +42,75 @@ _SECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """One thing to look at: its kind in a word, how bad it is, the sentence, the section."""
+    """One thing to look at: its kind in a word, how bad it is, the sentence, the section.
+
+    `still`: it was not over when it was last seen.
+    """
 
     tag: str
     level: str
     sentence: Sentence
     section: str
+    still: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What is read first: the answer to one question, asked by the label."""
+
+    label: str
+    answer: Sentence
+
+
+def at_a_glance(findings: Findings) -> tuple[Glance, ...]:
+    """What is broken at the end, and who lost records; nothing on a calm day."""
+    bad = [one for one in findings.incidents if one.level != NOTICE]
+    if not bad:
+        return ()
+    period = Period(findings.day, findings.seen_until)
+    return (
+        Glance(f"Still broken {period.end}", _still_broken(bad, period)),
+        Glance("Records lost", _lost(bad)),
+    )
+
+
+def _still_broken(bad: Iterable[Incident], period: Period) -> Sentence:
+    broken = [(*_who(one), f" ({_how(one, period)})") for one in bad if one.still]
+    if broken:
+        return _named(broken)
+    unseen = sum(1 for one in bad if one.until is None)
+    end = f"; of {format_quantity(unseen, 'incident')} nobody saw the end" if unseen else ""
+    return (f"nothing that was seen{end}",)
+
+
+def _lost(bad: Iterable[Incident]) -> Sentence:
+    lost: Counter[str] = Counter()
+    for one in bad:
+        if one.records_lost and one.group:
+            lost[one.group] += one.records_lost
+    if not lost:
+        return ("none that a run saw",)
+    each: list[Sentence] = [(Name(group), f" {count:,}") for group, count in lost.most_common()]
+    return (f"{at_least(lost.total())}: ", *_named(each))
+
+
+def _named(each: Sequence[Sentence]) -> Sentence:
+    parts = [part for one in each[:NAMED] for part in (*one, ", ")][:-1]
+    more = len(each) - NAMED
+    return (*parts, f" and {more:,} more") if more > 0 else tuple(parts)
+
+
+def _who(one: Incident) -> Sentence:
+    if one.group is not None:
+        return (Name(one.group),)
+    if one.topic is not None:
+        return ("topic ", Name(one.topic))
+    return ("the collector",) if one.leader is None else (f"partitions of broker {one.leader}",)
+
+
+def _how(one: Incident, period: Period) -> str:
+    word = "unread" if one.kind == Kind.UNKNOWN else one.kind.words
+    return f"{word} all day" if one.since is None else f"{word} since {period.clock(one.since)}"
 
 
 def attention(findings: Findings) -> tuple[Attention, ...]:
@@ -66,6 +131,7 @@ def _lines(findings: Findings) -> Iterator[Attention]:
                 level=one.level,
                 sentence=incident_of(one, findings.day, until),
                 section=_SECTIONS.get(one.kind, "groups"),
+                still=one.still,
             )
     for kind, count in seen.items():
         if count > MOST:

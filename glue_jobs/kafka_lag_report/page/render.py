@@ -24,7 +24,7 @@ from kafka_lag.formatting import (
     split_middle,
 )
 from kafka_lag_report.findings import Findings
-from kafka_lag_report.page.attention import attention, clock, minute_clock
+from kafka_lag_report.page.attention import at_a_glance, attention, clock, minute_clock
 from kafka_lag_report.page.drawn import axis_of, interval_of, read_bars, read_curves
 from kafka_lag_report.page.sections import (
     COLUMNS,
@@ -103,6 +103,7 @@ def render(page: Page) -> str:
         css=css,
         js=js,
         hashes={"css": _hash(css), "js": _hash(js)},
+        glance=at_a_glance(findings),
         attention=found,
         calm=calm_sentence(findings),
         tally=tally(findings),

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kafka_lag_report.findings import Coverage
-from kafka_lag_report.incident import NOTICE, SERIOUS, URGENT, Incident, Kind
-from kafka_lag_report.page.attention import MOST, attention
+from kafka_lag_report.incident import NOTICE, SERIOUS, URGENT, WARNED, Incident, Kind
+from kafka_lag_report.page.attention import MOST, NAMED, at_a_glance, attention
 from kafka_lag_report.sentences import Name, plain
 from tests.glue_jobs.page.pages import NASTY, at, page
 
@@ -110,3 +110,74 @@ def test_what_is_not_over_is_still_so_when_it_was_last_seen(more: dict[str, Any]
     ((_, _, said, _),) = lines(incident(until=None, still=True), coverage=coverage)
 
     assert f"stalled from 09:00, {end}: " in said
+
+
+def glance(*incidents: Incident, **more: Any) -> list[str]:
+    found = at_a_glance(page(incidents=incidents, **more).findings)
+    return [f"{one.label}: {plain(one.answer)}" for one in found]
+
+
+STILL: dict[str, Any] = {"until": None, "still": True}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "g (stalled since 09:00)"),
+        ({"since": None, "kind": Kind.UNKNOWN, "topic": "t"}, "g (unread all day)"),
+        ({"group": None, "kind": Kind.UNKNOWN, "topic": "t"}, "topic t (unread since 09:00)"),
+        ({"group": None, "kind": Kind.NO_RUNS}, "the collector (without runs since 09:00)"),
+        (
+            {"group": None, "kind": Kind.NO_LEADER, "leader": 2},
+            "partitions of broker 2 (without a leader since 09:00)",
+        ),
+        ({"level": WARNED, "kind": Kind.BEHIND}, "g (behind since 09:00)"),
+    ],
+)
+def test_who_is_still_broken_is_read_first(more: dict[str, Any], said: str) -> None:
+    over, notice = incident(group="over"), incident(**{**STILL, "level": NOTICE, "group": "n"})
+
+    assert glance(over, incident(**{**STILL, **more}), notice)[0] == (
+        f"Still broken at midnight: {said}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "nothing that was seen"),
+        ({"until": None}, "nothing that was seen; of 1 incident nobody saw the end"),
+    ],
+)
+def test_where_all_is_over_that_is_said(more: dict[str, Any], said: str) -> None:
+    assert glance(incident(**more)) == [
+        f"Still broken at midnight: {said}",
+        "Records lost: none that a run saw",
+    ]
+
+
+def test_who_lost_how_much_is_read_next() -> None:
+    lost = [("a", 20), ("b", 70), ("a", 60)]
+
+    assert glance(*(incident(group=name, records_lost=count) for name, count in lost))[1] == (
+        "Records lost: at least 150 records: a 80, b 70"
+    )
+
+
+def test_of_many_a_few_are_named() -> None:
+    every = [incident(group=f"g{n}", records_lost=1, **STILL) for n in range(NAMED + 2)]
+
+    still, lost = glance(*every)
+
+    assert still.endswith("g7 (stalled since 09:00) and 2 more")
+    assert lost.endswith("g7 1 and 2 more")
+
+
+def test_a_calm_day_has_nothing_to_read_first() -> None:
+    assert glance(incident(Kind.UNEVEN, level=NOTICE, topic="t")) == []
+
+
+def test_a_line_says_whether_it_is_still_so() -> None:
+    both = (incident(), incident(**STILL))
+
+    assert [one.still for one in attention(page(incidents=both).findings)] == [False, True]
