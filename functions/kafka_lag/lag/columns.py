@@ -61,7 +61,8 @@ class Column:
         return self._combined(other, np.subtract)
 
     def __rsub__(self, other: Operand) -> Column:
-        return (-self)._combined(other, np.add)
+        values, known = _parts(other)
+        return Column(values - self.values, self._known_with(known))
 
     def __mul__(self, other: Operand) -> Column:
         return self._combined(other, np.multiply)
@@ -71,7 +72,7 @@ class Column:
 
     def __truediv__(self, other: Operand) -> Column:
         divisor, known = _parts(other)
-        defined = self.known & known & (divisor != 0)
+        defined = self._known_with(known) & (divisor != 0)
         with np.errstate(over="ignore"):
             return Column(self.values / np.where(defined, divisor, 1), defined)
 
@@ -108,12 +109,19 @@ class Column:
 
     def _combined(self, other: Operand, operation: Callable[..., Any]) -> Column:
         values, known = _parts(other)
-        return Column(operation(self.values, values), self.known & known)
+        return Column(operation(self.values, values), self._known_with(known))
 
     def _compared(self, other: Operand, operation: Callable[..., Any]) -> Mask:
         values, known = _parts(other)
-        mask: Mask = operation(self.values, values) & self.known & known
+        mask: Mask = operation(self.values, values)
+        mask &= self.known
+        if known is not None:
+            mask &= known
         return mask
+
+    def _known_with(self, other: Mask | None) -> Mask:
+        """Where this one is known, and the other."""
+        return self.known if other is None else self.known & other
 
     def take(self, rows: Rows) -> Column:
         """The values at `rows`; a negative row is unknown."""
@@ -155,8 +163,9 @@ class Column:
 Operand: TypeAlias = Column | npt.NDArray[Any] | float
 
 
-def _parts(operand: Operand) -> tuple[Any, Any]:
-    return (operand.values, operand.known) if isinstance(operand, Column) else (operand, True)
+def _parts(operand: Operand) -> tuple[Any, Mask | None]:
+    """Values, and where they are known; None: in all places."""
+    return (operand.values, operand.known) if isinstance(operand, Column) else (operand, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,6 +247,8 @@ class Strings:
         """True where the word is one of these; unknown is none of them."""
         wanted = set(words)
         table = np.array([word in wanted for word in self.categories] or [False], bool)
+        if not table.any():
+            return np.zeros(len(self), bool)
         found: Mask = table[np.where(self.codes.known, self.codes.values, 0)]
         return found & self.codes.known
 
