@@ -90,6 +90,12 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "records_skipped": (2, 5),
         "unwatched_topic": (2, 5),
         "unwatched_partition": (2, 5),
+        "cause": (2, 6),
+        "cause_since": (2, 6),
+        "cause_evidence": (2, 6),
+        "kept_up_at": (2, 6),
+        "kept_up_members": (2, 6),
+        "kept_up_produce_rate": (2, 6),
     },
     "group_partitions": {
         "work_between_pauses": (2, 1),

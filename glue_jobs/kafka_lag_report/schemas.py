@@ -196,6 +196,12 @@ GROUPS = columns(
     records_skipped=LONG,
     unwatched_topic=STRING,
     unwatched_partition=INT,
+    cause=STRING,
+    cause_since=TIMESTAMP,
+    cause_evidence=STRING,
+    kept_up_at=TIMESTAMP,
+    kept_up_members=DOUBLE,
+    kept_up_produce_rate=DOUBLE,
 )
 
 SNAPSHOTS = {

@@ -179,7 +179,7 @@ HISTORY_PREFIX = "history"
 REPORT_PREFIX = "reports"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
-SCHEMA_VERSION = "2.5"
+SCHEMA_VERSION = "2.6"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 
 # Why a row was not read this time (null: it was).
@@ -231,6 +231,37 @@ CONSUMER_STATUS_SEVERITIES = {
     SLOW: GROUP_STATUS_VALUES[WARN],
     NO_MEMBER: GROUP_STATUS_VALUES[WARN],
 }
+
+# cause of a group: what happened, where the figures decide it. STOPPED is one as well.
+MORE_PRODUCED = "more_produced"
+CAPACITY_FELL = "capacity_fell"
+TOO_FEW_MEMBERS = "too_few_members"
+HOT_PARTITION = "hot_partition"
+SLOW_MEMBER = "slow_member"
+STUCK_RECORD = "stuck_record"
+REBALANCES = "rebalances"
+SLOW_BROKER = "slow_broker"
+UNAVAILABLE = "unavailable"
+OPEN_TRANSACTION = "open_transaction"
+RETENTION_RACE = "retention_race"
+OFFSETS_RESET = "offsets_reset"
+UNEXPLAINED = "unexplained"
+CAUSES = (
+    MORE_PRODUCED,
+    CAPACITY_FELL,
+    TOO_FEW_MEMBERS,
+    HOT_PARTITION,
+    SLOW_MEMBER,
+    STUCK_RECORD,
+    STOPPED,
+    REBALANCES,
+    SLOW_BROKER,
+    UNAVAILABLE,
+    OPEN_TRANSACTION,
+    RETENTION_RACE,
+    OFFSETS_RESET,
+    UNEXPLAINED,
+)
 
 # What no status has a word for, as it is named in columns of groups (`<name>_since` and others).
 TROUBLE_LOSS, TROUBLE_AT_RISK, TROUBLE_SLA_BROKEN = "loss", "at_risk", "sla_broken"

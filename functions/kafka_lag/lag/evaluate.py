@@ -24,6 +24,7 @@ from kafka_lag.lag.carry_over import (
     match_previous,
     match_previous_groups,
 )
+from kafka_lag.lag.causes import add_causes
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST, Rules
@@ -105,6 +106,7 @@ def evaluate(
     groups = mark_unwatched(groups, old_groups, unwatched)
     groups = track_incidents(groups, newest, taken_at, rules)
     groups = add_unusual(groups, previous_runs.usual, newest.groups, taken_at, rules)
+    groups = add_causes(groups, old_groups, rows, of_topic, counts, taken_at, rules)
     groups = add_deleted_groups(groups, reading, newest)
     groups = add_last_rows(groups, unwatched.groups, contract.UNWATCHED)
     frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))

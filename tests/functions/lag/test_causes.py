@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cause that a group's trouble has by how it was planted, and what decides it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dev.causes.cases import Case, Draw, at_begin
+from dev.causes.cluster import BEGIN, MINUTE, Cluster, Group, Topic, run_minutes
+from kafka_lag import contract
+from kafka_lag.lag.model import Snapshot
+
+# The minute in which the trouble begins.
+TROUBLE = 6
+MINUTES = 32
+
+
+def run(cluster: Cluster, act: Callable[[], None], minutes: int = MINUTES) -> list[Snapshot]:
+    """All runs of a cluster to which something happens once."""
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            act()
+
+    return list(run_minutes(cluster, minutes, change))
+
+
+def two_members(partitions: int = 6, **more: Any) -> Cluster:
+    """A topic with 10 records/s a partition, and two members that could read 45 each."""
+    topic = Topic("orders", np.full(partitions, 10.0), noise=0.0)
+    group = Group("billing", topic, {"m-0": 45.0, "m-1": 45.0}, **more)
+    return Cluster([topic], [group], np.random.default_rng(7))
+
+
+def row(snapshot: Snapshot, group: str = "billing") -> Mapping[str, Any]:
+    """The columns of the group's cause."""
+    groups = snapshot.groups
+    at = groups.strings("consumer_group").to_list().index(group)
+    names = ("cause", "cause_since", "cause_evidence", "status")
+    return {name: groups.columns[name].to_list()[at] for name in names}
+
+
+def evidence(snapshot: Snapshot) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(row(snapshot)["cause_evidence"])
+    return found
+
+
+def first_named(snapshots: list[Snapshot]) -> Snapshot:
+    return next(each for each in snapshots if row(each)["cause"] is not None)
+
+
+def test_a_group_that_keeps_up_has_no_cause() -> None:
+    runs = run(two_members(), lambda: None)
+
+    assert {row(each)["cause"] for each in runs} == {None}
+
+
+def test_more_records_than_before_are_the_cause_where_as_much_is_read_as_before() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].rates[:] = 60.0
+
+    runs = run(cluster, act)
+    found = evidence(first_named(runs))
+
+    assert row(runs[-1])["cause"] == contract.MORE_PRODUCED
+    assert found["produce_rate_before"] == pytest.approx(60, rel=0.1)
+    assert found["produce_rate"] == pytest.approx(360, rel=0.25)
+    assert row(runs[-1])["cause_since"] == pytest.approx(BEGIN + TROUBLE * MINUTE, abs=3 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("rate", "named"),
+    [pytest.param(19.0, True, id="above"), pytest.param(14.5, False, id="within-what-it-can")],
+)
+def test_more_records_are_no_cause_as_long_as_they_are_read(rate: float, named: bool) -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].rates[:] = rate
+
+    runs = run(cluster, act, 75 if named else 40)
+
+    assert (row(runs[-1])["cause"] == contract.MORE_PRODUCED) is named
+
+
+def test_members_that_all_read_less_are_the_cause_where_no_more_is_written() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.groups[0].speed = {"m-0": 12.0, "m-1": 12.0}
+
+    runs = run(cluster, act)
+
+    assert row(runs[-1])["cause"] == contract.CAPACITY_FELL
+    assert evidence(runs[-1])["consume_rate"] < evidence(runs[-1])["consume_rate_before"] / 2
+
+
+def test_members_that_left_are_the_cause_where_those_that_stay_read_as_before() -> None:
+    cluster = two_members()
+    cluster.groups[0].speed = {"m-0": 33.0, "m-1": 33.0}
+
+    def act() -> None:
+        del cluster.groups[0].speed["m-1"]
+
+    runs = run(cluster, act)
+
+    assert row(runs[-1])["cause"] == contract.TOO_FEW_MEMBERS
+    assert evidence(runs[-1])["members"] == 1
+    assert evidence(runs[-1])["members_before"] == pytest.approx(2, abs=0.4)
+
+
+def test_a_partition_to_which_most_keys_go_is_named_with_its_rate() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].rates[:] = [4, 4, 4, 80, 4, 4]
+
+    found = evidence(run(cluster, act)[-1])
+
+    assert (found["topic"], found["partition"], found["member"]) == ("orders", 3, "m-1")
+    assert found["key_skew"] is True
+    assert found["produce_rate"] > 10 * found["produce_rate_of_others"]
+
+
+def test_a_partition_that_alone_is_read_slowly_is_named_without_key_skew() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.groups[0].slow[2] = 3.0
+
+    runs = run(cluster, act)
+
+    assert row(runs[-1])["cause"] == contract.HOT_PARTITION
+    assert evidence(runs[-1])["key_skew"] is False
+    assert evidence(runs[-1])["partition"] == 2
+
+
+@pytest.mark.parametrize("speed", [10.0, 0.0], ids=["slow", "hung"])
+def test_a_member_that_alone_is_behind_is_named(speed: float) -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.groups[0].speed["m-1"] = speed
+
+    runs = run(cluster, act)
+
+    assert row(runs[-1])["cause"] == contract.SLOW_MEMBER
+    assert evidence(runs[-1])["member"] == "m-1"
+    assert evidence(runs[-1])["partitions"] == 3
+
+
+def test_a_record_that_is_not_processed_is_named_by_its_offset() -> None:
+    cluster = two_members()
+    topic, group = cluster.topics[0], cluster.groups[0]
+
+    def act() -> None:
+        group.stuck[4] = float(topic.end[4])
+
+    runs = run(cluster, act)
+    found = evidence(runs[-1])
+
+    assert row(runs[-1])["cause"] == contract.STUCK_RECORD
+    assert (found["topic"], found["partition"]) == ("orders", 4)
+    assert found["offset"] == group.stuck[4]
+    assert found["partitions_moving"] == 5
+    assert row(runs[-1])["cause_since"] == BEGIN + (TROUBLE - 1) * MINUTE
+
+
+def test_a_group_without_members_is_stopped_until_it_has_worked_off_its_backlog() -> None:
+    cluster = two_members()
+    group, speed = cluster.groups[0], dict(cluster.groups[0].speed)
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            group.speed = {}
+        if minute == TROUBLE + 14:
+            group.speed = {name: each * 3 for name, each in speed.items()}
+
+    runs = list(run_minutes(cluster, 40, change))
+    named = [row(each)["cause"] for each in runs]
+
+    assert set(named) == {None, contract.STOPPED}
+    assert named[-1] is None
+
+
+def test_rebalances_without_end_are_the_cause_of_a_group_that_reads_between_them() -> None:
+    cluster = two_members()
+    group = cluster.groups[0]
+
+    def change(_: Cluster, minute: int) -> Callable[[int], None] | None:
+        if minute < TROUBLE:
+            return None
+        group.generation += 1
+
+        def step(number: int) -> None:
+            group.rebalancing = number < 5
+
+        return step
+
+    runs = list(run_minutes(cluster, MINUTES, change))
+
+    assert row(runs[-1])["cause"] == contract.REBALANCES
+
+
+def several_groups(count: int) -> Cluster:
+    """Groups with topics of their own, six partitions under three brokers each."""
+    topics = [Topic(f"t-{each}", np.full(6, 10.0), noise=0.0) for each in range(count)]
+    groups = [
+        Group(f"g-{number}", topic, {f"{number}-{each}": 60.0 for each in range(2)})
+        for number, topic in enumerate(topics)
+    ]
+    return Cluster(topics, groups, np.random.default_rng(3))
+
+
+@pytest.mark.parametrize(("groups", "named"), [(2, True), (1, False)], ids=["two", "one"])
+def test_a_broker_is_blamed_by_two_groups_and_not_by_one(groups: int, named: bool) -> None:
+    cluster = several_groups(groups)
+
+    def act() -> None:
+        cluster.broker_limit[2] = 2.0
+
+    runs = run(cluster, act)
+
+    causes = {row(runs[-1], f"g-{each}")["cause"] for each in range(groups)}
+    assert (causes == {contract.SLOW_BROKER}) is named
+
+
+def test_partitions_without_a_leader_are_named_from_the_second_run_on() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].has_leader[1] = False
+
+    runs = run(cluster, act, TROUBLE + 3)
+
+    assert row(runs[TROUBLE])["cause"] is None
+    assert row(runs[TROUBLE + 1])["cause"] == contract.UNAVAILABLE
+    assert evidence(runs[TROUBLE + 1])["partition"] == 1
+
+
+@pytest.mark.parametrize(
+    ("healthy_in_sync", "named"),
+    [pytest.param(3, True, id="only-those-behind"), pytest.param(1, False, id="others-too")],
+)
+def test_partitions_out_of_step_are_blamed_where_the_others_are_in_step(
+    healthy_in_sync: int, named: bool
+) -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].in_sync[:] = healthy_in_sync
+        cluster.topics[0].in_sync[[0, 3]] = 1
+        cluster.groups[0].slow |= {0: 3.0, 3: 3.0}
+
+    runs = run(cluster, act)
+
+    assert (row(runs[-1])["cause"] == contract.UNAVAILABLE) is named
+
+
+def test_retention_that_deletes_what_is_read_a_little_later_is_the_cause() -> None:
+    cluster = two_members(commit_every=24)
+
+    def act() -> None:
+        cluster.topics[0].kept_seconds = 90.0
+
+    runs = run(cluster, act)
+
+    assert row(first_named(runs))["cause"] == contract.RETENTION_RACE
+    assert evidence(first_named(runs))["records_lost"] > 0
+
+
+def test_offsets_that_were_set_back_are_the_cause_while_they_are_read_again() -> None:
+    cluster = two_members()
+    group = cluster.groups[0]
+
+    def act() -> None:
+        group.position -= 10_000
+        group.committed -= 10_000
+
+    runs = run(cluster, act, TROUBLE + 5)
+
+    assert row(runs[-1])["cause"] == contract.OFFSETS_RESET
+    assert evidence(runs[-1])["rewound_from"] > evidence(runs[-1])["committed_offset"]
+
+
+def test_a_topic_made_anew_is_named_beside_a_commit_beyond_its_end() -> None:
+    cluster = two_members()
+
+    runs = run(cluster, cluster.topics[0].recreate, TROUBLE + 3)
+
+    assert row(runs[-1])["cause"] == contract.OFFSETS_RESET
+    assert evidence(runs[-1])["committed_offset"] > evidence(runs[-1])["end_offset"]
+
+
+def test_a_cause_by_rates_stays_while_the_backlog_is_worked_off() -> None:
+    cluster = two_members()
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            cluster.groups[0].speed = {"m-0": 5.0, "m-1": 5.0}
+        if minute == TROUBLE + 20:
+            cluster.groups[0].speed = {"m-0": 36.0, "m-1": 36.0}
+
+    runs = list(run_minutes(cluster, 75, change))
+    named = [row(each)["cause"] for each in runs if row(each)["status"] != contract.OK]
+
+    assert set(named[3:]) == {contract.CAPACITY_FELL}
+
+
+def test_what_is_too_little_to_tell_is_unexplained() -> None:
+    """A group seen behind from its first run on, of which no capacity is known."""
+    cluster = two_members(partitions=1)
+    cluster.groups[0].speed = {"m-0": 9.0}
+    cluster.topics[0].end += 50_000
+
+    runs = run(cluster, lambda: None)
+
+    assert {row(each)["cause"] for each in runs[-5:]} == {contract.UNEXPLAINED}
+
+
+def test_what_a_group_is_compared_with_is_not_learnt_while_it_is_behind() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].rates[:] = 40.0
+
+    runs = run(cluster, act)
+    kept_up = [each.groups.numbers("kept_up_produce_rate").to_list()[0] for each in runs]
+
+    assert kept_up[-1] == pytest.approx(60, rel=0.15)
+    assert runs[-1].groups.numbers("kept_up_at").to_list()[0] < BEGIN + (TROUBLE + 4) * MINUTE
+
+
+def test_names_in_the_evidence_are_cut() -> None:
+    cluster = two_members()
+    long = "m-1" + "x" * 1_000
+    cluster.groups[0].speed = {"m-0": 45.0, long: 45.0}
+
+    def act() -> None:
+        cluster.groups[0].speed[long] = 8.0
+
+    assert len(evidence(run(cluster, act)[-1])["member"]) == 200
+
+
+def test_cases_are_drawn_alike_each_time() -> None:
+    def draw() -> Case:
+        made = Draw(np.random.default_rng(5), "small")
+        made.group(made.topic())
+        return made.case("x", at_begin(lambda: None), {})
+
+    one, other = draw(), draw()
+
+    assert one.cluster.topics[0].rates.tolist() == other.cluster.topics[0].rates.tolist()
+    assert one.cluster.groups[0].speed == other.cluster.groups[0].speed
