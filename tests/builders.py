@@ -47,15 +47,16 @@ def a_reading(
     gone_topics: Sequence[str] = (),
     gone_groups: Sequence[str] = (),
     cleanup_policy: str | None = None,
+    stable: Mapping[str, Sequence[int | None]] | None = None,
 ) -> ClusterReading:
     """One look, begun at `at` ms: commits were read 150 ms later, ends 200 ms later.
 
     Groups in `epochs` speak the consumer protocol, others the classic one. `cleanup_policy` is that
-    of each topic.
+    of each topic. `stable`: last stable offsets by topic, unknown in topics that it lacks.
     """
     logs, commits = topics or {}, groups or {}
     ids = {topic: f"id-of-{topic}" for topic in logs} | dict(topic_ids or {})
-    topics_read = _topic_rows(logs, ids, at)
+    topics_read = _topic_rows(logs, ids, stable or {}, at)
     policies = Strings.of([cleanup_policy] * len(topics_read))
     return ClusterReading(
         topic_partitions=topics_read.with_columns(cleanup_policy=policies),
@@ -102,7 +103,12 @@ def cell(frame: Frame, name: str, **key: Any) -> Any:
     return found
 
 
-def _topic_rows(topics: Topics, ids: Mapping[str, str | None], at: int) -> Frame:
+def _topic_rows(
+    topics: Topics,
+    ids: Mapping[str, str | None],
+    stable: Mapping[str, Sequence[int | None]],
+    at: int,
+) -> Frame:
     rows = [
         (topic, number, log) for topic, logs in topics.items() for number, log in enumerate(logs)
     ]
@@ -119,6 +125,9 @@ def _topic_rows(topics: Topics, ids: Mapping[str, str | None], at: int) -> Frame
             "in_sync_replicas": Strings.of((number % 3,) for _, number, _ in rows),
             "start_offset": Column.optional([None if log is None else log[0] for log in read]),
             "end_offset": Column.optional([None if log is None else log[1] for log in read]),
+            "stable_offset": Column.optional(
+                [stable[topic][number] if topic in stable else None for topic, number, _ in rows]
+            ),
             "asked_at": Column(np.full(len(rows), at + 160), known),
             "read_at": Column(np.full(len(rows), at + 200), known),
             "unread_reason": Strings.of(log if isinstance(log, str) else None for *_, log in rows),

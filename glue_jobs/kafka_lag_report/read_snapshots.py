@@ -96,6 +96,10 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "kept_up_at": (2, 6),
         "kept_up_members": (2, 6),
         "kept_up_produce_rate": (2, 6),
+        "held_up_records": (2, 6),
+        "open_transaction_since": (2, 6),
+        "open_transaction_topic": (2, 6),
+        "open_transaction_partition": (2, 6),
     },
     "group_partitions": {
         "work_between_pauses": (2, 1),
@@ -121,6 +125,17 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "batch_records": (2, 5),
         "shortest_batch_seconds": (2, 5),
         "longest_batch_seconds": (2, 5),
+        "stable_offset": (2, 6),
+        "held_up_at": (2, 6),
+        "rest_end": (2, 6),
+        "rest_left_at": (2, 6),
+        "rests_seen": (2, 6),
+        "rest_records": (2, 6),
+    },
+    "topic_partitions": {
+        "stable_offset": (2, 6),
+        "open_transaction_since": (2, 6),
+        "transaction_seen_at": (2, 6),
     },
 }
 DAMAGED = "not a Parquet file, or a damaged one"

@@ -151,6 +151,14 @@ def test_every_step_of_a_rebalance_has_one_word(state: str | None, expected: str
         ({"unusual": True}, "unusual at this hour"),
         ({"unusual": False, "rebalancing_share": 0.59}, ""),
         ({"rebalancing_share": 0.6}, "rebalancing all the time"),
+        (
+            {
+                "held_up_records": 1_200,
+                "open_transaction_topic": "t\x1b",
+                "open_transaction_partition": 3,
+            },
+            "1,200 held up by a transaction in t\\x1b-3",
+        ),
         ({"group_type": "share", "partitions": 0}, "share group: no lag"),
         ({"partitions": 0}, "no commit, owns nothing"),
         ({}, ""),

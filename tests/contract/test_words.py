@@ -15,6 +15,7 @@ DOCS = [path.read_text() for path in (Path(__file__).parents[2] / "docs").glob("
 METRICS = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
 REASONS = (
     *(contract.RECORDS_LOST, contract.PAUSING, contract.INACTIVE, contract.TOPIC_UNWATCHED),
+    contract.OPEN_TRANSACTION,
     *contract.LAST_ROW_REASONS,
     *(contract.DENIED, contract.NO_LEADER, contract.NO_COORDINATOR),
     *(contract.TIMEOUT, contract.ERROR),

@@ -211,6 +211,11 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
         remarks.append(Text(added, "yellow"))
     if (row["rebalancing_share"] or 0.0) >= contract.MOSTLY_REBALANCING:
         remarks.append(Text("rebalancing all the time", "yellow"))
+    if row["held_up_records"] is not None:
+        topic, number = row["open_transaction_topic"], row["open_transaction_partition"]
+        where = f"{printable(topic)}-{number}"
+        held = f"{row['held_up_records']:,} held up by a transaction in {where}"
+        remarks.append(Text(held, "yellow"))
     if row["unusual"]:
         remarks.append(Text("unusual at this hour", "yellow"))
     if row["partitions_uncommitted"]:

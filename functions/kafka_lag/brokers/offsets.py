@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log start and end: one ListOffsets a leader, all leaders at once, errors kept by row."""
+"""Log start, end and last stable offset: one ListOffsets a leader, all leaders at once.
+
+Errors are kept by row.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,8 @@ from kafka_lag.lag.columns import Column, Mask, Rows
 START, END = int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)
 
 _NO_REPLICA = -1
+# Isolation levels: all that is replicated, or up to the first record of an open transaction.
+_READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +100,45 @@ class OffsetReader:
         missing.update(self._topics(np.array(unknown, np.int64)))
         return answers.finish(self._table, frozenset(missing))
 
+    async def read_stable(self, wanted: Mask) -> Column:
+        """The last stable offsets of the `wanted` rows: where committed records end for now.
+
+        It is no part of the lag, so what fails is unknown, and not retried. To be read after the
+        ends: then an offset below the end is that of a transaction that is open.
+        """
+        answers = _OffsetAnswers(self._table)
+        await self._send(np.flatnonzero(wanted), END, answers, _READ_COMMITTED)
+        return answers.finish(self._table, frozenset()).offset.only(wanted)
+
     def _topics(self, rows: Rows) -> set[str]:
         codes = self._table.frame.strings("topic").codes.values[rows]
         return {self._table.names[code] for code in set(codes.tolist())}
 
-    async def _send(self, rows: Rows, spec: int, answers: _OffsetAnswers) -> None:
+    async def _send(
+        self, rows: Rows, spec: int, answers: _OffsetAnswers, isolation: int = _READ_UNCOMMITTED
+    ) -> None:
         leader = self._table.frame.numbers("leader").take(rows)
         answers.fail(rows[~leader.known], NO_LEADER)
         await self._connections.gather(
             self._send_to_leader(
-                int(node), rows[leader.known & (leader.values == node)], spec, answers
+                int(node),
+                rows[leader.known & (leader.values == node)],
+                answers,
+                lambda part: _request(self._table, part, spec, isolation),
             )
             for node in np.unique(leader.values[leader.known])
         )
 
     async def _send_to_leader(
-        self, node: int, rows: Rows, spec: int, answers: _OffsetAnswers
+        self,
+        node: int,
+        rows: Rows,
+        answers: _OffsetAnswers,
+        request_of: Callable[[Rows], ListOffsetsRequest],
     ) -> None:
         sent_at = int(self._clock() * 1000)
         try:
-            response = await self._connections.send(node, _request(self._table, rows, spec))
+            response = await self._connections.send(node, request_of(rows))
         except UnansweredError as error:
             answers.fail(rows, failure_of(error))
             return
@@ -186,7 +210,7 @@ def _first_of(response: Any, positions: Rows) -> str | None:
     return f"{topic!r}-{number}"
 
 
-def _request(table: TopicTable, rows: Rows, spec: int) -> ListOffsetsRequest:
+def _request(table: TopicTable, rows: Rows, spec: int, isolation: int) -> ListOffsetsRequest:
     topic_of = ListOffsetsRequest.ListOffsetsTopic
     codes = table.frame.strings("topic").codes.values[rows].tolist()
     ids = table.frame.numbers("partition_id").values[rows].tolist()
@@ -201,4 +225,4 @@ def _request(table: TopicTable, rows: Rows, spec: int) -> ListOffsetsRequest:
         )
         for code, members in groupby(zip(codes, ids, strict=True), key=lambda pair: pair[0])
     ]
-    return ListOffsetsRequest(replica_id=_NO_REPLICA, isolation_level=0, topics=topics)
+    return ListOffsetsRequest(replica_id=_NO_REPLICA, isolation_level=isolation, topics=topics)

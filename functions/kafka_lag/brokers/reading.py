@@ -2,7 +2,8 @@
 """One look at a cluster: start offsets with the groups, then commits, then end offsets.
 
 In this order neither a commit made in between nor a purge can look like loss or negative lag.
-What fails for a reason that passes is retried before the next of these steps.
+What fails for a reason that passes is retried before the next of these steps. Last come the stable
+offsets of partitions in which a group lags.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from kafka_lag.brokers.topic_settings import TopicSettingsCache, add_settings
 from kafka_lag.brokers.topics import TopicListing, TopicTable, describe_topics, list_topics
 from kafka_lag.errors import SourceError
 from kafka_lag.formatting import format_list
-from kafka_lag.lag.columns import Strings
+from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import ClusterReading, Problem
@@ -88,6 +89,7 @@ async def read_cluster(
     )
     end = await reader.read(END, once | ~start.offset.known)
     start, end = _without_contradictions(start, end)
+    stable = await reader.read_stable(_find_lagging(commits, end.offset))
     failures = {**start.failures, **end.failures}
     hidden, gone = await _hidden_and_gone(
         connections, topics, start.missing | end.missing | settings.unknown
@@ -95,6 +97,9 @@ async def read_cluster(
     hidden |= await _forget_partly_listed(connections, request, table, commits)
     lost = gone | hidden.keys()
     rows = _topic_rows(add_settings(end.table, settings.values), start, end, failures)
+    rows = rows.with_columns(
+        stable_offset=stable.only(~(stable < start.offset)).clip(most=end.offset)
+    )
     return ClusterReading(
         topic_partitions=_without(lost, rows),
         group_partitions=_without(lost, group_partition_rows(table, commits, descriptions)),
@@ -128,6 +133,17 @@ def _without_contradictions(start: LogOffsets, end: LogOffsets) -> tuple[LogOffs
         for row in np.flatnonzero(beyond).tolist()
     }
     return start.without(crossed), end.without(crossed)
+
+
+def _find_lagging(commits: CommittedOffsets, end: Column) -> Mask:
+    """Rows of the table in which a group has not read to the end.
+
+    In others the last stable offset says nothing of any group.
+    """
+    _, row, offset = commits.as_arrays()
+    lagging = np.zeros(len(end), bool)
+    lagging[row[(offset >= 0) & (end.take(row) > offset)]] = True
+    return lagging
 
 
 async def _hidden_and_gone(

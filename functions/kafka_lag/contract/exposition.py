@@ -103,6 +103,10 @@ GROUP_GAUGES = {
         "rebalancing_share",
         "Share of the last runs that saw a rebalance; from 0.6 on it hardly ever stops.",
     ),
+    "kafka_lag_group_held_up_records": (
+        "held_up_records",
+        "Records that open transactions keep from the group; absent: none does.",
+    ),
 }
 
 # Of each group and topic, from ?level=topic on.

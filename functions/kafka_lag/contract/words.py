@@ -15,6 +15,7 @@ WORDS = {
     contract.RECORDS_LOST: "records lost",
     contract.PAUSING: "pausing",
     contract.INACTIVE: "inactive",
+    contract.OPEN_TRANSACTION: "open transaction",
     contract.GONE: "group deleted",
     contract.UNWATCHED: "no longer watched",
     contract.TOPIC_UNWATCHED: "a topic no longer watched",

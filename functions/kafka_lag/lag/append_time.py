@@ -27,6 +27,7 @@ from kafka_lag.lag.log_ends import (
     find_bounds,
 )
 from kafka_lag.lag.model import PreviousRuns
+from kafka_lag.lag.rests import skip_markers
 from kafka_lag.lag.sets import distinct
 from kafka_lag.lag.time_index import LookUp
 
@@ -385,7 +386,8 @@ def drop_doubted(carried: CarriedEstimates, doubted: Column) -> CarriedEstimates
 def _find_previous_positions(old: Frame) -> Column:
     committed, start = old.numbers("committed_offset"), old.numbers("start_offset")
     later = start.known & (~committed.known | (start.values > committed.values))
-    return Column(np.where(later, start.values, committed.values), committed.known | start.known)
+    values = np.where(later, start.values, committed.values)
+    return skip_markers(old, Column(values, committed.known | start.known))
 
 
 def reported_append_time(old: Frame) -> Column:

@@ -35,6 +35,7 @@ from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
 from kafka_lag.lag.ownership import add_owners
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
+from kafka_lag.lag.rests import add_rests, skip_markers
 from kafka_lag.lag.retention import add_retention
 from kafka_lag.lag.rollup import (
     add_uncounted,
@@ -48,6 +49,14 @@ from kafka_lag.lag.status import add_status
 from kafka_lag.lag.tasks_needed import add_tasks_needed
 from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
+from kafka_lag.lag.transactions import (
+    add_held_up,
+    add_open_transactions,
+    add_transactions,
+    find_held_up,
+    find_transactional,
+    name_held_up,
+)
 from kafka_lag.lag.unwatched import find_unwatched, mark_unwatched
 from kafka_lag.lag.usual_lag import add_unusual
 
@@ -69,6 +78,7 @@ def evaluate(
     newest = previous_runs.newest
     topics = carry_over.carry_topic_partitions(reading, newest, rules, taken_at)
     topics = add_produce_rate(topics, newest, rules)
+    topics = add_transactions(topics, newest, taken_at)
     groups = carry_over.carry_groups(reading, newest, rules, taken_at)
     old_groups = match_previous_groups(groups, newest)
     groups = add_rebalances(groups, old_groups, rules)
@@ -84,22 +94,33 @@ def evaluate(
     rows = _add_lag(rows, lags)
     lag, read_at = rows.numbers("lag"), rows.numbers("read_at").only(is_read(rows))
 
-    backlog = Backlog(lag > allowed, at_topic, lags.position, lag)
+    transactional = find_transactional(topics)[at_topic] & (at_topic >= 0)
+    rows = add_rests(rows, previous.rows, transactional, taken_at, rules)
+    position = skip_markers(rows, lags.position)
+    markers = (lag > 0) & (position >= rows.numbers("end_offset"))
+    held_up = find_held_up(rows, position)
+    rows = add_held_up(rows, previous.rows, held_up, taken_at)
+    # Nothing can be read below these lags.
+    unreadable = lag.where((markers | held_up) & (lag > allowed), allowed)
+
+    backlog = Backlog((lag > allowed) & ~markers, at_topic, position, lag)
     estimates = estimate_append_times(
         rows, topics, backlog, previous.rows, previous_runs, rules, taken_at, look_up
     )
-    dated = estimate_time_lag(rows, lag, allowed, estimates.times, read_at)
+    dated = estimate_time_lag(rows, lag, allowed, markers, estimates.times, read_at)
     ages = dated.after_cleaning(is_compacted(of_topic))
     rows = add_time_lag(rows, ages, estimates.times)
     rows = add_movement(rows, previous, taken_at, rules)
     rows = add_skips(rows, previous, of_topic, taken_at, rules)
-    rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), allowed, rules)
+    rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), unreadable, rules)
     rows = add_retention(rows, of_topic, read_at, taken_at, rules)
-    rows = add_status(rows, of_group, previous, dated, allowed, taken_at, rules)
+    rows = add_status(rows, of_group, previous, dated, unreadable, taken_at, rules)
+    rows = name_held_up(rows, of_topic, taken_at)
     rows = add_uncounted(rows, lags, taken_at, rules)
 
-    counts = count_rows(rows, of_topic, allowed, ages, rules)
+    counts = count_rows(rows, of_topic, unreadable, ages, rules)
     groups = roll_up_groups(groups, rows, counts, newest, rules)
+    groups = add_open_transactions(groups, rows, of_topic)
     groups = add_capacity(groups, old_groups, rows, previous, previous_runs, taken_at, rules)
     groups = add_tasks_needed(groups, old_groups, rows, counts, previous, taken_at, rules)
     unwatched = find_unwatched(reading, newest, rules, taken_at)
@@ -137,6 +158,7 @@ def _join_offsets(rows: Frame, topics: Frame) -> Frame:
         leader=topics.numbers("leader").or_else(rows.numbers("leader").only(~listed)),
         start_offset=offset("start_offset"),
         end_offset=offset("end_offset"),
+        stable_offset=offset("stable_offset"),
     )
 
 

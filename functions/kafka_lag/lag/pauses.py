@@ -22,6 +22,7 @@ from kafka_lag.lag.carry_over import Seconds, is_read
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.transactions import wait_of_reader
 
 # The time since the last pause, s.
 WORKED = "work_since_pause"
@@ -62,7 +63,7 @@ def find_moves(old: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rule
 
     `old` holds each row of that run.
     """
-    since, age = old.numbers("commit_changed_at"), old.numbers("time_lag_seconds")
+    since, age = old.numbers("commit_changed_at"), wait_of_reader(old)
     seen = _find_last_seen(old)
     passed, window = (taken_at - seen.values) / 1_000, rules.window_ms / 1_000
     near = passed <= max(window / 2, _HOLE_INTERVALS * rules.interval_ms / 1_000)

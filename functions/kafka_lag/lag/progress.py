@@ -30,8 +30,12 @@ _APART_INTERVALS = 3
 _OFTEN_INTERVALS = 2.5
 
 
-def add_progress(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Frame:
+def add_progress(
+    rows: Frame, old: Frame, age: Seconds, allowed: Column, taken_at: int, rules: Rules
+) -> Frame:
     """The rows with what shows whether their backlog is worked off; unread rows are unchanged.
+
+    `allowed`: records that are no backlog.
 
     `commit_gap_seconds`: the longest time between two moves of the commit lately, a window at most;
     it halves in each window. `progress_from_lag`: the lag, records, after the move of the commit in
@@ -46,7 +50,7 @@ def add_progress(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Ru
     gains = _gains_surely(rows, old, age, taken_at, rules) & moved
     often, was_warn = _is_often(gaps, rules), was_warned(old)
     drains = often & _drains_within(rows, age * _SURE)
-    sure = (rows.numbers("lag") == 0) | drains | (gains & ~(often & was_warn))
+    sure = (rows.numbers("lag") <= allowed) | drains | (gains & ~(often & was_warn))
     first = rows.numbers("observations") < _READINGS
     begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
     since = old.numbers("not_catching_up_since")

@@ -61,12 +61,14 @@ def add_status(
     old, window = previous.rows, rules.window_ms / 1_000
     lag, age = rows.numbers("lag"), _judged_age(ages, window)
     oldest = ages.most.fill(np.inf)
-    rows = add_progress(rows, old, age, taken_at, rules)
+    rows = add_progress(rows, old, age, allowed, taken_at, rules)
     first = rows.numbers("observations") < _READINGS
     is_unowned, moves = find_unowned(rows, groups), _moves_lately(rows, taken_at, rules)
     owned_lately = is_within_window(rows.numbers("owned_at"), taken_at, rules)
     went_back = is_within_window(rows.numbers("rewound_at"), taken_at, rules)
-    still = is_still(rows, taken_at, rules)
+    # Nobody can commit what cannot be read.
+    released = is_within_window(rows.numbers("held_up_at"), taken_at, rules)
+    still = is_still(rows, taken_at, rules) & ~released
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
     warned, reasons = was_warned(old), _warning_reasons(old)
     # Between two moves rates fall, which says nothing new of a group that is slow.

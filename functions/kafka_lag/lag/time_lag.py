@@ -14,13 +14,13 @@ from kafka_lag.lag.frame import Frame
 
 
 def estimate_time_lag(
-    rows: Frame, lag: Column, allowed: Column, times: AppendTimes, now: Column
+    rows: Frame, lag: Column, allowed: Column, markers: Mask, times: AppendTimes, now: Column
 ) -> Ages:
-    """The time lag of each row, 0 where its lag is `allowed` (records).
+    """The time lag of each row, 0 where its lag is `allowed` (records), or is `markers` alone.
 
     `times` are append times of the next unread records; `now`, ms, is when the row was read.
     """
-    caught_up = lag <= allowed
+    caught_up = (lag <= allowed) | markers
     nothing = Column(np.zeros(len(rows)), caught_up)
     behind = ~caught_up & lag.known
     # Append times may be by another clock: one that is ahead of `now` is age 0, not less.
@@ -29,7 +29,7 @@ def estimate_time_lag(
         seconds=nothing.or_else(_seconds(now, times.best).only(dated)),
         least=nothing.or_else(_seconds(now, times.before).only(dated)),
         most=nothing.or_else(_seconds(now, times.after).only(dated)),
-        method=_choose_methods(rows, lag, times, caught_up, dated),
+        method=_choose_methods(lag, allowed, times, caught_up, dated),
     )
 
 
@@ -57,12 +57,16 @@ def add_time_lag(rows: Frame, ages: Ages, times: AppendTimes) -> Frame:
 
 
 def _choose_methods(
-    rows: Frame, lag: Column, times: AppendTimes, caught_up: Mask, dated: Mask
+    lag: Column, allowed: Column, times: AppendTimes, caught_up: Mask, dated: Mask
 ) -> Strings:
-    none = Strings.constant(contract.METHOD_NONE, len(rows)).only(caught_up & (lag.values == 0))
-    allowed = Strings.constant(contract.METHOD_ALLOWED, len(rows)).only(caught_up)
-    carried = Strings.constant(contract.METHOD_CARRIED, len(rows))
-    return none.or_else(allowed).or_else(times.method.only(dated)).or_else(carried.only(dated))
+    def method(word: str, where: Mask) -> Strings:
+        return Strings.constant(word, len(lag)).only(where)
+
+    none = method(contract.METHOD_NONE, caught_up & (lag.values == 0))
+    within = method(contract.METHOD_ALLOWED, lag <= allowed)
+    marker = method(contract.METHOD_MARKER, caught_up)
+    found = none.or_else(within).or_else(marker).or_else(times.method.only(dated))
+    return found.or_else(method(contract.METHOD_CARRIED, dated))
 
 
 def _seconds(now: Column, time: Column) -> Column:

@@ -305,6 +305,13 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
         yield f"Not read: {format_quantity(unknown, 'partition')}, counted as last seen."
     if row.get("unusual"):
         yield f"Unusual: {_describe_usual(row)}."
+    if (held_up := row.get("held_up_records")) is not None:
+        where = f"{format_name(row['open_transaction_topic'])}"
+        yield (
+            f"Open transaction: in {where} partition {row['open_transaction_partition']}, since "
+            f"{format_minute(row['open_transaction_since'])}; it holds up "
+            f"{format_quantity(held_up, 'record')}."
+        )
     # markers of transactions are never read, and leave a group that is done one behind
     if row.get("max_lag") == 1:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."
@@ -423,6 +430,10 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
         )
     elif worst_status in _TO_DO:
         parts.append(_TO_DO[worst_status])
+    elif not worst_status and row.get("held_up_records") is not None:
+        parts.append(
+            "find the producer whose transaction is open (kafka-transactions.sh find-hanging)"
+        )
     elif worst_status or row.get(PROMISE.held_since) is not None:
         parts += _advise_speed(row)
     text = "; then ".join(parts).replace("; then more consumers", "; more consumers")

@@ -81,6 +81,8 @@ _GROUP_COLUMNS = (
     *("status", "last_status", "status_reason", "held_status", "held_since"),
     *("unusual", "rebalancing_share", "sla_seconds", "loss_since", "sla_broken_since"),
     *("worst_topic", "worst_partition", "worst_status"),
+    *("held_up_records", "open_transaction_since"),
+    *("open_transaction_topic", "open_transaction_partition"),
 )
 _GROUP_SEARCHED = ("consumer_group", "owner", "worst_topic")
 _PARTITION_COLUMNS = (

@@ -41,9 +41,12 @@ def _of(**fields: Any) -> Any:
 
 @dataclass
 class Topic:
-    """Logs as (start, end); `leaders` by partition, broker 1 by default."""
+    """Logs as (start, end); `leaders` by partition, broker 1 by default; `stable` offsets by
+    partition, the end by default.
+    """
 
     logs: list[tuple[int, int]]
+    stable: dict[int, int] = field(default_factory=dict)
     topic_id: int = 1
     settings: Mapping[str, str | None] = field(default_factory=lambda: dict(SETTINGS))
     leaders: dict[int, int] = field(default_factory=dict)
@@ -53,7 +56,7 @@ class Brokers(FakeConnections):
     """Answers as brokers would.
 
     `codes` has the error codes that the next answers hold, by kind of request and its item: a
-    (topic, partition) of "Starts" and "Ends", a group of "OffsetFetch", "DescribeGroups",
+    (topic, partition) of "Starts", "Ends" and "Stable", a group of "OffsetFetch", "DescribeGroups",
     "ConsumerGroupDescribe" and "FindCoordinator", a broker of "ListGroups", a topic of "Metadata"
     and "DescribeConfigs".
     Groups in `epochs` speak the consumer protocol and have that epoch, others the classic one.
@@ -80,6 +83,7 @@ class Brokers(FakeConnections):
         kind = type(request).__name__.removesuffix("Request")
         if kind == "ListOffsets":
             kind = {START: "Starts", END: "Ends"}[request.topics[0].partitions[0].timestamp]
+            kind = "Stable" if request.isolation_level else kind
         self.kinds.append(kind)
         self.requests.append(request)
         self.sent_to.append(node)
@@ -120,6 +124,15 @@ class Brokers(FakeConnections):
 
     def _ends(self, node: int, request: Any) -> Any:
         return self._offsets("Ends", 1, request)
+
+    def _stable(self, node: int, request: Any) -> Any:
+        answer = self._offsets("Stable", 1, request)
+        for topic in answer.topics:
+            stable = self.topics[topic.name].stable
+            for part in topic.partitions:
+                if not part.error_code:
+                    part.offset = stable.get(part.partition_index, part.offset)
+        return answer
 
     def _offsets(self, kind: str, which: int, request: Any) -> Any:
         topics = []

@@ -27,6 +27,12 @@ WORST = {
     "worst_leader": 3,
     "worst_member": "consumer-1-5f2c",
 }
+HELD_UP: dict[str, Any] = {
+    "held_up_records": 1_200,
+    "open_transaction_since": NOON,
+    "open_transaction_topic": "t",
+    "open_transaction_partition": 3,
+}
 BEHIND = {"lag": 12_345, "time_lag_seconds": 860.0, "owner": "team-payments"}
 ROW = a_row(
     "payments",
@@ -229,6 +235,16 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
             "Worst: t partition 0, led by broker 4, read by nobody.",
         ),
         ({"partitions_unknown": 1}, "Not read: 1 partition, counted as last seen."),
+        (
+            HELD_UP,
+            "Open transaction: in t partition 3, since 2026-01-31 12:00 UTC; it holds up 1,200 "
+            "records.",
+        ),
+        (
+            {**HELD_UP, "held_sla_broken_since": NOON},
+            "To do: find the producer whose transaction is open (kafka-transactions.sh "
+            "find-hanging).",
+        ),
         (
             {"unusual": True},
             "Unusual: the group is not like that at this hour of other weeks.",

@@ -109,6 +109,17 @@ def test_each_state_has_its_wording(store: MemoryStore, group: str, place: int, 
         ({"status": "OK", "members": 0}, "OK"),
         ({"status": "OK", "unusual": True}, "OKunusual at this hour"),
         ({"status": "OK", "rebalancing_share": 0.6}, "OKrebalancing all the time"),
+        (
+            {
+                "status": "OK",
+                "status_reason": "open_transaction",
+                "held_up_records": 1_200,
+                "open_transaction_since": NOON,
+                "open_transaction_topic": "<b>",
+                "open_transaction_partition": 3,
+            },
+            "OKopen transaction1,200 held up since 12:00 UTC by a transaction in <b>-3",
+        ),
         ({"status": "OK", "unusual": False, "rebalancing_share": 0.5}, "OK"),
     ],
 )

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rests after transaction markers, learnt: a consumer that has read all, and lags for ever.
+
+A marker takes an offset that no consumer can read, and many consumers commit the offset after the
+last record: so they rest one marker below the end, or several. Brokers show nobody which offsets
+are markers. But a consumer that rests so moves past them with the next record, and never onto them.
+So what it rested below twice, while the log stood and then moved on, is taken for markers.
+
+That is learnt only on topics in which a transaction was seen open: a job that always leaves some
+records to its next run would else look the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafka_lag.lag.carry_over import set_where_read
+from kafka_lag.lag.columns import Column, Mask
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
+
+# No more offsets than this are taken for markers and aborted records.
+_MOST_RECORDS = 10
+# So many rests make it known.
+_NEEDED = 2
+# A rest is seen in so many intervals, the one in which it began and the one in which it ended not
+# counted.
+_INTERVALS = 2
+
+
+def add_rests(rows: Frame, old: Frame, transactional: Mask, taken_at: int, rules: Rules) -> Frame:
+    """The rows with what is known of their rests; unread rows are unchanged.
+
+    `old` holds each row of the previous run; `transactional` marks topics written in transactions.
+    `rest_end`: where what can be read ended when this commit was first seen, if the commit was near
+    below; it moves on with further markers once rests are known. `rest_left_at`: the run, ms, from
+    which on more was there to be read. `rests_seen`: rests in a row that ended with a commit beyond
+    `rest_end`; one that ended below it was no rest, and the count begins anew. `rest_records`: the
+    longest of them, in records.
+    """
+    commit, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
+    readable = find_readable_end(rows)
+    forward, same = commit > then, commit == then
+    rest, left_at = old.numbers("rest_end"), old.numbers("rest_left_at")
+    stood = left_at.or_else(_times(len(rows), taken_at)) - old.numbers("commit_changed_at")
+    lasted = stood > _INTERVALS * rules.interval_ms
+    ended = forward & rest.known & lasted & transactional
+    seen = old.numbers("rests_seen").fill(0) + (ended & (commit > rest))
+    longest = old.numbers("rest_records")
+    longest = longest.where(longest >= rest - then, rest - then).where(ended, longest)
+    gone = (ended & ~(commit > rest)) | (commit < then)
+    seen, longest = np.where(gone, 0, np.minimum(seen, _NEEDED)), longest.only(~gone)
+    known = longest.only(seen >= _NEEDED)
+
+    more = readable > rest
+    grows = more & (readable - commit <= known)
+    left = left_at.or_else(_times(len(rows), taken_at)).only(same & more & ~grows & rest.known)
+    passed = (taken_at - left > rules.window_ms) & ~(rest - commit <= known)
+    near = (readable - commit >= 1) & (readable - commit <= _MOST_RECORDS)
+    rest = readable.where(grows, rest).only(~passed).where(same, readable.only(near))
+    return set_where_read(
+        rows,
+        rest_end=rest,
+        rest_left_at=left.only(rest.known),
+        rests_seen=Column(seen.astype(np.int32), seen > 0),
+        rest_records=longest.only(seen > 0),
+    )
+
+
+def find_readable_end(rows: Frame) -> Column:
+    """The offset up to which a consumer of committed records can read; the end, if that is all."""
+    end = rows.numbers("end_offset")
+    return rows.numbers("stable_offset").or_else(end).clip(most=end)
+
+
+def skip_markers(rows: Frame, position: Column) -> Column:
+    """The `position` of each row's next record, behind the markers that it rests at."""
+    rest, commit = rows.numbers("rest_end"), rows.numbers("committed_offset")
+    known = rows.numbers("rest_records").only(rows.numbers("rests_seen") >= _NEEDED)
+    return rest.where((rest - commit <= known) & (rest > position), position)
+
+
+def _times(length: int, taken_at: int) -> Column:
+    return Column.of(np.full(length, taken_at, np.int64))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open transactions: where the last stable offset stands, since when, and who waits for it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.carry_over import is_read, is_recreated, set_where_read
+from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.sets import Sets, distinct
+
+_PARTITION = ("topic", "partition_id")
+_COMPARED = (
+    "taken_at",
+    "topic_id",
+    "end_offset",
+    "stable_offset",
+    "open_transaction_since",
+    "transaction_seen_at",
+)
+
+
+def add_transactions(topics: Frame, previous: Snapshot, taken_at: int) -> Frame:
+    """The partitions with what their last stable offsets show; unread rows are unchanged.
+
+    `open_transaction_since`: the first run, ms, by which the first record of the oldest open
+    transaction was written; it may have been written up to an interval earlier. A transaction that
+    ends moves the stable offset, so one that stands is one transaction. Unknown where none is open,
+    or nobody asked. `transaction_seen_at`: the last run that saw one open.
+    """
+    every = previous.topic_partitions
+    at = locate(topics, every, _PARTITION)
+    old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
+    at = np.where(is_recreated(topics, old), -1, at)
+    old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
+    stable, end = topics.numbers("stable_offset"), topics.numbers("end_offset")
+    is_open = (stable < end) & is_read(topics)
+    this_run = Column(np.full(len(topics), taken_at, np.int64), is_open)
+    # It was there in the previous run: behind another one, or nobody asked.
+    begun = old.numbers("taken_at").where(old.numbers("end_offset") > stable, this_run)
+    since = old.numbers("open_transaction_since").only(old.numbers("stable_offset") == stable)
+    return set_where_read(
+        topics,
+        open_transaction_since=since.or_else(begun).only(is_open),
+        transaction_seen_at=this_run.or_else(old.numbers("transaction_seen_at")),
+    )
+
+
+def find_transactional(topics: Frame) -> Mask:
+    """Partitions of topics in which a transaction was ever seen open, in any partition."""
+    sets, _ = distinct(topics.strings("topic").codes.values)
+    mask: Mask = sets.have(topics.numbers("transaction_seen_at").known)[sets.of_row]
+    return mask
+
+
+def find_held_up(rows: Frame, position: Column) -> Mask:
+    """Rows whose next record, at `position`, is the first of an open transaction.
+
+    A consumer that reads committed records has nothing to read there. Brokers do not say which
+    consumers do.
+    """
+    stable = rows.numbers("stable_offset")
+    mask: Mask = (position == stable) & (stable < rows.numbers("end_offset")) & is_read(rows)
+    return mask
+
+
+def add_held_up(rows: Frame, old: Frame, held_up: Mask, taken_at: int) -> Frame:
+    """The rows with `held_up_at`: the last run, ms, in which an open transaction `held_up` a
+    commit that has not moved since.
+    """
+    same = rows.numbers("committed_offset") == old.numbers("committed_offset")
+    this_run = Column(np.full(len(rows), taken_at, np.int64), held_up)
+    return set_where_read(rows, held_up_at=this_run.or_else(old.numbers("held_up_at").only(same)))
+
+
+def is_held_up(rows: Frame) -> Mask:
+    """Rows of a run in which an open transaction held them up."""
+    mask: Mask = rows.numbers("held_up_at") == rows.numbers("taken_at")
+    return mask
+
+
+def wait_of_reader(rows: Frame) -> Column:
+    """The time lag of each row, s, in which there was something to read: none of one held up."""
+    age = rows.numbers("time_lag_seconds")
+    return Column(np.where(is_held_up(rows), 0.0, age.values), age.known)
+
+
+def name_held_up(rows: Frame, topics: Frame, taken_at: int) -> Frame:
+    """The rows, with the reason `open_transaction` where one holds them up and nothing is wrong.
+
+    `topics` holds each row's partition. Two runs must have seen the transaction: most are over
+    before the next.
+    """
+    seen_before = topics.numbers("open_transaction_since") < taken_at
+    named = (rows.numbers("held_up_at") == taken_at) & seen_before & is_read(rows)
+    named &= rows.strings("status") == contract.OK
+    reason = Strings.constant(contract.OPEN_TRANSACTION, len(rows)).only(named)
+    return rows.with_columns(status_reason=rows.strings("status_reason").or_else(reason))
+
+
+def add_open_transactions(groups: Frame, rows: Frame, topics: Frame) -> Frame:
+    """The groups with what open transactions that two runs saw keep from them.
+
+    `topics` holds the partition of each row. `held_up_records` lie behind the stable offsets of
+    partitions that are held up; unknown where none is. `open_transaction_since`, `_topic` and
+    `_partition` are of the oldest. A group that is OK has the reason `open_transaction`.
+    """
+    since = topics.numbers("open_transaction_since")
+    named = is_held_up(rows) & (since < rows.numbers("taken_at")) & is_read(rows)
+    at = np.flatnonzero(named)
+    rows, since = rows.lazy_take(at), since.take(at)
+    sets = Sets(locate(rows, groups, ("consumer_group",)), len(groups))
+    records = rows.numbers("end_offset") - rows.numbers("stable_offset")
+    oldest = sets.first_at_maximum(np.ones(len(at), bool), -since.values)
+    held = sets.total(records)
+    waits = held.known & (groups.strings("status") == contract.OK)
+    reason = Strings.constant(contract.OPEN_TRANSACTION, len(groups)).only(waits)
+    return groups.with_columns(
+        status_reason=groups.strings("status_reason").or_else(reason),
+        held_up_records=held,
+        open_transaction_since=since.take(oldest),
+        open_transaction_topic=rows.strings("topic").take(oldest),
+        open_transaction_partition=rows.numbers("partition_id").take(oldest),
+    )
