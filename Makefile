@@ -164,8 +164,9 @@ $(CDK): Makefile
 
 cdk: setup $(CDK) ## install the CDK command line: .local/cdk/node_modules/.bin/cdk
 
-diff: cdk ## what a deploy would change
+diff: cdk ## what a deploy would change; with AGAINST=old.json and BUCKET=NAME its pages too
 	$(CDK) diff $(CDK_CONFIG) $(ARGS)
+	$(if $(and $(AGAINST),$(BUCKET)),@$(BIN)/kafka-lag replay --brief --against $(AGAINST) --bucket $(BUCKET) $(if $(REGION),--region $(REGION)) $(if $(CONFIG),--config $(CONFIG)))
 
 # Words for the CDK command line: make deploy ARGS="--concurrency 5 --require-approval never"
 ARGS ?=

@@ -313,6 +313,13 @@ def test_two_documents_add_remove_and_move_pages(
     assert "+1, -1 pages in 1 day; 1 stay, 1 move (up to 3 min later)." in text
 
 
+def test_brief_is_a_sentence_for_each_cluster(tmp_path: Path, run: Callable[..., Result]) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 609)})
+    a_document(tmp_path / "b.json", sla_seconds={"^billing$": 120})
+    answer = run("--against", str(tmp_path / "a.json"), "--brief", config="b.json")
+    assert answer.stdout == "shop: +1, -0 pages in 1 day; 0 stay.\n"
+
+
 def test_a_group_is_the_same_one_whether_it_is_named_or_not(
     tmp_path: Path, run: Callable[..., Result]
 ) -> None:
@@ -388,6 +395,7 @@ def test_a_promise_that_keeps_no_budget_is_not_proposed(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["--brief", "--output", "json"], "--brief is a sentence: neither"),
         (["--propose", "1"], "--propose needs 3 days at least: see --from."),
         (["--propose", "1", "--against", "a.json"], "--propose and --against cannot go together."),
         (["--from", "31.01.2026"], "--from 31.01.2026 must be a date, written 2026-01-31."),
@@ -398,6 +406,7 @@ def test_a_promise_that_keeps_no_budget_is_not_proposed(
         (["--config", "nowhere.json"], "There is no nowhere.json: name a deployment's document"),
     ],
     ids=[
+        "no sentence",
         "few days",
         "two questions",
         "no date",

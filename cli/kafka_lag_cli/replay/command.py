@@ -23,6 +23,7 @@ from kafka_lag_cli.replay.alarms import explain_left_out, metrics_watched
 from kafka_lag_cli.replay.output import (
     print_proposals,
     print_replays,
+    print_summaries,
     write_proposals,
     write_replays,
 )
@@ -78,6 +79,7 @@ examples:
     help="For each group the shortest promise (sla_seconds) with N pages a month at most.",
 )
 @click.option("--lines", is_flag=True, help="Every page, however many there are.")
+@click.option("--brief", is_flag=True, help="A sentence for each cluster, and nothing else.")
 @click.option(
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -98,6 +100,7 @@ def replay(
     output: str,
     *,
     lines: bool,
+    brief: bool,
 ) -> None:
     """Which pages a document would have sent on days that were.
 
@@ -113,6 +116,8 @@ def replay(
         raise click.UsageError(
             "--html is of pages, and --propose is not about those of one promise."
         )
+    if brief and (propose is not None or output != TABLE):
+        raise click.UsageError("--brief is a sentence: neither --propose nor --output has one.")
     if propose is not None and until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
         raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
     try:
@@ -124,7 +129,9 @@ def replay(
             replays = [_replay(*each).of_groups(groups) for each in read]
             if html is not None:
                 write_page(replays, html)
-            if output == TABLE:
+            if brief:
+                print_summaries(replays, open_screen())
+            elif output == TABLE:
                 print_replays(replays, open_screen(), every_line=lines)
             else:
                 write_replays(replays, output, sys.stdout)

@@ -70,6 +70,12 @@ def print_replays(replays: Sequence[Replay], screen: Console, *, every_line: boo
     )
 
 
+def print_summaries(replays: Sequence[Replay], screen: Console) -> None:
+    """What becomes of each cluster's pages, a sentence each."""
+    for replay in replays:
+        _print(screen, f"{replay.cluster}: {summarise(replay)}")
+
+
 def _print_one(replay: Replay, screen: Console, *, every_line: bool) -> None:
     recorded, side = replay.recorded, replay.after
     minutes, runs = len(recorded.has_run), int(recorded.has_run.sum())
