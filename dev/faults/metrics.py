@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dev.faults.ages import Ages
@@ -205,8 +205,16 @@ class Metrics(Judge):
         for at in self.truth.commits.get(group, {}):
             if [at[0], str(at[1])][: len(rest)] == rest:
                 span = self._span(group, at, whole=whole)
+                if span and not rest and self._may_be_hidden(group, at[0]):
+                    span = replace(span, lag=(0, span.lag[1]), age=(0.0, span.age[1]))
                 found += [span] if span else []
         return found
+
+    def _may_be_hidden(self, group: str, topic: str) -> bool:
+        """Whether the run may know nothing of the topic: brokers leave out, without an error, what
+        an ACL hides, and a run that could not load what was known before misses nothing.
+        """
+        return self.run.error is not None and (group, topic) not in self.sets
 
     def _empty(self, key: Key) -> list[_Span]:
         """What a partition without a commit adds, of a topic on which the group has others."""

@@ -126,6 +126,22 @@ def test_a_lag_that_such_a_run_leaves_out_is_found() -> None:
     assert rules(run(metrics=lines, **failed)) == {"metric OffsetLag"}
 
 
+@pytest.mark.parametrize(
+    ("hidden", "lag", "found"),
+    [(True, 4, False), (True, 9, True), (False, 4, True)],
+    ids=["a topic is not named", "more than there is", "all topics are named"],
+)
+def test_a_run_that_could_not_load_may_know_nothing_of_a_topic_that_is_hidden(
+    hidden: bool, lag: int, found: bool
+) -> None:
+    lines = metrics()[:-1]
+    lines[0] |= {contract.OFFSET_LAG: lag, contract.ESTIMATED_TIME_LAG: 0.0 if hidden else 22.98}
+    if hidden:
+        del lines[1:4]
+    failed = {"frames": {}, "error": "the store does not answer"}
+    assert ("metric OffsetLag" in rules(run(metrics=lines, **failed))) is found
+
+
 OTHER = {contract.DIMENSION_CLUSTER: "c", contract.DIMENSION_GROUP: "nobody"}
 
 
