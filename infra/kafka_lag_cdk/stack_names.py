@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kafka_lag_cdk.alarm_rules import alarm_shares
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 
@@ -21,16 +20,6 @@ class StackName:
     name: str
     account: str | None
     region: str
-
-
-def group_alarms_stack_name(deployment: Deployment, cluster: Cluster, number: int) -> str:
-    """That of the alarms on a share of the named groups, counted from 1."""
-    return f"{deployment.stack_name(cluster)}-groups-{number}"
-
-
-def scaling_stack_name(deployment: Deployment, cluster: Cluster) -> str:
-    """That of the services of another account, alike in each."""
-    return f"{deployment.stack_name(cluster)}-scaling"
 
 
 def scaling_accounts(cluster: Cluster) -> tuple[str, ...]:
@@ -57,7 +46,7 @@ def stack_names_for(deployment: Deployment, cluster: Cluster) -> Iterator[StackN
     if deployment.shared.views is not None:
         yield StackName(deployment.views_stack_name, account, region)
     yield StackName(deployment.stack_name(cluster), account, region)
-    for number in range(1, len(alarm_shares(cluster)) + 1):
-        yield StackName(group_alarms_stack_name(deployment, cluster, number), account, region)
+    for name in deployment.group_alarms_stack_names(cluster):
+        yield StackName(name, account, region)
     for other in scaling_accounts(cluster):
-        yield StackName(scaling_stack_name(deployment, cluster), other, region)
+        yield StackName(deployment.scaling_stack_name(cluster), other, region)

@@ -36,12 +36,7 @@ from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames, published_bucket, published_topic
 from kafka_lag_cdk.notifications import ChatChannels, topics_of
 from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
-from kafka_lag_cdk.stack_names import (
-    chat_regions,
-    group_alarms_stack_name,
-    scaling_accounts,
-    scaling_stack_name,
-)
+from kafka_lag_cdk.stack_names import chat_regions, scaling_accounts
 from kafka_lag_cdk.views_function import LagViews
 
 # Account (None: whichever deploys) and region.
@@ -231,7 +226,7 @@ class GroupAlarmsStack(Stack):
         super().__init__(
             scope,
             construct_id,
-            stack_name=group_alarms_stack_name(deployment, cluster, number),
+            stack_name=deployment.group_alarms_stack_names(cluster)[number - 1],
             description=f"Alarms on named groups of the cluster {cluster.name}",
             env=env,
         )
@@ -256,7 +251,7 @@ class ScalingStack(Stack):
         super().__init__(
             scope,
             construct_id,
-            stack_name=scaling_stack_name(deployment, cluster),
+            stack_name=deployment.scaling_stack_name(cluster),
             description=f"ECS services that follow groups of the cluster {cluster.name}",
             env=env,
         )

@@ -73,7 +73,7 @@ class Deployed:
         self.subscriptions = [("email", "oncall@example.com", "arn:aws:sns:one")]
         self.topic_policy, self.key_policy = TOPIC_POLICY, KEY_POLICY
         self.topics = {"alarms", "reports"}
-        self.manager = "CUSTOMER"
+        self.manager, self.key_state = "CUSTOMER", "Enabled"
         self.runs: list[dict[str, Any]] = [SCHEDULED]
         self.points = {contract.COLLECTOR_SUCCESS: 1.0, contract.DAILY_REPORT_SUCCESS: 1.0}
         self.streams = [{"logStreamName": "jr_1-driver"}]
@@ -147,7 +147,9 @@ class Deployed:
 
     def describe_key(self, **request: Any) -> dict[str, Any]:
         assert request == {"KeyId": "alias/of-topics"}
-        return {"KeyMetadata": {"KeyId": "1234", "KeyManager": self.manager}}
+        arn = "arn:aws:kms:eu-west-1:111122223333:key/1234"
+        known = {"KeyManager": self.manager, "KeyState": self.key_state}
+        return {"KeyMetadata": {"KeyId": "1234", "Arn": arn, **known}}
 
     def get_key_policy(self, **request: Any) -> dict[str, Any]:
         if self.denied:
@@ -266,6 +268,7 @@ _ANOTHER = [("email", "somebody@example.com", "arn:aws:sns:one")]
             _set(key_policy=policy(let(USES[:1]))), {"topic of alarms"}, id="key-that-decrypts-only"
         ),
         pytest.param(_set(manager="AWS"), {"topic of alarms"}, id="key-of-aws"),
+        pytest.param(_set(key_state="Disabled"), {"topic of alarms"}, id="disabled-key"),
         pytest.param(_set(subscriptions=_PENDING), {"subscriptions"}, id="not-confirmed"),
         pytest.param(_set(subscriptions=_ANOTHER), {"subscriptions"}, id="gone"),
         pytest.param(_set(subscriptions=[]), {"subscriptions"}, id="nobody"),

@@ -23,6 +23,7 @@ from kafka_lag_cdk.alarm_rules import HEARTBEAT, broker_rules
 from kafka_lag_cdk.physical_names import OUTPUT, alarm_name, lifecycle_rule_ids, report_log_group
 from kafka_lag_cdk.stack_names import StackName, stack_names_for
 from kafka_lag_cli.account.errors import AwsError, using
+from kafka_lag_cli.account.msk_cluster import describe_key
 from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.place import Place
 from kafka_lag_cli.doctor.resource_policies import ServiceCall, lets_in
@@ -315,10 +316,18 @@ class _Deployed:
         call = self._alarm_call()
         said = {"its policy": lets_in(attributes.get("Policy", ""), "sns:Publish", call)}
         if key := attributes.get("KmsMasterKeyId"):
-            with using("kms:DescribeKey"):
-                # An alias, too, of which GetKeyPolicy knows nothing.
-                made = self.place.client("kms").describe_key(KeyId=key)["KeyMetadata"]
-            if made.get("KeyManager") == "AWS":
+            made = describe_key(self.place.client("kms"), key)
+            if made.state != "Enabled":
+                yield Finding(
+                    check,
+                    "fault",
+                    f"the state of its key {key} is {made.state}",
+                    "Every alarm is lost without a word until the key is enabled; where it is to "
+                    "be deleted, cancel that first.",
+                    self.place.aws("kms enable-key", key_id=made.id),
+                )
+                return
+            if not made.is_customers:
                 yield Finding(
                     check,
                     "fault",
@@ -329,8 +338,9 @@ class _Deployed:
                 )
                 return
             with using("kms:GetKeyPolicy"):
+                # It takes no alias.
                 policy = self.place.client("kms").get_key_policy(
-                    KeyId=made["KeyId"], PolicyName="default"
+                    KeyId=made.id, PolicyName="default"
                 )["Policy"]
             uses = [lets_in(policy, action, call) for action in _USES_KEY]
             said["its key's policy"] = False if False in uses else None if None in uses else True

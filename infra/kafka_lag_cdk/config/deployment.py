@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, model_validator
 
+from kafka_lag_cdk.alarm_rules import alarm_shares
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.faults import Fault, FaultsError
 from kafka_lag_cdk.config.network import Endpoints
@@ -89,9 +90,18 @@ class Deployment(Strict):
         bucket = self.existing_bucket(account, region)
         return keys.model_copy(update={"bucket": bucket.kms_key_arn}) if bucket else keys
 
-    def stack_name(self, cluster: Cluster) -> str:
-        """The name of a cluster's stack, which has letters, digits and '-' only."""
-        return f"{self.name}-{re.sub(r'[^A-Za-z0-9-]', '-', cluster.name)}"
+    def stack_name(self, cluster: Cluster, *of: str) -> str:
+        """The name of a cluster's stack, or of one beside it; letters, digits and '-' only."""
+        return "-".join((self.name, re.sub(r"[^A-Za-z0-9-]", "-", cluster.name), *of))
+
+    def group_alarms_stack_names(self, cluster: Cluster) -> tuple[str, ...]:
+        """Those of the alarms on named groups, where they are more than one stack holds."""
+        numbers = range(1, len(alarm_shares(cluster)) + 1)
+        return tuple(self.stack_name(cluster, "groups", str(number)) for number in numbers)
+
+    def scaling_stack_name(self, cluster: Cluster) -> str:
+        """That of the services of another account, alike in each."""
+        return self.stack_name(cluster, "scaling")
 
     @property
     def shared_stack_name(self) -> str:
@@ -110,11 +120,16 @@ class Deployment(Strict):
 
     def _too_long(self) -> Iterator[Fault]:
         for index, cluster in enumerate(self.clusters):
-            if (length := len(self.stack_name(cluster))) > _LONGEST_STACK_NAME:
+            names = [self.stack_name(cluster), *self.group_alarms_stack_names(cluster)]
+            if any(each.account for each in cluster.scaling):
+                names.append(self.scaling_stack_name(cluster))
+            longest = max(names, key=len)
+            if len(longest) > _LONGEST_STACK_NAME:
                 yield Fault(
                     ("clusters", index, "name"),
-                    f"gives its stack a name of {length} characters, and CloudFormation takes "
-                    f"{_LONGEST_STACK_NAME} at most: shorten it, or the deployment's name",
+                    f"gives its stack {longest} a name of {len(longest)} characters, and "
+                    f"CloudFormation takes {_LONGEST_STACK_NAME} at most: shorten it, or the "
+                    "deployment's name",
                 )
 
     def _alike(self) -> Iterator[str]:
@@ -126,16 +141,16 @@ class Deployment(Strict):
             yield from self._alike_of([c for c in self.clusters if self.place_of(c)[0] in together])
 
     def _alike_of(self, clusters: Sequence[Cluster]) -> Iterator[str]:
-        stacks = [self.stack_name(cluster) for cluster in clusters]
+        stacks = [
+            (name, cluster.name)
+            for cluster in clusters
+            for name in (self.stack_name(cluster), *self.group_alarms_stack_names(cluster))
+        ]
         ours = [self.shared_stack_name, self.chat_stack_name]
         ours += [self.views_stack_name] * (self.shared.views is not None)
-        for stack, count in Counter([*map(str.lower, stacks), *ours]).items():
+        for stack, count in Counter([*(name.lower() for name, _ in stacks), *ours]).items():
             if count > 1:
-                same = [
-                    cluster.name
-                    for cluster, own in zip(clusters, stacks, strict=True)
-                    if own.lower() == stack
-                ]
+                same = [owner for name, owner in stacks if name.lower() == stack]
                 yield (
                     f"{' and '.join(same)} would get the stack {stack}, which "
                     "another has: change a name"

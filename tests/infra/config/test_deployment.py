@@ -16,14 +16,39 @@ from tests.infra.configured import SERVICE, STEPS, cluster_json, deployment, mov
 
 def test_a_stacks_name_may_have_128_characters() -> None:
     assert refused(cluster_json(), cluster_json(name="a" * 119)) == (
-        "clusters[1].name: gives its stack a name of 129 characters, and CloudFormation takes 128 "
-        "at most: shorten it, or the deployment's name",
+        f"clusters[1].name: gives its stack kafka-lag-{'a' * 119} a name of 129 characters, and "
+        "CloudFormation takes 128 at most: shorten it, or the deployment's name",
     )
 
 
 def test_a_name_of_just_so_many_is_taken() -> None:
     found = deployment(cluster_json(name="a" * 118))
     assert len(found.stack_name(found.clusters[0])) == 128
+
+
+MANY_GROUPS: dict[str, Any] = {
+    "alarms": {"groups": [f"g{number}" for number in range(300)]},
+    "levels": {"max_metrics": 2000},
+}
+ELSEWHERE = [{**SERVICE, "account": "999988887777", "min": 1, "max": 4, "steps": STEPS}]
+
+
+@pytest.mark.parametrize(
+    ("beside", "most"),
+    [(MANY_GROUPS, 109), ({"scaling": ELSEWHERE}, 110)],
+    ids=["of many groups", "of another account's services"],
+)
+def test_the_stacks_beside_a_clusters_have_longer_names(beside: dict[str, Any], most: int) -> None:
+    assert deployment(cluster_json(name="a" * most, **beside))
+    (fault,) = refused(cluster_json(name="a" * (most + 1), **beside))
+    assert "a name of 129 characters" in fault
+
+
+def test_a_cluster_may_not_be_called_like_anothers_second_stack() -> None:
+    (fault,) = refused(
+        cluster_json(name="orders", **MANY_GROUPS), cluster_json(name="orders-groups-1")
+    )
+    assert "orders and orders-groups-1 would get the stack kafka-lag-orders-groups-1" in fault
 
 
 def test_all_that_is_wrong_between_clusters_is_told_line_by_line() -> None:
