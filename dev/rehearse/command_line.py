@@ -31,7 +31,7 @@ class CommandLine:
     def __init__(self, emulator: Emulator, folder: Path) -> None:
         self._emulator = emulator
         self._folder = folder
-        self._config = folder / "deployment.json"
+        self._config, self._assembly = folder / "deployment.json", folder / "cdk.out"
         self._runs = 0
 
     def configure(self, document: Mapping[str, Any]) -> None:
@@ -48,13 +48,14 @@ class CommandLine:
         self._run("deploy", "--all", "--require-approval", "never", *self._app())
 
     def destroy(self, *stacks: str) -> None:
-        """Removes these stacks, or without any all."""
-        self._run("destroy", *(stacks or ["--all"]), "--force", *self._app())
+        """Removes these stacks of the last deploy, or without any all."""
+        # What that has synthesised is there.
+        self._run("destroy", *(stacks or ["--all"]), "--force", "--app", str(self._assembly))
 
     def _app(self) -> list[str]:
         app = shlex.join([sys.executable, "-m", "dev.rehearse.app"])
         context = f"{CONTEXT_KEY}={self._config}"
-        return ["--app", app, "--output", str(self._folder / "cdk.out"), "-c", context]
+        return ["--app", app, "--output", str(self._assembly), "-c", context]
 
     def _run(self, *words: str, cwd: Path = ROOT) -> None:
         self._runs += 1
