@@ -80,9 +80,7 @@ def add_tasks_needed(
     parts = _Partitions.of(groups, rows, counted, previous)
     sets = parts.sets
     unread = sets.have(parts.missing)
-    most = max(_FEWEST_RATES, round(_LATELY_MS / rules.interval_ms))
-    rates = Recent.of(old.strings("rates_lately").only(capacity.known), most)
-    rates = rates.appended(*parts.written(rules))
+    rates = _find_rates(parts, old.strings("rates_lately").only(capacity.known), rules)
     work = _Work.of(parts, capacity, settings, taken_at, rules)
     unrated = sets.have(~parts.produced.known) | (rates.count == 0)
     known = capacity.known & ~unread & ~unrated
@@ -97,32 +95,36 @@ def add_tasks_needed(
     # While a backlog is worked off, fewer tasks would only make it last; not that of one partition.
     rest = np.where(now.behind > 1, last, np.maximum(lately_needed, needed))
     tasks = Column.of(np.maximum(needed, np.minimum(last, rest)).astype(np.int32), known)
-    reason = np.select(
-        [
-            ~capacity.known,
-            unread,
-            ~known,
-            tasks > needed,
-            now.is_full,
-            now.has_hot,
-            needed > for_rate,
-        ],
-        range(7),
-        default=7,
-    )
+    unknown = (~capacity.known, unread, ~known)
+    reason = _explain(now, unknown, at_rest=tasks > needed, for_backlog=needed > for_rate)
     hottest = work.hottest
     rows = parts.rows
     return groups.with_columns(
         rates_lately=rates.to_lists(),
         tasks_needed=tasks,
         last_tasks_needed=tasks.or_else(old.numbers("last_tasks_needed").only(capacity.known)),
-        tasks_needed_reason=_REASONS.take(reason),
+        tasks_needed_reason=reason,
         hottest_topic=rows.strings("topic").take(hottest),
         hottest_partition=rows.numbers("partition_id").take(hottest),
         hottest_share=work.share.take(hottest),
     )
 
 
+def _find_rates(parts: _Partitions, rates_lately: Strings, rules: Rules) -> Recent:
+    """Records/s written to each group, a value a run of the last minutes, this one's among them."""
+    most = max(_FEWEST_RATES, round(_LATELY_MS / rules.interval_ms))
+    return Recent.of(rates_lately, most).appended(*parts.written(rules))
+
+
+def _explain(
+    now: _Needed, unknown: tuple[Mask, Mask, Mask], *, at_rest: Mask, for_backlog: Mask
+) -> Strings:
+    """Why it is that many, or `unknown`: for want of a capacity, of a reading, of a rate."""
+    cases = (*unknown, at_rest, now.is_full, now.has_hot, for_backlog)
+    return _REASONS.take(np.select(cases, range(len(cases)), default=len(cases)))
+
+
+# In the order of the cases, the first that holds.
 _REASONS = Strings.of(
     [
         contract.NO_CAPACITY,

@@ -250,67 +250,60 @@ def _follow_group(
         # A loss ends that it is near.
         ended = [trouble for trouble in ended if trouble is not RISK]
     since = _first_known(row["held_since"], taken_at)
-    beginnings = [row[trouble.held_since] for trouble in begun]
-    beginnings += [since] if status != was.status else []
     # An open incident keeps its id, whatever the collector has forgotten meanwhile.
-    first_seen_ill = (
-        status != contract.OK and _was_never_ok(row["consumer_group"], read_earlier())
-        if incident is None
-        else incident.first_seen_ill
-    )
-    opened = (
-        _first_known(row["incident_since"], min(beginnings, default=taken_at))
-        if incident is None
-        else incident.since
-    )
-
-    def change(kind: str, at: int, **more: Any) -> GroupChange:
-        return GroupChange(
-            cluster=cluster,
-            group=row["consumer_group"],
-            kind=kind,
-            status=status,
-            previous_status=more.pop("previous_status", status),
-            since=at,
-            incident_since=opened,
-            taken_at=taken_at,
-            row=row,
-            previous_since=was.status_since,
-            previous_worst_status=was.worst_status,
-            previous_worst_since=was.worst_since,
-            backlog=was.backlog,
-            first_seen_ill=first_seen_ill,
-            **more,
+    if incident is None:
+        beginnings = [row[trouble.held_since] for trouble in begun]
+        beginnings += [since] if status != was.status else []
+        was = replace(
+            was,
+            since=_first_known(row["incident_since"], min(beginnings, default=taken_at)),
+            first_seen_ill=status != contract.OK
+            and _was_never_ok(row["consumer_group"], read_earlier()),
         )
-
-    changes = []
+    change = partial(
+        GroupChange,
+        cluster=cluster,
+        group=row["consumer_group"],
+        status=status,
+        previous_status=status,
+        incident_since=was.since,
+        taken_at=taken_at,
+        row=row,
+        previous_since=was.status_since,
+        previous_worst_status=was.worst_status,
+        previous_worst_since=was.worst_since,
+        backlog=was.backlog,
+        first_seen_ill=was.first_seen_ill,
+    )
+    changes: list[GroupChange] = []
     for trouble in ended:
         last = was.troubles[trouble.name]
-        changes.append(change(trouble.ended, last.seen_at, ended=last))
-    changes += [change(trouble.begun, row[trouble.held_since]) for trouble in begun]
+        changes.append(change(kind=trouble.ended, since=last.seen_at, ended=last))
+    changes += [change(kind=trouble.begun, since=row[trouble.held_since]) for trouble in begun]
     if status != was.status:
         kind = _classify(was.status, status)
-        changes.append(change(kind, since, previous_status=was.status))
+        changes.append(change(kind=kind, since=since, previous_status=was.status))
     troubles = _update_troubles(row, taken_at, was, begun, ended)
     if status == contract.OK and not troubles:
         return changes, None
-    near = was.near_reported or LOSS in begun or RISK in begun
-    after = Incident(
-        status,
-        opened,
+    after = replace(
+        was,
+        status=status,
         troubles=troubles,
-        near_reported=near,
-        status_since=was.status_since if status == was.status else since,
-        worst_status=was.worst_status,
-        first_seen_ill=first_seen_ill,
-        worst_since=was.worst_since,
+        near_reported=was.near_reported or LOSS in begun or RISK in begun,
+        last_seen=None,
+        missing_since=None,
         backlog=_find_backlog(row, taken_at) or was.backlog,
     )
     if changes and row["worst_status"] is not None:
-        since = row["worst_status_since"]
-        after = replace(after, worst_status=row["worst_status"], worst_since=since)
+        worst_since = row["worst_status_since"]
+        after = replace(after, worst_status=row["worst_status"], worst_since=worst_since)
     if status == contract.OK:
-        after = replace(after, status_since=None, worst_status=None, worst_since=None, backlog=None)
+        return changes, replace(
+            after, status_since=None, worst_status=None, worst_since=None, backlog=None
+        )
+    if status != was.status:
+        after = replace(after, status_since=since)
     return changes, after
 
 
