@@ -222,14 +222,13 @@ def group_runs(group_partitions: DataFrame) -> DataFrame:
         *(sf.when(read, sf.col(name)).alias(name) for name in _READ),
         sf.when(read, sf.col("records_lost")).alias("records_lost"),
     )
-    lag = sf.sum("lag")
     whole = sf.bool_and("read")
     measures = {
-        "lag": sf.when(whole, lag),
+        "lag": sf.when(whole, sf.sum("lag")),
         "time_lag": sf.when(whole, sf.max("time_lag_seconds")),
         "consume_rate": sf.sum("consume_rate"),
         "records_lost": sf.max("records_lost"),
-        "skewed": skewed(sf.max("lag"), lag, sf.count("lag"), LAG_EXCESS),
+        "skewed": sf.expr(skewed("max(lag)", "sum(lag)", "count(lag)", LAG_EXCESS)),
     }
     return _aggregated(rows, (*GROUP_TOPIC, "taken_at"), measures)
 
@@ -298,40 +297,64 @@ def group_partition_days(segments: DataFrame) -> DataFrame:
     stood. The mean is over the runs that knew the lag; null: none did. Leader and member are those
     whose segments hold most of the day's lag, of equals those seen most often.
     """
-    # all steps are within a group's topic: one shuffle for all, also for what reports do next
-    rows = segments.repartition(*GROUP_TOPIC).withColumns(
-        {"by_leader": _held(("leader",)), "by_member": _held(MEMBER)}
-    )
-    days = rows.groupBy(*PARTITION).agg(
-        sf.try_divide(sf.sum("lag_sum").cast("double"), sf.sum("lags")).alias("mean_lag"),
-        sf.min("by_leader").alias("by_leader"),
-        sf.min("by_member").alias("by_member"),
-        _stands().alias("stands"),
-    )
-    return days.select(
-        *PARTITION,
-        "mean_lag",
-        "stands",
-        "by_leader.leader",
-        *(f"by_member.{name}" for name in MEMBER),
-    )
+    return segments.sparkSession.sql(_PARTITION_DAYS, segments=segments)
 
 
-def _stands() -> Column:
-    lag, stalled, stopped = (
-        sf.coalesce(sf.sum(name), sf.lit(0)) for name in ("lag_sum", "stalled_lag", "stopped_lag")
-    )
-    word = sf.when(stopped > stalled, STOPPED).otherwise(STALLED)
-    return sf.when((stalled + stopped > 0) & (2 * (stalled + stopped) >= lag), word)
-
-
-def _held(who: Sequence[str]) -> Column:
-    """A struct with one of `who`; the least of a partition is the one with most lag under it."""
-    same = Window.partitionBy(*PARTITION, *who)
-    lag = sf.coalesce(sf.sum("lag_sum").over(same), sf.lit(0))
-    # a struct puts null first, but of equals those with a name are named
-    names = [column for name in who for column in (sf.isnull(name), sf.col(name))]
-    return sf.struct(-lag, -sf.sum("reads").over(same), *names)
+# all steps are within a group's topic: one shuffle for all, also for what reports do next
+_PARTITION_DAYS = f"""
+WITH segments AS (
+    SELECT * FROM {{segments}} DISTRIBUTE BY cluster, consumer_group, topic
+),
+held AS (
+    SELECT
+        *,
+        coalesce(sum(lag_sum) OVER by_leader, 0) AS leader_lag,
+        sum(reads) OVER by_leader AS leader_reads,
+        coalesce(sum(lag_sum) OVER by_member, 0) AS member_lag,
+        sum(reads) OVER by_member AS member_reads
+    FROM segments
+    WINDOW
+        by_leader AS (PARTITION BY cluster, consumer_group, topic, partition_id, leader),
+        by_member AS (
+            PARTITION BY
+                cluster, consumer_group, topic, partition_id, member_id, client_id, client_host
+        )
+),
+most AS (
+    SELECT
+        *,
+        first(leader) OVER (
+            PARTITION BY cluster, consumer_group, topic, partition_id
+            ORDER BY leader_lag DESC, leader_reads DESC, leader NULLS LAST
+        ) AS main_leader,
+        first(struct(member_id, client_id, client_host)) OVER (
+            PARTITION BY cluster, consumer_group, topic, partition_id
+            ORDER BY
+                member_lag DESC, member_reads DESC,
+                member_id NULLS LAST, client_id NULLS LAST, client_host NULLS LAST
+        ) AS main_member
+    FROM held
+),
+days AS (
+    SELECT
+        cluster, consumer_group, topic, partition_id,
+        sum(lag_sum) AS lag,
+        try_divide(double(sum(lag_sum)), sum(lags)) AS mean_lag,
+        coalesce(sum(stalled_lag), 0) AS stalled,
+        coalesce(sum(stopped_lag), 0) AS stopped,
+        first(main_leader) AS leader,
+        first(main_member) AS member
+    FROM most
+    GROUP BY cluster, consumer_group, topic, partition_id
+)
+SELECT
+    cluster, consumer_group, topic, partition_id, mean_lag, leader, member.*,
+    CASE
+        WHEN stalled + stopped > 0 AND 2 * (stalled + stopped) >= coalesce(lag, 0)
+            THEN IF(stopped > stalled, '{STOPPED}', '{STALLED}')
+    END AS stands
+FROM days
+"""  # noqa: S608 - of our own words
 
 
 def topic_segments(topic_partitions: DataFrame) -> DataFrame:
@@ -366,9 +389,9 @@ def topic_segments(topic_partitions: DataFrame) -> DataFrame:
 
 def topic_runs(topic_partitions: DataFrame) -> DataFrame:
     """Whether production was skewed at each run, by the partitions' produce rates."""
-    rate = "produce_rate"
-    uneven = skewed(sf.max(rate), sf.sum(rate), sf.count(rate), RATE_EXCESS)
-    rows = _was_read(topic_partitions).select(*TOPIC, "taken_at", rate)
+    top, total, count = (f"{how}(produce_rate)" for how in ("max", "sum", "count"))
+    uneven = sf.expr(skewed(top, total, count, RATE_EXCESS))
+    rows = _was_read(topic_partitions).select(*TOPIC, "taken_at", "produce_rate")
     return _aggregated(rows, (*TOPIC, "taken_at"), {"skewed": uneven})
 
 

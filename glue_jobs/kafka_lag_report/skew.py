@@ -6,97 +6,77 @@ Skewed is max / mean >= SKEW_FACTOR, and at least an excess of records more than
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from kafka_lag_report.thresholds import LAG_EXCESS, SKEW_FACTOR
 
 
-def skewed(top: Column, total: Column, count: Column, excess: float) -> Column:
-    """Whether the top of `count` values is far above their mean; null when there are none."""
-    mean = sf.try_divide(total.cast("double"), count)
-    return sf.when(count > 0, (top >= SKEW_FACTOR * mean) & (top - mean >= excess))
-
-
-def spread(days: DataFrame, keys: Sequence[str], value: str, prefix: str) -> DataFrame:
-    """How `value` is spread over the partitions of each of `keys`, in columns `<prefix>_...`.
-
-    Partitions with a null value are left out of everything, N (`_partitions`) included; all null
-    without any. Equal values, also a single one or all zero, give max_to_mean 1, gini 0, share 1/N.
-    """
-    sums = placed(days, keys, value).groupBy(*keys).agg(*sums_of_placed())
-    return sums.select(*keys, *measures(prefix))
-
-
-def placed(days: DataFrame, keys: Sequence[str], value: str) -> DataFrame:
-    """`days` with `x`, the value as double, its `rank` among `keys`, and their `n`, `total`, `top`.
-
-    The last three leave out what is null; a null ranks last.
-    """
-    x = sf.col(value).cast("double")
-    ascending = Window.partitionBy(*keys).orderBy(sf.col("x").asc_nulls_last())
-    of_all = Window.partitionBy(*keys)
-    return days.withColumn("x", x).select(
-        "*",
-        sf.row_number().over(ascending).alias("rank"),
-        sf.count("x").over(of_all).alias("n"),
-        sf.sum("x").over(of_all).alias("total"),
-        sf.max("x").over(of_all).alias("top"),
+def skewed(top: str, total: str, count: str, excess: float) -> str:
+    """SQL: whether the top of `count` values is far above their mean; null when there are none."""
+    mean = f"try_divide(double({total}), {count})"
+    return (
+        f"CASE WHEN {count} > 0"
+        f" THEN {top} >= {SKEW_FACTOR}D * {mean} AND {top} - {mean} >= {excess}D END"
     )
 
 
-def sums_of_placed() -> list[Column]:
-    """Aggregates over the rows of `placed` alike in its keys, for `measures`."""
-    return [
-        *(sf.max(name).alias(name) for name in ("n", "total", "top")),
-        sf.sum(sf.col("rank") * sf.col("x")).alias("ranked_total"),
-        _top_partition().alias("top_partition"),
-    ]
+IS_SKEWED = skewed("top", "total", "n", LAG_EXCESS)
 
 
-def measures(prefix: str) -> list[Column]:
-    """The columns that `spread` adds, of `sums_of_placed`."""
-    return [column.alias(f"{prefix}_{name}") for name, column in _measures().items()]
+def placed(value: str, keys: Sequence[str]) -> str:
+    """SQL columns: `x`, the value as double, its `rank` among `keys`, their `n`, `total`, `top`.
 
-
-def is_skewed() -> Column:
-    """Whether the values of `placed` are skewed, by their top one."""
-    return skewed(sf.col("top"), sf.col("total"), sf.col("n"), LAG_EXCESS)
-
-
-def _measures() -> dict[str, Column]:
-    n, total, top = sf.col("n"), sf.col("total"), sf.col("top")
-    mean = sf.try_divide(total, n)
-    even = sf.try_divide(sf.lit(1.0), n)
-    max_to_mean = _known(sf.coalesce(sf.try_divide(top, mean), sf.lit(1.0)))
-    return {
-        "partitions": n.cast("int"),
-        "mean": mean,
-        "max": top,
-        "max_to_mean": max_to_mean,
-        "top_partition": sf.when(total > 0, sf.col("top_partition")),
-        "top_share": _known(sf.coalesce(sf.try_divide(top, total), even)),
-        "even_share": even,
-        "gini": _gini(n, total),
-        "skewed": is_skewed(),
-    }
-
-
-def _gini(n: Column, total: Column) -> Column:
-    """2 sum(i x_i) / (n sum(x)) - (n + 1) / n, x ascending, i from 1; 0 even, (n - 1)/n all in one.
-
-    The same as sum|x_i - x_j| / (2 n^2 mean), Gini's mean difference, without the n^2 pairs.
+    The last three leave out what is null; a null ranks last.
     """
-    raw = sf.try_divide(2 * sf.col("ranked_total"), n * total) - sf.try_divide(n + 1, n)
-    # rounding may leave -1e-17 for equal values
-    return _known(sf.greatest(sf.coalesce(raw, sf.lit(0.0)), sf.lit(0.0)))
+    of = f"PARTITION BY {', '.join(keys)}"
+    x = f"double({value})"
+    return (
+        f"{x} AS x, row_number() OVER ({of} ORDER BY {x} NULLS LAST) AS rank,"
+        f" count({x}) OVER ({of}) AS n, sum({x}) OVER ({of}) AS total, max({x}) OVER ({of}) AS top"
+    )
 
 
-def _top_partition() -> Column:
-    """The partition of the largest value, the lowest number among equals, so that reruns agree."""
-    best = sf.min(sf.when(sf.col("x").isNotNull(), sf.struct(-sf.col("x"), "partition_id")))
-    return best["partition_id"]
+# SQL aggregates over rows that are `placed`. Of equal values the lowest partition is the top one,
+# so that reruns agree.
+SUMS_OF_PLACED = (
+    "max(n) AS n, max(total) AS total, max(top) AS top, sum(rank * x) AS ranked_total,"
+    " min(partition_id) FILTER (WHERE x = top) AS top_partition"
+)
 
 
-def _known(measure: Column) -> Column:
-    return sf.when(sf.col("n") > 0, measure)
+def measures(prefix: str) -> str:
+    """SQL columns `<prefix>_...` of SUMS_OF_PLACED.
+
+    Partitions with a null value are left out of everything, N (`_partitions`) included; all null
+    without any. Equal values, also a single one or all zero, give max_to_mean 1, gini 0, share 1/N.
+
+    Gini is 2 sum(i x_i) / (n sum(x)) - (n + 1) / n, x ascending, i from 1; 0 even, (n - 1)/n all in
+    one. The same as sum|x_i - x_j| / (2 n^2 mean), Gini's mean difference, without the n^2 pairs;
+    rounding may leave -1e-17 for equal values.
+    """
+    gini = "try_divide(2 * ranked_total, n * total) - try_divide(n + 1, n)"
+    columns = {
+        "partitions": "int(n)",
+        "mean": "try_divide(total, n)",
+        "max": "top",
+        "max_to_mean": "IF(n > 0, coalesce(try_divide(top, try_divide(total, n)), 1D), NULL)",
+        "top_partition": "IF(total > 0, top_partition, NULL)",
+        "top_share": "IF(n > 0, coalesce(try_divide(top, total), try_divide(1D, n)), NULL)",
+        "even_share": "try_divide(1D, n)",
+        "gini": f"IF(n > 0, greatest(coalesce({gini}, 0D), 0D), NULL)",
+        "skewed": IS_SKEWED,
+    }
+    return ", ".join(f"{column} AS {prefix}_{name}" for name, column in columns.items())
+
+
+def spread(days: DataFrame, keys: Sequence[str], value: str, prefix: str) -> DataFrame:
+    """How `value` is spread over the partitions of each of `keys`, in columns `<prefix>_...`."""
+    by = ", ".join(keys)
+    query = f"""
+    SELECT {by}, {measures(prefix)}
+    FROM (
+        SELECT {by}, {SUMS_OF_PLACED}
+        FROM (SELECT *, {placed(value, keys)} FROM {{days}})
+        GROUP BY {by}
+    )"""  # noqa: S608 - of our own words
+    return days.sparkSession.sql(query, days=days)
