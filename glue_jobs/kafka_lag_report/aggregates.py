@@ -14,9 +14,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import AT_RISK, LOST, SAFE, STALL, STOP
-from kafka_lag_report.credits import Offset, credited
 from kafka_lag_report.findings import STALLED, STOPPED
 from kafka_lag_report.moments import clock, first_and_last, ordered, second_of
+from kafka_lag_report.rises import read_offset, with_rises
 from kafka_lag_report.run_weights import intervals, run_weights
 from kafka_lag_report.skew import skewed
 from kafka_lag_report.thresholds import (
@@ -56,40 +56,17 @@ TOPIC_SEGMENT = ("topic_id", "partition_id", "leader", "leader_rack")
 SMALL = 100_000
 
 
-PRODUCED = Offset(
-    "end_offset",
-    ("end", "ends"),
-    ("cluster", "topic", "topic_id", "partition_id"),
-    ("leader", "leader_rack"),
-    by="topic",
-)
-CONSUMED = Offset(
-    "read_offset",
-    ("committed", "commits"),
-    ("cluster", "consumer_group", "topic", "topic_id", "partition_id"),
-    MEMBER,
-    by="consumer_group",
-    rewinds="rewinds",
-    losses="records_lost",
-)
-
-
 @dataclass(frozen=True, slots=True)
 class DayAggregates:
-    """A day's rows as the small frames that all reports are derived from.
-
-    `consumed` and `produced` are what `credited` says of members and of leaders.
-    """
+    """A day's rows as the small frames that all reports are derived from."""
 
     groups: DataFrame
     weights: DataFrame
     intervals: DataFrame
     segments: DataFrame
     runs: DataFrame
-    consumed: DataFrame
     topic_segments: DataFrame
     topic_runs: DataFrame
-    produced: DataFrame
 
 
 class Keeper:
@@ -132,19 +109,12 @@ def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame,
     return runs, keeper.keep(run_weights(runs)), keeper.keep(intervals(runs))
 
 
-def _of_partitions(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
-    segments = keeper.keep(group_segments(rows))
-    runs = keeper.keep(group_runs(rows))
-    rows = rows.withColumn("read_offset", _read_offset())
-    consumed = keeper.keep(credited(rows, segments, CONSUMED))
-    return segments, runs, consumed
+def _of_partitions(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame]:
+    return keeper.keep(group_segments(rows)), keeper.keep(group_runs(rows))
 
 
-def _of_topics(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
-    segments = keeper.keep(topic_segments(rows))
-    runs = keeper.keep(topic_runs(rows))
-    produced = keeper.keep(credited(rows, segments, PRODUCED))
-    return segments, runs, produced
+def _of_topics(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame]:
+    return keeper.keep(topic_segments(rows)), keeper.keep(topic_runs(rows))
 
 
 @contextmanager
@@ -166,13 +136,14 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
     numbers, whose buffers Spark keeps in a hash table: one over text or a struct would make it
     sort all rows.
     """
-    rows = _was_read(group_partitions).select(
+    rows = _was_read(with_rises(group_partitions, "group_partitions")).select(
         *GROUP_TOPIC,
         *GROUP_SEGMENT,
         clock().alias("second"),
+        "consumed",
         *_READ,
         *_OWN,
-        _read_offset().alias("read_offset"),
+        read_offset().alias("read_offset"),
         _margin().alias("margin"),
         *(
             sf.when(standing() == status, sf.col("lag")).alias(name)
@@ -191,6 +162,7 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         "time_lag_max": sf.max("time_lag_seconds"),
         "records_lost": sf.max("records_lost"),
         "consume_rate": sf.sum("consume_rate"),
+        "consumed": sf.sum("consumed"),
         "rewinds": sf.count("rewound_from"),
         "skips": sf.count_if("skipped"),
         "margin": sf.min("margin"),
@@ -267,19 +239,6 @@ def _aggregated(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, Col
 def _named(prefix: str, times: str, value: str) -> dict[str, Column]:
     found = first_and_last(value)
     return {times if name == "times" else f"{prefix}_{name}": c for name, c in found.items()}
-
-
-def _read_offset() -> Column:
-    """The commit less what the group skipped that day: it rises by what was read.
-
-    Null where the commit is beyond the end, which nobody has read. Of several skips of a partition
-    in one day the last counts.
-    """
-    skipped = sf.col("skipped_to") - sf.col("skipped_from")
-    today = sf.col("skipped_at") >= sf.date_trunc("day", "taken_at")
-    read = sf.col("committed_offset") - sf.when(today, skipped).otherwise(0)
-    beyond = sf.coalesce(sf.col("committed_offset") > sf.col("end_offset"), sf.lit(False))
-    return sf.when(~beyond, read)
 
 
 def _margin() -> Column:
@@ -363,10 +322,11 @@ def topic_segments(topic_partitions: DataFrame) -> DataFrame:
     `retention_seconds` is the newest known, at `retention_known_at`; null: unlimited, or unknown.
     `retention_unlimited` is the newest known, at `unlimited_known_at`: nothing is deleted for age.
     """
-    rows = _was_read(topic_partitions).select(
+    rows = _was_read(with_rises(topic_partitions, "topic_partitions")).select(
         *TOPIC,
         *TOPIC_SEGMENT,
         clock().alias("second"),
+        "produced",
         "end_offset",
         "retention_ms",
         _unlimited().alias("unlimited"),
@@ -376,6 +336,7 @@ def topic_segments(topic_partitions: DataFrame) -> DataFrame:
     newest = sf.max_by("retention_ms", known)
     measures = {
         "reads": sf.count("second"),
+        "produced": sf.sum("produced"),
         "first_at": sf.min("second"),
         "last_at": sf.max("second"),
         "retention_seconds": sf.when(newest >= 0, newest / 1000),

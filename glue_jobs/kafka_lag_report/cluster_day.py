@@ -112,17 +112,15 @@ def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
         job.spark, job.storage, job.options.output, "lag_hourly", day, _dates_before(day)
     )
     return {
-        "lag_summary": lag_summary(
-            f.groups, f.runs, f.segments, f.consumed, f.weights, f.intervals
-        ),
+        "lag_summary": lag_summary(f.groups, f.runs, f.segments, f.weights, f.intervals),
         "partition_skew": partition_skew(
             f.segments, f.runs, f.topic_segments, f.topic_runs, f.weights, f.intervals
         ),
         "retention_risk": retention_risk(f.segments, f.topic_segments, day.date),
         "lag_hourly": hours,
         "anomalies": anomalies(hours, before),
-        "broker_hotspots": broker_hotspots(f.segments, f.topic_segments, f.produced),
-        "consumer_hotspots": consumer_hotspots(f.segments, f.consumed),
+        "broker_hotspots": broker_hotspots(f.segments, f.topic_segments),
+        "consumer_hotspots": consumer_hotspots(f.segments),
         "tasks_needed": tasks_needed(f.groups, f.weights),
     }
 

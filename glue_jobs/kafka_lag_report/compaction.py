@@ -2,8 +2,9 @@
 """A cluster's day of snapshots in few sorted files: the history; and raw objects it outlives.
 
 In Arrow's columns and not in Spark's rows: a day of 14 million rows takes a quarter of the time.
-Spark's workers do it, a file each, wherever they are. A file is made of stretches of the day, each
-sorted by itself, so that a worker needs memory for one of them however large the day.
+Spark's workers do it, a file each, wherever they are. There are as many files as the day's size
+asks for. A file is made of stretches of the day, each sorted by itself, so that a worker needs
+memory for one of them, and for what is encoded of one file, however large the day.
 
 Nothing is moved or swapped. A run's rows lie in one file, and a file appears whole or not at all,
 so a job that is killed leaves runs that are there and runs that are not: the next one adds those.
@@ -11,13 +12,14 @@ A run of which only a part is there, or one that two jobs at once have left twic
 its files, and then added like one that is not: its raw objects are there, or nobody would know.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from itertools import groupby, pairwise
+from math import ceil
+from operator import add
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -28,7 +30,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.checksum import NO_ROWS, Checksum, checksum
+from kafka_lag.contract import RISES
 from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
 from kafka_lag_report.read_snapshots import (
     FROM_SNAPSHOTS,
@@ -36,6 +38,7 @@ from kafka_lag_report.read_snapshots import (
     Run,
     check_objects,
 )
+from kafka_lag_report.rises import offsets_of, rises
 from kafka_lag_report.schemas import SNAPSHOTS, TEXT, arrow_schema, in_columns
 from kafka_lag_report.storage import PARQUET, Storage
 
@@ -44,8 +47,10 @@ Order = npt.NDArray[np.int64]
 
 # Half a gigabyte of memory while they are sorted, and a worker of Glue sorts four at once.
 STRETCH_ROWS = 600_000
-# Of a dataset's day: whoever looks for one group opens them all, and two workers make them at once.
+# Of a dataset's day, unless it is so large: whoever looks for one group opens them all.
 FILES = 8
+# Of the objects that become a file of some 200 MB, which a worker holds while it makes it.
+FILE_BYTES = 400 << 20
 # Objects that a worker reads at once.
 _READ_AT_ONCE = 32
 # Of some 2 MB: small enough to skip most of a file, large enough to be worth a request to S3.
@@ -57,6 +62,21 @@ KEYS = {
     "groups": ("consumer_group",),
 }
 TIME = "taken_at"
+# What is added up of each run, to know a file for its sources': rows that were mixed up, lost or
+# cut show in it.
+_ADDED_UP = {
+    "topic_partitions": ("start_offset", "end_offset"),
+    "group_partitions": ("committed_offset", "start_offset", "end_offset", "lag"),
+    "groups": ("lag", "members"),
+}
+# What a rise is made of, beside the keys.
+_OFFSETS = {
+    "topic_partitions": ("topic_id", "unread_reason", "read_at", "end_offset"),
+    "group_partitions": (
+        *("topic_id", "unread_reason", "read_at", "committed_offset", "end_offset"),
+        *("records_lost", "skipped_from", "skipped_to", "skipped_at"),
+    ),
+}
 _SLOWLY_RISING = (pa.int64(), pa.timestamp("ms", tz="UTC"))
 
 
@@ -70,11 +90,15 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Stretches of one dataset that become the file `target`."""
+    """Stretches of one dataset that become the file `target`.
+
+    `before` are the objects of the run before the first, from which its offsets rose.
+    """
 
     dataset: str
     stretches: tuple[Stretch, ...]
     target: str
+    before: tuple[str, ...] = ()
 
 
 def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
@@ -93,42 +117,49 @@ def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
             expected = day.run_rows(dataset, cluster)
             held = held_runs(spark, storage, folder, dataset)
             wrong = wrong_runs(expected, held)
+            # the rises of the run after them are others then
+            wrong |= {after for run, after in pairwise(sorted(expected)) if run in wrong}
             _take_out(spark, storage, dataset, held, wrong)
-            runs = [
+            usable = [
                 run
                 for run in day.usable(dataset, cluster)
-                if run.taken_at and int(run.taken_at.timestamp()) in wrong
+                if run.taken_at and int(run.taken_at.timestamp()) in expected
             ]
-            work += parts(dataset, runs, day.rows, folder)
+            runs = [r for r in usable if r.taken_at and int(r.taken_at.timestamp()) in wrong]
+            work += parts(dataset, runs, day.rows, folder, usable=usable)
     _in_workers(spark, work, partial(compact, storage=storage))
+
+
+# Of a run's second its rows, and the sum of each column that is added up.
+Sums = dict[int, tuple[int, ...]]
 
 
 def held_runs(
     spark: SparkSession, storage: Storage, folder: str, dataset: str, *, whole: bool = False
-) -> dict[str, Counter[int]]:
-    """Rows by the run's second, by file of the history; DataError for one that cannot be read.
+) -> dict[str, Sums]:
+    """What each file of the history has of each run; DataError for one that cannot be read.
 
-    `whole` decodes every column, and not the times alone.
+    `whole` decodes every column and adds up offsets; else only rows are counted.
     """
     paths = [f"{folder}/{file.name}" for file in storage.objects(folder, PARQUET)]
-    count = partial(_rows_by_run, storage=storage, dataset=dataset, whole=whole)
-    return dict(zip(paths, _in_workers(spark, paths, count), strict=True))
+    read = partial(_file_sums, storage=storage, dataset=dataset, whole=whole)
+    return dict(zip(paths, _in_workers(spark, paths, read), strict=True))
 
 
-def wrong_runs(expected: Mapping[int, int], held: Mapping[str, Counter[int]]) -> set[int]:
+def wrong_runs(expected: Mapping[int, int], held: Mapping[str, Sums]) -> set[int]:
     """Seconds of the runs of which the files lack rows that the snapshots have, or hold all twice.
 
     Two jobs over one day at the same time leave a run in a file of each. More rows in one file than
     the snapshots have are theirs that are gone by now.
     """
-    rows = sum(held.values(), Counter[int]())
+    rows = {second: sums[0] for second, sums in _together(held.values()).items()}
     repeated = {
         second
         for runs in held.values()
-        for second, count in runs.items()
+        for second, (count, *_) in runs.items()
         if expected.get(second) == count < rows[second]
     }
-    return {second for second, count in expected.items() if rows[second] < count} | repeated
+    return {second for second, count in expected.items() if rows.get(second, 0) < count} | repeated
 
 
 def parts(
@@ -137,28 +168,46 @@ def parts(
     rows: Mapping[str, int],
     folder: str,
     *,
+    usable: Sequence[Run] = (),
     most: int = STRETCH_ROWS,
     files: int = FILES,
+    file_bytes: int = FILE_BYTES,
 ) -> list[Part]:
-    """What is to become at most so many `files` in `folder`: whole runs, in order of time.
+    """What is to become files in `folder`: whole runs, in order of time.
 
-    A stretch has about `most` rows, a file one stretch, or more where there are more than `files`.
+    A stretch has about `most` rows, a file one stretch, or more where there are more than `files`;
+    but there are as many that each is made of about `file_bytes` at most. `usable` are all runs of
+    the day that have rows.
     """
-    by_time: dict[Any, list[str]] = {}
-    for run in sorted(runs, key=lambda run: run.path):
-        by_time.setdefault(run.taken_at, []).append(run.path)
-    paths = [by_time[at] for at in sorted(by_time)]
+    by_time = _paths_by_time(runs)
+    paths = list(by_time.values())
     sizes = [sum(rows[path] for path in of_run) for of_run in paths]
+    files = max(files, ceil(sum(run.size for run in runs) / file_bytes))
     stretches = [
         Stretch(tuple(path for of_run in paths[share] for path in of_run), sum(sizes[share]))
         for share in _shares(sizes, max(1, round(sum(sizes) / most)))
     ]
     shares = _shares([stretch.rows for stretch in stretches], min(files, len(stretches)))
+    of_day = list(_paths_by_time(usable).values())
+    following = {after[0]: tuple(run) for run, after in pairwise(of_day)}
     # never the name of a file that is there
     return [
-        Part(dataset, tuple(stretches[share]), f"{folder}/part-{uuid4().hex}{PARQUET}")
+        Part(
+            dataset,
+            tuple(stretches[share]),
+            f"{folder}/part-{uuid4().hex}{PARQUET}",
+            following.get(stretches[share][0].sources[0], ()),
+        )
         for share in shares
     ]
+
+
+def _paths_by_time(runs: Sequence[Run]) -> dict[Any, list[str]]:
+    """The objects of each run, in order of time."""
+    found: dict[Any, list[str]] = {}
+    for run in sorted(runs, key=lambda run: (run.taken_at, run.path)):
+        found.setdefault(run.taken_at, []).append(run.path)
+    return found
 
 
 def compact(part: Part, storage: Storage) -> int:
@@ -169,23 +218,20 @@ def compact(part: Part, storage: Storage) -> int:
     refuses; DataError if what was written is not what was to be read, and then it is removed.
     """
     rows = 0
-    alike = groupby(_sources_rows(part, storage), key=lambda table: table.schema)
+    alike = groupby(_followed(part, storage), key=lambda table: table.schema)
     for number, (schema, stretches) in enumerate(alike):
         target = part.target if not number else part.target.replace(PARQUET, f"-{number}{PARQUET}")
-        data, before = encoded(part.dataset, schema, stretches)
+        data, expected = encoded(part.dataset, schema, stretches)
+        count = sum(sums[0] for sums in expected.values())
         try:
             storage.write(target, data)
             # what the encoder made, as what the store keeps
-            if storage.read(target) != data:
-                raise _different(part.dataset, target, before.rows)
-            if _checksum(part.dataset, target, data) != before:
-                raise _different(part.dataset, target, before.rows)
-        except DataError as error:
+            if storage.read(target) != data or _encoded_sums(part.dataset, data) != expected:
+                raise _different(part.dataset, target, count)
+        except DataError:
             _remove(storage, target)
-            if isinstance(error, CorruptObjectsError):
-                raise _different(part.dataset, target, before.rows) from error
             raise
-        rows += before.rows
+        rows += count
     return rows
 
 
@@ -195,8 +241,9 @@ def delete_compacted(
     """Delete the cluster's raw objects of the day if its history holds them; how many, or why not.
 
     It holds them if its files open at this moment, every column of them, and have at least the
-    rows that the raw objects have of each run, in each dataset. DataError for a file that does not
-    open. Objects that are no readable snapshots are never deleted.
+    rows that the raw objects have of each run, in each dataset, and of as many rows the same sums
+    of offsets. DataError for a file that does not open. Objects that are no readable snapshots are
+    never deleted.
     """
     old = check_objects(storage, replace(old, sources={cluster: FROM_SNAPSHOTS}))
     paths = [run.path for dataset in SNAPSHOTS for run in old.usable(dataset, cluster)]
@@ -207,20 +254,43 @@ def delete_compacted(
         if wrong := wrong_runs(expected, held):
             runs = f"{len(wrong):,} of its runs"
             return 0, f"the history of {dataset} lacks rows of {runs}, or has them twice"
+        sources = [run.path for run in old.usable(dataset, cluster)]
+        if others := _other_offsets(spark, storage, dataset, sources, held):
+            return 0, f"the history of {dataset} has other offsets in {others:,} of its runs"
     storage.delete(paths)
     return len(paths), None
 
 
-def encoded(dataset: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> tuple[bytes, Checksum]:
-    """A Parquet file that Athena and every Spark of this job read, and what its rows add up to.
+def _other_offsets(
+    spark: SparkSession,
+    storage: Storage,
+    dataset: str,
+    sources: Sequence[str],
+    held: Mapping[str, Sums],
+) -> int:
+    """Of how many runs the history has as many rows as the objects, and others."""
+    shares = [sources[at : at + _READ_AT_ONCE] for at in range(0, len(sources), _READ_AT_ONCE)]
+    add_up = partial(_sources_sums, storage=storage, dataset=dataset)
+    raw, kept = _together(_in_workers(spark, shares, add_up)), _together(held.values())
+    return sum(kept[second][0] == sums[0] and kept[second] != sums for second, sums in raw.items())
 
-    Each table is sorted by itself, into row groups of its own.
+
+def _sources_sums(sources: Sequence[str], storage: Storage, dataset: str) -> Sums:
+    with ThreadPoolExecutor(_READ_AT_ONCE) as pool:
+        read = zip(sources, pool.map(storage.read, sources), strict=True)
+        return _together(_sums(dataset, _columns(path, data, dataset)) for path, data in read)
+
+
+def encoded(dataset: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> tuple[bytes, Sums]:
+    """A Parquet file that Athena and every Spark of this job read, and what its runs add up to.
+
+    Each table, which is sorted, has row groups of its own.
     """
     # tried for numbers that hardly repeat, a dictionary is tried in vain
     rising = [field.name for field in schema if field.type in _SLOWLY_RISING]
     repeating = [field.name for field in schema if pa.types.is_dictionary(field.type)]
     repeating += [field.name for field in schema if field.type == pa.int32()]
-    file, total = BytesIO(), NO_ROWS
+    file, total = BytesIO(), Sums()
     with pq.ParquetWriter(
         file,
         schema,
@@ -232,8 +302,8 @@ def encoded(dataset: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> tupl
         store_schema=False,
     ) as writer:
         for table in tables:
-            total += checksum(table)
-            writer.write_table(sorted_rows(table, dataset), row_group_size=ROW_GROUP_ROWS)
+            total = _together((total, _sums(dataset, table)))
+            writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
     return file.getvalue(), total
 
 
@@ -242,16 +312,52 @@ def sorted_rows(table: pa.Table, dataset: str) -> pa.Table:
 
     A query for one group reads, of each file, only the row groups whose range holds its name.
     """
-    keys = [_ranks(table[name]) for name in (*KEYS[dataset], TIME)]
+    return table.take(pa.array(_order(_key_ranks(table, dataset))))
+
+
+def follow(
+    dataset: str, known: pa.Table | None, table: pa.Table
+) -> tuple[pa.Table, pa.Table | None]:
+    """The sorted rows with their rises, and the last known row of each log so far.
+
+    `known` are those before; null: none. The table's columns must be of one piece.
+    """
+    if dataset not in RISES:
+        return sorted_rows(table, dataset), None
+    both = table.select([*KEYS[dataset], TIME, *_OFFSETS[dataset]])
+    if known is not None:
+        both = _of_one_piece(pa.concat_tables([known, both]))
+    earlier = both.num_rows - table.num_rows
+    keys = _key_ranks(both, dataset)
+    order = _order(keys)
+    both = both.take(pa.array(order))
+    topic_ids = _ranks(both["topic_id"])
+    differs = np.any([np.diff(key[order]) != 0 for key in keys[:-1]], axis=0)
+    partitions = np.concatenate(([0], np.cumsum(differs)))[: len(order)]
+    logs = partitions * (topic_ids.max(initial=0) + 2) + topic_ids + 1
+    risen, last = rises(offsets_of(both, dataset), logs)
+    own = order >= earlier
+    rows = table.take(pa.array(order[own] - earlier))
+    return (
+        rows.append_column(RISES[dataset], risen.filter(pa.array(own))),
+        _of_one_piece(both.take(pa.array(np.sort(last)))),
+    )
+
+
+def _key_ranks(table: pa.Table, dataset: str) -> list[Order]:
+    return [_ranks(table[name]) for name in (*KEYS[dataset], TIME)]
+
+
+def _order(keys: Sequence[Order]) -> Order:
     # the last of lexsort's keys counts most
-    return table.take(pa.array(np.lexsort(keys[::-1])))
+    return np.lexsort(keys[::-1])
 
 
 def _take_out(
     spark: SparkSession,
     storage: Storage,
     dataset: str,
-    held: Mapping[str, Counter[int]],
+    held: Mapping[str, Sums],
     seconds: set[int],
 ) -> None:
     """Remove what files hold of these runs; the other runs in them stay."""
@@ -268,11 +374,13 @@ def _rewrite(path: str, storage: Storage, dataset: str, seconds: frozenset[int])
         for rows in _stretches(dataset, path, before)
     )
     first = next(_stretches(dataset, path, before))
-    data, expected = encoded(dataset, first.schema, (rows for rows in rest if rows.num_rows))
-    if not expected.rows:
+    data, expected = encoded(
+        dataset, first.schema, (sorted_rows(rows, dataset) for rows in rest if rows.num_rows)
+    )
+    if not expected:
         storage.delete([path])
         return
-    if _checksum(dataset, path, data) != expected:
+    if _encoded_sums(dataset, data) != expected:
         raise DataError(f"{path} cannot be written without a part of its runs; it is as it was")
     storage.write(path, data)
     if storage.read(path) != data:
@@ -280,21 +388,47 @@ def _rewrite(path: str, storage: Storage, dataset: str, seconds: frozenset[int])
         raise DataError(f"the store does not keep what is written to {path}; run the job again")
 
 
-def _rows_by_run(path: str, storage: Storage, dataset: str, *, whole: bool) -> Counter[int]:
+def _file_sums(path: str, storage: Storage, dataset: str, *, whole: bool) -> Sums:
     data = storage.read(path)
     if whole:
-        tables = _stretches(dataset, path, data)
-    else:
-        try:
-            times = pq.read_table(pa.BufferReader(data), columns=[TIME], use_threads=False)
-        except (pa.ArrowException, ValueError, OSError) as error:
-            raise CorruptObjectsError([path]) from error
-        tables = iter([times])
-    counted = Counter[int]()
-    for rows in tables:
-        for each in pc.value_counts(_seconds(rows)).to_pylist():
-            counted[each["values"]] += each["counts"]
-    return counted
+        return _together(_sums(dataset, rows) for rows in _stretches(dataset, path, data))
+    return _sums(dataset, _columns(path, data), ())
+
+
+def _encoded_sums(dataset: str, data: bytes) -> Sums | None:
+    """What a file's runs add up to; null if it is none."""
+    try:
+        return _sums(dataset, _columns("", data, dataset))
+    except CorruptObjectsError:
+        return None
+
+
+def _columns(path: str, data: bytes, dataset: str | None = None) -> pa.Table:
+    """The times in a file, and of a dataset's what is added up."""
+    names = [TIME, *(_ADDED_UP[dataset] if dataset else ())]
+    try:
+        return pq.read_table(pa.BufferReader(data), columns=names, use_threads=False)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise CorruptObjectsError([path]) from error
+
+
+def _sums(dataset: str, rows: pa.Table, names: Sequence[str] | None = None) -> Sums:
+    names = _ADDED_UP[dataset] if names is None else names
+    columns = {name: rows[name].cast(pa.int64()) for name in names}
+    by_run = pa.table({"second": _seconds(rows), **columns}).group_by("second")
+    sums = by_run.aggregate([([], "count_all"), *((name, "sum") for name in names)])
+    numbers = [sums["count_all"], *(sums[f"{name}_sum"].fill_null(0) for name in names)]
+    seconds = sums["second"].to_pylist()
+    return dict(zip(seconds, zip(*(n.to_pylist() for n in numbers), strict=True), strict=True))
+
+
+def _together(several: Iterable[Sums]) -> Sums:
+    total = Sums()
+    for sums in several:
+        for second, numbers in sums.items():
+            before = total.get(second, (0,) * len(numbers))
+            total[second] = tuple(map(add, before, numbers))
+    return total
 
 
 def _seconds(rows: pa.Table) -> pa.ChunkedArray:
@@ -347,14 +481,29 @@ def _remove(storage: Storage, path: str) -> None:
         return
 
 
-def _sources_rows(part: Part, storage: Storage) -> Iterator[pa.Table]:
-    """The rows of each stretch that has any, all columns of its sources."""
+def _followed(part: Part, storage: Storage) -> Iterator[pa.Table]:
+    """The rows of each stretch that has any, sorted, all columns of its sources and their rises."""
+    known = _known_before(part, storage)
     for stretch in part.stretches:
-        rows = _together(part, list(_tables(part.dataset, stretch.sources, storage)))
+        rows = _concat(part, list(_tables(part.dataset, stretch.sources, storage)))
         if rows.num_rows != stretch.rows:
             raise _different(part.dataset, part.target, rows.num_rows)
         if rows.num_rows:
+            rows, known = follow(part.dataset, known, rows)
             yield rows
+
+
+def _known_before(part: Part, storage: Storage) -> pa.Table | None:
+    """The last known row of each log at the run before; one unread then says what was known."""
+    if part.dataset not in RISES or not part.before:
+        return None
+    rows = _concat(part, list(_tables(part.dataset, part.before, storage)))
+    midnight = pc.floor_temporal(rows[TIME], unit="day")
+    today = pc.fill_null(pc.greater_equal(rows["read_at"], midnight), fill_value=False)
+    reasons = pc.if_else(today, pa.scalar(None, TEXT.value_type), rows["unread_reason"])
+    place = rows.schema.get_field_index("unread_reason")
+    rows = rows.set_column(place, "unread_reason", reasons.cast(TEXT))
+    return follow(part.dataset, None, _of_one_piece(rows))[1]
 
 
 def _tables(dataset: str, sources: Sequence[str], storage: Storage) -> Iterator[pa.Table]:
@@ -362,10 +511,6 @@ def _tables(dataset: str, sources: Sequence[str], storage: Storage) -> Iterator[
     with ThreadPoolExecutor(_READ_AT_ONCE) as pool:
         for source, data in zip(sources, pool.map(storage.read, sources), strict=True):
             yield from _stretches(dataset, source, data)
-
-
-def _checksum(dataset: str, path: str, data: bytes) -> Checksum:
-    return sum(map(checksum, map(_of_one_piece, _stretches(dataset, path, data))), NO_ROWS)
 
 
 def _stretches(dataset: str, path: str, data: bytes) -> Iterator[pa.Table]:
@@ -403,7 +548,7 @@ def _more(field: pa.Field) -> pa.Field:
     return pa.field(field.name, TEXT if text else field.type)
 
 
-def _together(part: Part, tables: Sequence[pa.Table]) -> pa.Table:
+def _concat(part: Part, tables: Sequence[pa.Table]) -> pa.Table:
     """All rows with the columns of all; DataError if files have one with types that cannot meet."""
     try:
         rows = pa.concat_tables(tables, promote_options="permissive")

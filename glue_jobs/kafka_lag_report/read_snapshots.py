@@ -25,6 +25,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from kafka_lag.contract import RISES
 from kafka_lag_report.errors import (
     UNDECODED,
     CorruptObjectsError,
@@ -33,7 +34,7 @@ from kafka_lag_report.errors import (
     NothingYetError,
 )
 from kafka_lag_report.options import Options
-from kafka_lag_report.schemas import SNAPSHOTS, STRING
+from kafka_lag_report.schemas import LONG, SNAPSHOTS, STRING
 from kafka_lag_report.storage import (
     AT_ONCE,
     PARQUET,
@@ -426,7 +427,10 @@ def skip_corrupt_objects(storage: Storage, day: Day, work: Callable[[Day], T]) -
 
 
 def read(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> DataFrame:
-    """Rows of the day with their `cluster`; lazily, and no folder but the day's is listed."""
+    """Rows of the day with their `cluster`; lazily, and no folder but the day's is listed.
+
+    Those of the history have its own column, RISES, if all its files do.
+    """
     compacted = [cluster for cluster in day.clusters if day.reads_history(cluster)]
     snapshots = [
         path
@@ -439,10 +443,16 @@ def read(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> DataF
 
     if not history:
         return _below(spark, day, dataset, day.root, snapshots, "hour")
-    compact = _below(spark, day, dataset, day.history, history)
+    compact = _below(spark, day, dataset, day.history, history, rises=not snapshots)
     if not snapshots:
-        return compact
+        return compact if _have_rises(storage, dataset, history) else compact.drop(*RISES.values())
     return compact.union(_below(spark, day, dataset, day.root, snapshots, "hour"))
+
+
+def _have_rises(storage: Storage, dataset: str, folders: Sequence[str]) -> bool:
+    """Whether all the files have the history's own column: those of earlier releases lack it."""
+    paths = [f"{at}/{file.name}" for at in folders for file in storage.objects(at, PARQUET)]
+    return all(f is None or RISES.get(dataset) in f.columns for f in footers(storage, paths))
 
 
 def rows_below(
@@ -593,9 +603,17 @@ def _paths(day: Day, dataset: str, cluster: str) -> list[str]:
 
 
 def _below(
-    spark: SparkSession, day: Day, dataset: str, root: str, paths: Sequence[str], *hour: str
+    spark: SparkSession,
+    day: Day,
+    dataset: str,
+    root: str,
+    paths: Sequence[str],
+    *hour: str,
+    rises: bool = False,
 ) -> DataFrame:
     keys, schema = ("cluster", "dt", *hour), SNAPSHOTS[dataset]
+    if rises and dataset in RISES:
+        schema = StructType([*schema, StructField(RISES[dataset], LONG)])
     rows = rows_below(spark, f"{root}/{dataset}", paths, schema, keys, day.clusters)
     return rows.select("cluster", *schema.names)
 

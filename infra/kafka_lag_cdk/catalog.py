@@ -57,6 +57,7 @@ def catalog_tables() -> dict[str, Table]:
     tables = []
     for dataset, rows in _DATASET_ROWS.items():
         columns = contract.COLUMNS[dataset]
+        added = {contract.RISES[dataset]: contract.LONG} if dataset in contract.RISES else {}
         tables += [
             Table(
                 dataset,
@@ -71,7 +72,7 @@ def catalog_tables() -> dict[str, Table]:
                 f"{rows}, of every run of a day that was compacted",
                 contract.HISTORY_PREFIX,
                 f"{contract.HISTORY_PREFIX}/{dataset}",
-                columns,
+                columns | added,
             ),
         ]
     tables += [

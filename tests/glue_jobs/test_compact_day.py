@@ -2,16 +2,17 @@
 """A day's history: the snapshots' rows, sorted, and never fewer than it held."""
 
 import shutil
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.compaction import Part, compact_day, delete_compacted, parts
+from kafka_lag_report.compaction import Part, compact, compact_day, delete_compacted, parts
 from kafka_lag_report.errors import DataError, StoreError
-from kafka_lag_report.read_snapshots import Day, find_day, skip_corrupt_objects
+from kafka_lag_report.read_snapshots import Day, find_day, read, skip_corrupt_objects
 from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
@@ -233,3 +234,123 @@ def test_a_run_in_shards_lies_in_one_stretch(tmp_path: Path) -> None:
     stretches = [stretch.sources for part in made for stretch in part.stretches]
     assert [len(sources) for sources in stretches] == [2, 2]
     assert all(len({source[-23:-13] for source in sources}) == 1 for sources in stretches)
+
+
+def test_a_day_has_as_many_files_as_its_size_asks_for(tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(6))
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
+    runs = day.usable("group_partitions", "demo")
+    size = sum(run.size for run in runs)
+
+    files = {
+        file_bytes: len(
+            parts(
+                "group_partitions",
+                runs,
+                day.rows,
+                "/made",
+                most=4,
+                files=2,
+                file_bytes=file_bytes,
+            )
+        )
+        for file_bytes in (size, size // 2 + 1, size // 3 + 1, size // 2 - 1)
+    }
+
+    assert list(files.values()) == [2, 2, 3, 3]
+
+
+def rises(root: Path, dataset: str, column: str) -> dict[datetime, set[int | None]]:
+    """Of each run, what its rows say."""
+    found: dict[datetime, set[int | None]] = {}
+    for row in history(root, dataset):
+        found.setdefault(row["taken_at"], set()).add(row[column])
+    return dict(sorted(found.items()))
+
+
+def test_each_file_goes_on_where_the_run_before_it_was(tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(4))
+    # what was not read repeats what was known
+    unread = topic_row(0, 11, unread_reason="timeout", read_at=minute(1))
+    write_run(tmp_path, "topic_partitions", [unread], at=minute(2))
+    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
+    runs, folder = (
+        day.usable("topic_partitions", "demo"),
+        str(tmp_path / "history/topic_partitions"),
+    )
+
+    made = parts("topic_partitions", runs, day.rows, folder, most=1, usable=runs)
+    for part in made:
+        compact(part, Storage())
+
+    assert len(made) == 4
+    assert rises(tmp_path, "topic_partitions", "produced") == {
+        minute(0): {None},
+        minute(1): {1},
+        minute(2): {None},
+        minute(3): {2},
+    }
+
+
+def test_a_run_that_is_added_between_others_changes_the_rises_after_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(4))
+    late = tmp_path / "late"
+    for path in list((tmp_path / "snapshots").rglob("*T1202*.parquet")):
+        path.rename(late.with_name(f"{path.parts[-5]}.late"))
+    compact_all(spark, tmp_path)
+    before = rises(tmp_path, "topic_partitions", "produced")
+    for path in tmp_path.glob("*.late"):
+        (place,) = (tmp_path / "snapshots" / path.stem).rglob("hour=12")
+        path.rename(place / f"{minute(2):%Y%m%dT%H%M%S}Z-0of1.parquet")
+
+    compact_all(spark, tmp_path)
+
+    assert before == {minute(0): {None}, minute(1): {1}, minute(3): {2}}
+    assert rises(tmp_path, "topic_partitions", "produced") == {
+        minute(0): {None},
+        **{minute(number): {1} for number in (1, 2, 3)},
+    }
+    assert len(history(tmp_path)) == 16
+
+
+def changed(path: Path, column: str, values: pa.Array | None) -> None:
+    """The same file with another column, or without it."""
+    table = pq.ParquetFile(path).read()
+    place = table.schema.get_field_index(column)
+    table = table.remove_column(place)
+    pq.write_table(table if values is None else table.append_column(column, values), path)
+
+
+def test_objects_are_not_deleted_for_a_history_of_other_offsets(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(3))
+    compact_all(spark, tmp_path)
+    (file,) = (tmp_path / "history" / "topic_partitions").rglob("*.parquet")
+    # of one run, and all rows are there
+    changed(file, "end_offset", pa.array([10, 11, 13], pa.int64()))
+
+    done = delete_compacted(spark, Storage(), found(tmp_path), "demo")
+
+    assert done == (0, "the history of topic_partitions has other offsets in 1 of its runs")
+    assert len(list((tmp_path / "snapshots").rglob("*.parquet"))) == 9
+    changed(file, "end_offset", pa.array([10, 11, 12], pa.int64()))
+    assert delete_compacted(spark, Storage(), found(tmp_path), "demo") == (9, None)
+
+
+def test_rises_are_read_if_every_file_has_them(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(3))
+    compact_all(spark, tmp_path)
+    (file,) = (tmp_path / "history" / "topic_partitions").rglob("*.parquet")
+    day = found(tmp_path).from_history()
+
+    assert "produced" in read(spark, Storage(), day, "topic_partitions").columns
+    older = file.with_name("older.parquet")
+    shutil.copy(file, older)
+    changed(older, "produced", None)
+
+    assert "produced" not in read(spark, Storage(), day, "topic_partitions").columns
+    assert "consumed" in read(spark, Storage(), day, "group_partitions").columns
+    assert "consumed" not in read(spark, Storage(), day, "groups").columns

@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 
 from dev.days.hourly import Hour, write_hours, write_usual_days
 from dev.report_check import compare, run, written
+from kafka_lag.contract import RISES
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.schemas import REPORTS, SNAPSHOTS, TABLES
 from tests.glue_jobs.days import Row, group_row, report_rows, topic_row, write_run
@@ -513,12 +514,15 @@ def test_the_history_is_the_days_rows_in_one_file(said: Said, dataset: str) -> N
     for folder in ("cluster=shop", "cluster=fresh"):
         objects = sorted((said.root / "snapshots" / dataset / folder).rglob("*.parquet"))
         (file,) = (said.root / "history" / dataset / folder / f"dt={DATE}").iterdir()
-        assert rows_of([file]) == rows_of(objects)
+        names = SNAPSHOTS[dataset].names
+        assert rows_of([file], names) == rows_of(objects, names)
+        added = [RISES[dataset]] if dataset in RISES else []
+        assert pq.read_schema(file).names == [*names, *added]
 
 
-def rows_of(files: Sequence[Path]) -> list[str]:
+def rows_of(files: Sequence[Path], names: Sequence[str]) -> list[str]:
     """The rows of these files in any order, by column."""
-    rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+    rows = [row for file in files for row in pq.ParquetFile(file).read(names).to_pylist()]
     return sorted(repr(sorted(row.items())) for row in rows)
 
 

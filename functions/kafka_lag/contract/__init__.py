@@ -16,6 +16,7 @@ from kafka_lag.contract.columns import INT as INT
 from kafka_lag.contract.columns import INT_LIST as INT_LIST
 from kafka_lag.contract.columns import LISTS as LISTS
 from kafka_lag.contract.columns import LONG as LONG
+from kafka_lag.contract.columns import RISES as RISES
 from kafka_lag.contract.columns import STRING as STRING
 from kafka_lag.contract.columns import TIMESTAMP as TIMESTAMP
 from kafka_lag.contract.columns import TOPIC_PARTITIONS as TOPIC_PARTITIONS

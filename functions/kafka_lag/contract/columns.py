@@ -198,3 +198,7 @@ COLUMNS = {
         "open_transaction_partition": INT,
     },
 }
+
+# What the daily job adds to each row of a day's history: how far the offset rose since the run
+# before, null where that is unknown.
+RISES = {TOPIC_PARTITIONS: "produced", GROUP_PARTITIONS: "consumed"}

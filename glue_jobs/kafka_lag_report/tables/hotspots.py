@@ -18,18 +18,15 @@ _MEMBER = ("client_host", "client_id", "member_id")
 _PARTITION = (*_GROUP, "topic", "partition_id")
 
 
-def broker_hotspots(
-    segments: DataFrame, topic_segments: DataFrame, produced: DataFrame
-) -> DataFrame:
+def broker_hotspots(segments: DataFrame, topic_segments: DataFrame) -> DataFrame:
     """A row per cluster, leader and rack; null `leader`: while partitions had none.
 
-    A partition whose leader changed counts for each by its part of the runs, and `produced` is
-    what was `credited` to each. Lag is known by
-    leader only: of several racks the newest has it all. A leader that only groups' partitions
-    name has no rack and led nothing.
+    A partition whose leader changed counts for each by its part of the runs, and `produced` by what
+    each run saw. Lag is known by leader only: of several racks the newest has it all. A leader that
+    only groups' partitions name has no rack and led nothing.
     """
     # all that follows is within a cluster: a few small shuffles instead of many
-    led = _led(topic_segments.repartition(*_CLUSTER), produced.repartition(*_CLUSTER))
+    led = _led(topic_segments.repartition(*_CLUSTER))
     lag = _lag(segments.repartition(*_CLUSTER))
     known = led.unionByName(lag, allowMissingColumns=True).repartition(*_CLUSTER)
     placed = known.select(
@@ -51,12 +48,12 @@ def broker_hotspots(
     return _judged(shares, _CLUSTER).select("cluster", *BROKER_HOTSPOTS.names)
 
 
-def consumer_hotspots(segments: DataFrame, consumed: DataFrame) -> DataFrame:
+def consumer_hotspots(segments: DataFrame) -> DataFrame:
     """A row per cluster, group and member; null `member_id`: while nobody owned the partitions.
 
-    A partition that changed hands counts for each owner by its part of the runs, and `consumed` is
-    what was `credited` to each. `lag_mean` is null where no lag was known while the member owned
-    anything. Nobody is hot who was alone whenever it owned anything.
+    A partition that changed hands counts for each owner by its part of the runs, and `consumed` by
+    what each run saw. `lag_mean` is null where no lag was known while the member owned anything.
+    Nobody is hot who was alone whenever it owned anything.
     """
     # all steps are within a group: one shuffle for all
     owned = (
@@ -66,6 +63,7 @@ def consumer_hotspots(segments: DataFrame, consumed: DataFrame) -> DataFrame:
             sf.sum("reads").alias("reads"),
             sf.sum("lags").alias("lags"),
             sf.sum("lag_sum").alias("lag_sum"),
+            sf.sum("consumed").alias("consumed"),
             sf.min("first_at").alias("since"),
             sf.max("last_at").alias("until"),
         )
@@ -76,13 +74,10 @@ def consumer_hotspots(segments: DataFrame, consumed: DataFrame) -> DataFrame:
         *_MEMBER,
         sf.try_divide("reads", sf.sum("reads").over(partition)).alias("part"),
         sf.try_divide("lag_sum", sf.sum("lags").over(partition)).alias("lag_part"),
+        "consumed",
         "since",
         "until",
     )
-    credited = consumed.repartition(*_GROUP).select(
-        *_GROUP, *_MEMBER, sf.col("credited").alias("consumed")
-    )
-    parts = parts.unionByName(credited, allowMissingColumns=True)
     members = parts.groupBy(*_GROUP, *_MEMBER).agg(
         sf.sum("part").alias("partitions_owned"),
         sf.sum("consumed").alias("consumed"),
@@ -141,16 +136,15 @@ def _judged(owners: DataFrame, of: Sequence[str]) -> DataFrame:
     )
 
 
-def _led(topic_segments: DataFrame, produced: DataFrame) -> DataFrame:
+def _led(topic_segments: DataFrame) -> DataFrame:
     partition = Window.partitionBy("cluster", "topic", "partition_id")
-    made = produced.select(*_LEADER, "leader_rack", sf.col("credited").alias("produced"))
     parts = topic_segments.select(
         *_LEADER,
         "leader_rack",
         "last_at",
+        "produced",
         sf.try_divide("reads", sf.sum("reads").over(partition)).alias("part"),
     )
-    parts = parts.unionByName(made, allowMissingColumns=True)
     return parts.groupBy(*_LEADER, "leader_rack").agg(
         sf.sum("part").alias("partitions_led"),
         sf.sum("produced").alias("produced"),

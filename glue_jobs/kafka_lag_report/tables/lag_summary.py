@@ -38,7 +38,6 @@ def lag_summary(
     groups: DataFrame,
     runs: DataFrame,
     segments: DataFrame,
-    consumed: DataFrame,
     weights: DataFrame,
     intervals: DataFrame,
 ) -> DataFrame:
@@ -47,7 +46,7 @@ def lag_summary(
     The group's own row is what the metrics said (`groups`); it alone has what is judged per group:
     owner, status, SLA, rebalances, losses.
     """
-    logs = _logs(segments, consumed)
+    logs = _logs(segments)
     group = _with_offsets(group_days(groups, weights), logs)
     topic = topic_days(runs, logs, weights, intervals)
     days = group.unionByName(topic, allowMissingColumns=True)
@@ -169,28 +168,23 @@ def topic_days(
     return days.withColumns({f"{end}_seen": _time(f"{end}_at") for end in ("first", "last")})
 
 
-def _logs(segments: DataFrame, consumed: DataFrame) -> DataFrame:
+def _logs(segments: DataFrame) -> DataFrame:
     """Records `produced` and `consumed` of each partition under a topic id, and `losing`.
 
     From the first commit to the last, as what is read again is nothing new. Where records were lost
     only what each run saw read counts: the commit passed over the others.
     """
+    losing = sf.coalesce(sf.max("records_lost") > 0, sf.lit(False))
+    moved = net_rise("committed", "commits")
     # all that follows is within a group's topic: one shuffle for all
     topics = segments.repartition(*GROUP_TOPIC)
-    log = (*GROUP_TOPIC, "topic_id", "partition_id")
-    partitions = topics.groupBy(*log).agg(
+    return topics.groupBy(*GROUP_TOPIC, "topic_id", "partition_id").agg(
         net_rise("end", "ends").alias("produced"),
-        net_rise("committed", "commits").alias("moved"),
-        sf.coalesce(sf.max("records_lost") > 0, sf.lit(False)).alias("losing"),
+        sf.when(losing, sf.sum("consumed")).otherwise(moved).alias("consumed"),
+        losing.alias("losing"),
         sf.min("first_at").alias("first_at"),
         sf.max("last_at").alias("last_at"),
     )
-    read = consumed.groupBy(*log).agg(sf.sum("credited").alias("read"))
-    both = partitions.alias("p").join(
-        read.alias("r"), [sf.col(f"p.{key}").eqNullSafe(sf.col(f"r.{key}")) for key in log], "left"
-    )
-    own = sf.when(sf.col("losing"), sf.col("read")).otherwise(sf.col("moved"))
-    return both.select("p.*", own.alias("consumed"))
 
 
 def _offsets() -> list[Column]:

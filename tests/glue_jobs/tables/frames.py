@@ -23,11 +23,7 @@ SEGMENTS = (
     " lags bigint, lag_sum bigint, end_first bigint, end_last bigint, committed_first bigint,"
     " committed_last bigint, ends bigint, commits bigint, end_first_at bigint,"
     " end_last_at bigint, committed_first_at bigint, committed_last_at bigint, first_at bigint,"
-    " last_at bigint, records_lost bigint"
-)
-CREDITED = (
-    "cluster string, consumer_group string, topic string, topic_id string, partition_id int,"
-    " credited bigint"
+    " last_at bigint, records_lost bigint, consumed bigint"
 )
 TOPIC_SEGMENTS = (
     "cluster string, topic string, topic_id string, partition_id int, leader int,"

@@ -29,13 +29,11 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
     day = reduce_day(groups, group_rows, topic_rows, Keeper())
     hourly = lag_hourly(day.groups, day.weights)
     return {
-        "lag_summary": lag_summary(
-            day.groups, day.runs, day.segments, day.consumed, day.weights, day.intervals
-        ),
+        "lag_summary": lag_summary(day.groups, day.runs, day.segments, day.weights, day.intervals),
         "lag_hourly": hourly,
         "anomalies": anomalies(hourly, hourly.withColumn("dt", sf.lit("2026-01-24"))),
-        "broker_hotspots": broker_hotspots(day.segments, day.topic_segments, day.produced),
-        "consumer_hotspots": consumer_hotspots(day.segments, day.consumed),
+        "broker_hotspots": broker_hotspots(day.segments, day.topic_segments),
+        "consumer_hotspots": consumer_hotspots(day.segments),
         "partition_skew": partition_skew(
             day.segments, day.runs, day.topic_segments, day.topic_runs, day.weights, day.intervals
         ),

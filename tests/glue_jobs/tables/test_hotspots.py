@@ -326,8 +326,8 @@ def _found(spark: SparkSession) -> dict[str, dict[Key, Row]]:
         frame(spark, "topic_partitions", topics),
         Keeper(),
     )
-    brokers = broker_hotspots(day.segments, day.topic_segments, day.produced).collect()
-    members = consumer_hotspots(day.segments, day.consumed).where("cluster = 'members'").collect()
+    brokers = broker_hotspots(day.segments, day.topic_segments).collect()
+    members = consumer_hotspots(day.segments).where("cluster = 'members'").collect()
     return {
         "brokers": {(r["cluster"], r["leader"], r["leader_rack"]): r.asDict() for r in brokers},
         "members": {(r["consumer_group"], r["member_id"], None): r.asDict() for r in members},

@@ -11,7 +11,6 @@ from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.tables.lag_summary import lag_summary
 from tests.glue_jobs.days import Row, frame
 from tests.glue_jobs.tables.frames import (
-    CREDITED,
     INTERVALS,
     MINUTES,
     SEGMENTS,
@@ -160,7 +159,8 @@ CASES: dict[str, tuple[dict[float, Row], list[Row], Row]] = {
             1: {"lag": 1, "consume_rate": 1.0, "records_lost": 960},
             2: {"lag": 1, "consume_rate": 99.0},
         },
-        [{**commit(0, 1_000), "records_lost": 960}],
+        # the segment of another owner knows nothing of it
+        [{**commit(0, 1_000), "records_lost": 960, "consumed": 40}, SEEN],
         {"consume_rate": 0.4, "best_consume_rate": 3.0},
     ),
     "unread at last": (
@@ -191,7 +191,6 @@ def _found(spark: SparkSession) -> dict[str, Any]:
         frame(spark, "groups", []),
         rows_of(spark, MINUTES, [*minutes, {"topic": "never read", "taken_at": minute(0)}]),
         rows_of(spark, SEGMENTS, segments),
-        rows_of(spark, CREDITED, [{"topic": LOSES, "credited": 40}, {"topic": LOSES}]),
         rows_of(spark, WEIGHTS, weights),
         rows_of(spark, INTERVALS, [{"interval": INTERVAL}]),
     )
