@@ -500,9 +500,10 @@ def _known_before(part: Part, storage: Storage) -> pa.Table | None:
     rows = _concat(part, list(_tables(part.dataset, part.before, storage)))
     midnight = pc.floor_temporal(rows[TIME], unit="day")
     today = pc.fill_null(pc.greater_equal(rows["read_at"], midnight), fill_value=False)
-    reasons = pc.if_else(today, pa.scalar(None, TEXT.value_type), rows["unread_reason"])
+    reasons = rows["unread_reason"].cast(pa.string())
+    unread = pc.if_else(today, pa.scalar(None, pa.string()), reasons).dictionary_encode()
     place = rows.schema.get_field_index("unread_reason")
-    rows = rows.set_column(place, "unread_reason", reasons.cast(TEXT))
+    rows = rows.set_column(place, "unread_reason", unread)
     return follow(part.dataset, None, _of_one_piece(rows))[1]
 
 
