@@ -34,6 +34,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a reader types: examples, and what earlier lines of the README leave."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     shutil.copyfile(ROOT / "examples/one-scram-cluster.json", tmp_path / "deployment.json")
+    # What other steps of the docs leave there.
+    for name in ("deployment.toml", "token", "client.properties", "tls.crt", "tls.key"):
+        (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -14,10 +14,12 @@ import click
 from rich.console import Console
 
 from kafka_lag.errors import ReporterError
+from kafka_lag_cli.help_sections import add_variables
 from kafka_lag_cli.terminal.text import escape_markup, ignore_closed_pipe, name_options, printable
 
 _PROGRAM = "kafka-lag"
 _PACKAGE = "msk-lag-reporter"
+_PREFIX = "KAFKA_LAG"
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 # What each does. A subcommand is imported when it is called: Spark, AWS and the configuration's
 # model need not be loaded for the others.
@@ -54,6 +56,9 @@ examples:
   kafka-lag COMMAND --help
 
 \b
+Each option may be a variable, too: KAFKA_LAG_BOOTSTRAP_SERVERS=localhost:9092.
+
+\b
 exit codes:
   0    done
   1    the cluster, the files or AWS could not be read; one sentence says what to do.
@@ -80,6 +85,7 @@ class _Root(click.Group):
         if cmd_name not in _SUBCOMMANDS:
             return None
         command: click.Command = getattr(import_module(f"kafka_lag_cli.{cmd_name}"), cmd_name)
+        add_variables(command, _PREFIX)
         return command
 
     def resolve_command(
@@ -98,7 +104,8 @@ class _Root(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         # Errors name the keys of a configuration, which are options for who has none.
-        by_document = any(word.partition("=")[0] == "--config" for word in ctx.args)
+        words = (word.partition("=")[0] for word in ctx.args)
+        by_document = "--config" in words or f"{_PREFIX}_CONFIG" in os.environ
         try:
             code = super().invoke(ctx)
         except ReporterError as error:

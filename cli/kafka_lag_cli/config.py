@@ -4,39 +4,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
+from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.source import CLUSTERS, load
-
-_OF_A_DEPLOYMENT = (
-    "it is the document of a deployment, which writes its collectors' itself: check it with "
-    "kafka-lag cost --config"
-)
+from kafka_lag_cdk.config.source import load
+from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
+from kafka_lag_cli.help_sections import option
 
 
 @click.command(
     epilog="""\b
-example:
+examples:
   kafka-lag config orders.toml > config.json
+  kafka-lag config deployment.toml --cluster orders
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
-def config(file: Path) -> int:
-    """Checks a collector's document and writes it with all defaults.
+@option("--cluster", metavar="NAME", help="of a deployment: whose collector, if it has several")
+def config(file: Path, cluster: str | None) -> int:
+    """Checks a document and writes a collector's with all defaults.
 
-    FILE is JSON or TOML (.toml), keys as in the docs. What is printed is what the function reads
-    from the file in KAFKA_LAG_CONFIG.
+    FILE is JSON or TOML (.toml), keys as in the docs: one collector's, or a deployment's. What is
+    printed is what the function reads from the file in KAFKA_LAG_CONFIG; a deployment adds brokers
+    and secrets that AWS names.
     """
     try:
-        source = load(file)
-        if isinstance(source, Mapping) and CLUSTERS in source:
-            raise ConfigurationError(str(file), [_OF_A_DEPLOYMENT])
-        document = normalised(source, str(file), file.parent)
+        if deployed := read_deployed_cluster(file, cluster):
+            document = deployed[1].document()
+        else:
+            document = normalised(load(file), str(file), file.parent)
+            if cluster is not None and cluster != document["cluster"]:
+                raise ConfigError(f"{file} is of the cluster {document['cluster']}, not {cluster}.")
+    except ConfigError as error:
+        click.echo(str(error), err=True)
+        return 2
     except ConfigurationError as error:
         click.echo(error.line if len(error.faults) == 1 else str(error), err=True)
         return 2

@@ -30,7 +30,6 @@ examples:
 )
 @click.option(
     "--config",
-    "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
     help=f"the configuration, or a {CDK_FILE} that holds or names it (default: ./{CDK_FILE})",
@@ -43,13 +42,13 @@ examples:
     help=f"tables ({_TEXT}) or one document",
 )
 @click.option("--lines", is_flag=True, help="every line of each cluster, however many there are")
-def cost(file: Path | None, region: str | None, output: str, *, lines: bool) -> int:
+def cost(config: Path | None, region: str | None, output: str, *, lines: bool) -> int:
     """Says what a configuration will cost a month, line by line, before it is deployed.
 
     Needs no AWS account: prices are in kafka_lag_cdk/cost/prices.toml, with source and date.
     """
     try:
-        deployment = _read(file or Path(CDK_FILE))
+        deployment = _read(config or Path(CDK_FILE))
         if region:
             deployment = _in_region(deployment, region)
     except ConfigurationError as error:

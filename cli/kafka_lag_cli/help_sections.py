@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -14,11 +17,53 @@ _GENERAL = "options"
 
 
 class _Option(click.Option):
-    """An option that knows its heading."""
+    """An option that knows its heading; an error names the variable where the value is from one."""
 
     def __init__(self, *args: Any, section: str = _GENERAL, **rest: Any) -> None:
         super().__init__(*args, **rest)
         self.section = section
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """One name, as all that mean the same would hide what is wrong."""
+        return (ctx and _variable_used(ctx, self)) or f"'{_long_name(self)}'"
+
+
+class _File(click.Path):
+    """A file that is there; ~ is one's home, also in a variable, where no shell sees it."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(os.path.expanduser(value), param, ctx)
+
+
+FILE = _File()
+
+
+def given_name(ctx: click.Context, parameter: click.Parameter) -> str | None:
+    """The option or variable by which somebody set a parameter, None where it has its default."""
+    if ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE:
+        return _long_name(parameter)
+    return _variable_used(ctx, parameter)
+
+
+def _long_name(parameter: click.Parameter) -> str:
+    return next(name for name in parameter.opts if name.startswith("--"))
+
+
+def _variable_used(ctx: click.Context, parameter: click.Parameter) -> str | None:
+    if ctx.get_parameter_source(str(parameter.name)) is not ParameterSource.ENVIRONMENT:
+        return None
+    return str(parameter.envvar)
+
+
+def add_variables(command: click.Command, prefix: str) -> None:
+    """Has each option's value from a variable, too: PREFIX_BOOTSTRAP_SERVERS, by its long name."""
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            name = _long_name(parameter).removeprefix("--")
+            parameter.envvar = f"{prefix}_{name.replace('-', '_').upper()}"
 
 
 class SectionedCommand(click.Command):

@@ -25,7 +25,7 @@ from kafka_lag_cli.collecting import Collecting
 from kafka_lag_cli.connecting.collect_options import FILTERS, collect_options, collect_options_of
 from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
 from kafka_lag_cli.connecting.rule_options import SECTION as MEANING
-from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.help_sections import FILE, SectionedCommand, given_name, option
 from kafka_lag_cli.local_server import LocalServer
 from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.server_certificate import ServerCertificate
@@ -36,6 +36,7 @@ from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup
 _MAX_PORT = 65_535
 _LOOPBACK = "127.0.0.1"
 _SECTION = "what is served, and to whom"
+_BROKERS = ("bootstrap_servers", "config", "command_config")
 _OF_AWS = ("profile", "region")
 _OF_COLLECTOR = ("interval", "cluster", "keep_days")
 
@@ -91,7 +92,7 @@ examples:
 )
 @option(
     "--token-file",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="F",
     help="answer only those who send the token in this file as Authorization: Bearer",
     section=_SECTION,
@@ -104,14 +105,14 @@ examples:
 )
 @option(
     "--listen-certfile",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="F",
     help="answer over HTTPS with this certificate, PEM; loaded again when it changes",
     section=_SECTION,
 )
 @option(
     "--listen-keyfile",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="F",
     help="its private key, PEM, without a password",
     section=_SECTION,
@@ -127,7 +128,7 @@ def serve(**options: Any) -> int:
     --no-token. /healthz needs no token.
     """
     address, token_file = options["listen"], options["token_file"]
-    collects = bool(options["bootstrap_servers"] or options["config"])
+    collects = any(options[name] for name in _BROKERS)
     if collects and options["bucket"]:
         raise click.UsageError("--bucket shows what others collect: leave out the brokers.")
     if options["bucket"] and options["state"]:
@@ -187,14 +188,15 @@ def _refuse_without_cluster(options: Mapping[str, Any]) -> None:
     ctx = click.get_current_context()
     for parameter in ctx.command.params:
         section, name = getattr(parameter, "section", None), str(parameter.name)
-        if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+        given = given_name(ctx, parameter)
+        if given is None:
             continue
         if name in _OF_AWS:
             if not options["bucket"]:
-                raise click.UsageError(f"--{name} is for --bucket, or for --iam: leave it out.")
+                raise click.UsageError(f"{given} is for --bucket, or for --iam: leave it out.")
         elif name in _OF_COLLECTOR or section in (ACCESS, FILTERS, MEANING):
             raise click.UsageError(
-                f"{parameter.opts[0]} is for a cluster that is read here: add "
+                f"{given} is for a cluster that is read here: add "
                 "--bootstrap-servers HOST:PORT or --config FILE, or leave it out."
             )
 

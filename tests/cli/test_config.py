@@ -36,11 +36,28 @@ def test_every_fault_is_reported_and_nothing_written(
         assert fault in printed.err
 
 
-def test_the_document_of_a_deployment_is_named_as_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["config", "examples/one-scram-cluster.json"]) == 2
-    printed = capsys.readouterr()
-    assert "it is the document of a deployment" in printed.err
-    assert "unknown key" not in printed.err
+def test_of_a_deployment_it_is_the_document_of_one_collector(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["config", "examples/one-scram-cluster.json"]) == 0
+    only = json.loads(capsys.readouterr().out)
+    assert main(["config", "examples/twenty-clusters.json", "--cluster", "mail-eu"]) == 0
+    mail = json.loads(capsys.readouterr().out)
+
+    assert contract.DOCUMENT_VERSION_KEY in only
+    assert mail["cluster"] == "mail-eu"
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [([], "has 20 clusters"), (["--cluster", "none"], "has no cluster none")],
+)
+def test_a_deployment_of_several_clusters_wants_one_named(
+    more: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "examples/twenty-clusters.json", *more]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert sentence in line
 
 
 def test_a_file_that_is_not_there_is_one_sentence(

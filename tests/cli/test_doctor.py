@@ -616,7 +616,7 @@ def test_brokers_that_are_not_named_are_wrong_usage(capsys: pytest.CaptureFixtur
 def test_a_file_that_is_not_there_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["doctor", "--config", str(tmp_path / "none.json")]) == 1
+    assert main(["doctor", "--config", str(tmp_path / "none.json")]) == 2
     assert "none.json" in capsys.readouterr().err
 
 

@@ -21,7 +21,16 @@ from kafka_lag_cli.show import show
 
 MSK = "b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com:9098"
 SASL = ("--security-protocol", "SASL_SSL", "--username", "monitor")
+CLEAR = ("--security-protocol", "PLAINTEXT")
 SERVERLESS = "boot-a1b2c3.c1.kafka-serverless.us-east-1.amazonaws.com:9098"
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What options name is there."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("f", "k"):
+        Path(name).write_text("nothing")
 
 
 def options(*more: str, servers: str = "b:9092", **environ: str) -> BrokerOptions:
@@ -33,6 +42,20 @@ def test_without_a_word_there_is_no_login() -> None:
     found = options()
     assert (found.access.security_protocol, found.access.sasl_mechanism) == ("PLAINTEXT", None)
     assert found.make_login() is None
+
+
+@pytest.mark.parametrize("name", ["-b", "--brokers", "--bootstrap-server", "--bootstrap-servers"])
+def test_brokers_are_named_as_people_are_used_to(name: str) -> None:
+    with show.make_context("show", [name, "a:1,b:2"]) as ctx:
+        assert brokers_of(ctx.params, {}).access.bootstrap_servers == ("a:1", "b:2")
+
+
+@pytest.mark.parametrize(("more", "guess"), [((), "PLAINTEXT"), (("--username", "u"), "SASL_SSL")])
+def test_a_protocol_that_nobody_names_is_a_guess(more: tuple[str, ...], guess: str) -> None:
+    found = options(*more, KAFKA_LAG_PASSWORD="word")
+    assert (found.protocol_named, found.access.security_protocol) == (False, guess)
+    named = options("--security-protocol", guess, *more, KAFKA_LAG_PASSWORD="word")
+    assert named.protocol_named
 
 
 def test_a_password_comes_from_the_environment_and_is_in_no_repr() -> None:
@@ -105,9 +128,11 @@ def test_a_profile_that_there_is_not_is_one_sentence(
             "--security-protocol does not go with --certfile",
         ),
         (["--security-protocol", "SASL_SSL"], "SASL_SSL needs --username"),
-        (["--username", "u"], "--username is for SASL, not PLAINTEXT: add --security-protocol"),
-        (["--password-file", "f"], "--password-file is for SASL, not PLAINTEXT"),
-        (["--sasl-mechanism", "PLAIN"], "--sasl-mechanism is for SASL, not PLAINTEXT"),
+        ([*CLEAR, "--username", "u"], "--username is for SASL, not PLAINTEXT: add --security-prot"),
+        ([*CLEAR, "--password-file", "f"], "--password-file is for SASL, not PLAINTEXT"),
+        ([*CLEAR, "--sasl-mechanism", "PLAIN"], "--sasl-mechanism is for SASL, not PLAINTEXT"),
+        (["--password-file", "f"], "--password-file needs --username"),
+        (["--sasl-mechanism", "PLAIN"], "--sasl-mechanism needs --username"),
         ([*SASL, "--password-env", "P", "--password-file", "f"], "leave one out"),
         ([*SASL, "--password-env", "P"], "the variable P is not set"),
         (SASL, "--password-env VAR, or --password-file F, is needed where nobody can be asked"),
@@ -149,17 +174,15 @@ def test_a_password_in_a_file_is_read_again_when_it_is_rejected(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (None, r"The password in .* cannot be read \(No such file or directory\)"),
         (b"\n", "is empty: it must hold the password"),
         (b"\xff", r"cannot be read \(it is no UTF-8 text\)"),
     ],
 )
 def test_a_file_without_a_password_is_one_sentence(
-    content: bytes | None, expected: str, tmp_path: Path
+    content: bytes, expected: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "password"
-    if content is not None:
-        file.write_bytes(content)
+    file.write_bytes(content)
     with pytest.raises(click.UsageError, match=f"^--password-file: .*{expected}"):
         options(*SASL, "--password-file", str(file))
 
@@ -177,18 +200,16 @@ def test_iam_can_take_a_role_which_is_assumed_when_a_token_is_made() -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (None, r"cannot be read \(No such file or directory\)"),
         (b"no pem", "are no client certificate to use"),
         (b"\xff\xfe", r"cannot be read \(it is no PEM text\)"),
     ],
 )
 def test_files_without_a_certificate_are_named(
-    content: bytes | None, expected: str, tmp_path: Path
+    content: bytes, expected: str, tmp_path: Path
 ) -> None:
     files: dict[str, Any] = {"--certfile": tmp_path / "c.pem", "--keyfile": tmp_path / "k.pem"}
-    if content is not None:
-        for file in files.values():
-            file.write_bytes(content)
+    for file in files.values():
+        file.write_bytes(content)
     call = [str(part) for pair in files.items() for part in pair]
     with pytest.raises(ConfigError, match=rf"c\.pem and .*k\.pem {expected}"):
         options(*call).make_login()

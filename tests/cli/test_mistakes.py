@@ -21,13 +21,27 @@ windoww = 3
 MISTAKES: list[tuple[list[str], int, str]] = [
     ([], 2, "Name a subcommand: show, watch, "),
     (["shwo"], 2, "Did you mean show?"),
-    (["lag"], 2, "There are show, watch, serve, doctor, tasks, query, report, init, config, "),
+    (["lag"], 2, "There are show, watch, serve, doctor, tasks, replay, query, report, init, "),
     ([*BROKERS, "show"], 2, "Name a subcommand first: show, "),
     (["show"], 2, "Say where the brokers are: --bootstrap-servers HOST:PORT, or --config FILE."),
     (["show", *BROKERS, "--once"], 2, "kafka-lag show reads once."),
     (["watch", *BROKERS, "--once"], 2, "kafka-lag show reads once."),
-    (["show", "--bootstrap-server", "b:9092"], 2, "Did you mean --bootstrap-servers?"),
-    (["show", "-bootstrap-servers", "b:9092"], 2, "Options begin with two hyphens."),
+    (["show", "--broker", "b:9092"], 2, "Did you mean --brokers?"),
+    (["show", "-b", "b"], 2, "'b' must be host:port,host:port,..."),
+    (["show", "--brokers", "b:9092", "--bootstrap-server"], 2, "requires an argument."),
+    (["show", "--command-config", "no.properties"], 2, "File 'no.properties' does not exist."),
+    (["show", "--command-config", "document.toml"], 2, "Say where the brokers are: --bootstrap-s"),
+    (["show", *BROKERS, "--command-config", "."], 2, "File '.' is a directory."),
+    (["show", *BROKERS, "--certfile", "no.pem"], 2, "File 'no.pem' does not exist."),
+    (["serve", "--listen-certfile", "no.pem"], 2, "File 'no.pem' does not exist."),
+    (["serve", "--listen-certfile", "document.toml"], 2, "--listen-keyfile go together."),
+    (["serve", "--no-token"], 2, "and 127.0.0.1 is this one's own: leave it out."),
+    (["serve", "--listen", "0.0.0.0:80", "--token"], 2, "Did you mean --token-file?"),
+    (
+        ["show", "-bootstrap-servers", "b:9092"],
+        2,
+        "'--bootstrap-servers': Options begin with two hyphens: --bootstrap-servers.",
+    ),
     (["show", "--bootstrap-servers", "b-1.example"], 2, "must be host:port,host:port,..."),
     (["show", "--bootstrap-servers", "http://b:9092"], 2, "must be host:port,host:port,..."),
     (["show", "--bootstrap-servers", "b:90920"], 2, "must be host:port,host:port,..."),
@@ -62,11 +76,11 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["show", *BROKERS, "--timeout", "10s"], 2, "must be seconds, from 0.1 to 300."),
     (["show", *BROKERS, "--iam"], 2, "--region is needed, as the brokers' names do not hold it."),
     (["show", *BROKERS, "--profile", "ops"], 2, "--profile, --role and --region are for --iam."),
-    (["show", *BROKERS, "--username", "u"], 2, "add --security-protocol SASL_SSL"),
+    (["show", *BROKERS, "--username", "u"], 2, "--password-env VAR, or --password-file F, is"),
     (["show", *BROKERS, "--password", "x"], 2, "It is --password-env VAR, or --password-file F"),
     (["show", *SASL], 2, "SASL_SSL needs --username, or --iam."),
     (["show", *SASL, "--username", "u", "--password-env", "P_W"], 2, "P_W is not set."),
-    (["show", *SASL, "--username", "u", "--password-file", "no"], 2, "--password-file: The passw"),
+    (["show", *SASL, "--username", "u", "--password-file", "no"], 2, "File 'no' does not exist."),
     (["show", *SASL, "--user", "u"], 2, "No such option --user. Did you mean --username?"),
     (
         ["show", *SASL, "--username", "u", "--sasl-mechanism", "SCRAM-SHA512"],
@@ -76,18 +90,18 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["show", *SASL, "--sasl-mechanism", "kerberos"], 2, "'SCRAM-SHA-256', 'PLAIN'. (See"),
     (["show", *BROKERS, "--security-protocol", "sasl_ssl"], 2, "Did you mean SASL_SSL?"),
     (["show", *BROKERS, "--security-protocol", "TLS"], 2, "is not one of 'PLAINTEXT', 'SSL', "),
-    (["show", *BROKERS, "--certfile", "me.pem"], 2, "--certfile and --keyfile go together."),
+    (["show", *BROKERS, "--certfile", "document.toml"], 2, "--certfile and --keyfile go together."),
     (["show", *BROKERS, "--cafile", "no.pem"], 2, "--cafile: there is no file no.pem."),
     (["watch", *BROKERS, "--interval", "1.5"], 2, "must be a whole number from 1 to 86,400."),
     (["watch", *BROKERS, "--window", "10"], 2, "10 runs at 60 s are 10m, so write 10m"),
-    (["show", "--config", "no.toml"], 1, "no.toml has faults: the file cannot be read (No such"),
+    (["show", "--config", "no.toml"], 2, "File 'no.toml' does not exist."),
     (["show", "--config", "document.toml"], 1, "windoww: unknown key, did you mean window?"),
     (["show", "--config", "document.toml", "--hold", "9"], 2, "--hold does not go with --config"),
     (["serve", "--port", "80"], 2, "It is --listen PORT."),
     (["serve", "--listen", "0.0.0.0:8000"], 2, "add --token-file FILE"),
     (["serve", "--listen", "localhost"], 2, "must be HOST:PORT or PORT, with a port from 0 to"),
     (["serve", "--state", "nowhere"], 2, "--state: there is no folder nowhere."),
-    (["serve", "--token-file", "no", "--listen", "0"], 1, "Cannot read the token in no (No such"),
+    (["serve", "--token-file", "no", "--listen", "0"], 2, "File 'no' does not exist."),
     (["serve", "--bucket", "b", "--state", "."], 2, "two sources: leave one out."),
     (["serve", "--interval", "5"], 2, "add --bootstrap-servers HOST:PORT or --config FILE"),
     (["query"], 2, "Name a query (--list has them), or give one by --execute or --file."),
@@ -124,4 +138,43 @@ def test_a_mistake_is_answered_with_one_line_that_leads_to_its_repair(
     printed = capsys.readouterr()
     assert printed.out == ""
     (line,) = printed.err.splitlines()
+    assert repair in line
+
+
+# The variables, and what leads to the repair.
+IN_VARIABLES = [
+    ({"KAFKA_LAG_HOLD": "many"}, "Invalid value for KAFKA_LAG_HOLD: 'many' is not a whole number"),
+    ({"KAFKA_LAG_BROKERS": "b:9092"}, "Say where the brokers are: --bootstrap-servers"),
+    (
+        {"KAFKA_LAG_BOOTSTRAP_SERVERS": "b"},
+        "for KAFKA_LAG_BOOTSTRAP_SERVERS: 'b' must be host:port",
+    ),
+    (
+        {"KAFKA_LAG_BOOTSTRAP_SERVERS": "b:1", "KAFKA_LAG_CAFILE": "no.pem"},
+        "--cafile: there is no file no.pem.",
+    ),
+    (
+        {"KAFKA_LAG_CONFIG": "document.toml", "KAFKA_LAG_HOLD": "9"},
+        "KAFKA_LAG_HOLD does not go with --config",
+    ),
+    ({"KAFKA_LAG_PASSWORD_FILE": "~/no"}, "for KAFKA_LAG_PASSWORD_FILE: File '/"),
+]
+
+
+@pytest.mark.parametrize(
+    ("environ", "repair"), IN_VARIABLES, ids=[" ".join(each) for each, _ in IN_VARIABLES]
+)
+def test_a_mistake_in_a_variable_names_the_variable(
+    environ: dict[str, str],
+    repair: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "document.toml").write_text(FAULTY)
+    monkeypatch.chdir(tmp_path)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert main(["show"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
     assert repair in line

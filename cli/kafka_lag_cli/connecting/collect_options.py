@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,11 @@ from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore
 from kafka_lag_cli.connecting.deployed_document import read_deployed
 from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
-from kafka_lag_cli.connecting.login_options import SERVERS, brokers_of, login_options
+from kafka_lag_cli.connecting.login_options import SERVERS, BrokerOptions, brokers_of, login_options
+from kafka_lag_cli.connecting.protocol import find_protocol
 from kafka_lag_cli.connecting.rule_options import SECTION as MEANING
 from kafka_lag_cli.connecting.rule_options import rule_options, rules_of
-from kafka_lag_cli.help_sections import add_options, option
+from kafka_lag_cli.help_sections import FILE, add_options, given_name, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.folder import DEFAULT_KEEP_DAYS, default_state, remove_old_days
 
@@ -47,6 +48,14 @@ class CollectOptions:
     make_source: Callable[[], CredentialSource]
     state: Path
     keep_days: int | None
+    protocol_named: bool = field(default=True, kw_only=True)
+
+    def find_protocol(self) -> CollectOptions:
+        """The same with what the brokers speak, where nobody named it. Raises ConfigError."""
+        if self.protocol_named:
+            return self
+        access = find_protocol(self.settings.access)
+        return replace(self, settings=replace(self.settings, access=access), protocol_named=True)
 
     def open_collector(
         self, logger: WarningLogger, sinks: tuple[ConfiguredSink, ...] = ()
@@ -65,7 +74,7 @@ class CollectOptions:
         name. Raises as `open_collector` does.
         """
         quiet_library()
-        settings = self.settings
+        settings = self.find_protocol().settings
         source = KafkaSource(settings.access, self.make_source())
         if not settings.cluster:
             # Kafka's ids may begin with a sign, which names of snapshots' clusters do not.
@@ -103,7 +112,7 @@ source_options = add_options(
     SERVERS,
     option(
         "--config",
-        type=click.Path(path_type=Path),
+        type=FILE,
         metavar="FILE",
         help="the deployment's document, or a collector's: brokers, login and rules are its own",
     ),
@@ -147,21 +156,23 @@ def collect_options_of(
         raise click.UsageError(f"--state: {state} is no folder.")
     if options["config"]:
         _refuse_beside_config()
+        named = True
         settings, make_source = read_deployed(
             options["config"], options["cluster"], options["bootstrap_servers"], options["profile"]
         )
         if interval is not None:
             settings = _with_interval(settings, interval)
     else:
-        settings, make_source = _by_options(options, interval or _DEFAULT_INTERVAL, environ)
+        settings, brokers = _by_options(options, interval or _DEFAULT_INTERVAL, environ)
+        make_source, named = brokers.make_source, brokers.protocol_named
     if keep is None and chosen is None:
         keep = DEFAULT_KEEP_DAYS
-    return CollectOptions(settings, make_source, state, keep)
+    return CollectOptions(settings, make_source, state, keep, protocol_named=named)
 
 
 def _by_options(
     options: Mapping[str, Any], interval: int, environ: Mapping[str, str]
-) -> tuple[Settings, Callable[[], CredentialSource]]:
+) -> tuple[Settings, BrokerOptions]:
     deny = options["topics_deny"] or re.compile(INTERNAL_TOPICS)
     rules = replace(
         rules_of(options, interval),
@@ -176,7 +187,7 @@ def _by_options(
         interval_ms=interval * 1000,
         deadline=max(_LEAST_DEADLINE, brokers.access.broker_timeout),
     )
-    return settings, brokers.make_source
+    return settings, brokers
 
 
 def _with_interval(settings: Settings, seconds: int) -> Settings:
@@ -193,8 +204,7 @@ def _refuse_beside_config() -> None:
             continue
         if name in ("bootstrap_servers", "profile"):
             continue
-        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+        if given := given_name(ctx, parameter):
             raise click.UsageError(
-                f"{parameter.opts[0]} does not go with --config: change the document, or leave "
-                "it out."
+                f"{given} does not go with --config: change the document, or leave it out."
             )

@@ -23,7 +23,7 @@ def check_rights_to_read(collect: CollectOptions, snapshot: Snapshot) -> None:
     if len(snapshot.group_partitions):
         return
     rules, deadline = collect.settings.rules, time.monotonic() + collect.settings.deadline
-    source = collect.make_source()
+    collect, source = collect.find_protocol(), collect.make_source()
     rights = inspect_cluster(
         collect.settings.access, source, rules.topics, rules.groups, deadline
     ).rights

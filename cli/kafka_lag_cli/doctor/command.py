@@ -47,6 +47,7 @@ from kafka_lag_cli.doctor.cluster import (
 from kafka_lag_cli.doctor.connection import (
     LOGIN,
     NAME,
+    PROTOCOL,
     STAGES,
     TCP,
     check_connection,
@@ -149,14 +150,21 @@ def examine(
     `is_deployed`: a function in the brokers' network reads them, so that this machine need not be
     able to.
     """
+    try:
+        collect = collect.find_protocol()
+    except ConfigError as error:
+        without_tls = Finding(PROTOCOL, "fault", printable(str(error)))
+        return [without_tls, *_not_made(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]
     access = collect.settings.access
+    # Of a file's login no line of options can be printed.
+    shown = None if options["config"] or options["command_config"] else options
     probed = _probe(access, access.bootstrap_servers)
     findings = check_connection(
         access,
         probed,
         # A deployed collector has the one of its secret.
-        has_certificate=bool(options["certfile"] or options["config"]),
-        options=None if options["config"] else options,
+        has_certificate=bool(options["certfile"] or options["config"] or options["command_config"]),
+        options=shown,
     )
     if not is_usable(findings):
         if is_deployed:
@@ -169,7 +177,6 @@ def examine(
             access, collect.make_source(), rules.topics, rules.groups, deadline
         )
     except ReporterError as error:
-        shown = None if options["config"] else options
         fault = isinstance(error, LoginError) and _find_other_mechanism(collect, shown, probed)
         fault = fault or Finding(LOGIN, "fault", printable(str(error)))
         return [*findings, fault, *_not_made(*RIGHTS, *AFTER_LOGIN, because="the login")]

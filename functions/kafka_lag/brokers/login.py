@@ -176,6 +176,31 @@ def certificate_of_files(certfile: Path, keyfile: Path, cafile: str | None) -> C
     return ClientCertificate(chain, context)
 
 
+def certificate_of_pem(
+    pem: str, password: str, cafile: str | None, holder: str
+) -> ClientCertificate:
+    """The login of a key and its certificates in one text; `holder` is what has it, for people.
+
+    Raises ConfigError, which quotes nothing of the text.
+    """
+    context = tls_context(cafile)
+    if fault := _fault(context, pem, password, ("the key", "its certificates", "the password")):
+        raise ConfigError(f"{holder} holds no client certificate to use: {fault}.")
+    return ClientCertificate(pem, context)
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedLogin:
+    """A user and password of a client that brokers want a certificate of, too."""
+
+    credentials: Credentials
+    certificate: ClientCertificate
+
+    def client_options(self) -> dict[str, Any]:
+        """Settings of kafka-python's connection manager."""
+        return self.certificate.client_options() | self.credentials.client_options()
+
+
 def tls_context(cafile: str | None) -> ssl.SSLContext:
     """Checks brokers against a file of authorities, None for the system's. Raises ConfigError."""
     # Made as kafka-python makes its own: the default one of Python 3.13 refuses some private
@@ -192,23 +217,27 @@ def tls_context(cafile: str | None) -> ssl.SSLContext:
     return context
 
 
-def _fault(context: ssl.SSLContext, pem: str, password: str) -> str | None:
-    """What is wrong with a pair, None once the context holds it."""
+def _fault(
+    context: ssl.SSLContext,
+    pem: str,
+    password: str,
+    names: tuple[str, str, str] = ('"private_key"', '"certificate"', '"private_key_password"'),
+) -> str | None:
+    """What is wrong with a pair, None once the context holds it; `names` are those of its parts."""
+    key, chain, secret = names
     try:
         with as_file(pem.encode()) as path:
             # A password is always passed, as OpenSSL asks the terminal for one that is missing.
             context.load_cert_chain(path, password=password)
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
-            return '"private_key" does not fit the first certificate of "certificate"'
+            return f"{key} does not fit the first certificate of {chain}"
     except ValueError:
         # Letters no PEM has, or a password too long. Its message may quote them.
         pass
     else:
         return None
-    return (
-        '"certificate" or "private_key" is no PEM text, or "private_key_password" is not the key\'s'
-    )
+    return f"{chain} or {key} is no PEM text, or {secret} is not the key's"
 
 
 def _in_memory() -> int | None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A password that is changed while the process runs: a file, read again when brokers reject it."""
+"""A login that is changed while the process runs: a file, read again when brokers reject it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,17 +11,18 @@ from kafka_lag.brokers.access import Credentials, Login
 from kafka_lag.errors import ConfigError
 
 
-class PasswordFile:
-    """A login whose password is the file's text, without the line break at its end.
+class LoginFile:
+    """A login that `read` makes of a file.
 
-    Starts with what was accepted last. Raises ConfigError for a file that holds none at the start.
+    Starts with what was accepted last. Raises ConfigError, as `read` does, for a file that holds
+    none at the start.
     """
 
-    def __init__(self, username: str, path: Path) -> None:
-        self._username = username
+    def __init__(self, path: Path, read: Callable[[Path], Login]) -> None:
         self._path = path.expanduser()
+        self._read = read
         self._accepted: Login | None = None
-        self._last = self._read()
+        self._last = read(self._path)
 
     def candidates(self) -> Iterator[Login | None]:
         """Accepted before, then what the file holds by now."""
@@ -44,14 +45,16 @@ class PasswordFile:
         # Opening a named pipe again would wait for a writer.
         if self._path.is_file():
             with suppress(ConfigError):
-                self._last = self._read()
+                self._last = self._read(self._path)
 
-    def _read(self) -> Login:
-        try:
-            password = self._path.read_text("utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-            raise ConfigError(f"The password in {self._path} cannot be read ({reason}).") from None
-        if not password:
-            raise ConfigError(f"The file {self._path} is empty: it must hold the password.")
-        return Credentials(self._username, password)
+
+def read_password(username: str, path: Path) -> Credentials:
+    """The password is the file's text, without the line break at its end. Raises ConfigError."""
+    try:
+        password = path.read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise ConfigError(f"The password in {path} cannot be read ({reason}).") from None
+    if not password:
+        raise ConfigError(f"The file {path} is empty: it must hold the password.")
+    return Credentials(username, password)

@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Kafka's own tools take as --command-config: a login in a file of Java's properties.
+
+The format is that of java.util.Properties, the value of `sasl.jaas.config` that of JAAS. Keys that
+say nothing of where brokers are or who we are to them are left out, as they are in Java.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_lag.brokers.access import IAM
+from kafka_lag.errors import ConfigError
+
+_KERBEROS: Final = "GSSAPI"
+_AWS_IAM: Final = "AWS_MSK_IAM"
+PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_BY_PASSWORD: Final = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
+_IAM_CLASSES: Final = (
+    "software.amazon.msk.auth.iam.IAMLoginModule",
+    "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+    "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler",
+)
+_PASSWORD_MODULES: Final = (
+    "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "org.apache.kafka.common.security.plain.PlainLoginModule",
+)
+_OAUTH_MODULE: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+_HANDLERS: Final = ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class")
+# librdkafka's names, as in the configuration of kcat, and what Java's tools call them.
+_OF_LIBRDKAFKA: Final = {
+    "sasl.username": "sasl.jaas.config",
+    "sasl.password": "sasl.jaas.config",
+    "sasl.mechanisms": "sasl.mechanism",
+    "ssl.ca.location": "ssl.truststore.location with ssl.truststore.type=PEM",
+    "ssl.certificate.location": "ssl.keystore.location with ssl.keystore.type=PEM",
+    "ssl.key.location": "ssl.keystore.location with ssl.keystore.type=PEM",
+    "metadata.broker.list": "bootstrap.servers",
+}
+# Keys that are read: a slip in one of these is worth a word.
+_KEYS: Final = (
+    "bootstrap.servers",
+    "security.protocol",
+    "sasl.mechanism",
+    "sasl.jaas.config",
+    *_HANDLERS,
+    "ssl.truststore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.certificates",
+    "ssl.truststore.password",
+    "ssl.keystore.type",
+    "ssl.keystore.location",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.password",
+    "ssl.key.password",
+    "ssl.endpoint.identification.algorithm",
+)
+_FAMILIES: Final = ("sasl.", "ssl.", "security.", "bootstrap.")
+_ALIKE: Final = 0.9
+_REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
+_MAGIC: Final = {"JKS": b"\xfe\xed\xfe\xed", "PKCS12": b"\x30"}
+_PEM: Final = "PEM"
+_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_JAAS_WORD: Final = re.compile(
+    r"""\s*(?:(?P<sign>[=;])|"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)'"""
+    r"""|(?P<bare>[^\s;="']+))"""
+)
+_MODULE_AND_FLAG: Final = 2
+_JAAS_FLAGS: Final = ("required", "requisite", "sufficient", "optional")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProperties:
+    """A login as the file has it; what proves it is in no repr.
+
+    `security_protocol` None where the file does not name it. CA certificates are in the PEM file
+    `cafile`, or are the PEM text `authorities`; None of both are the system's. `client_pem` is the
+    client's key with its certificates.
+    """
+
+    bootstrap_servers: str | None = None
+    security_protocol: str | None = None
+    sasl_mechanism: str | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    profile: str | None = None
+    role: str | None = None
+    cafile: str | None = None
+    authorities: str | None = field(default=None, repr=False)
+    client_pem: str | None = field(default=None, repr=False)
+    key_password: str = field(default="", repr=False)
+
+
+def read_client_properties(path: Path, *, has_cafile: bool = False) -> ClientProperties:
+    """Raises ConfigError: one sentence with the file and the key, without the value of a secret.
+
+    With `has_cafile` somebody else names the authorities, and the truststore is not looked at.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is no text in UTF-8: it must be a file of properties.") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({error.strerror}).") from None
+    try:
+        return _login(parse_properties(text), path.parent, has_cafile=has_cafile)
+    except _FaultError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """Keys and values as java.util.Properties loads them; the last of a key counts."""
+    found: dict[str, str] = {}
+    for line in _logical_lines(text):
+        key, value = _split(line)
+        found[key] = value
+    return found
+
+
+class _FaultError(Exception):
+    """What is wrong with a key, for people; the file's name comes before it."""
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Without comments; a line that ends in an odd number of backslashes goes on in the next."""
+    pending = ""
+    for raw in re.split(r"\r\n|\r|\n", text):
+        line = raw.lstrip(" \t\f")
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        pending += line
+        backslashes = len(pending) - len(pending.rstrip("\\"))
+        if backslashes % 2:
+            pending = pending[:-1]
+            continue
+        yield pending
+        pending = ""
+    if pending:
+        yield pending
+
+
+def _split(line: str) -> tuple[str, str]:
+    """The key ends at the first =, : or blank that has no backslash before it."""
+    at = 0
+    while at < len(line) and line[at] not in "=: \t\f":
+        at += 2 if line[at] == "\\" else 1
+    rest = line[at:].lstrip(" \t\f")
+    if rest[:1] in ("=", ":"):
+        rest = rest[1:].lstrip(" \t\f")
+    return _unescape(line[:at]), _unescape(rest)
+
+
+def _unescape(text: str) -> str:
+    def escaped(found: re.Match[str]) -> str:
+        char: str = found[1]
+        return chr(int(char[1:], 16)) if len(char) > 1 else _ESCAPES.get(char, char)
+
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", escaped, text, flags=re.DOTALL)
+
+
+def _login(properties: Mapping[str, str], folder: Path, *, has_cafile: bool) -> ClientProperties:
+    _check_keys(properties)
+    protocol = properties.get("security.protocol", "").strip().upper() or None
+    if protocol is not None and protocol not in PROTOCOLS:
+        near = difflib.get_close_matches(protocol, PROTOCOLS, 1)
+        advice = f", did you mean {near[0]}?" if near else "."
+        raise _FaultError(
+            f"security.protocol: {_shown(protocol)} is none of {', '.join(PROTOCOLS)}{advice}"
+        )
+    logs_in = "sasl.jaas.config" in properties or "sasl.mechanism" in properties
+    if protocol is None and logs_in and properties.get("sasl.jaas.config") is None:
+        raise _FaultError(
+            "sasl.mechanism is there without sasl.jaas.config, which names who logs in."
+        )
+    sasl = protocol.startswith("SASL") if protocol else logs_in
+    over_tls = protocol is None or protocol.endswith("SSL")
+    found = ClientProperties(
+        bootstrap_servers=properties.get("bootstrap.servers", "").strip() or None,
+        security_protocol=protocol,
+    )
+    if over_tls:
+        if not has_cafile:
+            found = replace(
+                found,
+                authorities=properties.get("ssl.truststore.certificates"),
+                cafile=_truststore(properties, folder),
+            )
+        pem, password = _client_pem(properties, folder), properties.get("ssl.key.password", "")
+        found = replace(found, client_pem=pem, key_password=password)
+    return replace(found, **_sasl(properties)) if sasl else found
+
+
+def _check_keys(properties: Mapping[str, str]) -> None:
+    for key, value in properties.items():
+        if key in _OF_LIBRDKAFKA:
+            raise _FaultError(
+                f"{key} is a name of librdkafka's: Kafka's own tools, and this one, take "
+                f"{_OF_LIBRDKAFKA[key]}."
+            )
+        if key in _KEYS and _REFERENCE.search(value):
+            raise _FaultError(
+                f"{key} refers to another place (${{...}}), which is not looked up here: write the "
+                "value itself."
+            )
+        if key not in _KEYS and key.startswith(_FAMILIES):
+            near = difflib.get_close_matches(key, _KEYS, 1, _ALIKE)
+            if near and near[0] not in properties:
+                raise _FaultError(f"{key} is unknown, did you mean {near[0]}?")
+
+
+def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
+    """The mechanism and who logs in by it."""
+    mechanism = properties.get("sasl.mechanism", _KERBEROS).strip().upper()
+    if mechanism == _KERBEROS:
+        missing = (
+            "" if "sasl.mechanism" in properties else " is missing, and Kafka's default for it"
+        )
+        raise _FaultError(
+            f"sasl.mechanism{missing} is GSSAPI (Kerberos), which is not spoken here: use one of "
+            f"{_listed()}."
+        )
+    jaas = properties.get("sasl.jaas.config")
+    if jaas is None:
+        raise _FaultError(
+            "sasl.jaas.config is missing, which names who logs in; a file of -Djava.security.auth"
+            ".login.config is not read."
+        )
+    module, options = _parse_jaas(jaas)
+    handlers = [properties[key] for key in _HANDLERS if key in properties]
+    if mechanism == _AWS_IAM or (
+        mechanism == IAM and any(each in _IAM_CLASSES for each in handlers)
+    ):
+        return _by_role(module, options)
+    if mechanism not in _BY_PASSWORD:
+        near = difflib.get_close_matches(mechanism, (*_BY_PASSWORD, _AWS_IAM), 1)
+        advice = f", did you mean {near[0]}?" if near else f": use one of {_listed()}."
+        raise _FaultError(f"sasl.mechanism: {_shown(mechanism)} is not spoken here{advice}")
+    if handlers:
+        raise _FaultError(
+            f"{next(key for key in _HANDLERS if key in properties)} names a class of Java's, which "
+            "cannot run here: write username and password into sasl.jaas.config."
+        )
+    if module not in _PASSWORD_MODULES:
+        raise _FaultError(
+            f"sasl.jaas.config: {_shown(module)} does not log in with {mechanism}, which takes "
+            f"{_PASSWORD_MODULES[mechanism == 'PLAIN']}."
+        )
+    for name in ("username", "password"):
+        if not options.get(name):
+            raise _FaultError(f'sasl.jaas.config has no {name}="...".')
+    return {
+        "sasl_mechanism": mechanism,
+        "username": options["username"],
+        "password": options["password"],
+    }
+
+
+def _by_role(module: str, options: Mapping[str, str]) -> dict[str, Any]:
+    """AWS credentials: of the environment, of a profile, or of a role to assume."""
+    if module not in (*_IAM_CLASSES, _OAUTH_MODULE):
+        raise _FaultError(
+            f"sasl.jaas.config: {_shown(module)} does not log in with AWS credentials, which takes "
+            f"{_IAM_CLASSES[0]}."
+        )
+    if "awsRoleExternalId" in options:
+        raise _FaultError(
+            "sasl.jaas.config: awsRoleExternalId is not supported; name a profile of the AWS "
+            "settings that has the external_id, by awsProfileName."
+        )
+    return {
+        "sasl_mechanism": IAM,
+        "profile": options.get("awsProfileName"),
+        "role": options.get("awsRoleArn"),
+    }
+
+
+def _parse_jaas(text: str) -> tuple[str, dict[str, str]]:
+    """Module and options of one entry: MODULE FLAG NAME=VALUE ... ;"""
+    words = _jaas_words(text)
+    module, flag = (*words, None, None)[:_MODULE_AND_FLAG]
+    if module is None or flag is None or flag.lower() not in _JAAS_FLAGS:
+        raise _FaultError(
+            "sasl.jaas.config must be a module's class, required, and options: "
+            '...ScramLoginModule required username="..." password="...";'
+        )
+    rest = words[_MODULE_AND_FLAG:]
+    options: dict[str, str] = {}
+    for name, sign, value in zip_longest(rest[::3], rest[1::3], rest[2::3], fillvalue=""):
+        if name is None or sign is not None or value is None:
+            raise _FaultError('sasl.jaas.config: each option must be written name="value".')
+        options[name] = value
+    return module, options
+
+
+def _jaas_words(text: str) -> list[str | None]:
+    """Up to the semicolon; None is the sign between name and value, as a quoted one is a word."""
+    words: list[str | None] = []
+    at = 0
+    while found := _JAAS_WORD.match(text, at):
+        at = found.end()
+        if found["sign"] == ";":
+            return words
+        if found["sign"]:
+            words.append(None)
+        elif found["bare"] is not None:
+            words.append(found["bare"])
+        else:
+            words.append(re.sub(r"\\(.)", r"\1", found["double"] or found["single"] or ""))
+    if text[at:].strip():
+        raise _FaultError("sasl.jaas.config has a quotation mark that is not closed.")
+    raise _FaultError("sasl.jaas.config must end with a semicolon.")
+
+
+def _truststore(properties: Mapping[str, str], folder: Path) -> str | None:
+    """The file of CA certificates, None without one, or where the file holds them itself."""
+    path = _store(properties, "ssl.truststore", folder)
+    if path is None or "ssl.truststore.certificates" in properties:
+        return None
+    _read_pem(
+        path,
+        "ssl.truststore",
+        properties.get("ssl.truststore.type"),
+        {
+            "JKS": f"keytool -list -rfc -keystore {path} > ca.pem",
+            "PKCS12": f"openssl pkcs12 -in {path} -nokeys -out ca.pem",
+        },
+        "ca.pem",
+    )
+    return str(path)
+
+
+def _client_pem(properties: Mapping[str, str], folder: Path) -> str | None:
+    """The client's key with its certificates, None without any."""
+    chain = properties.get("ssl.keystore.certificate.chain")
+    key = properties.get("ssl.keystore.key")
+    if chain is not None or key is not None:
+        if chain is None or key is None:
+            raise _FaultError("ssl.keystore.certificate.chain and ssl.keystore.key go together.")
+        return f"{chain}\n{key}\n"
+    path = _store(properties, "ssl.keystore", folder)
+    if path is None:
+        return None
+    return _read_pem(
+        path,
+        "ssl.keystore",
+        properties.get("ssl.keystore.type"),
+        {
+            "JKS": f"keytool -importkeystore -srckeystore {path} -destkeystore me.p12 "
+            "-deststoretype PKCS12, then openssl pkcs12 -in me.p12 -out me.pem",
+            "PKCS12": f"openssl pkcs12 -in {path} -out me.pem",
+        },
+        "me.pem",
+    )
+
+
+def _store(properties: Mapping[str, str], prefix: str, folder: Path) -> Path | None:
+    location = properties.get(f"{prefix}.location", "").strip()
+    if not location:
+        return None
+    path = Path(location).expanduser()
+    # Java's tools take it from where they are started; beside the file is where people keep it.
+    return path if path.is_absolute() or path.exists() else folder / path
+
+
+def _read_pem(
+    path: Path, prefix: str, kind: str | None, conversions: Mapping[str, str], made: str
+) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _FaultError(f"{prefix}.location: {path} cannot be read ({error.strerror}).") from None
+    if b"-----BEGIN " in content:
+        return content.decode("utf-8", "replace")
+    found = (kind or "").strip().upper()
+    for name, start in _MAGIC.items():
+        found = name if content.startswith(start) else found
+    if found in conversions:
+        raise _FaultError(
+            f"{prefix}.location: {path} is a store of type {found}, and PEM is read here: run "
+            f"{conversions[found]}, and set {prefix}.location={made} and {prefix}.type={_PEM}."
+        )
+    raise _FaultError(f"{prefix}.location: {path} holds no PEM.")
+
+
+def _listed() -> str:
+    return ", ".join((*_BY_PASSWORD, _AWS_IAM))
+
+
+def _shown(text: str) -> str:
+    """A value that names something, and is no secret, cut to what can be read."""
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")  # noqa: PLR2004

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`client.properties` of Kafka's own tools: how a login is read, and what is said of slips."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+import trustme
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_lag.brokers.access import IAM, Credentials
+from kafka_lag.brokers.login import CertifiedLogin, ClientCertificate
+from kafka_lag_cli.command import main
+from kafka_lag_cli.connecting.client_properties import parse_properties
+from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
+from kafka_lag_cli.show import show
+
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+IAM_MODULE = "software.amazon.msk.auth.iam.IAMLoginModule required"
+HANDLER = "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+MSK = "b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com:9098"
+AUTHORITY = trustme.CA()
+LEAF = AUTHORITY.issue_cert("monitor.example")
+CA_PEM = AUTHORITY.cert_pem.bytes().decode()
+CLIENT_PEM = LEAF.private_key_and_cert_chain_pem.bytes().decode()
+SECRET = "s3cr3t=w;ord"
+
+
+def options(folder: Path, text: str, *more: str, servers: str | None = "b:9092") -> BrokerOptions:
+    path = folder / "client.properties"
+    path.write_text(text)
+    brokers = ["--bootstrap-server", servers] if servers else []
+    with show.make_context("show", [*brokers, "--command-config", str(path), *more]) as ctx:
+        return brokers_of(ctx.params, {})
+
+
+def in_properties(text: str) -> str:
+    """A text of several lines as the value of a key."""
+    return "\\n\\\n".join(text.strip().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "protocol", "mechanism", "login"),
+    [
+        ("", "PLAINTEXT", None, None),
+        ("security.protocol=PLAINTEXT", "PLAINTEXT", None, None),
+        ("security.protocol = SSL", "SSL", None, None),
+        (
+            "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
+            f'sasl.jaas.config={SCRAM} username="monitor" password="{SECRET}";',
+            "SASL_SSL",
+            "SCRAM-SHA-512",
+            Credentials("monitor", SECRET),
+        ),
+        (
+            "security.protocol: SASL_PLAINTEXT\nsasl.mechanism: PLAIN\n"
+            f"sasl.jaas.config: {PLAIN} \\\n    username='monitor' \\\n    password='{SECRET}' ;\n",
+            "SASL_PLAINTEXT",
+            "PLAIN",
+            Credentials("monitor", SECRET),
+        ),
+        (
+            # Kafka's tools take both; the mechanism decides.
+            "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-256\n"
+            f"sasl.jaas.config={PLAIN} username=monitor password=word;",
+            "SASL_SSL",
+            "SCRAM-SHA-256",
+            Credentials("monitor", "word"),
+        ),
+        (
+            "security.protocol=sasl_ssl\nsasl.mechanism=PLAIN\n"
+            f'sasl.jaas.config={PLAIN} username="$Connection" password="a\\\\"b\\\\\\\\c" ;',
+            "SASL_SSL",
+            "PLAIN",
+            Credentials("$Connection", 'a"b\\c'),
+        ),
+        (
+            "group.id=x\nmax.poll.records=5\nkey.deserializer=org.x.Y\nsecurity.protocol=SASL_SSL\n"
+            "sasl.mechanism=SCRAM-SHA-512\nssl.endpoint.identification.algorithm=\n"
+            f'sasl.jaas.config={SCRAM} username="monitor" password="w" tokenauth="false";',
+            "SASL_SSL",
+            "SCRAM-SHA-512",
+            Credentials("monitor", "w"),
+        ),
+        (
+            f'sasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={SCRAM} username="m" password="w";',
+            "SASL_SSL",
+            "SCRAM-SHA-512",
+            Credentials("m", "w"),
+        ),
+    ],
+    ids=[
+        "nothing",
+        "plaintext",
+        "TLS",
+        "SCRAM",
+        "PLAIN over lines",
+        "SCRAM by Plain's module",
+        "escapes",
+        "other keys",
+        "no protocol",
+    ],
+)
+def test_a_login_is_read_as_java_reads_it(
+    text: str, protocol: str, mechanism: str | None, login: Credentials | None, tmp_path: Path
+) -> None:
+    found = options(tmp_path, text)
+
+    (made,) = found.make_source().candidates()
+    access = found.access
+    assert (access.security_protocol, access.sasl_mechanism, made) == (protocol, mechanism, login)
+    assert SECRET not in repr(found)
+    assert found.protocol_named == ("security.protocol" in text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"sasl.mechanism=AWS_MSK_IAM\nsasl.jaas.config={IAM_MODULE}"
+        f' awsProfileName="ops" awsRoleArn="arn:r";\n'
+        f"sasl.client.callback.handler.class={HANDLER}\n",
+        "sasl.mechanism=OAUTHBEARER\nsasl.jaas.config=org.apache.kafka.common.security.oauthbearer."
+        'OAuthBearerLoginModule required awsProfileName="ops" awsRoleArn="arn:r";\n'
+        "sasl.login.callback.handler.class="
+        "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler\n",
+    ],
+    ids=["AWS_MSK_IAM", "OAUTHBEARER"],
+)
+def test_aws_credentials_are_those_that_the_file_names(text: str, tmp_path: Path) -> None:
+    found = options(tmp_path, f"security.protocol=SASL_SSL\n{text}", servers=MSK)
+
+    assert (found.access.security_protocol, found.access.sasl_mechanism) == ("SASL_SSL", IAM)
+    assert (found.region, found.profile, found.role) == ("eu-west-1", "ops", "arn:r")
+
+
+def test_brokers_may_be_in_the_file(tmp_path: Path) -> None:
+    found = options(tmp_path, "bootstrap.servers=a:1, b:2\n", servers=None)
+    assert found.access.bootstrap_servers == ("a:1", "b:2")
+
+
+@pytest.mark.parametrize("inline", [True, False], ids=["in the file", "beside it"])
+def test_certificates_are_read_from_pem(inline: bool, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text(CA_PEM)
+    (tmp_path / "me.pem").write_text(CLIENT_PEM)
+    if inline:
+        chain = "".join(blob.bytes().decode() for blob in LEAF.cert_chain_pems)
+        stores = (
+            "ssl.truststore.type=PEM\nssl.keystore.type=PEM\n"
+            f"ssl.truststore.certificates={in_properties(CA_PEM)}\n"
+            f"ssl.keystore.certificate.chain={in_properties(chain)}\n"
+            f"ssl.keystore.key={in_properties(LEAF.private_key_pem.bytes().decode())}\n"
+        )
+    else:
+        stores = (
+            "ssl.truststore.type=PEM\nssl.keystore.type=PEM\n"
+            f"ssl.truststore.location={tmp_path}/ca.pem\nssl.keystore.location=me.pem\n"
+        )
+    found = options(tmp_path, f"security.protocol=SSL\n{stores}")
+
+    (login,) = found.make_source().candidates()
+    assert isinstance(login, ClientCertificate)
+    assert found.access.cafile is not None
+    assert CA_PEM.split() == Path(found.access.cafile).read_text().split()
+    assert len(login.context.get_ca_certs()) == 1
+
+
+def test_a_certificate_goes_with_a_password(tmp_path: Path) -> None:
+    (tmp_path / "me.pem").write_text(CLIENT_PEM)
+    text = (
+        "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nssl.keystore.location=me.pem\n"
+        f'sasl.jaas.config={PLAIN} username="m" password="w";\n'
+    )
+    (login,) = options(tmp_path, text).make_source().candidates()
+
+    assert isinstance(login, CertifiedLogin)
+    sent = login.client_options()
+    assert (sent["sasl_plain_username"], sent["sasl_plain_password"]) == ("m", "w")
+    assert sent["ssl_context"] is login.certificate.context
+
+
+def test_a_file_is_read_again_when_its_password_is_rejected(tmp_path: Path) -> None:
+    text = (
+        "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+        f'sasl.jaas.config={PLAIN} username="m" password="first";\n'
+    )
+    source = options(tmp_path, text).make_source()
+    (first,) = source.candidates()
+    source.remember(first)
+    (tmp_path / "client.properties").write_text(text.replace("first", "second"))
+
+    assert list(source.others()) == [Credentials("m", "second")]
+
+
+def test_another_authority_may_stand_beside_a_store_of_java(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text(CA_PEM)
+    text = "security.protocol=SSL\nssl.truststore.location=/etc/kafka/truststore.jks\n"
+
+    found = options(tmp_path, text, "--cafile", str(tmp_path / "ca.pem"))
+
+    assert found.access.cafile == str(tmp_path / "ca.pem")
+
+
+SASL = "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
+# What stands in the file, and what leads to the repair.
+MISTAKES = {
+    "protocol": (
+        "security.protocol=SASL-SSL",
+        "'SASL-SSL' is none of PLAINTEXT, SSL, SASL_PLAINTEX",
+    ),
+    "near protocol": ("security.protocol=SALS_SSL", "did you mean SASL_SSL?"),
+    "key": (
+        "security.protocol=SSL\nssl.trustore.location=x",
+        "did you mean ssl.truststore.location?",
+    ),
+    "no mechanism": (
+        f'security.protocol=SASL_SSL\nsasl.jaas.config={SCRAM} username="u" password="p";',
+        "sasl.mechanism is missing, and Kafka's default for it is GSSAPI (Kerberos)",
+    ),
+    "Kerberos": (
+        "security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI",
+        "sasl.mechanism is GSSAPI (Kerberos), which is not spoken here: use one of SCRAM-SHA-512",
+    ),
+    "mechanism": (
+        "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA512\n"
+        f'sasl.jaas.config={SCRAM} username="u" password="p";',
+        "'SCRAM-SHA512' is not spoken here, did you mean SCRAM-SHA-512?",
+    ),
+    "no JAAS": (SASL, "sasl.jaas.config is missing, which names who logs in"),
+    "mechanism alone": ("sasl.mechanism=PLAIN", "sasl.mechanism is there without sasl.jaas.config"),
+    "no semicolon": (
+        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="{SECRET}"',
+        "sasl.jaas.config must end with a semicolon",
+    ),
+    "open quotation": (
+        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="{SECRET};',
+        "sasl.jaas.config has a quotation mark that is not closed",
+    ),
+    "no flag": (
+        f'{SASL}sasl.jaas.config={SCRAM.split(maxsplit=1)[0]} username="u" password="{SECRET}";',
+        "must be a module's class, required, and options",
+    ),
+    "quoted as a whole": (
+        f"{SASL}sasl.jaas.config=\"{SCRAM} username='u' password='{SECRET}';\"",
+        "sasl.jaas.config must end with a semicolon",
+    ),
+    "no sign": (
+        f'{SASL}sasl.jaas.config={SCRAM} username "u" password "{SECRET}";',
+        'each option must be written name="value"',
+    ),
+    "no username": (f'{SASL}sasl.jaas.config={SCRAM} password="{SECRET}";', 'no username="..."'),
+    "no password": (f'{SASL}sasl.jaas.config={SCRAM} username="u";', 'no password="..."'),
+    "module": (
+        f'{SASL}sasl.jaas.config=com.sun.security.auth.module.Krb5LoginModule required a="b";',
+        "does not log in with SCRAM-SHA-512, which takes org.apache.kafka.common.security.scram",
+    ),
+    "handler": (
+        f"{SASL}sasl.client.callback.handler.class=com.example.Vault\n"
+        f'sasl.jaas.config={SCRAM} username="u" password="p";',
+        "sasl.client.callback.handler.class names a class of Java's, which cannot run here",
+    ),
+    "another token": (
+        "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.jaas.config=org.apache.kafka."
+        "common.security.oauthbearer.OAuthBearerLoginModule required;",
+        "'OAUTHBEARER' is not spoken here",
+    ),
+    "external id": (
+        "security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n"
+        f'sasl.jaas.config={IAM_MODULE} awsRoleArn="a" awsRoleExternalId="{SECRET}";',
+        "awsRoleExternalId is not supported; name a profile",
+    ),
+    "reference": (
+        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="${{file:/etc/s:password}}";',
+        "sasl.jaas.config refers to another place (${...})",
+    ),
+    "librdkafka": ("sasl.username=u", "sasl.username is a name of librdkafka's"),
+    "no truststore": (
+        "security.protocol=SSL\nssl.truststore.location=/no/ca.pem",
+        "ssl.truststore.location: /no/ca.pem cannot be read (No such file or directory)",
+    ),
+    "JKS": (
+        "security.protocol=SSL\nssl.truststore.location=store.jks",
+        "is a store of type JKS, and PEM is read here: run keytool -list -rfc -keystore ",
+    ),
+    "PKCS12": (
+        "security.protocol=SSL\nssl.keystore.location=store.p12\nssl.keystore.type=PKCS12",
+        "is a store of type PKCS12, and PEM is read here: run openssl pkcs12 -in ",
+    ),
+    "chain without a key": (
+        "security.protocol=SSL\nssl.keystore.certificate.chain=x",
+        "ssl.keystore.certificate.chain and ssl.keystore.key go together",
+    ),
+    "keystore without a key": (
+        "security.protocol=SSL\nssl.keystore.location=ca.pem",
+        "holds no client certificate to use: its certificates or the key is no PEM text, or the",
+    ),
+    "truststore of nothing": (
+        "security.protocol=SSL\nssl.truststore.location=empty.pem",
+        "empty.pem holds no PEM",
+    ),
+    "brokers": (
+        "bootstrap.servers=b-1.example",
+        "bootstrap.servers: 'b-1.example' must be host:po",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "repair"), MISTAKES.values(), ids=MISTAKES)
+def test_a_slip_is_one_sentence_with_file_and_key_and_without_a_secret(
+    text: str, repair: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(text)
+    (tmp_path / "store.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
+    (tmp_path / "store.p12").write_bytes(b"\x30\x82\0\0")
+    (tmp_path / "ca.pem").write_text(CA_PEM)
+    (tmp_path / "empty.pem").write_text("nothing")
+    servers = [] if "bootstrap" in text else ["-b", "b:9092"]
+
+    assert main(["show", *servers, "--command-config", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("kafka-lag show: --command-config: ")
+    assert str(path) in line
+    assert repair in line
+    assert SECRET not in line
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (["--iam"], "--iam does not go with --command-config"),
+        (["--username", "u"], "--username does not go with --command-config"),
+        (["--security-protocol", "SSL"], "--security-protocol does not go with --command-config"),
+        (["--role", "r"], "--role does not go with --command-config"),
+        (["--region", "eu-west-1"], "--region is for --iam, or AWS_MSK_IAM"),
+    ],
+)
+def test_another_login_beside_the_file_is_one_sentence(
+    more: list[str], expected: str, tmp_path: Path
+) -> None:
+    with pytest.raises(click.UsageError, match=expected):
+        options(tmp_path, "", *more)
+
+
+def test_a_file_without_brokers_says_where_they_may_stand(tmp_path: Path) -> None:
+    with pytest.raises(click.UsageError, match=r"or bootstrap[.]servers in "):
+        options(tmp_path, "", servers=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# a comment\n! another\n\n  a = 1\n", {"a": "1"}),
+        ("a=1\r\nb:2\rc 3\nd\n", {"a": "1", "b": "2", "c": "3", "d": ""}),
+        ("a=b=c\na\\=b=c\n", {"a": "b=c", "a=b": "c"}),
+        ("a = 1 \n", {"a": "1 "}),
+        ("a=x\\\n   y\\\n\tz\n", {"a": "xyz"}),
+        ("a=x\\\\\nb=\\u00e4\\t\\q\n", {"a": "x\\", "b": "ä\tq"}),
+        ("a=1\na=2\n", {"a": "2"}),
+        ("a=x\\\n# no comment\n", {"a": "x# no comment"}),
+        ("a=1\\", {"a": "1"}),
+    ],
+)
+def test_properties_are_read_as_java_reads_them(text: str, expected: dict[str, str]) -> None:
+    assert parse_properties(text) == expected
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text()))
+def test_what_java_would_write_is_what_is_read(properties: dict[str, str]) -> None:
+    def escaped(text: str) -> str:
+        units = text.encode("utf-16-be", "surrogatepass")
+        return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+    text = "".join(f"{escaped(key)}={escaped(value)}\n" for key, value in properties.items())
+
+    read = {
+        key.encode("utf-16-be", "surrogatepass"): value.encode("utf-16-be", "surrogatepass")
+        for key, value in parse_properties(text).items()
+    }
+    assert read == {
+        key.encode("utf-16-be", "surrogatepass"): value.encode("utf-16-be", "surrogatepass")
+        for key, value in properties.items()
+    }
