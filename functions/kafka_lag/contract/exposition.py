@@ -18,6 +18,10 @@ LABEL_PROTOCOL = "protocol"
 LABEL_WORST_STATUS = "worst_status"
 # Of the family of partitions' statuses.
 LABEL_LEADER = "leader"
+# Of the family of partitions' members.
+LABEL_CLIENT_ID = "client_id"
+LABEL_CLIENT_HOST = "client_host"
+LABEL_MEMBER_ID = "member_id"
 
 # Of each cluster.
 SNAPSHOT_AGE = "kafka_lag_snapshot_age_seconds"
@@ -128,6 +132,8 @@ PARTITION_GAUGES = {
     "kafka_consumergroup_current_offset": ("committed_offset", "The offset committed."),
     "kafka_lag_partition_time_lag_seconds": ("time_lag_seconds", "Age of the next unread record."),
 }
+PARTITION_MEMBER_INFO = "kafka_lag_partition_member_info"
+PARTITION_COMMIT_AGE = "kafka_lag_partition_commit_age_seconds"
 # Of each partition of a topic, at ?level=partition.
 LOG_GAUGES = {
     "kafka_topic_partition_current_offset": ("end_offset", "The next offset to be written."),

@@ -57,6 +57,11 @@ _TOPIC_LABELS = {exposition.LABEL_TOPIC: "topic"}
 _GROUP_TOPIC_LABELS = {**_GROUP_LABELS, **_TOPIC_LABELS}
 _PARTITION_LABELS = {exposition.LABEL_PARTITION: "partition_id"}
 _LEADER_LABELS = {exposition.LABEL_LEADER: "leader"}
+_MEMBER_LABELS = {
+    exposition.LABEL_CLIENT_ID: "client_id",
+    exposition.LABEL_CLIENT_HOST: "client_host",
+    exposition.LABEL_MEMBER_ID: "member_id",
+}
 _TOPIC_GAUGES = {
     exposition.TOPIC_LAG: ("lag", "Records behind, all partitions of the topic."),
     exposition.TOPIC_OFFSET: ("committed_offset", "Sum of the offsets committed."),
@@ -303,6 +308,10 @@ def _partition_families(clusters: Sequence[ClusterRun]) -> Iterator[Metric]:
     led = [LabelledRows.of(each.cluster, each.group_partitions, names) for each in clusters]
     values = contract.PARTITION_STATUS_VALUES
     yield from _status_gauges(led, exposition.PARTITION_STATUS_GAUGES, values)
+    yield _members(clusters)
+    ages = [(each.labels, _commit_ages(each.frame)) for each in rows]
+    help_text = "Time from the run that first saw this commit to this reading."
+    yield _gauge(exposition.PARTITION_COMMIT_AGE, help_text, ages)
     names = {**_TOPIC_LABELS, **_PARTITION_LABELS}
     logs = [LabelledRows.of(each.cluster, each.topic_partitions, names) for each in clusters]
     yield from _gauges(logs, exposition.LOG_GAUGES)
@@ -316,6 +325,31 @@ def _partition_families(clusters: Sequence[ClusterRun]) -> Iterator[Metric]:
     ):
         labels = (each.labels for each in logs)
         yield _gauge(family, help_text, zip(labels, columns, strict=True))
+
+
+def _members(clusters: Sequence[ClusterRun]) -> Metric:
+    """A sample a partition that a live member owns, to join by; all that it says are labels."""
+    names = {**_GROUP_TOPIC_LABELS, **_PARTITION_LABELS, **_MEMBER_LABELS}
+    owned = [
+        LabelledRows.of(each.cluster, rows.where(rows.strings("member_id").known), names)
+        for each in clusters
+        for rows in (_read(each.group_partitions),)
+    ]
+    ones = [(each.labels, Column.of(np.ones(len(each.frame)))) for each in owned]
+    return _gauge(
+        exposition.PARTITION_MEMBER_INFO, "Always 1; the member that owns the partition.", ones
+    )
+
+
+def _commit_ages(rows: Frame) -> Column:
+    """Seconds; unknown where there is no commit, or the row was not read for this snapshot."""
+    ages = (rows.numbers("read_at") - rows.numbers("commit_changed_at")) / 1000
+    return Column(ages.values, ages.known & ~rows.strings("unread_reason").known)
+
+
+def _read(rows: Frame) -> Frame:
+    """Those that were read for this snapshot."""
+    return rows.where(~rows.strings("unread_reason").known)
 
 
 def _lengths(lists: Strings) -> Column:

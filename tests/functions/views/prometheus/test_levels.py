@@ -163,3 +163,51 @@ def test_a_commit_beyond_the_end_counts_in_no_sum(commits: list[int], total: int
     series = scrape(stored(a_snapshot({"billing": {"orders": commits}}, TOPICS)), level="topic")
     of = {**BILLING, "topic": "orders"}
     assert value(series, "kafka_consumergroup_current_offset_sum", **of) == total
+
+
+MEMBER, AGE = exposition.PARTITION_MEMBER_INFO, exposition.PARTITION_COMMIT_AGE
+
+
+def test_a_partition_that_a_member_owns_has_a_series_to_join_by() -> None:
+    series = scrape(
+        judged(
+            member_id=Strings.of(["m-1", None, "m-2"]),
+            client_id=Strings.of(["app", None, None]),
+            client_host=Strings.of(["/10.0.0.1", None, "/10.0.0.2"]),
+        ),
+        level="partition",
+    )
+    rows = SHOP.group_partitions
+    places = list(
+        zip(rows.strings("topic").to_list(), rows.numbers("partition_id").to_list(), strict=True)
+    )
+    (topic, partition), _, (other, last) = places
+    who = {"client_id": "app", "client_host": "/10.0.0.1", "member_id": "m-1"}
+    second = {"client_id": "", "client_host": "/10.0.0.2", "member_id": "m-2"}
+    assert value(series, MEMBER, **BILLING, topic=topic, partition=str(partition), **who) == 1
+    assert value(series, MEMBER, **BILLING, topic=other, partition=str(last), **second) == 1
+    assert sum(name == MEMBER for name, _ in series) == 2
+
+
+def test_the_time_since_a_commit_moved_ends_at_the_reading() -> None:
+    since = Column.optional([NOON - 90_000, NOON, None], np.int64)
+    read = Column.of(np.full(3, NOON, np.int64))
+    series = scrape(judged(commit_changed_at=since, read_at=read), level="partition")
+    assert sorted(found for (name, _), found in series.items() if name == AGE) == [0, 90]
+
+
+@pytest.mark.parametrize("family", [MEMBER, AGE])
+def test_a_partition_that_was_not_read_has_neither_member_nor_age(family: str) -> None:
+    snapshot = a_snapshot({"billing": {"orders": [10, contract.TIMEOUT]}}, TOPICS)
+    rows = snapshot.group_partitions.with_columns(
+        member_id=Strings.constant("m", 2),
+        commit_changed_at=Column.of(np.full(2, NOON, np.int64)),
+        read_at=Column.of(np.full(2, NOON, np.int64)),
+    )
+    store = stored(Snapshot(NOON, snapshot.topic_partitions, rows, snapshot.groups))
+    found = [
+        dict(labels)["partition"]
+        for name, labels in scrape(store, level="partition")
+        if name == family
+    ]
+    assert found == ["0"]
