@@ -30,7 +30,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 .DEFAULT_GOAL := help
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve bench-unusual test-glue-5 faults soak \
+        bench-report bench-serve image chart bench-unusual test-glue-5 faults soak \
         bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy schema rehearse audit
 
 help: ## list the targets
@@ -199,6 +199,17 @@ schema: setup ## write the configuration's JSON Schema for editors: docs/configu
 
 rehearse: prerequisites cdk ## bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1)
 	$(BIN)/python -m dev.rehearse $(if $(KEEP),--keep)
+
+image: setup ## the exporter's Dockerfile, step by step in a bare Debian (as root; WITH='-- -b localhost:9092 --no-token')
+	$(BIN)/python -m dev.image $(WITH)
+
+# Helm is built from its source where there is none, which takes Go and minutes.
+HELM ?= $(shell command -v helm 2>/dev/null || echo .local/go/bin/helm)
+.local/go/bin/helm:
+	GOBIN=$(CURDIR)/.local/go/bin go install helm.sh/helm/v3/cmd/helm@v3.22.0
+
+chart: setup $(HELM) ## lint and render the exporter's chart, and check it against Kubernetes' schemas
+	HELM=$(HELM) $(UV) run --isolated --frozen --all-extras --all-groups --with kubernetes-validate pytest -q -p no:xdist tests/test_chart.py
 
 clean: ## remove what was installed and built here
 	rm -rf $(VENV) .local .mypy_cache .pytest_cache .ruff_cache .hypothesis

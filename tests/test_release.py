@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tag is a release only where every place has its version; what is released is documented."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from dev.release import find_faults, read_notes
+
+ROOT = Path(__file__).parents[1]
+CHART = Path("examples/exporter/chart/Chart.yaml")
+PLACES = ("pyproject.toml", "CHANGELOG.md", str(CHART))
+
+
+@pytest.fixture(name="copy")
+def _copy(tmp_path: Path) -> Path:
+    for name in PLACES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def workflow() -> Any:
+    return yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+
+
+def test_the_last_version_is_a_release_everywhere() -> None:
+    assert find_faults("v0.2.0") == []
+
+
+@pytest.mark.parametrize(
+    ("place", "old", "new", "fault"),
+    [
+        ("pyproject.toml", 'version = "0.2.0"', 'version = "0.3.0"', "is not v0.3.0, the version"),
+        (str(CHART), "\nversion: 0.2.0", "\nversion: 0.1.0", "version must be 0.2.0"),
+        (str(CHART), "appVersion: 0.2.0", "appVersion: 0.1.0", "appVersion must be 0.2.0"),
+        ("CHANGELOG.md", "## [0.2.0] - ", "## [0.2.0]", "has no section [0.2.0] with a date"),
+    ],
+    ids=["project", "chart", "image", "changelog"],
+)
+def test_a_place_that_was_forgotten_is_named(
+    place: str, old: str, new: str, fault: str, copy: Path
+) -> None:
+    change(copy / place, old, new)
+    assert fault in "\n".join(find_faults("v0.2.0", copy))
+
+
+def test_the_notes_are_the_changelogs_section_alone() -> None:
+    notes = read_notes("v0.1.0")
+    assert notes is not None
+    assert notes.startswith("### ")
+    assert "## [" not in notes
+
+
+def test_a_tag_that_is_no_release_ends_with_1() -> None:
+    call = [sys.executable, "dev/release.py", "check", "v9.9.9"]
+    ended = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "The tag v9.9.9 is not v" in ended.stderr
+
+
+def test_nothing_is_published_before_the_tests_have_passed() -> None:
+    jobs = workflow()["jobs"]
+
+    def before(name: str) -> set[str]:
+        needs = jobs[name].get("needs", [])
+        direct = {needs} if isinstance(needs, str) else set(needs)
+        return direct.union(*map(before, direct))
+
+    writing = {name for name, job in jobs.items() if job.get("permissions")}
+    assert writing == {"image", "pypi", "github"}
+    assert all("test" in before(name) for name in writing)
+
+
+def test_what_a_job_may_is_what_it_needs() -> None:
+    found = workflow()
+    assert found["permissions"] == {"contents": "read"}
+    assert found["jobs"]["pypi"]["permissions"] == {"id-token": "write"}
+    assert found["jobs"]["pypi"]["environment"] == "pypi"
+
+
+def test_the_image_is_of_both_architectures_and_of_the_dockerfile_here() -> None:
+    (push,) = (
+        step["with"]
+        for step in workflow()["jobs"]["image"]["steps"]
+        if "build-push-action" in step.get("uses", "")
+    )
+    assert push["platforms"] == "linux/amd64,linux/arm64"
+    assert (ROOT / push["file"]).is_file()
+
+
+def test_the_manual_names_what_the_workflow_makes() -> None:
+    manual = (ROOT / "docs" / "releasing.md").read_text()
+    text = (ROOT / ".github/workflows/release.yml").read_text()
+    for made in ("kafka-lag.cdx.json", "SHA256SUMS", "pypi", "ghcr.io"):
+        assert made in manual
+        assert made in text
+    assert set(re.findall(r"examples/\S+?\.yaml|dev/\w+\.py", manual)) <= {
+        str(path.relative_to(ROOT)) for path in ROOT.glob("*/**/*") if ".venv" not in path.parts
+    }
