@@ -567,14 +567,14 @@ SEEN, SET_ASIDE = 4, 2
 _SEEN_SEED, _SET_ASIDE_SEED = 20_260, 77_431
 
 
-def list_cases(*, set_aside: bool = False) -> Iterator[Callable[[], Case]]:
-    """Makers of all cases, the same each time."""
+def list_cases(*, set_aside: bool = False) -> Iterator[tuple[str, Callable[[], Case]]]:
+    """The kind of each case and what makes it, the same each time."""
     seed, times = (_SET_ASIDE_SEED, SET_ASIDE) if set_aside else (_SEEN_SEED, SEEN)
     for kind, make in enumerate((*TROUBLES, *HEALTHY)):
         for number, size in enumerate(SIZES):
             for each in range(times):
                 rng = np.random.default_rng([seed, kind, number, each])
-                yield partial(_make, make, rng, size, each)
+                yield make.__name__, partial(_make, make, rng, size, each)
 
 
 def _make(make: Callable[[Draw], Case], rng: np.random.Generator, size: str, number: int) -> Case:
