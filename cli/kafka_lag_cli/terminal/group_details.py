@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kafka_lag import contract
+from kafka_lag.cause_texts import describe_cause
 from kafka_lag.formatting import (
     format_cause_of_loss,
     format_duration,
@@ -100,6 +101,7 @@ def group_details(
     shown: list[RenderableType] = [
         Text.assemble((printable(name), "bold")),
         *_lines(row, snapshot.taken_at, is_new=_is_new(partitions)),
+        *_explain(row),
         *_causes_of_loss(snapshot, name),
         Text(),
     ]
@@ -154,6 +156,15 @@ def _promise(row: Row, used: Text, now: int, *, is_new: bool) -> Iterable[str | 
     yield Text.assemble(used, " used")
     if (sla_used(row) or 0.0) > 1:
         yield f", broken{_since(row['sla_broken_since'], now, is_new=is_new)}"
+
+
+def _explain(row: Row) -> Iterable[Text]:
+    """What happened, what to do, and the command to look, where a cause is known."""
+    text = describe_cause(row)
+    if text is not None:
+        yield Text(f"cause: {printable(text.happened)}")
+        yield Text(f"to do: {printable(text.to_do)}")
+        yield Text(f"to look: {printable(text.command)}")
 
 
 def _causes_of_loss(snapshot: Snapshot, name: str) -> Iterable[Text]:

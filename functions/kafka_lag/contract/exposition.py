@@ -16,6 +16,7 @@ LABEL_TYPE = "type"
 LABEL_PROTOCOL = "protocol"
 # Of the family of what consumers do.
 LABEL_WORST_STATUS = "worst_status"
+LABEL_CAUSE = "cause"
 # Of the family of partitions' statuses.
 LABEL_LEADER = "leader"
 # Of the family of partitions' members.
@@ -32,6 +33,7 @@ GROUP_INFO = "kafka_lag_group_info"
 GROUP_STATUS_GAUGE = "kafka_lag_group_status"
 GROUP_HELD_STATUS = "kafka_lag_group_held_status"
 GROUP_WORST_STATUS = "kafka_lag_group_worst_status"
+GROUP_CAUSE = "kafka_lag_group_cause"
 GROUP_LAG = "kafka_lag_group_lag"
 GROUP_TIME_LAG = "kafka_lag_group_time_lag_seconds"
 GROUP_TASKS_NEEDED = "kafka_lag_group_tasks_needed"

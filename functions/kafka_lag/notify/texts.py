@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from kafka_lag import contract
+from kafka_lag.cause_texts import describe_cause
 from kafka_lag.contract.words import MEANINGS, find_word
 from kafka_lag.formatting import (
     cut_end,
@@ -315,8 +316,19 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
     # markers of transactions are never read, and leave a group that is done one behind
     if row.get("max_lag") == 1:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."
+    cause = describe_cause(row) if _is_named(change) else None
+    if cause is not None:
+        yield f"Cause: {cause.happened}."
     if to_do := _advise(change, find_worst_status(change)):
         yield f"To do: {to_do}."
+    if cause is not None:
+        yield f"To look: {cause.command}"
+
+
+def _is_named(change: GroupChange) -> bool:
+    """Whether a cause is known of a group that is still in trouble."""
+    cause = change.row.get("cause")
+    return cause not in (None, contract.UNEXPLAINED) and change.kind != contract.GONE
 
 
 def _write_worst_status(worst_status: str, change: GroupChange) -> str:
@@ -424,6 +436,7 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
     left, topic = row.get("seconds_until_loss"), _name_only_topic(row)
     may_lose = row.get("records_lost") or (left is not None and left < contract.NO_LOSS_SECONDS)
     parts = [f"raise retention.ms or retention.bytes of {topic or 'the topic'}"] if may_lose else []
+    cause = describe_cause(row) if _is_named(change) else None
     if _is_rebalancing(row):
         parts.append(
             "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms"
@@ -434,6 +447,8 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
         parts.append(
             "find the producer whose transaction is open (kafka-transactions.sh find-hanging)"
         )
+    elif cause is not None:
+        parts.append(cause.to_do)
     elif worst_status or row.get(PROMISE.held_since) is not None:
         parts += _advise_speed(row)
     text = "; then ".join(parts).replace("; then more consumers", "; more consumers")

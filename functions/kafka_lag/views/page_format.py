@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from kafka_lag import contract
+from kafka_lag.cause_texts import describe_cause
 from kafka_lag.contract.words import find_word, name_troubles
 from kafka_lag.formatting import (
     NO_BREAK_SPACE,
@@ -165,4 +166,5 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "sla_used": format_sla_used,
     "state": state,
     "cause_of_loss": cause_of_loss,
+    "explain": describe_cause,
 }

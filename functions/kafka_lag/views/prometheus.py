@@ -53,6 +53,7 @@ _INFO_LABELS = {
     exposition.LABEL_PROTOCOL: "protocol",
 }
 _WORST_STATUS_LABELS = {**_GROUP_LABELS, exposition.LABEL_WORST_STATUS: "worst_status"}
+_CAUSE_LABELS = {**_GROUP_LABELS, exposition.LABEL_CAUSE: "cause"}
 _TOPIC_LABELS = {exposition.LABEL_TOPIC: "topic"}
 _GROUP_TOPIC_LABELS = {**_GROUP_LABELS, **_TOPIC_LABELS}
 _PARTITION_LABELS = {exposition.LABEL_PARTITION: "partition_id"}
@@ -255,27 +256,26 @@ def _group_families(clusters: Sequence[ClusterRun], *, members: bool) -> Iterato
     yield _gauge(exposition.GROUP_INFO, "Always 1; what the user and Kafka say of the group.", ones)
     groups = [LabelledRows.of(each.cluster, each.groups, _GROUP_LABELS) for each in clusters]
     yield from _status_gauges(groups, exposition.GROUP_STATUSES, contract.GROUP_STATUS_VALUES)
-    yield _worst_statuses(clusters)
+    words = ", ".join(contract.CONSUMER_STATUS_SEVERITIES)
+    help_text = f"Always 1; what the consumer does: {words}. Absent: nothing wrong."
+    yield _words(clusters, "worst_status", exposition.GROUP_WORST_STATUS, help_text)
+    help_text = f"Always 1; why it is behind: {', '.join(contract.CAUSES)}. Absent: it is not."
+    yield _words(clusters, "cause", exposition.GROUP_CAUSE, help_text)
     yield from _gauges(groups, exposition.GROUP_GAUGES)
     if members:
         live = ("members", "Live members of the group.")
         yield from _gauges(groups, {exposition.GROUP_MEMBERS_AS_ELSEWHERE: live})
 
 
-def _worst_statuses(clusters: Sequence[ClusterRun]) -> Metric:
-    """A sample a group whose consumer does something wrong; the word is its label."""
-    bad = [
-        LabelledRows.of(
-            each.cluster,
-            each.groups.where(each.groups.strings("worst_status").known),
-            _WORST_STATUS_LABELS,
-        )
+def _words(clusters: Sequence[ClusterRun], column: str, family: str, help_text: str) -> Metric:
+    """A sample for each group of which the column has a word, which is its label."""
+    labels = {"worst_status": _WORST_STATUS_LABELS, "cause": _CAUSE_LABELS}[column]
+    named = [
+        LabelledRows.of(each.cluster, each.groups.where(each.groups.strings(column).known), labels)
         for each in clusters
     ]
-    ones = [(each.labels, Column.of(np.ones(len(each.frame)))) for each in bad]
-    words = ", ".join(contract.CONSUMER_STATUS_SEVERITIES)
-    help_text = f"Always 1; what the consumer does: {words}. Absent: nothing wrong."
-    return _gauge(exposition.GROUP_WORST_STATUS, help_text, ones)
+    ones = [(each.labels, Column.of(np.ones(len(each.frame)))) for each in named]
+    return _gauge(family, help_text, ones)
 
 
 def _topic_families(clusters: Sequence[ClusterRun]) -> Iterator[Metric]:

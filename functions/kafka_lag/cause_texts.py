@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a cause means, and what to do first: one table for messages, page and terminal.
+
+Sentences are filled with the group's own names and numbers, from its row of `groups`. Names in them
+are strangers': escaped here against line breaks, quoted in commands; HTML escapes them once more.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_lag import contract
+from kafka_lag.formatting import (
+    cut_end,
+    escape_name,
+    format_minute,
+    format_quantity,
+    format_rate,
+    format_share,
+    format_short_duration,
+    question_mark,
+)
+
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CauseText:
+    """Of one group: a sentence on what happened, what to do first, and the command to look with."""
+
+    happened: str
+    to_do: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """Sentences by what is known: the first of `happened` whose fields all are is taken."""
+
+    happened: tuple[str, ...]
+    to_do: str
+    command: str
+
+
+_TOOL = "--bootstrap-server BROKERS"
+_MEMBERS = f"kafka-consumer-groups {_TOOL} --describe --group {{group_arg}} --members --verbose"
+_OFFSETS = f"kafka-consumer-groups {_TOOL} --describe --group {{group_arg}}"
+_STATE = f"kafka-consumer-groups {_TOOL} --describe --group {{group_arg}} --state"
+_RECORD = (
+    f"kafka-console-consumer {_TOOL} --topic {{topic_arg}} --partition {{partition}} "
+    "--offset {offset} --max-messages 1"
+)
+_TOPIC = f"kafka-topics {_TOOL} --describe --topic {{topic_arg}}"
+
+_TEMPLATES: Mapping[str, _Template] = {
+    contract.MORE_PRODUCED: _Template(
+        (
+            "More is written than before: {produce_rate}, {produce_rate_before} until "
+            "{kept_up_at}; the group reads {consume_rate}, as much as it did or more",
+            "More is written than is usual at this hour: {produce_rate}, else {usual_produce_rate}",
+        ),
+        "ask the producers what changed; if it lasts, add members, as many as there are partitions "
+        "at most",
+        _OFFSETS,
+    ),
+    contract.CAPACITY_FELL: _Template(
+        (
+            "All members read less than before: {consume_rate}, {consume_rate_before} until "
+            "{kept_up_at}; no more is written",
+        ),
+        "look at what all members need: a database or service they call, a new release, their "
+        "processor; more members may make it worse",
+        _MEMBERS,
+    ),
+    contract.TOO_FEW_MEMBERS: _Template(
+        (
+            "Too few members: {members}, {members_before} until {kept_up_at}; those that are left "
+            "read {consume_rate} of {produce_rate}",
+            "Too few members: {members}, of which each reads {capacity} at the most; "
+            "{produce_rate} are written",
+            "Too few members: {members}; they read {consume_rate} of {produce_rate}",
+        ),
+        "start the members that are missing, or raise the number of tasks; see why they left",
+        _MEMBERS,
+    ),
+    contract.HOT_PARTITION: _Template(
+        (
+            "Partition {partition} of {topic} gets {produce_rate}, others {produce_rate_of_others} "
+            "on average: too many records have its keys; {consume_rate} of it are read",
+            "Partition {partition} of {topic} alone is behind, as its records take longer: "
+            "{consume_rate} of {produce_rate} are read, and its member reads its others in time",
+        ),
+        "look at the keys and records of that partition; more members do not help, as it has one "
+        "reader",
+        f"kafka-console-consumer {_TOOL} --topic {{topic_arg}} --partition {{partition}} "
+        "--offset latest --property print.key=true --max-messages 100",
+    ),
+    contract.SLOW_MEMBER: _Template(
+        (
+            "One member is slow: {member} on {host} reads {consume_rate} of {produce_rate}; no "
+            "other member is behind",
+            "One member is slow: {member} reads {consume_rate} of {produce_rate}; no other member "
+            "is behind",
+        ),
+        "restart {member}, or look at its host and log",
+        _MEMBERS,
+    ),
+    contract.STUCK_RECORD: _Template(
+        (
+            "One record is not processed: partition {partition} of {topic} stands at offset "
+            "{offset} since {stuck_since}, though {member} owns it and others move",
+        ),
+        "look at that record, and at the log of {member}; skip it, or repair what fails",
+        _RECORD,
+    ),
+    contract.STOPPED: _Template(
+        (
+            "Nobody reads: the last commit was seen at {last_commit_at}, and no member owns what "
+            "is behind",
+            "Nobody reads: no member owns what is behind",
+        ),
+        "start its consumers",
+        _STATE,
+    ),
+    contract.REBALANCES: _Template(
+        (
+            "The group rebalances again and again ({rebalancing_share} of the last runs), and "
+            "reads {consume_rate} of {produce_rate}",
+            "The group rebalances again and again ({rebalancing_share} of the last runs)",
+        ),
+        "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms",
+        _STATE,
+    ),
+    contract.SLOW_BROKER: _Template(
+        ("Broker {broker}: {groups} are behind on {partitions} that it leads, and on no others",),
+        "look at broker {broker}: its processor, disk and network; consumers need nothing",
+        f"kafka-topics {_TOOL} --describe --under-replicated-partitions",
+    ),
+    contract.UNAVAILABLE: _Template(
+        (
+            "No leader: {partitions_without_leader} of {partitions_of_group}, among them partition "
+            "{partition} of {topic}, can neither be written nor read since {last_read_at}",
+            "Only under-replicated partitions are behind ({partitions_under_replicated}), such as "
+            "partition {partition} of {topic}: {in_sync_replicas} of {replicas} replicas are in "
+            "sync, led by broker {broker}",
+        ),
+        "look at the brokers that hold its replicas; consumers need nothing",
+        f"kafka-topics {_TOOL} --describe --topic {{topic_arg}}",
+    ),
+    contract.OPEN_TRANSACTION: _Template(
+        (
+            "An open transaction holds up partition {partition} of {topic} since {open_since}: "
+            "{held_up_records} after it cannot be read",
+            "An open transaction holds up what is to be read",
+        ),
+        "find its producer and end it, or abort the transaction; consumers need nothing",
+        f"kafka-transactions {_TOOL} describe-producers --topic {{topic_arg}} "
+        "--partition {partition}",
+    ),
+    contract.RETENTION_RACE: _Template(
+        (
+            "Retention deletes records of partition {partition} of {topic} before they are read: "
+            "they are kept for {retention_ms}, {records_lost} are lost in it; the group reads "
+            "{consume_rate} of {produce_rate}",
+            "Retention deletes records of partition {partition} of {topic} before they are read",
+        ),
+        "raise retention.ms or retention.bytes of {topic}",
+        f"kafka-configs {_TOOL} --describe --entity-type topics --entity-name {{topic_arg}}",
+    ),
+    contract.OFFSETS_RESET: _Template(
+        (
+            "Offsets were set back: partition {partition} of {topic} stands at "
+            "{committed_offset}, after {rewound_from}",
+            "The commit of partition {partition} of {topic} ({committed_offset}) lies beyond the "
+            "end of the log ({end_offset}): the topic was made anew, or cut",
+        ),
+        "ask who set the offsets, or made the topic anew; set them anew if it was not meant",
+        _OFFSETS,
+    ),
+    contract.UNEXPLAINED: _Template(
+        (
+            "Not known: no cause fits the figures alone ({consume_rate} read of {produce_rate} "
+            "written, {members})",
+            "Not known: no cause fits the figures alone",
+        ),
+        "look at the log of its members; kafka-lag why shows what is ruled out",
+        _MEMBERS,
+    ),
+}
+
+
+def describe_cause(row: Mapping[str, Any]) -> CauseText | None:
+    """In words, from a group's row; None where no cause is known, or one of a later version."""
+    template = _TEMPLATES.get(row.get("cause") or "")
+    if template is None:
+        return None
+    fields = _format_fields(row)
+    happened = next((text for text in template.happened if _fits(text, fields)), None)
+    since = row.get("cause_since")
+    began = "" if since is None else f" (since {format_minute(since)})"
+    return CauseText(
+        f"{(happened or row['cause'].replace('_', ' ')).format_map(fields)}{began}",
+        template.to_do.format_map(_Fallbacks(fields)),
+        template.command.format_map(_Fallbacks(fields)),
+    )
+
+
+def read_evidence(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers that decided a cause; none where they are not known, or not readable."""
+    try:
+        found = json.loads(row.get("cause_evidence") or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class _Fallbacks(dict[str, str]):
+    """Fields, with a word to fill in for one that is not known."""
+
+    def __missing__(self, name: str) -> str:
+        return {"member": "its member", "topic": "its topic"}.get(
+            name, name.removesuffix("_arg").upper()
+        )
+
+
+def _fits(text: str, fields: Mapping[str, str]) -> bool:
+    try:
+        text.format_map(fields)
+    except KeyError:
+        return False
+    return True
+
+
+_RATES = ("produce_rate", "produce_rate_before", "produce_rate_of_others", "usual_produce_rate")
+_FORMATS: Mapping[str, Callable[[Any], str]] = {
+    **dict.fromkeys((*_RATES, "consume_rate", "consume_rate_before", "capacity"), format_rate),
+    **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
+    "open_since": format_minute,
+    "rebalancing_share": format_share,
+    "members": lambda number: format_quantity(round(number), "member"),
+    "members_before": lambda number: f"{number:,.0f}",
+    "groups": lambda number: format_quantity(number, "group"),
+    "held_up_records": lambda number: format_quantity(number, "record"),
+    "records_lost": lambda number: format_quantity(number, "record"),
+    "retention_ms": lambda ms: format_short_duration(ms / 1_000, precise=True),
+}
+_OFFSET_FIELDS = ("committed_offset", "rewound_from", "end_offset")
+
+
+def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
+    """What templates may hold, as people read it."""
+    evidence = read_evidence(row)
+    fields: dict[str, str] = {"group_arg": _quote(row.get("consumer_group"))}
+    for name, value in evidence.items():
+        if name in _FORMATS and isinstance(value, int | float):
+            fields[name] = _FORMATS[name](value)
+        elif name in _OFFSET_FIELDS:
+            fields[name] = f"{value:,}" if isinstance(value, int) else _show(value)
+        else:
+            fields[name] = _show(value)
+    if isinstance(evidence.get("topic"), str):
+        fields["topic_arg"] = _quote(evidence["topic"])
+    if isinstance(partitions := evidence.get("partitions"), int):
+        fields["partitions"] = format_quantity(partitions, "partition")
+        fields["partitions_of_group"] = fields["partitions"]
+    return fields
+
+
+def _show(value: Any) -> str:
+    return cut_end(escape_name(str(value), question_mark, "(no name)"), _LONGEST_NAME)
+
+
+def _quote(value: Any) -> str:
+    return shlex.quote(_show("" if value is None else value))

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Causes in words: which numbers and names stand in them, and what nobody can break them by."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kafka_lag import contract
+from kafka_lag.cause_texts import describe_cause
+from tests.builders import NOON
+
+EVIDENCE: dict[str, dict[str, Any]] = {
+    contract.MORE_PRODUCED: {
+        "produce_rate": 1200.0,
+        "produce_rate_before": 400.0,
+        "consume_rate": 410.0,
+        "kept_up_at": NOON,
+    },
+    contract.CAPACITY_FELL: {
+        "consume_rate": 210.0,
+        "consume_rate_before": 400.0,
+        "kept_up_at": NOON,
+    },
+    contract.TOO_FEW_MEMBERS: {
+        "members": 2,
+        "members_before": 4.9,
+        "kept_up_at": NOON,
+        "consume_rate": 60.0,
+        "produce_rate": 150.0,
+    },
+    contract.HOT_PARTITION: {
+        "topic": "orders",
+        "partition": 4,
+        "produce_rate": 300.0,
+        "produce_rate_of_others": 40.0,
+        "consume_rate": 180.0,
+        "key_skew": True,
+    },
+    contract.SLOW_MEMBER: {"member": "m-2", "consume_rate": 20.0, "produce_rate": 80.0},
+    contract.STUCK_RECORD: {
+        "topic": "orders",
+        "partition": 4,
+        "offset": 1234,
+        "member": "m-2",
+        "stuck_since": NOON,
+    },
+    contract.STOPPED: {"members": 0, "last_commit_at": NOON},
+    contract.REBALANCES: {"rebalancing_share": 0.8, "consume_rate": 2.0, "produce_rate": 9.0},
+    contract.SLOW_BROKER: {"broker": 2, "groups": 3, "partitions": 7},
+    contract.UNAVAILABLE: {
+        "topic": "orders",
+        "partition": 1,
+        "partitions_without_leader": 2,
+        "partitions": 6,
+        "last_read_at": NOON,
+    },
+    contract.OPEN_TRANSACTION: {
+        "topic": "orders",
+        "partition": 1,
+        "held_up_records": 500,
+        "open_since": NOON,
+    },
+    contract.RETENTION_RACE: {
+        "topic": "orders",
+        "partition": 1,
+        "records_lost": 77,
+        "retention_ms": 90_000,
+        "produce_rate": 10.0,
+        "consume_rate": 9.5,
+    },
+    contract.OFFSETS_RESET: {
+        "topic": "orders",
+        "partition": 1,
+        "committed_offset": 5,
+        "rewound_from": 1_000,
+    },
+    contract.UNEXPLAINED: {"members": 3, "consume_rate": 9.0, "produce_rate": 10.0},
+}
+# What has to stand in the text of each, beside its names.
+SAID = {
+    contract.MORE_PRODUCED: ("1,200/s", "400/s", "410/s"),
+    contract.CAPACITY_FELL: ("210/s", "400/s"),
+    contract.TOO_FEW_MEMBERS: ("2 members", "5 until"),
+    contract.HOT_PARTITION: ("Partition 4 of orders", "300/s", "40/s", "180/s"),
+    contract.SLOW_MEMBER: ("m-2", "20/s of 80/s"),
+    contract.STUCK_RECORD: ("partition 4 of orders", "1234", "m-2"),
+    contract.STOPPED: ("Nobody reads", "12:00"),
+    contract.REBALANCES: ("80%", "2.0/s of 9.0/s"),
+    contract.SLOW_BROKER: ("Broker 2", "3 groups", "7 partitions"),
+    contract.UNAVAILABLE: ("2 of 6 partitions", "partition 1 of orders"),
+    contract.OPEN_TRANSACTION: ("partition 1 of orders", "500 records"),
+    contract.RETENTION_RACE: ("90 s", "77 records"),
+    contract.OFFSETS_RESET: ("at 5, after 1,000",),
+    contract.UNEXPLAINED: ("Not known", "3 members"),
+}
+
+
+def a_row(cause: str | None, evidence: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    text = None if evidence is None else json.dumps(evidence)
+    row = {"consumer_group": "billing", "cause": cause, "cause_evidence": text}
+    return {**row, "cause_since": NOON, **more}
+
+
+@pytest.mark.parametrize("cause", contract.CAUSES)
+def test_each_cause_is_told_with_its_numbers_and_a_command(cause: str) -> None:
+    text = describe_cause(a_row(cause, EVIDENCE[cause]))
+
+    assert text is not None
+    assert [each for each in SAID[cause] if each not in text.happened] == []
+    assert text.happened.endswith("(since 2026-01-31 12:00 UTC)")
+    assert text.to_do
+    assert text.command.startswith("kafka-")
+    assert "{" not in text.happened + text.to_do + text.command
+
+
+@pytest.mark.parametrize("cause", contract.CAUSES)
+@pytest.mark.parametrize("evidence", [None, {}], ids=["null", "empty"])
+def test_a_cause_without_evidence_is_told_all_the_same(
+    cause: str, evidence: dict[str, Any] | None
+) -> None:
+    text = describe_cause(a_row(cause, evidence, cause_since=None))
+
+    assert text is not None
+    assert text.happened
+    assert "{" not in text.happened + text.to_do + text.command
+
+
+@pytest.mark.parametrize("cause", [None, "of_a_later_version"])
+def test_nothing_is_told_of_no_cause_or_of_one_that_is_not_known(cause: str | None) -> None:
+    assert describe_cause(a_row(cause, {})) is None
+
+
+def test_the_command_reads_the_record_that_is_not_processed() -> None:
+    text = describe_cause(a_row(contract.STUCK_RECORD, EVIDENCE[contract.STUCK_RECORD]))
+
+    assert text is not None
+    assert "--topic orders --partition 4 --offset 1234 --max-messages 1" in text.command
+
+
+def test_names_break_neither_lines_nor_commands() -> None:
+    hostile = "a'; rm -rf /\n#"
+    evidence = {**EVIDENCE[contract.STUCK_RECORD], "topic": hostile, "member": hostile}
+
+    text = describe_cause(a_row(contract.STUCK_RECORD, evidence, consumer_group=hostile))
+
+    assert text is not None
+    assert "\n" not in text.happened + text.to_do + text.command
+    assert """'a'"'"'; rm -rf /?#'""" in text.command
+
+
+def test_evidence_that_is_no_json_object_is_as_good_as_none() -> None:
+    for broken in ("not json", "[1]"):
+        text = describe_cause(a_row(contract.STOPPED, None, cause_evidence=broken))
+
+        assert text is not None
+        assert text.happened.startswith("Nobody reads: no member")
