@@ -66,9 +66,11 @@ def record(case: Case, namers: Mapping[str, Callable[[], Namer]]) -> list[Run]:
 
 
 def find_troubled(snapshot: Snapshot) -> frozenset[str]:
-    """Groups in WARN or ERR, and those with a partition that has no leader."""
+    """Groups in WARN or ERR, those with a partition that has no leader, and those that an open
+    transaction holds up."""
     groups, rows = snapshot.groups, snapshot.group_partitions
     bad = groups.strings("status").is_in([contract.WARN, contract.ERR])
+    bad |= groups.numbers("held_up_records").known
     led = rows.strings("unread_reason").is_in([contract.NO_LEADER])
     names = groups.strings("consumer_group").only(bad).to_list()
     names += rows.strings("consumer_group").only(led).to_list()

@@ -234,7 +234,8 @@ CONSUMER_STATUS_SEVERITIES = {
     NO_MEMBER: GROUP_STATUS_VALUES[WARN],
 }
 
-# cause of a group: what happened, where the figures decide it. STOPPED is one as well.
+# cause of a group: what happened, where the figures decide it. STOPPED and OPEN_TRANSACTION, which
+# are words of statuses, are causes as well.
 MORE_PRODUCED = "more_produced"
 CAPACITY_FELL = "capacity_fell"
 TOO_FEW_MEMBERS = "too_few_members"
@@ -244,7 +245,6 @@ STUCK_RECORD = "stuck_record"
 REBALANCES = "rebalances"
 SLOW_BROKER = "slow_broker"
 UNAVAILABLE = "unavailable"
-OPEN_TRANSACTION = "open_transaction"
 RETENTION_RACE = "retention_race"
 OFFSETS_RESET = "offsets_reset"
 UNEXPLAINED = "unexplained"

@@ -89,7 +89,8 @@ def add_causes(
     leaderless = _find_leaderless(rows, taken_at, rules)
     at_group = locate(rows, groups, _GROUP)
     without = Sets(at_group, len(groups)).have(leaderless)
-    wanted = status.is_in(_BAD) | (unusual == 1) | without
+    held_up = groups.numbers("held_up_records").known
+    wanted = status.is_in(_BAD) | (unusual == 1) | without | held_up
     kept = ~status.known & ~wanted & groups.strings("last_status").is_in(_BAD)
     if not (wanted.any() or (kept & old.strings("cause").known).any()):
         return groups.with_columns(**_no_causes(len(groups)))
@@ -366,17 +367,21 @@ def _find_stopped(case: _Case) -> Cause | None:
 
 
 def _find_open_transaction(case: _Case) -> Cause | None:
-    """A transaction that is open holds up what is behind."""
-    since = case.group.get("open_transaction_since")
-    if since is None:
+    """A transaction that is open holds up a group that has read all before it.
+
+    What it holds up makes no WARN, so one that is behind is so for another reason.
+    """
+    group = case.group
+    if group["held_up_records"] is None or group["status"] in _BAD:
         return None
+    since = group["open_transaction_since"]
     return Cause(
         contract.OPEN_TRANSACTION,
         since,
         {
-            "topic": case.group["open_transaction_topic"],
-            "partition": case.group["open_transaction_partition"],
-            "held_up_records": case.group["held_up_records"],
+            "topic": group["open_transaction_topic"],
+            "partition": group["open_transaction_partition"],
+            "held_up_records": group["held_up_records"],
             "open_since": since,
         },
     )
@@ -653,7 +658,7 @@ def _list_cases(
     order = np.argsort(of_row, kind="stable")
     bounds = np.searchsorted(of_row[order], np.arange(len(chosen) + 1))
     table = groups.lazy_take(chosen)
-    columns = {name: table.columns[name].to_list() for name in _GROUP_COLUMNS if name in table}
+    columns = {name: table.columns[name].to_list() for name in _GROUP_COLUMNS}
     for number, group in enumerate(chosen.tolist()):
         at = order[bounds[number] : bounds[number + 1]]
         yield _Case(

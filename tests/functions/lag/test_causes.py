@@ -276,6 +276,19 @@ def test_retention_that_deletes_what_is_read_a_little_later_is_the_cause() -> No
     assert evidence(first_named(runs))["records_lost"] > 0
 
 
+def test_an_open_transaction_is_the_cause_of_a_group_that_it_holds_up() -> None:
+    cluster = two_members()
+    topic = cluster.topics[0]
+
+    def act() -> None:
+        topic.stable[2] = float(topic.end[2])
+
+    runs = run(cluster, act, TROUBLE + 5)
+
+    assert row(runs[-1])["cause"] == contract.OPEN_TRANSACTION
+    assert (evidence(runs[-1])["topic"], evidence(runs[-1])["partition"]) == ("orders", 2)
+
+
 def test_offsets_that_were_set_back_are_the_cause_while_they_are_read_again() -> None:
     cluster = two_members()
     group = cluster.groups[0]
