@@ -140,7 +140,7 @@ bench-serve: setup ## how long answers take for a snapshot of 60,000 group-parti
 bench-report: setup ## how long the daily report takes for 14.4 million rows, beside DuckDB
 	$(BIN)/python -m dev.benchmarks.report
 
-# With WITH='--days 0 --only emf parquet', as python -m dev.compare --help tells.
+# With WITH='--only emf parquet', as python -m dev.compare --help tells.
 compare: setup ## what two commits do differently on the same input: OLD=HEAD~1 NEW=HEAD
 	$(BIN)/python -m dev.compare $(or $(OLD),HEAD~1) $(or $(NEW),HEAD) $(WITH)
 

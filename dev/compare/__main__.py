@@ -11,17 +11,17 @@ import argparse
 import os
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from dev.compare.differences import KINDS, differences, lines
+from dev.compare.differences import differences, lines
 from kafka_lag_cdk.packaging import find_uv
 
 ROOT = Path(__file__).parents[2]
-PROBE = Path(__file__).with_name("probe.py")
+KINDS = ("emf", "parquet", "http", "messages", "reports", "templates")
+SCRIPT = Path("dev/compare/outputs.py")
 _LAST_WORDS = 2_000
 
 EPILOG = """\
@@ -36,30 +36,23 @@ class CompareError(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Prints the differences; the exit code."""
-    options = _parser().parse_args(argv)
-    try:
-        with tempfile.TemporaryDirectory(prefix="compare-") as work, ExitStack() as stack:
-            trees = [stack.enter_context(tree_of(each)) for each in (options.old, options.new)]
-            found = compare(trees, options.only, options.days, options.few, Path(work))
-    except CompareError as error:
-        print(error, file=sys.stderr)
-        return 2
-    print("".join(f"{line}\n" for line in found), end="")
-    return 1 if found else 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m dev.compare", description=__doc__, epilog=EPILOG
-    )
+    parser = argparse.ArgumentParser("python -m dev.compare", description=__doc__, epilog=EPILOG)
     add = parser.add_argument
     add("old", metavar="OLD")
     add("new", metavar="NEW")
     names = ", ".join(KINDS)
     add("--only", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of {names}")
-    add("--days", type=float, default=1.0, metavar="N", help="days of a run a minute (1); 0: none")
     add("--few", type=int, default=3, metavar="N", help="print N differences of each group (3)")
-    return parser
+    options = parser.parse_args(argv)
+    try:
+        with tempfile.TemporaryDirectory(prefix="compare-") as work, ExitStack() as stack:
+            trees = [stack.enter_context(tree_of(each)) for each in (options.old, options.new)]
+            found = compare(trees, options.only, options.few, Path(work))
+    except CompareError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print("".join(f"{line}\n" for line in found), end="")
+    return 1 if found else 0
 
 
 @contextmanager
@@ -83,57 +76,32 @@ def _git(*words: str) -> None:
         raise CompareError(f"git {words[0]}: {done.stderr.strip()}")
 
 
-def compare(
-    trees: Sequence[Path], kinds: Sequence[str], days: float, few: int, work: Path
-) -> list[str]:
+def compare(trees: Sequence[Path], kinds: Sequence[str], few: int, work: Path) -> list[str]:
     """Lines about what two trees make differently; none where nothing. Raises CompareError."""
-    inputs: list[Path] = []
-    dates = ""
-    if set(kinds) - {"templates"}:
-        # Loads this checkout's own packages, which a comparison of templates does without.
-        from dev.compare.inputs import DATES, write_inputs  # noqa: PLC0415
-
-        inputs = write_inputs(work / "inputs", days, reported="reports" in kinds)
-        dates = " ".join(DATES)
     places = [work / "old", work / "new"]
-    probes = [
-        _start(tree, place, kinds, inputs, dates) for tree, place in zip(trees, places, strict=True)
-    ]
-    codes = [probe.wait() for probe in probes]
+    running = [_start(tree, place, kinds) for tree, place in zip(trees, places, strict=True)]
+    codes = [each.wait() for each in running]
     for tree, place, code in zip(trees, places, codes, strict=True):
         if code:
             words = place.with_suffix(".log").read_text(errors="replace")[-_LAST_WORDS:]
             raise CompareError(f"the {place.name} commit in {tree} could not be run:\n{words}")
-    found = (each for each in differences(*places) if each.kind in kinds)
-    return list(lines(found, few))
+    return list(lines(differences(*places), few))
 
 
-def _start(
-    tree: Path, place: Path, kinds: Sequence[str], inputs: Sequence[Path], dates: str
-) -> subprocess.Popen[bytes]:
-    """The commit's process, on whose path is no editable install: hence -S and no .pth files."""
+def _start(tree: Path, place: Path, kinds: Sequence[str]) -> subprocess.Popen[bytes]:
+    """The commit's process: its packages come before those installed here."""
     place.mkdir(parents=True)
     roots = sorted({path.parents[1] for path in tree.glob("*/kafka_lag*/__init__.py")})
     # Synthesis packs the job's pure dependencies, and uv brings them.
     tools = [str(Path(uv).parent)] if (uv := find_uv()) else []
     environment = os.environ | {
         "PATH": os.pathsep.join([os.environ.get("PATH", os.defpath), *tools]),
-        "PYTHONPATH": os.pathsep.join(map(str, [*roots, sysconfig.get_path("purelib")])),
+        "PYTHONPATH": os.pathsep.join(map(str, [tree, *roots])),
         "PYTHONHASHSEED": "0",
-        "PYSPARK_PYTHON": sys.executable,
-        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
-        "COMPARED_DATES": dates,
     }
-    words: list[str | Path] = [
-        sys.executable,
-        "-S",
-        "-P",
-        PROBE,
-        tree,
-        place,
-        ",".join(kinds),
-        *inputs,
-    ]
+    # Commits from before it have names that this one's finds.
+    script = tree / SCRIPT if (tree / SCRIPT).exists() else ROOT / SCRIPT
+    words: list[str | Path] = [sys.executable, "-P", script, tree, place, *kinds]
     with place.with_suffix(".log").open("wb") as log:
         return subprocess.Popen(words, cwd=place, env=environment, stdout=log, stderr=log)
 

@@ -3,120 +3,82 @@
 
 from __future__ import annotations
 
-import io
-import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from dev.compare.differences import Difference, differences, lines
+from dev.compare.outputs import Outputs
 
-SNAPSHOT = "store/snapshots/groups/cluster=c/dt=2026-01-05/hour=00/run.parquet"
-REPORT = "store/reports/lag_summary/cluster=c/dt=2026-01-05/part-00000-{}.parquet"
-HTTP = "http/c/1.json"
-ROWS: list[dict[str, Any]] = [
-    {"consumer_group": "a", "lag": 1.0},
-    {"consumer_group": "b", "lag": None},
-]
+METRIC = {"value": 4, "Unit": "Count"}
+ROW = {"lag": 1.0, "members": None}
+ANSWER = {"status": 200, "body": '{"a": [1, 2]}'}
+TEMPLATE = {"Properties": {"MemorySize": 512, "Input": '{"a": 1}'}}
 
 
-def table(*rows: dict[str, Any]) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows)), sink)
-    return sink.getvalue()
-
-
-def emf(lag: float = 4, unit: str = "Count", group: str = "billing") -> bytes:
-    metrics = [{"Name": "OffsetLag", "Unit": unit}]
-    about = {"Namespace": "Kafka", "Dimensions": [["Cluster", "Group"]], "Metrics": metrics}
-    entry = {"_aws": {"Timestamp": 1, "CloudWatchMetrics": [about]}}
-    return json.dumps({**entry, "Cluster": "c", "Group": group, "OffsetLag": lag}).encode() + b"\n"
-
-
-def answer(body: str = "{}", status: int = 200) -> bytes:
-    request = {"path": "/metrics?level=group"}
-    return json.dumps({"request": request, "statusCode": status, "body": body}).encode()
-
-
-def template(size: int = 512, text: str = '{"a": 1}') -> bytes:
-    function = {"Type": "AWS::Lambda::Function", "Properties": {"MemorySize": size, "Input": text}}
-    return json.dumps({"Resources": {"Collector": function}}).encode()
-
-
-def found(folder: Path, name: str, old: bytes, new: bytes | None) -> list[Difference]:
-    for side, data in (("old", old), ("new", new)):
-        path = folder / side / name.format(side)
-        path.parent.mkdir(parents=True)
-        if data is not None:
-            path.write_bytes(data)
+def found(folder: Path, kind: str, old: Any, new: Any) -> list[Difference]:
+    """What differs where two commits make these of one place; None: nothing."""
+    for side, value in (("old", old), ("new", new)):
+        (folder / side).mkdir()
+        outputs = Outputs([kind], folder / side)
+        if value is not None:
+            outputs.save(kind, "what", "where", value)
+        outputs.write()
     return list(differences(folder / "old", folder / "new"))
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "kind", "what"),
+    ("kind", "old", "new", "name"),
     [
-        ("emf/c/1.jsonl", emf(), emf(5), "emf", "OffsetLag.value"),
-        ("emf/c/1.jsonl", emf(), emf(4.0), "emf", "OffsetLag.value"),
-        ("emf/c/1.jsonl", emf(), emf(unit="Seconds"), "emf", "OffsetLag.Unit"),
-        ("emf/c/1.jsonl", emf(), emf() * 2, "emf", "OffsetLag again"),
-        (SNAPSHOT, table(*ROWS), table(*ROWS[:1], ROWS[1] | {"lag": 0.0}), "parquet", "groups.lag"),
-        (SNAPSHOT, table(*ROWS), table(*ROWS[:1]), "parquet", "groups"),
-        (SNAPSHOT, table(ROWS[0]), table(ROWS[0] | {"lag": 1}), "parquet", "groups.type of.lag"),
-        (
-            REPORT,
-            table(*ROWS),
-            table(ROWS[0] | {"lag": 2.0}, ROWS[1]),
-            "reports",
-            "lag_summary.lag",
-        ),
-        (HTTP, answer(), answer(status=404), "http", "/metrics.statusCode"),
-        (HTTP, answer('{"a": 1}'), answer('{"a": 2}'), "http", "/metrics.body.a"),
-        (HTTP, answer("a 1\nb 2\n"), answer("a 1\nb 3\n"), "http", "/metrics.body"),
-        ("messages/c/1.json", b'[{"Message": "lags"}]', b"[]", "messages", ""),
-        ("messages/c/1.json", b'[{"Subject": "1"}]', b'[{"Subject": 1}]', "messages", "Subject"),
-        *[
-            ("templates/e/s.json", template(), new, "templates", f"{function}.{rest}")
-            for function in ("Resources.AWS::Lambda::Function.Properties",)
-            for new, rest in ((template(1), "MemorySize"), (template(text='{"a": 2}'), "Input.a"))
-        ],
-        ("templates/e/s.json", template(), None, "templates", ""),
+        ("emf", {"Lag": METRIC}, {"Lag": METRIC | {"value": 5}}, ".Lag.value"),
+        ("emf", {"Lag": METRIC}, {"Lag": METRIC | {"value": 4.0}}, ".Lag.value"),
+        ("emf", {"Lag": METRIC}, {"Lag": METRIC | {"Unit": "Seconds"}}, ".Lag.Unit"),
+        ("emf", {"Lag": METRIC}, {}, ".Lag"),
+        ("parquet", ROW, ROW | {"members": 0}, ".members"),
+        ("parquet", ROW, None, ""),
+        ("parquet", {"order": ["a", "b"]}, {"order": ["b", "a"]}, ".order"),
+        ("parquet", {"order": ["a"]}, {"order": ["a", "b"]}, ".order"),
+        ("http", ANSWER, ANSWER | {"status": 404}, ".status"),
+        ("http", ANSWER, ANSWER | {"body": '{"a": [1, 3]}'}, ".body.a"),
+        ("http", ANSWER | {"body": "a 1\nb 2\n"}, ANSWER | {"body": "a 1\nb 3\n"}, ".body"),
+        ("messages", {"Subject": "1"}, {"Subject": 1}, ".Subject"),
+        ("templates", TEMPLATE, {"Properties": {"Input": '{"a": 1}'}}, ".Properties.MemorySize"),
+        ("templates", {"Input": '{"a": 1}'}, {"Input": '{"a": true}'}, ".Input.a"),
     ],
 )
 def test_a_planted_difference_is_found(
-    tmp_path: Path, name: str, old: bytes, new: bytes | None, kind: str, what: str
+    tmp_path: Path, kind: str, old: Any, new: Any, name: str
 ) -> None:
-    planted = found(tmp_path, name, old, new)
-    assert what in [each.what for each in planted if each.kind == kind]
+    assert {each.name for each in found(tmp_path, kind, old, new)} == {f"{kind}: what{name}"}
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new"),
+    ("old", "new"),
     [
-        ("emf/c/1.jsonl", emf() + emf(group="x"), emf(group="x") + emf()),
-        (SNAPSHOT, table(*ROWS), table(*reversed(ROWS))),
-        (REPORT, table(*ROWS), table(*ROWS)),
-        (HTTP, answer('{"a": 1, "b": 2}'), answer('{"b":2,"a":1}')),
-        ("templates/e/s.json", template(), template(text='{"a":1}')),
+        ({"a": 1, "b": [2]}, {"b": [2], "a": 1}),
+        ({"body": '{"a": 1, "b": 2}'}, {"body": '{"b":2,"a":1}'}),
+        ({"lag": float("nan")}, {"lag": float("nan")}),
     ],
 )
-def test_order_and_spaces_are_no_difference(
-    tmp_path: Path, name: str, old: bytes, new: bytes
-) -> None:
-    assert found(tmp_path, name, old, new) == []
+def test_order_and_spaces_are_no_difference(tmp_path: Path, old: Any, new: Any) -> None:
+    assert found(tmp_path, "http", old, new) == []
 
 
-def test_a_row_says_where_it_is(tmp_path: Path) -> None:
-    (one,) = found(tmp_path, SNAPSHOT, table(*ROWS), table(ROWS[0] | {"lag": 2.0}, ROWS[1]))
-    assert one.where == f"{SNAPSHOT}, consumer_group='a'"
-    assert (one.old, one.new) == (1.0, 2.0)
+def test_a_value_that_comes_twice_says_where_it_is(tmp_path: Path) -> None:
+    for side, second in (("old", 2), ("new", 3)):
+        (tmp_path / side).mkdir()
+        outputs = Outputs(["emf"], tmp_path / side)
+        for value in (1, second):
+            outputs.save("emf", "line", "run 1", {"Lag": value})
+        outputs.write()
+    (one,) = differences(tmp_path / "old", tmp_path / "new")
+    assert one == Difference("emf: line.Lag", "run 1 again", 2, 3)
 
 
-def test_a_group_of_differences_is_told_by_its_first_on_lines_that_do_nothing() -> None:
-    some = [Difference("emf", "OffsetLag", f"run {n}", 1, "\x1b[2J\u202e") for n in range(5)]
+def test_a_group_of_differences_is_its_first_on_lines_that_do_nothing() -> None:
+    some = [Difference("emf: Lag", f"run {n}", 1, "\x1b[2J\u202e") for n in range(5)]
     text = list(lines(some, 2))
-    assert text[0] == "emf: OffsetLag: 5 differences"
+    assert text[0] == "emf: Lag: 5 differences"
     assert len(text) == 3
     assert "\x1b" not in "".join(text)
