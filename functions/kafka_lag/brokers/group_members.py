@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""States, members and assignments of groups, in both protocols, errors kept by group."""
+"""States, members and assignments of groups, in each protocol, errors kept by group."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from kafka_lag.brokers.errors import (
     left_out,
 )
 
-# ConsumerGroupDescribe (API key 69, KIP-848), which kafka-python lacks: field names, types and
-# versions are those of the Apache Kafka 4.1 protocol definition.
+# ConsumerGroupDescribe (API key 69, KIP-848) and StreamsGroupDescribe (89, KIP-1071), which
+# kafka-python lacks: field names, types and versions are those of the Apache Kafka protocol
+# definitions of 4.1 and 4.3.
 _SCHEMAS = "kafka_lag.brokers.schemas"
 
 
@@ -35,6 +36,14 @@ class ConsumerGroupDescribeRequest(ApiMessage, load_json=_SCHEMAS):  # type: ign
 
 
 class ConsumerGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
+    """The answer: one entry a group, each with its own error code."""
+
+
+class StreamsGroupDescribeRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
+    """Members and tasks of groups that speak the streams protocol."""
+
+
+class StreamsGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
     """The answer: one entry a group, each with its own error code."""
 
 
@@ -83,28 +92,21 @@ async def describe_groups(
         for group in known
         if group.state in _WITHOUT_MEMBERS
     }
-    has_consumer_protocol = connections.version(ConsumerGroupDescribeRequest) >= 0
     requests = []
     for node, coordinated in by_coordinator(g for g in known if g.name not in descriptions).items():
-        classic: list[str] = []
-        consumer: list[str] = []
-        for group in coordinated:
-            is_consumer = group.kind == "consumer" and has_consumer_protocol
-            (consumer if is_consumer else classic).append(group.name)
+        others = coordinated
+        for kind, request, members_of in _PROTOCOLS:
+            if connections.version(request) < 0:
+                continue
+            names = [group.name for group in others if group.kind == kind]
+            others = [group for group in others if group.kind != kind]
+            requests += [
+                _describe(connections, node, part, request(group_ids=part), members_of, kind)
+                for part in chunks(names, _GROUPS_PER_REQUEST)
+            ]
         requests += [
             _describe(connections, node, part, DescribeGroupsRequest(groups=part), _classic_members)
-            for part in chunks(classic, _GROUPS_PER_REQUEST)
-        ]
-        requests += [
-            _describe(
-                connections,
-                node,
-                part,
-                ConsumerGroupDescribeRequest(group_ids=part),
-                _consumer_members,
-                kind="consumer",
-            )
-            for part in chunks(consumer, _GROUPS_PER_REQUEST)
+            for part in chunks([group.name for group in others], _GROUPS_PER_REQUEST)
         ]
     for answer in await connections.gather(requests):
         descriptions.update(answer)
@@ -114,22 +116,24 @@ async def describe_groups(
 async def confirm_deleted(
     connections: Connections, groups: Iterable[ConsumerGroup]
 ) -> dict[str, GroupDescription]:
-    """Descriptions of groups that no broker listed: `absent` only where both protocols say so."""
+    """Descriptions of groups that no broker listed: `absent` only where each protocol says so."""
     unlisted = list(groups)
-    first = await describe_groups(connections, unlisted)
-    absent = [group for group in unlisted if first[group.name].absent]
-    if connections.version(ConsumerGroupDescribeRequest) < 0 or not absent:
-        return first
-    second = await describe_groups(
-        connections, [ConsumerGroup(g.name, g.coordinator, kind="consumer") for g in absent]
-    )
-    # Brokers of 3.7 to 3.9, and later ones without the feature, know the request and not the
-    # protocol: they have no group of it.
-    return first | {
-        name: description
-        for name, description in second.items()
-        if description.failure is None or description.failure.code != UNSUPPORTED_VERSION
-    }
+    found = await describe_groups(connections, unlisted)
+    for kind, request, _ in _PROTOCOLS:
+        absent = [group for group in unlisted if found[group.name].absent]
+        if connections.version(request) < 0 or not absent:
+            continue
+        again = await describe_groups(
+            connections, [ConsumerGroup(g.name, g.coordinator, kind=kind) for g in absent]
+        )
+        # Brokers may know the request and not the protocol, as 3.7 to 3.9, and later ones without
+        # the feature: they have no group of it.
+        found |= {
+            name: description
+            for name, description in again.items()
+            if description.failure is None or description.failure.code != UNSUPPORTED_VERSION
+        }
+    return found
 
 
 async def _describe(
@@ -233,3 +237,37 @@ def _consumer_members(group: Any) -> tuple[GroupMember, ...]:
         )
         for m in group.members or ()
     )
+
+
+def _streams_members(group: Any) -> tuple[GroupMember, ...]:
+    """Each member owns the partitions that its active tasks read, of all topics of each task.
+
+    A task has the partition of its number in each of them; a topic with fewer has none of it.
+    """
+    topics = {
+        each.subtopology_id: [
+            *(each.source_topics or ()),
+            *(topic.name for topic in each.repartition_source_topics or ()),
+        ]
+        for each in (group.topology.subtopologies or () if group.topology else ())
+    }
+    return tuple(
+        GroupMember(
+            m.member_id,
+            m.client_id,
+            m.client_host,
+            tuple(
+                (topic, tuple(task.partitions or ()))
+                for task in m.assignment.active_tasks or ()
+                for topic in topics.get(task.subtopology_id, ())
+            ),
+        )
+        for m in group.members or ()
+    )
+
+
+# What describes groups of a protocol that DescribeGroups does not know, by group_type.
+_PROTOCOLS: tuple[tuple[str, Any, Callable[[Any], tuple[GroupMember, ...]]], ...] = (
+    ("consumer", ConsumerGroupDescribeRequest, _consumer_members),
+    ("streams", StreamsGroupDescribeRequest, _streams_members),
+)

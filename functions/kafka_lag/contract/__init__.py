@@ -302,7 +302,7 @@ MOSTLY_REBALANCING = 0.6
 TASKS_QUARTILES = (0.25, 0.5, 0.75)
 
 # group_type: groups that are listed and have no lag, as they commit no records read in order.
-UNSUPPORTED_GROUP_TYPES = ("share", "streams")
+UNSUPPORTED_GROUP_TYPES = ("share",)
 
 # published: the finest level that the cluster's levels chose for this row.
 PUBLISHED_NONE = "none"

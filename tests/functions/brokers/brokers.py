@@ -74,6 +74,7 @@ class Brokers(FakeConnections):
         self.change: Callable[[Any, Any], Any] = lambda _, answer: answer
         self.coordinators: dict[str, int] = {}
         self.epochs: dict[str, int] = {}
+        self.streams: set[str] = set()
         self.kinds: list[str] = []
 
     def version(self, request: type[Any]) -> int:
@@ -168,12 +169,17 @@ class Brokers(FakeConnections):
                 group_id=g,
                 group_state="Stable",
                 # As Kafka's ListGroups writes them.
-                group_type="Consumer" if g in self.epochs else "Classic",
+                group_type=self._type(g),
                 protocol_type="consumer",
             )
             for g in mine
         ]
         return _of(error_code=code, groups=[] if code else groups)
+
+    def _type(self, name: str) -> str:
+        if name in self.streams:
+            return "Streams"
+        return "Consumer" if name in self.epochs else "Classic"
 
     def _findcoordinator(self, node: int, request: Any) -> Any:
         found = []
@@ -226,6 +232,20 @@ class Brokers(FakeConnections):
                 )
                 for name in request.group_ids
             ]
+        )
+
+    def _streamsgroupdescribe(self, node: int, request: Any) -> Any:
+        return _of(groups=[self._streams(name) for name in request.group_ids])
+
+    def _streams(self, name: str) -> Any:
+        known = name in self.streams
+        return _of(
+            group_id=name,
+            error_code=self._code("StreamsGroupDescribe", name) or (0 if known else 69),
+            group_state="Stable" if known else "Dead",
+            group_epoch=3,
+            topology=None,
+            members=[],
         )
 
     def read(

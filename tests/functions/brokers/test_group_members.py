@@ -175,3 +175,69 @@ def test_a_run_tells_the_rebalances_since_the_group_was_last_described() -> None
     assert reported() == (13, 3)
     runs.brokers.epochs["new"] = 1
     assert reported() == (1, None)
+
+
+def test_a_member_of_a_streams_group_owns_what_its_active_tasks_read() -> None:
+    def task(subtopology: str, *numbers: int) -> Any:
+        return SimpleNamespace(subtopology_id=subtopology, partitions=list(numbers))
+
+    def subtopology(name: str, sources: list[str], repartitions: list[str]) -> Any:
+        made = [SimpleNamespace(name=each) for each in repartitions]
+        return SimpleNamespace(
+            subtopology_id=name, source_topics=sources, repartition_source_topics=made
+        )
+
+    assignment = SimpleNamespace(active_tasks=[task("0", 0, 2), task("1", 1), task("lost", 0)])
+    member = SimpleNamespace(member_id="m", client_id="c", client_host="/h", assignment=assignment)
+    topology = SimpleNamespace(
+        subtopologies=[subtopology("0", ["a", "b"], []), subtopology("1", [], ["app-by-key"])]
+    )
+    group = SimpleNamespace(
+        group_id="app",
+        error_code=0,
+        group_state="Stable",
+        group_epoch=4,
+        topology=topology,
+        members=[member],
+    )
+    connections: Any = FakeConnections(lambda _: SimpleNamespace(groups=[group]))
+    groups = [ConsumerGroup("app", 1, "Stable", "streams")]
+    described = asyncio.run(describe_groups(connections, groups))["app"]
+    assert (described.kind, described.epoch, described.state) == ("streams", 4, "Stable")
+    assert described.members == (
+        GroupMember("m", "c", "/h", (("a", (0, 2)), ("b", (0, 2)), ("app-by-key", (1,)))),
+    )
+    (request,) = connections.requests
+    assert (type(request).__name__, request.group_ids) == ("StreamsGroupDescribeRequest", ["app"])
+
+
+@pytest.mark.parametrize("topology", [None, SimpleNamespace(subtopologies=None)])
+def test_a_streams_group_without_a_topology_yet_has_members_that_own_nothing(
+    topology: Any,
+) -> None:
+    assignment = SimpleNamespace(active_tasks=None)
+    member = SimpleNamespace(member_id="m", client_id="c", client_host="/h", assignment=assignment)
+    fields = {"error_code": 0, "group_state": "NotReady", "group_epoch": 1}
+    group = SimpleNamespace(group_id="app", topology=topology, members=[member], **fields)
+    connections: Any = FakeConnections(lambda _: SimpleNamespace(groups=[group]))
+    groups = [ConsumerGroup("app", 1, "NotReady", "streams")]
+    described = asyncio.run(describe_groups(connections, groups))["app"]
+    assert [each.assignment for each in described.members or ()] == [()]
+
+
+def test_a_streams_group_is_read_as_any_other_and_is_gone_once_no_protocol_knows_it() -> None:
+    runs = Runs(Brokers({"a": Topic([(0, 9)])}, {"app": {"a": [4]}}))
+    runs.brokers.streams = {"app"}
+    runs()
+    newest = runs.collector.memory.newest
+    assert table(newest.groups, "group_type", "group_state", "lag") == [("streams", "Stable", 5)]
+    # The listing leaves it out: its coordinator still knows it, and then no more.
+    app = runs.brokers.groups.pop("app")
+    runs.brokers.groups, listed = {}, {"app": app}
+    runs.brokers.coordinators["app"] = 1
+    runs()
+    assert table(runs.collector.memory.newest.groups, "group_type") == [("streams",)]
+    runs.brokers.streams = set()
+    runs()
+    assert table(runs.collector.memory.newest.groups, "status_reason") == [("gone",)]
+    assert listed
