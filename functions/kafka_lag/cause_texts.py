@@ -187,7 +187,7 @@ _TEMPLATES: Mapping[str, _Template] = {
             "written, {members})",
             "Not known: no cause fits the figures alone",
         ),
-        "look at the log of its members; kafka-lag why shows what is ruled out",
+        "look at the log of its members",
         _MEMBERS,
     ),
 }
