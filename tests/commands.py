@@ -13,13 +13,18 @@ import click
 from kafka_lag_cli.command import kafka_lag
 
 _ROOT = click.Context(kafka_lag, info_name="kafka-lag")
+_PRINTED = re.compile(r"^```text\n.*?^```$", re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"`((?:uvx? )?[^`\n]*kafka-lag [^`\n]*)`")
 _INDENTED = re.compile(r"(?:^ {4}\S.*\n)+", re.MULTILINE)
 
 
 def typed_in(page: str) -> list[list[str]]:
-    """The words of each command in the page's blocks of code, without comments and uv."""
+    """The words of each command in the page's blocks of code, without comments and uv.
+
+    A block of `text` is what a command prints.
+    """
+    page = _PRINTED.sub("", page)
     blocks = _FENCE.findall(page) + _INDENTED.findall(_FENCE.sub("", page))
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     return [words for line in lines if (words := _words_of(line.strip()))]
