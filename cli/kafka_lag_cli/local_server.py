@@ -219,6 +219,7 @@ def _limited(
 
     class Limited(H11Protocol):
         _head: asyncio.TimerHandle | None = None
+        _unread: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -238,8 +239,16 @@ def _limited(
                 # A client that sends its request byte by byte.
                 self._head = self.loop.call_later(request_seconds, self.transport.abort)
 
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.transport.is_closing():
+                # The last answer of a connection: nothing else ends it if nobody reads that.
+                self._unread = self.loop.call_later(idle_seconds, self.transport.abort)
+
         def connection_lost(self, exc: Exception | None) -> None:
             self._end_head()
+            if self._unread is not None:
+                self._unread.cancel()
             super().connection_lost(exc)
 
         def timeout_keep_alive_handler(self) -> None:

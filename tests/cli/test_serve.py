@@ -506,14 +506,15 @@ def test_a_connection_without_a_request_is_closed(folder: Path) -> None:
             assert received(answered).endswith(b"ok\n")
 
 
+@pytest.mark.parametrize("end", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
 @pytest.mark.timeout(240)
-def test_an_answer_that_nobody_reads_frees_its_place(folder: Path) -> None:
+def test_an_answer_that_nobody_reads_frees_its_place(folder: Path, end: bytes) -> None:
     large = "x" * 20_000_000
 
     with serving(folder, connections=1, idle_seconds=0.3, health=lambda: large) as server:
         address = "127.0.0.1", int(server.url.rpartition(":")[2])
         with socket.create_connection(address, timeout=240) as slow:
-            slow.sendall(HEALTHZ)
+            slow.sendall(HEALTHZ.removesuffix(b"\r\n") + end + b"\r\n")
             while ask_or_none(server) is None:
                 pass
             assert len(received(slow)) < len(large)
