@@ -285,6 +285,46 @@ def test_tasks_are_what_the_rules_set_by_the_tasks_that_were_needed(
     assert "+0, -0 pages and -5 task hours in 1 day; 0 stay." in against.stdout
 
 
+def test_days_before_the_first_run_are_neither_missed_nor_calm(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 660)}, no_runs=range(120))
+    (cluster,) = json.loads(run("--from", "2026-01-02", "--output", "json").stdout)
+    assert cluster["from"] == at(120)
+    assert [page["alarm"] for page in cluster["pages"]] == ["status"]
+    assert cluster["pages"][0]["begin"] == at(613)
+    assert cluster["pages_a_week"] == pytest.approx(7 * 24 / 22)
+
+
+def test_pages_of_one_group_have_its_range(tmp_path: Path, run: Callable[..., Result]) -> None:
+    billing = Group.fine().stops(600, 700).is_unread(640, 645)
+    write_day(
+        tmp_path,
+        {"billing": billing, "mailer": Group.fine().stops(100, 200)},
+        no_runs=range(900, 930),
+    )
+    answer = run("--group", "billing", "--output", "json")
+    (cluster,) = json.loads(answer.stdout)
+    assert {page["consumer_group"] for page in cluster["pages"]} == {"billing"}
+    assert (cluster["least_pages"], cluster["most_pages"]) == (1, 2)
+
+
+def test_a_group_that_was_not_there_is_an_error(tmp_path: Path, run: Callable[..., Result]) -> None:
+    write_day(tmp_path, {"billing": Group.fine()})
+    answer = run("--group", "biling")
+    assert answer.exit_code == 1
+    assert "There is no group biling in these days; is it billing?" in answer.stderr
+
+
+def test_beside_a_document_without_the_cluster_each_page_is_added(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 660)})
+    a_document(tmp_path / "b.json", name="other")
+    text = run("--against", str(tmp_path / "b.json")).stdout
+    assert "+1, -0 pages in 1 day; 0 stay." in text
+
+
 def test_two_documents_add_remove_and_move_pages(
     tmp_path: Path, run: Callable[..., Result]
 ) -> None:
@@ -392,6 +432,54 @@ def test_a_promise_that_keeps_no_budget_is_not_proposed(
     )
 
 
+def propose(run: Callable[..., Result], first: str) -> list[dict[str, Any]]:
+    answer = run("--propose", "6", "--from", first, "--output", "json")
+    found: list[dict[str, Any]] = json.loads(answer.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("ages", "seconds"),
+    [((200.0, 400.0), 600), ((200.0, 290.0), 300), ((2.0, 2.0), 30)],
+    ids=["up to 400 s", "up to 290 s", "2 s"],
+)
+def test_a_promise_that_is_always_broken_is_none(
+    tmp_path: Path, run: Callable[..., Result], ages: tuple[float, float], seconds: int
+) -> None:
+    # One alarm that never ends is one page.
+    group = Group.fine()
+    group.age[:] = np.resize(ages, MINUTES)
+    for day in range(24, 32):
+        write_day(tmp_path, {"billing": group}, day=f"2026-01-{day}")
+    (found,) = propose(run, "2026-01-24")
+    assert found["sla_seconds"] == seconds
+
+
+def test_a_group_is_judged_by_the_days_that_it_was_there(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    # Nine days: the newcomer is there in the last four, with a stop in each of them.
+    for day in range(23, 32):
+        groups = {"billing": Group.fine()}
+        if day >= 28:
+            groups["newcomer"] = Group.fine().stops(600, 609)
+        if day >= 30:
+            groups["youngest"] = Group.fine()
+        write_day(tmp_path, groups, day=f"2026-01-{day}")
+    found = {each["group"]: each for each in propose(run, "2026-01-23")}
+    assert found["newcomer"]["sla_seconds"] == 600
+    # Two days are too few.
+    assert found["youngest"]["sla_seconds"] is None
+
+
+def test_a_promise_needs_days_with_runs(tmp_path: Path, run: Callable[..., Result]) -> None:
+    write_day(tmp_path, {"billing": Group.fine()}, no_runs=range(60))
+    answer = run("--propose", "5", "--from", "2026-01-02")
+    assert answer.exit_code == 1
+    sentence = "--propose needs 3 days at least: the runs of shop begin at 2026-01-31 01:00 UTC."
+    assert sentence in answer.stderr.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -466,3 +554,17 @@ def test_a_page_that_cannot_be_written_is_one_sentence(
     answer = run("--html", str(tmp_path / "nowhere" / "page.html"))
     assert answer.exit_code == 1
     assert "page.html cannot be written: No such file or directory." in answer.stderr
+
+
+def test_a_page_that_cannot_take_its_place_leaves_nothing_behind(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine()})
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    page = folder / "page.html"
+    assert run("--html", str(page)).exit_code == 0
+    assert [each.name for each in folder.iterdir()] == ["page.html"]
+    # Longer than a name may be.
+    assert run("--html", str(folder / ("x" * 300))).exit_code == 1
+    assert [each.name for each in folder.iterdir()] == ["page.html"]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,14 +57,21 @@ def alarm_family(rule: str) -> str:
     return _OF_ONE.get(rule, rule)
 
 
-def deployed_alarms(cluster: Cluster, groups: Sequence[str]) -> Iterator[GroupAlarm]:
+def deployed_alarms(
+    cluster: Cluster, groups: Sequence[str], only: Collection[str] = ()
+) -> Iterator[GroupAlarm]:
     """Those of a cluster on these groups: named ones first, then the queries' on all others.
 
+    `only`: of these, those; empty for all.
     Groups that the document's filters deny have none, nor has a cluster that publishes nothing.
     """
     if cluster.paused or not cluster.sink_names:
         return
-    places = {name: at for at, name in enumerate(groups) if cluster.groups.names.accepts(name)}
+    places = {
+        name: at
+        for at, name in enumerate(groups)
+        if cluster.groups.names.accepts(name) and (not only or name in only)
+    }
     named: dict[str, tuple[Rule, dict[int, float]]] = {}
     for group, rule, threshold in group_thresholds(cluster):
         bound = rule.threshold if threshold is None else threshold

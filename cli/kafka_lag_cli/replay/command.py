@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import click
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag.formatting import format_list
+from kafka_lag.formatting import format_list, format_minute
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cdk.config.cluster import Cluster
@@ -27,7 +28,7 @@ from kafka_lag_cli.replay.output import (
     write_proposals,
     write_replays,
 )
-from kafka_lag_cli.replay.pages import replay_alarms
+from kafka_lag_cli.replay.pages import Pages, replay_alarms
 from kafka_lag_cli.replay.proposals import LEAST_DAYS, find_promises
 from kafka_lag_cli.replay.recorded import Recorded, read_recorded
 from kafka_lag_cli.replay.replayed import Replay, Side, explain_services_left_out
@@ -124,9 +125,10 @@ def replay(
         wanted = _clusters(file or Path(CDK_FILE), cluster)
         others = {each.name: each for each in _clusters(against, None)} if against else {}
         store = place.open_store(AT_ONCE)
-        read = _read_all(store, place, wanted, others, since, until)
+        read = list(_read_all(store, place, wanted, others, since, until))
+        _check_groups(groups, [recorded for recorded, _, _ in read])
         if propose is None:
-            replays = [_replay(*each).of_groups(groups) for each in read]
+            replays = [_replay(*each, groups, compared=against is not None) for each in read]
             if html is not None:
                 write_page(replays, html)
             if brief:
@@ -136,6 +138,12 @@ def replay(
             else:
                 write_replays(replays, output, sys.stdout)
             return
+        for recorded, own, _ in read:
+            if len(recorded.has_run) < LEAST_DAYS * DAY_MS // MINUTE_MS - 1:
+                raise ConfigError(
+                    f"--propose needs {LEAST_DAYS} days at least: the runs of {own.name} begin at "
+                    f"{format_minute(recorded.begin)}."
+                )
         every = [each for days, own, _ in read for each in find_promises(days, own, propose)]
         proposals = [each for each in every if not groups or each.group in groups]
         if output == TABLE:
@@ -195,12 +203,15 @@ def _read_all(
 ) -> Iterator[tuple[Recorded, Cluster, Cluster | None]]:
     """What was recorded of each cluster, as one document has it and as the other does."""
     stored = _stored_clusters(store)
-    found = [cluster for cluster in wanted if cluster.name in stored]
-    if not found:
+    if not any(cluster.name in stored for cluster in wanted):
         there = f"there is {format_list(stored, _FEW)}" if stored else "there are none"
         names = format_list([each.name for each in wanted], _FEW)
         raise ConfigError(f"There are no snapshots of {names} in {place.describe()}; {there}.")
-    for cluster in found:
+    for cluster in wanted:
+        if cluster.name not in stored:
+            sentence = f"There are no snapshots of {cluster.name}: it is left out."
+            click.echo(printable(sentence), err=True)
+            continue
         other = others.get(cluster.name)
         metrics = metrics_watched(cluster) | (metrics_watched(other) if other else frozenset())
         with count_objects() as progress:
@@ -215,15 +226,45 @@ def _stored_clusters(store: BrowsableStore) -> list[str]:
     return sorted(of_history.union(Snapshots(store, time.time).clusters()))
 
 
-def _replay(recorded: Recorded, cluster: Cluster, other: Cluster | None) -> Replay:
-    before = None if other is None else _side(recorded, other)
-    return Replay(recorded, _side(recorded, cluster), before)
+def _check_groups(groups: tuple[str, ...], read: Sequence[Recorded]) -> None:
+    """Raises ConfigError for one that none of the clusters had."""
+    every = sorted({group for recorded in read for group in recorded.groups})
+    for group in groups:
+        if group not in every:
+            near = difflib.get_close_matches(group, every, _FEW, cutoff=0.5)
+            hint = (
+                f"is it {' or '.join(near)}?" if near else f"there is {format_list(every, _FEW)}."
+            )
+            raise ConfigError(f"There is no group {group} in these days; {hint}")
 
 
-def _side(recorded: Recorded, cluster: Cluster) -> Side:
+def _replay(
+    recorded: Recorded,
+    cluster: Cluster,
+    other: Cluster | None,
+    groups: tuple[str, ...],
+    *,
+    compared: bool,
+) -> Replay:
+    """Beside a document without this cluster each page is added."""
+    before = None
+    if compared:
+        before = (
+            Side(cluster, Pages((), {}), (), ())
+            if other is None
+            else _side(recorded, other, groups)
+        )
+    return Replay(recorded, _side(recorded, cluster, groups), before)
+
+
+def _side(recorded: Recorded, cluster: Cluster, groups: tuple[str, ...]) -> Side:
     left_out = (
         *explain_left_out(cluster, recorded.groups),
         *explain_services_left_out(cluster, recorded.groups),
     )
-    services = tuple(replay_services(recorded, cluster))
-    return Side(cluster, replay_alarms(recorded, cluster), services, left_out)
+    services = tuple(
+        service
+        for service in replay_services(recorded, cluster)
+        if not groups or service.group in groups
+    )
+    return Side(cluster, replay_alarms(recorded, cluster, groups), services, left_out)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -73,17 +73,19 @@ class Pages:
     ranges: dict[str, Range]
 
 
-def replay_alarms(recorded: Recorded, cluster: Cluster) -> Pages:
-    """Every page of the alarms that the document deploys for a cluster and its groups."""
+def replay_alarms(recorded: Recorded, cluster: Cluster, only: Collection[str] = ()) -> Pages:
+    """Every page of the alarms that the document deploys for a cluster and its groups, or for
+    `only` some of these.
+    """
     found: list[Page] = []
     ranges: dict[str, Range] = {}
-    if (condition := heartbeat(cluster)) is not None:
+    if not only and (condition := heartbeat(cluster)) is not None:
         # A deployed alarm has seen runs before.
         before = (condition.counts.periods + ASSUMED.extra_points) * condition.period
         runs = np.concatenate([np.ones(before), np.where(recorded.has_run, 1.0, np.nan)])[:, None]
         ranges[HEARTBEAT.name] = _count(runs, condition, since=before)
         found += _reporter_pages(recorded, cluster, runs, condition)
-    for alarm in deployed_alarms(cluster, recorded.groups):
+    for alarm in deployed_alarms(cluster, recorded.groups, only):
         values = recorded.metric(alarm.rule.metric, cluster)[:, alarm.groups]
         ranges[alarm.name] = _count(values, alarm.condition)
         found += _group_pages(recorded, cluster, alarm, values)

@@ -29,16 +29,23 @@ _MONTH_DAYS, _DAY_MINUTES, _MINUTE_SECONDS = 30, 24 * 60, 60
 _CHOSEN_ON = 2 / 3
 # Days that are too few to say anything of a month.
 LEAST_DAYS = 3
+# A promise that is broken for a larger share of the time pages rarely, as it never ends.
+_MOST_BROKEN = 0.25
+
+# The minutes in which an alarm goes off, and those in which it is over.
+_Spans = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A promise for a group, and the pages a month that it would have meant.
 
-    `sla_seconds` is None where even the longest of `CANDIDATES` pages more often. `now_seconds` is
-    what the document promises. `chosen` and `tried` are pages a month on the days that choose and
-    on the rest; None for a document's promise that there is not. `later_seconds`: how much later
-    the median page of the rest comes by the proposal than by the document; None without pages.
+    Its days are those from the group's first known age to its last. `sla_seconds` is None where
+    they are fewer than `LEAST_DAYS`, and where even the longest of `CANDIDATES` pages more often or
+    is broken for more than a quarter of the time. `now_seconds` is what the document promises.
+    `chosen` and `tried` are pages a month on the days that choose and on the rest; None for a
+    document's promise that there is not. `later_seconds`: how much later the median page of the
+    rest comes by the proposal than by the document; None without pages.
     """
 
     cluster: str
@@ -54,21 +61,20 @@ class Proposal:
 def find_promises(recorded: Recorded, cluster: Cluster, pages_a_month: float) -> Iterator[Proposal]:
     """For each group the shortest promise that keeps to the budget on the days that choose."""
     ages = recorded.metric(contract.ESTIMATED_TIME_LAG, cluster)
-    minutes = len(ages)
-    split = int(minutes * _CHOSEN_ON)
-    by_candidate = [_begins(ages, seconds, cluster) for seconds in CANDIDATES]
+    by_candidate = [_spans(ages, seconds, cluster) for seconds in CANDIDATES]
     for at, group in enumerate(recorded.groups):
-        if not cluster.groups.names.accepts(group) or np.isnan(ages[:, at]).all():
+        known = np.flatnonzero(~np.isnan(ages[:, at]))
+        if not cluster.groups.names.accepts(group) or not len(known):
             continue
+        first, end = int(known[0]), int(known[-1]) + 1
         now = cluster.sla_of(group)
-        of_now = None if now is None else _begins(ages[:, at : at + 1], now, cluster)[0]
+        of_now = None if now is None else _spans(ages[first:end, at : at + 1], now, cluster)[0]
         yield _propose_one(
             cluster.name,
             group,
-            [begins[at] for begins in by_candidate],
+            [[(one - first, other - first) for one, other in spans[at]] for spans in by_candidate],
             (now, of_now),
-            split,
-            minutes,
+            end - first,
             pages_a_month,
         )
 
@@ -76,18 +82,21 @@ def find_promises(recorded: Recorded, cluster: Cluster, pages_a_month: float) ->
 def _propose_one(
     cluster: str,
     group: str,
-    by_candidate: Sequence[list[int]],
-    now: tuple[float | None, list[int] | None],
-    split: int,
+    by_candidate: Sequence[_Spans],
+    now: tuple[float | None, _Spans | None],
     minutes: int,
     pages_a_month: float,
 ) -> Proposal:
     promised, of_now = now
+    if minutes < LEAST_DAYS * _DAY_MINUTES:
+        return Proposal(cluster, group, None, promised, None, None, None, None)
+    split = int(minutes * _CHOSEN_ON)
     tried_now = None if of_now is None else _a_month(_rest(of_now, split), minutes - split)
-    for seconds, begins in zip(CANDIDATES, by_candidate, strict=True):
-        chosen = _a_month([each for each in begins if each < split], split)
-        if chosen <= pages_a_month:
-            rest = _rest(begins, split)
+    for seconds, spans in zip(CANDIDATES, by_candidate, strict=True):
+        chosen = _a_month([begin for begin, _ in spans if begin < split], split)
+        broken = sum(max(min(end, split) - begin, 0) for begin, end in spans)
+        if chosen <= pages_a_month and broken <= _MOST_BROKEN * split:
+            rest = _rest(spans, split)
             tried = _a_month(rest, minutes - split)
             later = None
             if promised is not None and of_now is not None:
@@ -100,22 +109,22 @@ def _propose_one(
     return Proposal(cluster, group, None, promised, None, None, tried_now, None)
 
 
-def _begins(ages: Grid, seconds: float, cluster: Cluster) -> list[list[int]]:
-    """By group, the minutes in which an alarm on this promise would have gone off."""
+def _spans(ages: Grid, seconds: float, cluster: Cluster) -> list[_Spans]:
+    """By group, when an alarm on this promise would have been on."""
     condition = Condition(
         OPERATORS[SLA.operator],
         float(seconds),
         Counts(SLA.datapoints, SLA.periods, SLA.missing.value),
         cluster.interval_minutes,
     )
-    found: list[list[int]] = [[] for _ in range(ages.shape[1])]
-    for group, begin, _ in find_spans(find_states(ages, condition, ASSUMED, DELAY_MINUTES)):
-        found[group].append(begin)
+    found: list[_Spans] = [[] for _ in range(ages.shape[1])]
+    for group, begin, end in find_spans(find_states(ages, condition, ASSUMED, DELAY_MINUTES)):
+        found[group].append((begin, end))
     return found
 
 
-def _rest(begins: Sequence[int], split: int) -> list[int]:
-    return [each for each in begins if each >= split]
+def _rest(spans: _Spans, split: int) -> list[int]:
+    return [begin for begin, _ in spans if begin >= split]
 
 
 def _a_month(begins: Sequence[int], minutes: int) -> float:

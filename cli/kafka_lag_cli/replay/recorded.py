@@ -94,6 +94,8 @@ def read_recorded(
 ) -> Recorded:
     """The runs of a cluster from `since` to `until`, ms UTC, with what these metrics need.
 
+    Its minutes begin with the first run: before it nothing was watched, and nothing was calm.
+
     Raises ConfigError where there is none, StoreError.
     """
     period = Period(since, until, MINUTE_MS)
@@ -105,7 +107,8 @@ def read_recorded(
         raise ConfigError(
             f"There is no run of {cluster} from {format_minute(since)} to {format_minute(until)}."
         )
-    begin = period.slots.start * MINUTE_MS
+    over_time = over_time.from_first_run()
+    begin = over_time.period.slots.start * MINUTE_MS
     return Recorded(begin, over_time.has_run, over_time.unreadable, over_time.groups, over_time)
 
 

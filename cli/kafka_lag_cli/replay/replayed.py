@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from kafka_lag.formatting import format_list
 from kafka_lag_cdk.config.cluster import Cluster
@@ -56,13 +56,6 @@ class Replay:
             return [Change(None, page) for page in self.after.pages.pages]
         return find_changes(self.before.pages.pages, self.after.pages.pages)
 
-    def of_groups(self, groups: Collection[str]) -> Replay:
-        """With the pages of these groups alone; all, where none is named."""
-        if not groups:
-            return self
-        before = None if self.before is None else _of_groups(self.before, groups)
-        return replace(self, after=_of_groups(self.after, groups), before=before)
-
 
 def explain_services_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
     """Services whose tasks a replay cannot tell, a sentence each."""
@@ -75,9 +68,3 @@ def explain_services_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterat
             yield f"the tasks of {service}: {format_list(missing, _FEW)} is not in these days"
         elif scaling.steps or scaling.schedule:
             yield f"steps and scheduled bounds of {service}, beside the tasks that are needed"
-
-
-def _of_groups(side: Side, groups: Collection[str]) -> Side:
-    pages = tuple(page for page in side.pages.pages if page.group in groups)
-    services = tuple(service for service in side.services if service.group in groups)
-    return replace(side, pages=Pages(pages, {}), services=services)

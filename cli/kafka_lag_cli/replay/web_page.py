@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -60,10 +58,13 @@ def render_page(replays: Sequence[Replay]) -> str:
 
 def write_page(replays: Sequence[Replay], path: Path) -> None:
     """Writes the page whole, or leaves what is there. Raises ConfigError."""
+    page = render_page(replays)
+    part = path.with_name(f".{path.name}.part")
     try:
-        with NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            file.write(render_page(replays))
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
+        try:
+            part.write_text(page, "utf-8")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}.") from error

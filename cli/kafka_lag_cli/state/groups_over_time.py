@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -82,6 +82,18 @@ class GroupsOverTime:
     def numbers(self, name: str) -> npt.NDArray[np.float64]:
         """One column, a row a slot and a group a column; NaN where nothing is known."""
         return self._values[name]
+
+    def from_first_run(self) -> GroupsOverTime:
+        """Without the slots before the first that has a run; none has: as it is."""
+        first = int(self.has_run.argmax())
+        begin = self.period.slots[first] * self.period.slot_ms
+        return replace(
+            self,
+            period=replace(self.period, since=max(self.period.since, begin)),
+            times=self.times[first:],
+            has_run=self.has_run[first:],
+            _values={name: values[first:] for name, values in self._values.items()},
+        )
 
     def of_group(self, group: str) -> Frame:
         """One group's columns and `taken_at`, a row a slot; where there was no run all unknown."""
