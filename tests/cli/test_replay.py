@@ -568,3 +568,17 @@ def test_a_page_that_cannot_take_its_place_leaves_nothing_behind(
     # Longer than a name may be.
     assert run("--html", str(folder / ("x" * 300))).exit_code == 1
     assert [each.name for each in folder.iterdir()] == ["page.html"]
+
+
+def test_one_of_several_clusters_without_runs_in_these_days_is_named_and_left_out(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 660)})
+    whole = json.loads((tmp_path / "a.json").read_text())
+    other = json.loads(json.dumps(whole["clusters"][0]).replace("shop", "mall"))
+    whole["clusters"].append(other)
+    (tmp_path / "b.json").write_text(json.dumps(whole))
+    (tmp_path / "history/groups/cluster=mall/dt=2025-01-01").mkdir(parents=True)
+    answer = run("--output", "json", config="b.json")
+    assert [each["cluster"] for each in json.loads(answer.stdout)] == ["shop"]
+    assert answer.stderr.startswith("There is no run of mall from 2026-01-31 00:00 UTC")

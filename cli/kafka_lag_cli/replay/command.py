@@ -214,8 +214,14 @@ def _read_all(
             continue
         other = others.get(cluster.name)
         metrics = metrics_watched(cluster) | (metrics_watched(other) if other else frozenset())
-        with count_objects() as progress:
-            recorded = read_recorded(store, cluster.name, metrics, since, until, progress)
+        try:
+            with count_objects() as progress:
+                recorded = read_recorded(store, cluster.name, metrics, since, until, progress)
+        except ConfigError as error:
+            if len(wanted) == 1:
+                raise
+            click.echo(printable(str(error)), err=True)
+            continue
         yield recorded, cluster, other
 
 
