@@ -31,6 +31,17 @@ NEVER = {
     "skipped_from",
     "skipped_to",
     "skipped_at",
+    "records_skipped",
+    # Nobody asks for last stable offsets, and no topic is written in transactions.
+    "stable_offset",
+    "open_transaction_since",
+    "open_transaction_topic",
+    "open_transaction_partition",
+    "transaction_seen_at",
+    "held_up_at",
+    "held_up_records",
+    "rests_seen",
+    "rest_records",
     # Days know no usual rate.
     "usual_produce_rate",
     # No topic is hidden for thirty days.

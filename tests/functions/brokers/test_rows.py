@@ -248,7 +248,7 @@ def test_groups_are_asked_for_where_they_are_coordinated_and_those_without_nowhe
 
 @pytest.mark.parametrize(
     ("kind", "supported"),
-    [("classic", True), ("Consumer", True), (None, True), ("share", False), ("Streams", False)],
+    [("classic", True), ("Consumer", True), (None, True), ("Streams", True), ("share", False)],
 )
 def test_a_group_without_commits_against_log_ends_is_not_supported(
     kind: str | None, supported: bool
