@@ -24,9 +24,9 @@ RUN_LOG = 800
 # Parquet objects of a run: what an empty one takes, then each row (members have long names), and a
 # row where those of many runs lie in one object, by partition and then by time.
 _DATASET_SIZES = {
-    contract.TOPIC_PARTITIONS: (6_500, 20, 18),
-    contract.GROUP_PARTITIONS: (19_000, 34.5, 39),
-    contract.GROUPS: (19_800, 150, 40),
+    contract.TOPIC_PARTITIONS: (6_700, 33, 18),
+    contract.GROUP_PARTITIONS: (20_500, 36, 39),
+    contract.GROUPS: (22_800, 400, 48),
 }
 OBJECTS_PER_RUN = len(_DATASET_SIZES)
 

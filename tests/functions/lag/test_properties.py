@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,7 +34,10 @@ from tests.builders import Log as LogTold
 # several partitions that are equally bad is named the worst; and the last bits of sums.
 
 _KEY = ("consumer_group", "topic", "partition_id")
-_WORST = ("worst_topic", "worst_partition", "worst_member", "worst_leader")
+_WORST = (
+    *("worst_topic", "worst_partition", "worst_member", "worst_leader"),
+    *("open_transaction_topic", "open_transaction_partition", "cause_evidence"),
+)
 _REASONS = st.sampled_from([contract.TIMEOUT, contract.DENIED, contract.NO_LEADER])
 _OFFSETS = st.integers(0, 60)
 _RULES = Rules(allowed_lag=ByName.of([("-u$", 1)]), sla_seconds=ByName.of([("g", 60.0)]))
@@ -159,12 +163,21 @@ def _rows(dataset: str, frame: Frame, shift: int) -> Rows:
         values = column.to_list()
         if kinds.get(name) == contract.TIMESTAMP:
             values = [None if value is None else value - shift for value in values]
+        if name == "cause_evidence":
+            values = [None if value is None else _shift(value, shift) for value in values]
         columns[name] = [round(v, 6) if isinstance(v, float) else v for v in values]
     keys = [name for name in _KEY if name in columns]
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     found = {tuple(row[name] for name in keys): row for row in rows}
     assert len(found) == len(rows), "two rows have one key"
     return found
+
+
+def _shift(evidence: str, shift: int) -> str:
+    """Evidence with its times earlier."""
+    found = json.loads(evidence)
+    earlier = {name: found[name] - shift for name in found if name.endswith(("_at", "_since"))}
+    return json.dumps({**found, **earlier})
 
 
 def without_ties(rows: dict[str, Rows]) -> dict[str, Rows]:
