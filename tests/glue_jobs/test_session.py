@@ -36,7 +36,7 @@ def test_the_quick_session_is_another_of_the_same_context(spark: SparkSession) -
     expected = {**EVERYWHERE, **FEW_ROWS}
     assert {key: session.conf.get(key) for key in expected} == expected
     assert session.sparkContext is spark.sparkContext
-    assert spark.conf.get("spark.sql.shuffle.partitions") == partitions == "2"
+    assert spark.conf.get("spark.sql.shuffle.partitions") == partitions
 
 
 def test_workers_are_of_the_python_that_runs_the_job(tmp_path: Path) -> None:

@@ -554,7 +554,8 @@ def _find_only_member(case: _Case) -> Cause | None:
     owned = others & (case.members >= 0)
     loads = np.bincount(case.members[owned], case.produced[owned])
     load = float(case.produced[own].sum())
-    if load > _HOT * loads[loads > 0].mean():
+    written = loads[loads > 0]
+    if len(written) and load > _HOT * written.mean():
         return None
     at = case.worst
     return Cause(
