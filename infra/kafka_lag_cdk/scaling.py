@@ -23,7 +23,7 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.alarm_rules import Operator
+from kafka_lag_cdk.alarms import OPERATORS
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.scaling import Scaling, Tracking
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
@@ -34,11 +34,6 @@ from kafka_lag_cdk.scaling_rules import IN, OUT, ScalingRule, rules_of
 # A description holds 1,024 characters; a group's name may be as long.
 _LONGEST_GROUP = 200
 
-_OPERATORS = {
-    Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-    Operator.ABOVE: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-    Operator.BELOW: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
-}
 _Policy = autoscaling.CfnScalingPolicy
 _Adjustment = autoscaling.CfnScalingPolicy.StepAdjustmentProperty
 
@@ -150,7 +145,7 @@ class ServiceScaling(Construct):
             alarm_name=self._alarm_name(rule.name),
             alarm_description=self._description(rule),
             metric=self._metric(rule),
-            comparison_operator=_OPERATORS[rule.operator],
+            comparison_operator=OPERATORS[rule.operator],
             threshold=rule.threshold,
             datapoints_to_alarm=datapoints,
             evaluation_periods=periods,

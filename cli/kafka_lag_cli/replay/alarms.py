@@ -99,7 +99,7 @@ def heartbeat(cluster: Cluster) -> Condition | None:
     """The alarm on runs that do not come; None where a cluster has none."""
     if HEARTBEAT not in reporter_rules(paused=cluster.paused, sinks=cluster.sink_names):
         return None
-    return _condition(cluster, HEARTBEAT, float(HEARTBEAT.threshold or 0))
+    return condition_of(cluster, HEARTBEAT, float(HEARTBEAT.threshold or 0))
 
 
 def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
@@ -137,17 +137,18 @@ def _named(cluster: Cluster, rule: Rule) -> Sequence[str]:
 def _alarm(
     cluster: Cluster, rule: Rule, bounds: dict[int, float], *, query: bool = False
 ) -> GroupAlarm:
-    condition = _condition(cluster, rule, np.array(list(bounds.values())), query=query)
+    condition = condition_of(cluster, rule, np.array(list(bounds.values())), query=query)
     return GroupAlarm(rule, tuple(bounds), condition)
 
 
-def _condition(
+def condition_of(
     cluster: Cluster,
     rule: Rule,
     bound: float | np.ndarray[tuple[int], np.dtype[np.float64]],
     *,
     query: bool = False,
 ) -> Condition:
+    """What makes an alarm of a rule go off, by the bound of all series or of each."""
     return Condition(
         operator=OPERATORS[rule.operator],
         bound=bound,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -38,7 +37,7 @@ from kafka_lag_cli.state.groups_over_time import AT_ONCE, DAY_MS, MINUTE_MS
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.group_rows import CSV, JSON, TABLE
 from kafka_lag_cli.terminal.progress import count_objects
-from kafka_lag_cli.terminal.text import open_screen, printable
+from kafka_lag_cli.terminal.text import hint_at_name, open_screen, printable
 
 _DAYS, _MOST_DAYS = 30, 400
 _FEW = 3
@@ -237,10 +236,7 @@ def _check_groups(groups: tuple[str, ...], read: Sequence[Recorded]) -> None:
     every = sorted({group for recorded in read for group in recorded.groups})
     for group in groups:
         if group not in every:
-            near = difflib.get_close_matches(group, every, _FEW, cutoff=0.5)
-            hint = (
-                f"is it {' or '.join(near)}?" if near else f"there is {format_list(every, _FEW)}."
-            )
+            hint = hint_at_name(group, every)
             raise ConfigError(f"There is no group {group} in these days; {hint}")
 
 

@@ -22,9 +22,10 @@ from kafka_lag.formatting import (
     format_quantity,
 )
 from kafka_lag_cli.replay.changes import Change, Kind
-from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page, count_by_rule
+from kafka_lag_cli.replay.pages import ASSUMED, Page, count_by_rule
 from kafka_lag_cli.replay.proposals import Proposal
 from kafka_lag_cli.replay.replayed import Replay, Side
+from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 from kafka_lag_cli.terminal.csv_rows import csv_line
 from kafka_lag_cli.terminal.group_rows import JSON
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
@@ -133,15 +134,14 @@ def summarise(replay: Replay) -> str:
             if least != most
             else f"{text}."
         )
-    kinds = Counter(change.kind for change in replay.changes)
+    changes = replay.changes
+    kinds = Counter(change.kind for change in changes)
     text = f"+{kinds[Kind.ADDED]:,}, -{kinds[Kind.REMOVED]:,} pages"
     if side.services or replay.before.services:
         text += f" and {side.task_hours - replay.before.task_hours:+,.0f} task hours"
     text += f" in {days}; {kinds[Kind.SAME]:,} stay"
     if kinds[Kind.MOVED]:
-        later = [
-            change.later_seconds or 0 for change in replay.changes if change.kind == Kind.MOVED
-        ]
+        later = [change.later_seconds or 0 for change in changes if change.kind == Kind.MOVED]
         slowest, fastest = max(later), min(later)
         parts = [f"up to {format_duration(slowest)} later"] if slowest > 0 else []
         parts += [f"up to {format_duration(-fastest)} earlier"] if fastest < 0 else []

@@ -17,9 +17,8 @@ from kafka_lag_cdk.simulation.evaluation import Assumptions
 from kafka_lag_cdk.simulation.grid import Condition, Grid, find_breaches, find_spans, find_states
 from kafka_lag_cli.replay.alarms import GroupAlarm, alarm_family, deployed_alarms, heartbeat
 from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 
-# Until CloudWatch shows a value that was logged.
-DELAY_MINUTES = 1
 # What the pages that are listed assume; the others are the readings that AWS leaves open.
 ASSUMED = Assumptions()
 _UNDECIDED: tuple[Literal["retain", "OK"], ...] = ("retain", "OK")

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag_cdk.alarm_rules import OPERATORS, SLA
+from kafka_lag_cdk.alarm_rules import SLA
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.simulation.evaluation import Counts
-from kafka_lag_cdk.simulation.grid import Condition, Grid, find_spans, find_states
-from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES
+from kafka_lag_cdk.simulation.grid import Grid, find_spans, find_states
+from kafka_lag_cli.replay.alarms import condition_of
+from kafka_lag_cli.replay.pages import ASSUMED
 from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 
 # Promises that people write, in seconds: half a minute to a day.
 CANDIDATES = (
@@ -111,12 +112,7 @@ def _propose_one(
 
 def _spans(ages: Grid, seconds: float, cluster: Cluster) -> list[_Spans]:
     """By group, when an alarm on this promise would have been on."""
-    condition = Condition(
-        OPERATORS[SLA.operator],
-        float(seconds),
-        Counts(SLA.datapoints, SLA.periods, SLA.missing.value),
-        cluster.interval_minutes,
-    )
+    condition = condition_of(cluster, SLA, float(seconds))
     found: list[_Spans] = [[] for _ in range(ages.shape[1])]
     for group, begin, end in find_spans(find_states(ages, condition, ASSUMED, DELAY_MINUTES)):
         found[group].append((begin, end))

@@ -9,14 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.scaling import Scaling
-from kafka_lag_cdk.scaling_rules import rules_of, template_of
-from kafka_lag_cdk.simulation.autoscaling import Service
-from kafka_lag_cdk.simulation.metrics import Metrics, Series
-from kafka_lag_cli.replay.pages import DELAY_MINUTES
 from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_cli.tasks.policy import set_tasks
 
 _MINUTES_AN_HOUR = 60
 
@@ -61,36 +57,17 @@ def is_replayed(scaling: Scaling) -> bool:
 
 
 def _replay(recorded: Recorded, cluster: Cluster, scaling: Scaling) -> ServiceTasks:
-    needed_alone = scaling.model_copy(update={"steps": None})
-    rules = rules_of(needed_alone)
-    resources = template_of(
-        rules, needed_alone, cluster.name, cluster.namespace, cluster.interval_minutes
-    )
-    metrics = Metrics(delay=DELAY_MINUTES)
     values = recorded.metric(contract.TASKS_NEEDED, cluster)
-    columns = {group: values[:, recorded.groups.index(group)] for group in scaling.groups}
-    series = {
-        group: Series.of(
-            cluster.namespace,
-            contract.TASKS_NEEDED,
-            {
-                contract.DIMENSION_CLUSTER: cluster.name,
-                contract.DIMENSION_GROUP: dimension_value(group),
-            },
-        )
-        for group in scaling.groups
-    }
+    needed = {group: values[:, recorded.groups.index(group)].tolist() for group in scaling.groups}
     members = recorded.members[:, recorded.groups.index(scaling.group)]
     known = members[~np.isnan(members)]
     first = int(np.ceil(known[0] / scaling.members_per_task)) if len(known) else scaling.min
-    service = Service(resources, metrics, min(max(first, scaling.min), scaling.most))
-    tasks = np.empty(len(values), np.int64)
-    for minute in range(len(values)):
-        for group, column in columns.items():
-            if not np.isnan(column[minute]):
-                metrics.put(series[group], minute, float(column[minute]))
-        service.minute(minute)
-        tasks[minute] = service.tasks
+    needed_alone = scaling.model_copy(update={"steps": None})
+    tasks = set_tasks(needed_alone, first, needed, cluster.interval_minutes)
     return ServiceTasks(
-        cluster.name, f"{scaling.ecs_cluster}/{scaling.service}", scaling.group, tasks, members
+        cluster.name,
+        f"{scaling.ecs_cluster}/{scaling.service}",
+        scaling.group,
+        np.array(tasks, np.int64),
+        members,
     )

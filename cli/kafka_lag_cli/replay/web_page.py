@@ -11,9 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from kafka_lag.errors import ConfigError
 from kafka_lag.formatting import escape_name, format_duration, format_minute, question_mark
 from kafka_lag_cli.replay.output import summarise
-from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES
+from kafka_lag_cli.replay.pages import ASSUMED
 from kafka_lag_cli.replay.replayed import Replay
 from kafka_lag_cli.replay.timelines import HEIGHT, WIDTH, draw_timelines, find_days
+from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 
 
 def render_page(replays: Sequence[Replay]) -> str:

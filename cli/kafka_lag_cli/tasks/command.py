@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -30,7 +29,7 @@ from kafka_lag_cli.tasks.advice import (
 from kafka_lag_cli.tasks.output import print_advice, print_groups, write_advice, write_groups
 from kafka_lag_cli.terminal.group_rows import FORMATS, TABLE, Row, rows_of
 from kafka_lag_cli.terminal.progress import count_objects
-from kafka_lag_cli.terminal.text import open_screen, printable
+from kafka_lag_cli.terminal.text import hint_at_name, open_screen, printable
 
 _MOST_DAYS, _MOST_TASKS = 400, 10_000
 _FEW = 3
@@ -162,8 +161,7 @@ def _run_of(group: str, runs: Sequence[LatestRun]) -> LatestRun:
         clusters = format_list([run.cluster for run in having], _FEW)
         raise ConfigError(f"{group} is a group of {clusters}: name one of them by --cluster.")
     every = sorted(set().union(*names.values()))
-    near = difflib.get_close_matches(group, every, _FEW, cutoff=0.5)
-    hint = f"is it {' or '.join(near)}?" if near else f"there is {format_list(every, _FEW)}."
+    hint = hint_at_name(group, every)
     raise ConfigError(f"There is no group {group} in the newest snapshot; {hint}")
 
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.config.scaling import Scaling, Tasks
 from kafka_lag_cdk.scaling_rules import rules_of, template_of
 from kafka_lag_cdk.simulation.autoscaling import Service
@@ -14,7 +17,7 @@ from kafka_lag_cdk.simulation.metrics import Metrics, Series
 # Names that a template has to have; nothing depends on them.
 _NAME, _NAMESPACE = "service", "KafkaLag"
 # Until an alarm sees a value.
-_DELAY_MINUTES = 1
+DELAY_MINUTES = 1
 
 
 def follow_tasks_needed(
@@ -33,14 +36,41 @@ def follow_tasks_needed(
         partitions=most,
         tasks=Tasks(),
     )
-    resources = template_of(rules_of(scaling), scaling, _NAME, _NAMESPACE)
-    metrics = Metrics(delay=_DELAY_MINUTES)
-    dimensions = {contract.DIMENSION_CLUSTER: _NAME, contract.DIMENSION_GROUP: _NAME}
-    series = Series.of(_NAMESPACE, contract.TASKS_NEEDED, dimensions)
-    service = Service(resources, metrics, min(max(first, least), most))
+    return set_tasks(scaling, first, {_NAME: needed})
+
+
+def set_tasks(
+    scaling: Scaling,
+    first: int,
+    needed: Mapping[str, Sequence[float]],
+    interval_minutes: int = 1,
+) -> list[int]:
+    """The tasks at the end of each minute, `first` before, by all rules of `scaling`.
+
+    `needed`: of each of its groups a number a minute, NaN where none was published.
+    """
+    resources = template_of(rules_of(scaling), scaling, _NAME, _NAMESPACE, interval_minutes)
+    metrics = Metrics(delay=DELAY_MINUTES)
+    columns = [
+        (
+            Series.of(
+                _NAMESPACE,
+                contract.TASKS_NEEDED,
+                {
+                    contract.DIMENSION_CLUSTER: _NAME,
+                    contract.DIMENSION_GROUP: dimension_value(group),
+                },
+            ),
+            numbers,
+        )
+        for group, numbers in needed.items()
+    ]
+    service = Service(resources, metrics, min(max(first, scaling.min), scaling.most))
     tasks = []
-    for minute, number in enumerate(needed):
-        metrics.put(series, minute, number)
+    for minute, numbers in enumerate(zip(*(column for _, column in columns), strict=True)):
+        for (series, _), number in zip(columns, numbers, strict=True):
+            if not np.isnan(number):
+                metrics.put(series, minute, float(number))
         service.minute(minute)
         tasks.append(service.tasks)
     return tasks

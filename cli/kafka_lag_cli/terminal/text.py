@@ -5,6 +5,7 @@ that fit its width.
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import sys
@@ -20,11 +21,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from kafka_lag.formatting import cut_middle, escape_name, python_escape
+from kafka_lag.formatting import cut_middle, escape_name, format_list, python_escape
 
 # A file or another program reads the output: nothing is cut.
 _ANY_WIDTH = 100_000
 _WIDE_GAP, _NARROW_GAP = 2, 1
+_FEW_NAMES = 3
 _KEYS = re.compile(
     r"(?<![\w/.-])(?:bootstrap_servers|security_protocol|sasl_mechanism|cafile)(?![\w/-]|\.\w)"
 )
@@ -33,6 +35,12 @@ _KEYS = re.compile(
 def printable(name: str) -> str:
     """The name with its unprintable characters escaped; two quotes for the empty one."""
     return escape_name(name, python_escape, "''")
+
+
+def hint_at_name(name: str, names: Sequence[str]) -> str:
+    """Which of the names one that is not among them may stand for, or some that there are."""
+    near = difflib.get_close_matches(name, names, _FEW_NAMES, cutoff=0.5)
+    return f"is it {' or '.join(near)}?" if near else f"there is {format_list(names, _FEW_NAMES)}."
 
 
 def escape_markup(text: str) -> str:
