@@ -4,9 +4,9 @@
 PYTHON ?= python3
 MINUTES ?= 2
 SEED ?= 1
-# Processes that test, each with brokers and a Spark of its own (some 3 GB): one more than two
-# cores, as tests wait for these for half of their time.
-WORKERS ?= 3
+# Processes that test, those with brokers or Spark of some 3 GB: twice two
+# cores, as tests wait for these, and for ports and browsers, for half of their time.
+WORKERS ?= 4
 # What `make report` reads and writes: a folder that holds snapshots/.
 STATE ?= ./lag
 VENV := .venv

@@ -58,6 +58,7 @@ def failing() -> dict[str, Statuses]:
     return report_statuses(groups, 7 * DAY + 5 * HOUR, HALF_HOURLY)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OUTAGES)
 def test_a_group_that_is_stuck_after_outages_is_reported_as_soon_as_without(
     failing: dict[str, Statuses], name: str
@@ -65,6 +66,7 @@ def test_a_group_that_is_stuck_after_outages_is_reported_as_soon_as_without(
     assert first(failing[name], STALL, stuck_after(name)) == HALF_HOURLY.window
 
 
+@pytest.mark.thorough
 def test_an_outage_that_is_longer_than_three_alike_is_reported_as_soon(
     failing: dict[str, Statuses],
 ) -> None:
@@ -77,6 +79,7 @@ def test_outages_of_a_quarter_of_an_hour_teach_nothing() -> None:
     assert first(runs, STALL, 125) == EVERY_MINUTE.window
 
 
+@pytest.mark.thorough
 def test_gaps_of_the_collector_are_no_pauses_of_a_group() -> None:
     gaps = [(50, 70), (90, 110)]
     runs = report_statuses({"g": minutes_behind(35)}, 140, EVERY_MINUTE, gaps, known=60)["g"]
@@ -116,6 +119,7 @@ def test_a_dead_job_is_reported_within_two_of_its_periods(weeks: dict[str, Statu
     assert first(weeks["dead"], STALL, DEAD) <= 2 * DAY + TWO_HOURLY.minutes
 
 
+@pytest.mark.thorough
 def test_an_hourly_job_that_works_three_quarters_of_the_time_changes_nothing_once_known() -> None:
     (hourly,) = [batch for batch in BATCHES if batch.name == "hourly, 45 minutes of work"]
     track = hourly.track(np.random.default_rng(0), 1, ()).cut(5 * HOUR)

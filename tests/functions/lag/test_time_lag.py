@@ -68,6 +68,7 @@ def test_older_than_all_runs_is_at_least_as_old_as_the_first() -> None:
     assert time_lags(report) == [(3599.95, None, "at_least")]
 
 
+@pytest.mark.thorough
 def test_a_consumer_stuck_for_days_is_looked_up_once() -> None:
     broker, log = an_hour()
     days = Days()

@@ -49,6 +49,7 @@ def test_a_constant_load_changes_twice_at_most_and_keeps_its_promise(
     assert trace.minutes_over(since=60) == 0
 
 
+@pytest.mark.thorough
 def test_steps_by_lag_never_come_to_rest_at_the_same_load(by_lag: Trace) -> None:
     assert by_lag.changes(since=60) > 10
 

@@ -46,6 +46,7 @@ def test_tasks_reach_both_bounds_and_pass_neither(day: Simulation) -> None:
     assert all(LEAST <= tasks <= MOST for tasks in day.tasks)
 
 
+@pytest.mark.thorough
 def test_lines_that_are_delivered_twice_change_nothing(
     resolved: dict[str, Resources], day: Simulation
 ) -> None:
@@ -53,7 +54,7 @@ def test_lines_that_are_delivered_twice_change_nothing(
     assert simulate(twice, resolved["steps"], tasks=2) == day
 
 
-@pytest.mark.parametrize("delay", [1, 2])
+@pytest.mark.parametrize("delay", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_lines_that_come_late_cost_time_and_no_step(
     resolved: dict[str, Resources], delay: int
 ) -> None:
@@ -62,6 +63,7 @@ def test_lines_that_come_late_cost_time_and_no_step(
     assert [change for _, change in simulation.changes[3:]] == [-1] * 7
 
 
+@pytest.mark.thorough
 def test_a_policy_that_compares_the_newest_value_does_the_same(
     resolved: dict[str, Resources], day: Simulation
 ) -> None:

@@ -234,7 +234,10 @@ def test_what_leads_on_from_an_error_stands_apart(visit: Visit, served: Served) 
     assert link["y"] - alarm["y"] - alarm["height"] >= 8
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(DESKTOP, "dark"), (PHONE, "light")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [(DESKTOP, "dark"), pytest.param(PHONE, "light", marks=pytest.mark.thorough)],
+)
 @pytest.mark.parametrize("view", MAIN)
 def test_axe_finds_nothing(
     visit: Visit, served: Served, axe: str, view: str, width: int, scheme: str
