@@ -68,8 +68,8 @@ def _rehearse(folder: Path, console: Console) -> int:
     with ExitStack() as stack:
         start = time.monotonic()
         install()
-        emulator = stack.enter_context(Emulator(folder))
         cluster = stack.enter_context(KafkaCluster(brokers=1))
+        emulator = stack.enter_context(Emulator(folder, cluster.bootstrap("PLAINTEXT")))
         backlog.leave_backlog(cluster)
         rehearsal = Rehearsal(emulator, cluster, folder)
         console.print(f"{time.monotonic() - start:6.1f} s  an emulator of AWS and a Kafka")

@@ -24,7 +24,7 @@ _CHAT_ID = "0a1b2c3d-aaaa-bbbb-cccc-444455556666"
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """What the deployment needs and does not make; ids and ARNs."""
+    """What the deployment needs and does not make; ids and ARNs, `msk` that of a cluster."""
 
     vpc: str
     subnets: tuple[str, ...]
@@ -32,14 +32,14 @@ class Existing:
     brokers_security_group: str
     secret: str
     key: str
+    msk: str
 
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
-    """Where a Kafka is: host:port of SASL_SSL and of PLAINTEXT, and the authority's file."""
+    """Where a Kafka is: host:port of SASL_SSL, and the authority's file. MSK says the others."""
 
     scram: Sequence[str]
-    plaintext: Sequence[str]
     cafile: Path
 
 
@@ -56,7 +56,11 @@ def create(emulator: Emulator, login: Mapping[str, str]) -> Existing:
         Name="AmazonMSK_lag_monitor", SecretString=json.dumps(login), KmsKeyId=key
     )
     _create_services(emulator.client("ecs"))
-    return Existing(vpc, subnets, route_table, group, secret["ARN"], key)
+    nodes = {"InstanceType": "kafka.m7g.large", "ClientSubnets": subnets}
+    msk = emulator.client("kafka").create_cluster(
+        ClusterName=PLAIN, BrokerNodeGroupInfo=nodes, KafkaVersion="3.8.x", NumberOfBrokerNodes=2
+    )
+    return Existing(vpc, subnets, route_table, group, secret["ARN"], key, msk["ClusterArn"])
 
 
 def _create_network(ec2: Any) -> tuple[str, tuple[str, ...], str, str]:
@@ -100,7 +104,7 @@ def configuration(
     """
     clusters = [_full_cluster(existing, brokers, changed=changed)] if full else []
     if plain:
-        clusters.append(_plain_cluster(brokers))
+        clusters.append(_plain_cluster(existing))
     theirs = {
         "existing_buckets": {REGION: bucket},
         "kms_keys": {REGION: {"logs": existing.key, "topic": existing.key}},
@@ -196,9 +200,9 @@ def _full_cluster(existing: Existing, brokers: Brokers, *, changed: bool) -> dic
     }
 
 
-def _plain_cluster(brokers: Brokers) -> dict[str, Any]:
+def _plain_cluster(existing: Existing) -> dict[str, Any]:
     return {
         "name": PLAIN,
-        "bootstrap_servers": list(brokers.plaintext),
+        "arn": existing.msk,
         "auth": {"type": "none", "plaintext": True},
     }

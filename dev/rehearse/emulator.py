@@ -50,13 +50,15 @@ class Emulator:
     """A context manager; the account begins empty and is gone at the end.
 
     `folder` gets its log and its files. What happens inside is known by events, which
-    `dev.rehearse.server` describes.
+    `dev.rehearse.server` describes. `brokers` (host:port, commas between) is what MSK says of each
+    cluster that takes plaintext.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, brokers: str = "") -> None:
         self.endpoint_url = ""
         self.log = folder / "emulator.log"
         self._folder = folder
+        self._brokers = brokers
         self._events: list[Event] = []
         self._changed = Condition()
         self._ended = False
@@ -69,7 +71,7 @@ class Emulator:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "dev.rehearse.server", str(listening.fileno())],
                 pass_fds=[listening.fileno()],
-                env=_server_environment(os.environ, port, self._folder),
+                env=_server_environment(os.environ, port, self._folder, self._brokers),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -170,7 +172,9 @@ def _parsed(lines: Any) -> Iterator[Event]:
         yield json.loads(line)
 
 
-def _server_environment(environ: Mapping[str, str], port: int, folder: Path) -> dict[str, str]:
+def _server_environment(
+    environ: Mapping[str, str], port: int, folder: Path, brokers: str
+) -> dict[str, str]:
     files = folder / "emulator"
     files.mkdir(exist_ok=True)
     own = {name: value for name, value in environ.items() if not name.startswith("AWS_")}
@@ -179,6 +183,7 @@ def _server_environment(environ: Mapping[str, str], port: int, folder: Path) -> 
         "GATEWAY_PORT": str(port),
         "MINISTACK_ACCOUNT_ID": ACCOUNT,
         "MINISTACK_REGION": REGION,
+        "MINISTACK_MSK_BOOTSTRAP": brokers,
         "LOG_LEVEL": "WARNING",
         # Listeners beside the one for requests, of services that are not used.
         "IOT_MTLS_ENABLED": "0",

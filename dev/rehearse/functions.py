@@ -25,6 +25,7 @@ from kafka_lag import contract
 COLLECT = "kafka_lag.collect_lag.handler"
 NOTIFY = "kafka_lag.notify_status.handler"
 SERVE = "kafka_lag.serve_lag.handler"
+LOOK_UP = "index.handler"
 
 _SESSION = "function"
 _LAYERS = "/opt/"
@@ -57,7 +58,7 @@ class DeployedFunction:
                 handler=found["Handler"],
                 role=found["Role"],
                 memory_mb=found["MemorySize"],
-                environment=found["Environment"]["Variables"],
+                environment=found.get("Environment", {}).get("Variables", {}),
                 code=_fetch(emulator, one["Properties"]["Code"], found["CodeSha256"]),
                 layers=tuple(
                     _fetch_layer(emulator, resources, layer["Arn"])

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, VIEWS_STACK, stack_of
 from dev.rehearse.emulator import Credentials, Emulator
-from dev.rehearse.functions import NOTIFY, assume_service_role
+from dev.rehearse.functions import LOOK_UP, NOTIFY, DeployedFunction, assume_service_role
 from dev.rehearse.rehearsal import Rehearsal
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
@@ -78,18 +78,22 @@ class _Targets:
     reports: str
     collector: str
     other_function: str
+    other_msk: str
 
 
 _Calls = Callable[[_Caller, _Targets], None]
 
 
 def attempt_outside(rehearsal: Rehearsal) -> list[Attempt]:
-    """What collector, messages and views must not do, nor Scheduler, EventBridge and Glue."""
+    """What collector, messages, views and the look-up of brokers must not do, nor Scheduler,
+    EventBridge and Glue.
+    """
     emulator, targets = rehearsal.emulator, _targets(rehearsal)
     functions = {
         "collector": (rehearsal.function(FULL), _as_collector),
         "messages": (rehearsal.shared_function(NOTIFY), _as_messages),
         "views": (rehearsal.views_function(), _as_views),
+        "look-up": (DeployedFunction.find(emulator, stack_of(PLAIN), LOOK_UP), _as_look_up),
     }
     found: list[Attempt] = []
     for by, (function, attempts) in functions.items():
@@ -128,6 +132,7 @@ def _targets(rehearsal: Rehearsal) -> _Targets:
         reports=rehearsal.output(SHARED_STACK, "ReportTopic"),
         collector=rehearsal.function(FULL).name,
         other_function=rehearsal.function(PLAIN).name,
+        other_msk=rehearsal.existing.msk.replace(PLAIN, FULL),
     )
 
 
@@ -161,6 +166,14 @@ def _as_views(caller: _Caller, on: _Targets) -> None:
     try_("s3", "get_object", "what messages remember", Bucket=bucket, Key=_NOTIFIED)
     try_("secretsmanager", "get_secret_value", "the collector's login", SecretId=on.login)
     try_("sns", "publish", "the alarms' topic", TopicArn=on.topic, Message=_BODY)
+
+
+def _as_look_up(caller: _Caller, on: _Targets) -> None:
+    try_ = caller.attempt
+    try_("kafka", "get_bootstrap_brokers", "another cluster", ClusterArn=on.other_msk)
+    try_("kafka", "list_clusters", "all clusters")
+    try_("s3", "get_object", "a snapshot", Bucket=on.bucket, Key=on.other)
+    try_("secretsmanager", "get_secret_value", "the collector's login", SecretId=on.login)
 
 
 def _as_scheduler_inside(caller: _Caller, on: _Targets) -> None:

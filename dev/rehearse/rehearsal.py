@@ -56,7 +56,6 @@ class Rehearsal:
         self.command_line = CommandLine(emulator, folder)
         self._brokers = account.Brokers(
             scram=cluster.bootstrap("SASL_SSL").split(","),
-            plaintext=cluster.bootstrap("PLAINTEXT").split(","),
             cafile=cluster.cafile,
         )
         monitor = cluster.users["monitor"]
