@@ -32,6 +32,7 @@ from kafka_lag_report.findings import Findings
 from kafka_lag_report.incident import TABLE, to_table
 from kafka_lag_report.options import Options
 from kafka_lag_report.page.render import read_page, render
+from kafka_lag_report.publishing import publish
 from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.read_snapshots import (
     Day,
@@ -39,13 +40,7 @@ from kafka_lag_report.read_snapshots import (
     read,
     skip_corrupt_objects,
 )
-from kafka_lag_report.report_files import (
-    compute,
-    is_first_day,
-    publish,
-    stored,
-    stored_folders,
-)
+from kafka_lag_report.report_files import compute, is_first_day, stored, stored_folders
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.anomalies import anomalies
 from kafka_lag_report.tables.coverage import coverage

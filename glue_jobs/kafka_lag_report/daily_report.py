@@ -18,6 +18,7 @@ from kafka_lag_report.compaction import delete_compacted
 from kafka_lag_report.day_message import deliver_message
 from kafka_lag_report.errors import DataError, FailedError, NoSnapshotsError, ReportError, cause
 from kafka_lag_report.options import Options, parse, utc_now
+from kafka_lag_report.publishing import remove_staging, unfinished
 from kafka_lag_report.read_snapshots import (
     FROM_SNAPSHOTS,
     Day,
@@ -25,7 +26,6 @@ from kafka_lag_report.read_snapshots import (
     requested_days,
     snapshot_dates,
 )
-from kafka_lag_report.report_files import remove_staging
 from kafka_lag_report.session import open_session, quick_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.success_metric import metric_client, publish_success
@@ -103,6 +103,8 @@ def run(
     job = Job(spark, storage, options, timings)
     failures, clusters = list[str](), dict[str, str]()
     remove_staging(storage, options.output)
+    for place, finish in unfinished(storage, options.output).items():
+        failures += _attempt(job, "publish", f"half replaced reports of {place}", finish)
     try:
         for day in requested_days(storage, options, say):
             clusters |= {**day.absent, **day.clusters}

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where reports lie: a cluster's day is replaced object by object, and read back by dates.
+"""Where reports lie, what they are computed to, and how they are read back by dates.
 
-    <output>/reports/<report>/cluster=<c>/dt=<date>/report.parquet
-    <output>/reports/page/cluster=<c>/dt=<date>/report.html
-
-Each is one object of a name that stays, so that it is replaced by writing it: at no moment is it
-missing or there twice, and a run that is killed leaves whole reports, at worst some of them the
-earlier ones. Nothing is replaced until all reports and the page are computed.
+<output>/reports/<report>/cluster=<c>/dt=<date>/report.parquet
+<output>/reports/page/cluster=<c>/dt=<date>/report.html
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from functools import partial
-from io import BytesIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,13 +21,11 @@ from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
 from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage
 
 TABLE_FILE, PAGE_FILE = f"report{PARQUET}", "report.html"
-_PAGE, _HTML = "page", "text/html; charset=utf-8"
+PAGE = "page"
 # Small frames: most of a query is planning, which overlaps with the work of others.
 _QUERIES_AT_ONCE = 4
 # What queries ask by, of the reports that have it.
 _KEYS = ("consumer_group", "topic", "partition_id", "hour", "leader", "dataset")
-# Beside the reports, where earlier releases put them until all were computed.
-_STAGING = "_staging"
 
 
 def compute(reports: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
@@ -68,44 +61,6 @@ def collect(frame: DataFrame, schema: pa.Schema, keys: Sequence[str]) -> pa.Tabl
     return pa.table(arrays, schema)
 
 
-def publish(
-    storage: Storage,
-    output: str,
-    day: Day,
-    cluster: str,
-    tables: Mapping[str, pa.Table],
-    page: str,
-) -> None:
-    """Replace what was there of the cluster and date, and nothing else; the page comes last."""
-    replace = partial(_replace, storage, output, day, cluster)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        # asked for its result, each raises what it failed with, once all have ended
-        for done in [pool.submit(replace, *table) for table in tables.items()]:
-            done.result()
-    storage.write(page_address(output, day, cluster), page.encode(), content_type=_HTML)
-
-
-def _replace(
-    storage: Storage, output: str, day: Day, cluster: str, name: str, table: pa.Table
-) -> None:
-    folder = f"{output}/reports/{name}/{day.clusters[cluster]}/dt={day.date}"
-    if not table.num_rows:
-        storage.delete_folder(folder)
-        return
-    file = BytesIO()
-    pq.write_table(table, file, compression="zstd")
-    storage.write(f"{folder}/{TABLE_FILE}", file.getvalue())
-    storage.keep_only(folder, TABLE_FILE)
-
-
-def remove_staging(storage: Storage, output: str) -> None:
-    """Remove what killed runs of earlier releases left beside the reports."""
-    root = f"{output}/reports"
-    for name in storage.folders(root):
-        if name.startswith(_STAGING):
-            storage.delete_folder(f"{root}/{name}")
-
-
 def stored(
     spark: SparkSession, storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> DataFrame:
@@ -115,7 +70,7 @@ def stored(
     rows are computed, see `naming_corrupt_files`.
     """
     paths = stored_folders(storage, output, name, day, dates)
-    root = f"{output}/reports/{name}"
+    root = f"{reports_root(output)}/{name}"
     rows = rows_below(spark, root, paths, REPORTS[name], ("cluster", "dt"), day.clusters)
     return rows.select("cluster", "dt", *REPORTS[name].names)
 
@@ -127,7 +82,8 @@ def published(
 
     CorruptObjectsError for a file that cannot be read.
     """
-    folders = [f"{output}/reports/{name}/{day.clusters[cluster]}/dt={on}" for name in TABLES]
+    root = reports_root(output)
+    folders = [f"{root}/{name}/{day.clusters[cluster]}/dt={on}" for name in TABLES]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         tables = pool.map(partial(_table, storage), folders, TABLES)
         return dict(zip(TABLES, tables, strict=True))
@@ -155,7 +111,7 @@ def stored_folders(
     """The folders that there are of a report of the day's clusters on these dates."""
     wanted = {f"dt={date}" for date in dates}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        places = [f"{output}/reports/{name}/{folder}" for folder in day.clusters.values()]
+        places = [f"{reports_root(output)}/{name}/{folder}" for folder in day.clusters.values()]
         found = zip(places, pool.map(storage.folders, places), strict=True)
         return [f"{place}/{date}" for place, there in found for date in sorted(wanted & {*there})]
 
@@ -163,7 +119,7 @@ def stored_folders(
 def is_first_day(storage: Storage, output: str, day: Day, cluster: str) -> bool:
     """Whether nothing of the cluster is older than the day: no snapshot, history or report."""
     folder = day.clusters[cluster]
-    reported = storage.folders(f"{output}/reports/coverage/{folder}")
+    reported = storage.folders(f"{reports_root(output)}/coverage/{folder}")
     if any(name.startswith("dt=") and name < f"dt={day.date}" for name in reported):
         return False
     seen = (snapshot_dates(storage, root, folder) for root in (day.root, day.history))
@@ -172,4 +128,9 @@ def is_first_day(storage: Storage, output: str, day: Day, cluster: str) -> bool:
 
 def page_address(output: str, day: Day, cluster: str) -> str:
     """Where a cluster's page lies once it is published."""
-    return f"{output}/reports/{_PAGE}/{day.clusters[cluster]}/dt={day.date}/{PAGE_FILE}"
+    return f"{reports_root(output)}/{PAGE}/{day.clusters[cluster]}/dt={day.date}/{PAGE_FILE}"
+
+
+def reports_root(output: str) -> str:
+    """The folder of all reports."""
+    return f"{output}/reports"

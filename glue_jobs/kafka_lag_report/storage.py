@@ -2,11 +2,12 @@
 """Folders and objects on S3 or on a disk, through pyarrow: listed, read, written and deleted.
 
 An address is a folder's name, `file:/...` or `s3://bucket/key` (`s3a://` too). Each object is
-written whole or not at all, over the one that is there: nothing is ever moved. All of it may be
-called from several threads, and sent to Spark's workers.
+written whole or not at all, over the one that is there. All of it may be called from several
+threads, and sent to Spark's workers.
 """
 
 import contextlib
+import fcntl
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -117,6 +118,59 @@ class Storage:
                     if not left:
                         raise
 
+    def exists(self, path: str) -> bool:
+        """Whether there is an object of this name."""
+        with _refusals("read", path):
+            scheme, place = _place(path)
+            found = self._system(scheme, place).get_file_info(place)
+        return bool(found.type == fs.FileType.File)
+
+    def make_folder(self, path: str) -> None:
+        """So that a move into it needs no space; on S3 there is nothing to make."""
+        with _refusals("write to", path):
+            scheme, place = _place(path)
+            if not scheme:
+                self._system(scheme, place).create_dir(place, recursive=True)
+
+    def move(self, targets: Mapping[str, str]) -> None:
+        """Move each object over the one that is there, within a disk or S3.
+
+        On a disk one right after the other, each in one step. On S3 they are copied, all at once.
+        """
+        if any(s3_place(target) for target in targets.values()):
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                for done in [pool.submit(self._copy, *each) for each in targets.items()]:
+                    done.result()
+            return
+        for source, target in targets.items():
+            with _refusals("write to", target):
+                place = _place(target)[1]
+                self._system("", place).move(_place(source)[1], place)
+
+    def _copy(self, source: str, target: str) -> None:
+        with _refusals("write to", target):
+            scheme, place = _place(target)
+            self._system(scheme, place).copy_file(_place(source)[1], place)
+
+    @contextmanager
+    def alone_in(self, path: str) -> Iterator[bool]:
+        """On a disk wait for others that are in the folder, of any process; whether one is alone.
+
+        The system lets the next one in when a process ends, however it does. On S3, and on disks
+        that know no locks, nobody waits.
+        """
+        scheme, place = _place(path)
+        if scheme:
+            yield False
+            return
+        self.make_folder(path)
+        with _refusals("write to", path):
+            folder = os.open(place, os.O_RDONLY)
+        try:
+            yield _locked(folder)
+        finally:
+            os.close(folder)
+
     def delete(self, paths: Sequence[str]) -> None:
         """Remove these objects; missing ones are fine."""
         by_bucket: dict[str, list[str]] = {}
@@ -200,6 +254,14 @@ class Storage:
             if bucket not in self._systems:
                 self._systems[bucket] = _s3(bucket) if scheme else fs.LocalFileSystem()
             return self._systems[bucket]
+
+
+def _locked(folder: int) -> bool:
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+    except OSError:
+        return False
+    return True
 
 
 def _write_on_disk(system: Any, place: str, data: bytes) -> None:

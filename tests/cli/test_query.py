@@ -468,6 +468,31 @@ def test_a_report_is_asked_once_it_is_made(state: Path) -> None:
     assert (row["consumer_group"], row["most_records"], row["owner"]) == ("billing", 7.0, None)
 
 
+@pytest.mark.parametrize(
+    ("replaced", "table", "rejected"),
+    [
+        ("dt=2026-01-31/complete", "lag_summary", True),
+        ("dt=2026-01-31/run/lag_summary/report.parquet", "lag_summary", False),
+        ("dt=2026-01-30/complete", "lag_summary", False),
+        ("dt=2026-01-31/complete", "groups", False),
+    ],
+    ids=["half replaced", "not yet begun", "another day", "no report"],
+)
+def test_reports_that_are_half_replaced_are_not_read(
+    replaced: str, table: str, rejected: bool, state: Path
+) -> None:
+    write_summary(state, "2026-01-31", consumer_group="billing")
+    file = state / "reports/_replacing/cluster=shop" / replaced
+    file.parent.mkdir(parents=True)
+    file.touch()
+
+    sql = f"SELECT dt FROM {table} WHERE dt = '2026-01-31'"  # noqa: S608 - our names
+    asked = run("--state", state, "--execute", sql)
+
+    assert (asked.exit_code == 1) == rejected, asked.output
+    assert ("are being replaced" in asked.stderr) == rejected
+
+
 def test_a_table_without_rows_on_any_reported_day_answers_nothing(state: Path) -> None:
     write_summary(state, "2026-01-31", consumer_group="billing")
 

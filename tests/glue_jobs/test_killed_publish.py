@@ -1,48 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that are killed, or two at once, while they replace a day's reports: each file is whole.
+"""Processes that are killed, two at once, or without room on their disk, as they replace reports.
 
 Before it replaces anything a run computes all there is, so that only this moment can do harm.
 """
 
+import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import pyarrow.parquet as pq
 import pytest
+
+from kafka_lag_report.errors import StoreError
+from kafka_lag_report.publishing import publish, unfinished
+from kafka_lag_report.storage import Storage
+from tests.glue_jobs.published_days import A_DAY, CLUSTERS, is_replaced, published, tables
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
 
-GROUPS = {"old": 700, "new": 40_000}
+ROWS = {"old": 700, "new": 40_000}
 KILLS = 20
 # Publishes one of the two days and the other in turn, for as long as it may.
 PUBLISHER = """
 import itertools, sys
-from datetime import date
-import pyarrow as pa
-from kafka_lag_report.read_snapshots import Day
-from kafka_lag_report.report_files import publish
-from kafka_lag_report.schemas import TABLES, report_schema
+from kafka_lag_report.publishing import publish
 from kafka_lag_report.storage import Storage
+from tests.glue_jobs.published_days import A_DAY, CLUSTERS, tables
 root, names, sizes = sys.argv[1], sys.argv[2].split(","), [int(n) for n in sys.argv[3].split(",")]
-folders = {"a": "cluster=a", "b": "cluster=b"}
-day = Day(root="", history="", date=date(2026, 1, 31), in_progress=False, clusters=folders,
-          absent={}, sources={}, runs={})
-def tables(name, size):
-    made = {}
-    for table in TABLES:
-        schema = report_schema(table)
-        texts = [n for n in schema.names if pa.types.is_string(schema.field(n).type)]
-        row = dict.fromkeys(texts, name)
-        made[table] = pa.Table.from_pylist([row] * size, schema)
-    return made
 days = [(tables(n, s), (n + " ") * s) for n, s in zip(names, sizes)]
 print("ready", flush=True)
 for made, page in itertools.cycle(days):
-    for cluster in folders:
-        publish(Storage(), root, day, cluster, made, page)
+    for cluster in CLUSTERS:
+        publish(Storage(), root, A_DAY, cluster, made, page)
     print("published", flush=True)
 """
 
@@ -57,59 +49,79 @@ def start(root: Path, **days: int) -> "subprocess.Popen[str]":
     return process
 
 
-def whose(root: Path) -> Iterator[str]:
-    """Of which day each file is; it fails on one that is not whole."""
-    files = [p for p in (root / "reports").rglob("*") if p.is_file() and not p.name.startswith(".")]
-    for file in files:
-        if file.suffix == ".html":
-            words = file.read_text().split()
-            (name,) = set(words)
-            assert len(words) == GROUPS[name]
-            yield name
-            continue
-        table = pq.ParquetFile(file).read()
-        text = next(c for c in table.columns if c.null_count == 0)
-        (name,) = set(text.to_pylist())
-        assert table.num_rows == GROUPS[name]
-        yield name
+def end_all(root: Path) -> Counter[str]:
+    """Whose each cluster's reports are, before and after the next run; those half replaced."""
+    found = Counter[str]()
+    before = {c: published(str(root), c) for c in CLUSTERS if not is_replaced(str(root), c)}
+    found["half"] += len(CLUSTERS) - len(before)
+    for finish in unfinished(Storage(), str(root)).values():
+        finish()
+    after = {cluster: published(str(root), cluster) for cluster in CLUSTERS}
+    assert before.items() <= after.items()
+    found.update(after.values())
+    assert not list((root / "reports").rglob("*.tmp"))
+    return found
 
 
-@pytest.fixture(name="published")
-def _published(tmp_path: Path) -> int:
-    """How many files a day of two clusters has."""
-    process = start(tmp_path, old=GROUPS["old"])
-    with process:
-        assert process.stdout
-        process.stdout.readline()
-        process.kill()
-    return len(list(whose(tmp_path)))
-
-
-def test_whoever_is_killed_leaves_whole_reports(tmp_path: Path, published: int) -> None:
+def test_whoever_is_killed_leaves_reports_of_one_run(tmp_path: Path) -> None:
     random = Random(33)  # noqa: S311 - moments, not secrets
-    seen = set()
+    found = Counter[str]()
     for _ in range(KILLS):
-        with start(tmp_path, **GROUPS) as process:
+        with start(tmp_path, **ROWS) as process:
             assert process.stdout
             process.stdout.readline()
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(random.uniform(0.0, 1.0))
             process.kill()
-        found = list(whose(tmp_path))
-        assert len(found) == published
-        seen |= set(found)
-    assert seen == set(GROUPS)
+        found += end_all(tmp_path)
+    assert {*ROWS} <= {*found} <= {*ROWS, "half"}
 
 
-def test_of_two_at_once_each_file_is_the_one_s_or_the_other_s(
-    tmp_path: Path, published: int
-) -> None:
+def test_of_two_at_once_all_reports_are_the_one_s_or_the_other_s(tmp_path: Path) -> None:
     for _ in range(3):
-        with start(tmp_path, **GROUPS) as one, start(tmp_path, **GROUPS) as another:
+        with start(tmp_path, **ROWS) as one, start(tmp_path, **ROWS) as another:
             for process in (one, another):
                 assert process.stdout
                 for _ in range(4):
                     process.stdout.readline()
             one.kill()
             another.kill()
-        assert len(list(whose(tmp_path))) == published
+        end_all(tmp_path)
+
+
+@pytest.fixture(name="small_disk")
+def _small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a megabyte."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("nothing may be mounted here")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def leave(disk: Path, blocks: int) -> None:
+    """Fill the disk up to so many free blocks."""
+    there = os.statvfs(disk)
+    (disk / "filled").write_bytes(bytes((there.f_bavail - blocks) * there.f_bsize))
+
+
+def test_where_the_disk_gets_full_the_old_reports_stand(small_disk: Path) -> None:
+    state, ended = str(small_disk / "state"), Counter[str]()
+    new = tables("new", ROWS["new"])
+    for blocks in range(0, 80, 4):
+        publish(Storage(), state, A_DAY, "a", tables("old", 700), "old")
+        leave(small_disk, blocks)
+        try:
+            publish(Storage(), state, A_DAY, "a", new, "new " * ROWS["new"])
+        except StoreError as error:
+            ended["old" if "No space left on device" in str(error) else str(error)] += 1
+            assert published(state, "a") == "old"
+            assert not list((small_disk / "state").rglob("_replacing/**/*.*"))
+        else:
+            ended["new"] += 1
+            assert published(state, "a") == "new"
+        (small_disk / "filled").unlink()
+    assert {*ended} == {"old", "new"}
+    assert min(ended.values()) > 2

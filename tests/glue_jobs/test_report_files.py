@@ -16,16 +16,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from kafka_lag_report.errors import DataError
+from kafka_lag_report.publishing import publish, remove_staging
 from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
-from kafka_lag_report.report_files import (
-    collect,
-    compute,
-    is_first_day,
-    page_address,
-    publish,
-    remove_staging,
-    stored,
-)
+from kafka_lag_report.report_files import collect, compute, is_first_day, page_address, stored
 from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING, report_schema
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import ARROW, NOON, report_rows

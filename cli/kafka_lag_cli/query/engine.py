@@ -8,7 +8,7 @@ leave, as in Athena.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from kafka_lag import contract
-from kafka_lag.errors import ConfigError, StoreError
+from kafka_lag.errors import ConfigError, StoreError, UnusableError
 from kafka_lag.formatting import format_list
 from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import BrowsableStore
@@ -97,19 +97,21 @@ class Engine:
             engine.execute("SET TimeZone = 'UTC'")
             for name, alternatives in _partition_conditions(tree).items():
                 finder = _Finder(self.store, engine, tables[name])
-                keys[name], days[name] = finder.find(alternatives)
+                found = finder.find(alternatives)
+                self._check_whole(tables[name], found.partitions)
+                keys[name], days[name] = found.keys, found.days
                 if not days[name]:
                     self._check_made(tables[name])
             files.update(self._fetch(keys))
-            for name, found in keys.items():
-                engine.execute(_view(tables[name], [files[key] for key in found]))
+            for name, of_table in keys.items():
+                engine.execute(_view(tables[name], [files[key] for key in of_table]))
             result = engine.execute(tree.transform(_translate).sql(dialect=_DUCKDB))
             columns = tuple(column[0] for column in result.description)
             rows = result.fetchall()
         unread = {
             name: (min(days[name]), max(days[name])) if days[name] else None
-            for name, found in keys.items()
-            if not found
+            for name, of_table in keys.items()
+            if not of_table
         }
         newest = {
             name: run
@@ -143,6 +145,31 @@ class Engine:
             raise StoreError(f"What is in {self.place} cannot be read: {text}") from error
         except duckdb.Error as error:
             raise ConfigError(f"The query cannot be run: {_sentence(error)}") from error
+
+    def _check_whole(self, table: Table, partitions: Collection[Partition]) -> None:
+        """Raises StoreError where reports of one run and of another lie side by side."""
+        if table.prefix != contract.REPORT_PREFIX:
+            return
+        root = f"{table.prefix}/{contract.REPLACING_FOLDER}/"
+        begun = {
+            (cluster, date)
+            for cluster in self.store.folders(root)
+            for date in self.store.folders(f"{root}{cluster}/")
+        }
+        for partition in partitions:
+            place = tuple(map("{}={}".format, table.keys, partition))
+            if place in begun and self._exists(f"{root}{'/'.join(place)}/{contract.COMPLETE_NAME}"):
+                raise StoreError(
+                    f"The reports of {'/'.join(place)} in {self.place} are being replaced. If this "
+                    "stays, a run was ended meanwhile: run kafka-lag report, which finishes it."
+                )
+
+    def _exists(self, key: str) -> bool:
+        try:
+            self.store.read(key)
+        except UnusableError:
+            return False
+        return True
 
     def _check_made(self, table: Table) -> None:
         """Raises ConfigError where the table has no object as nothing has made it yet."""
@@ -250,6 +277,15 @@ def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Found:
+    """The partitions that a query leaves of a table, their keys, and the days that there are."""
+
+    partitions: list[Partition]
+    keys: list[str]
+    days: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class _Finder:
     """Finds the objects of a table, folder by folder, so that few are listed in vain."""
 
@@ -257,10 +293,10 @@ class _Finder:
     engine: duckdb.DuckDBPyConnection
     table: Table
 
-    def find(self, alternatives: Sequence[Sequence[exp.Expr]]) -> tuple[list[str], list[str]]:
-        """The keys in partitions that fulfil all conditions of an alternative; the days there are.
+    def find(self, alternatives: Sequence[Sequence[exp.Expr]]) -> _Found:
+        """What is in partitions that fulfil all conditions of an alternative.
 
-        Days of clusters that no condition leaves are not among these.
+        Days of clusters that no condition leaves are not among the days.
         """
         partitions: list[Partition] = [()]
         days: list[str] = []
@@ -275,7 +311,7 @@ class _Finder:
                 days = [partition[-1] for partition in partitions]
             partitions = self._chosen(partitions, self.table.keys[:depth], alternatives)
         keys = (key for each in partitions for key in self._keys(self._prefix(each)))
-        return sorted(keys), days
+        return _Found(partitions, sorted(keys), days)
 
     def _prefix(self, partition: Partition) -> str:
         pairs = zip(self.table.keys, partition, strict=False)

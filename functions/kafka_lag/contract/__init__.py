@@ -178,6 +178,9 @@ CHOSEN_METRICS = {
 SNAPSHOT_PREFIX = "snapshots"
 HISTORY_PREFIX = "history"
 REPORT_PREFIX = "reports"
+# Below the reports, by cluster and date: a day whose reports are being replaced has this object.
+REPLACING_FOLDER = "_replacing"
+COMPLETE_NAME = "complete"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
 SCHEMA_VERSION = "2.6"

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster's reports of a day, and their page, replaced together: all of them, or none.
+
+    <output>/reports/_replacing/cluster=<c>/dt=<date>/<run>/<report>/report.parquet
+    <output>/reports/_replacing/cluster=<c>/dt=<date>/<run>/page/report.html
+    <output>/reports/_replacing/cluster=<c>/dt=<date>/complete
+
+All are written there first, where no reader looks, and then `complete`, which names the run: from
+then on they are the day's reports. They are moved to their places, and `complete` goes. A run that
+ends before there is a `complete` has replaced nothing. What one that ends after it did not move,
+the next run moves, whatever its day, and until then `complete` is what readers know it by.
+
+On a disk a move is a rename, which needs no space, and runs that publish wait for each other. S3
+has neither: a move is a copy, and for the time of a few requests, under a second, Athena may find
+reports of both runs.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from io import BytesIO
+from typing import TypeVar
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kafka_lag.contract import COMPLETE_NAME, REPLACING_FOLDER
+from kafka_lag_report.errors import DataError, StoreError
+from kafka_lag_report.read_snapshots import Day
+from kafka_lag_report.report_files import PAGE, PAGE_FILE, TABLE_FILE, reports_root
+from kafka_lag_report.storage import AT_ONCE, Storage
+
+T = TypeVar("T")
+
+_HTML = "text/html; charset=utf-8"
+# Beside the reports, where earlier releases put them until all were computed.
+_STAGING = "_staging"
+
+
+def publish(
+    storage: Storage,
+    output: str,
+    day: Day,
+    cluster: str,
+    tables: Mapping[str, pa.Table],
+    page: str,
+) -> None:
+    """Replace what was there of the cluster and date, and nothing else.
+
+    StoreError if the store refuses: as long as it refuses to write, nothing was replaced.
+    """
+    root, place = reports_root(output), f"{day.clusters[cluster]}/dt={day.date}"
+    replacing, run = f"{root}/{REPLACING_FOLDER}/{place}", uuid4().hex
+    complete = f"{replacing}/{COMPLETE_NAME}"
+    with storage.alone_in(root) as alone:
+        # else what it did not move would come after this run's
+        _finish(storage, root, place, alone=alone)
+        try:
+            files = _write(storage, root, place, f"{replacing}/{run}", tables, page)
+            empty = [name for name in tables if not tables[name].num_rows]
+            content = json.dumps({"run": run, "files": files, "empty": empty})
+            storage.write(complete, content.encode())
+        except StoreError:
+            # what fills the disk must not stay, nor hide why it is full
+            with contextlib.suppress(StoreError):
+                storage.delete([complete])
+                storage.delete_folder(f"{replacing}/{run}")
+            raise
+        _finish(storage, root, place, alone=alone)
+
+
+def unfinished(storage: Storage, output: str) -> dict[str, Callable[[], None]]:
+    """By cluster's folder and date, how to finish what runs that were killed began to replace."""
+    root = reports_root(output)
+    replacing = f"{root}/{REPLACING_FOLDER}"
+    return {
+        f"{cluster}/{date}": partial(_finish_alone, storage, root, f"{cluster}/{date}")
+        for cluster in storage.folders(replacing)
+        for date in storage.folders(f"{replacing}/{cluster}")
+    }
+
+
+def remove_staging(storage: Storage, output: str) -> None:
+    """Remove what killed runs of earlier releases left beside the reports."""
+    root = reports_root(output)
+    for name in storage.folders(root):
+        if name.startswith(_STAGING):
+            storage.delete_folder(f"{root}/{name}")
+
+
+def _write(
+    storage: Storage,
+    root: str,
+    place: str,
+    folder: str,
+    tables: Mapping[str, pa.Table],
+    page: str,
+) -> list[str]:
+    """Write all that has rows, and make the folders that it goes to; the files, below `folder`."""
+
+    def write(name: str) -> str:
+        # a move then needs no space
+        storage.make_folder(f"{root}/{name}/{place}")
+        if name == PAGE:
+            storage.write(f"{folder}/{PAGE}/{PAGE_FILE}", page.encode(), content_type=_HTML)
+            return f"{PAGE}/{PAGE_FILE}"
+        file = BytesIO()
+        pq.write_table(tables[name], file, compression="zstd")
+        storage.write(f"{folder}/{name}/{TABLE_FILE}", file.getvalue())
+        return f"{name}/{TABLE_FILE}"
+
+    return _at_once(write, [*(name for name in tables if tables[name].num_rows), PAGE])
+
+
+def _finish_alone(storage: Storage, root: str, place: str) -> None:
+    with storage.alone_in(root) as alone:
+        _finish(storage, root, place, alone=alone)
+
+
+def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
+    """Move what is complete; remove what is not, if nobody can be at work at it.
+
+    It may be begun again, and by two at once, and ends the same.
+    """
+    replacing = f"{root}/{REPLACING_FOLDER}/{place}"
+    complete = f"{replacing}/{COMPLETE_NAME}"
+    if storage.exists(complete):
+        try:
+            content = json.loads(storage.read(complete))
+            run, files, empty = content["run"], content["files"], content["empty"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{complete} names no run: remove it, and report the day") from error
+
+        left = {file.name for file in storage.objects(f"{replacing}/{run}", "")}
+        places = {
+            file: (f"{root}/{name}/{place}", base)
+            for file in files
+            for name, _, base in [file.partition("/")]
+        }
+        storage.move(
+            {f"{replacing}/{run}/{file}": "/".join(places[file]) for file in files if file in left}
+        )
+        _at_once(lambda file: storage.keep_only(*places[file]), files)
+        _at_once(storage.delete_folder, [f"{root}/{name}/{place}" for name in empty])
+        storage.delete_folder(f"{replacing}/{run}")
+        storage.delete([complete])
+    if alone:
+        storage.delete_folder(replacing)
+
+
+def _at_once(work: Callable[[str], T], names: Iterable[str]) -> list[T]:
+    """The results; what failed is raised once all have ended."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [done.result() for done in [pool.submit(work, name) for name in names]]
