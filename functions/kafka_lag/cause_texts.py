@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_lag import contract
+from kafka_lag.contract.words import find_word
 from kafka_lag.formatting import (
     cut_end,
     escape_name,
@@ -193,6 +194,93 @@ _TEMPLATES: Mapping[str, _Template] = {
 }
 
 
+# Why a cause does not fit, as a clause: the first whose fields all are known is taken.
+_RULED_OUT: Mapping[str, tuple[str, ...]] = {
+    contract.UNAVAILABLE: (
+        "no partition is without a leader; of those behind {behind_under_replicated} of "
+        "{partitions_behind} are under-replicated, of those in time {in_time_under_replicated} of "
+        "{partitions_in_time}",
+    ),
+    contract.OFFSETS_RESET: (
+        "{partitions_set_back} of {partitions} had its commit set back, or beyond the end",
+    ),
+    contract.REBALANCES: (
+        "{rebalancing_share} of the last runs saw one; {rebalancing_share_from} would count",
+        "how often it rebalances is not known",
+    ),
+    contract.OPEN_TRANSACTION: ("an open transaction holds up {held_up_records} of it",),
+    contract.STOPPED: (
+        "{partitions_owned} of {partitions_behind} partitions behind have an owner, and the "
+        "status is {worst_status}",
+        "{partitions_owned} of {partitions_behind} partitions behind have an owner",
+    ),
+    contract.RETENTION_RACE: (
+        "{partitions_with_losses} partitions lost records; {of_these_read} of them are read",
+    ),
+    contract.HOT_PARTITION: (
+        "{partitions_behind} of {partitions_read} are behind (fewer than {partitions_behind_below} "
+        "would fit); to these {produce_rate} are written at least, {produce_rate_from} would fit",
+        "{partitions_behind} behind, of which {partitions_unmoved} do not move; one alone that "
+        "moves would fit, of several of its member (it has {partitions_of_member})",
+        "{partitions_unmoved} of {partitions_behind} partitions behind do not move",
+        "{partitions_behind} of {partitions_read} partitions are behind: no others to compare with",
+    ),
+    contract.SLOW_BROKER: (
+        "{partitions_behind} of {partitions_there} that broker {broker} leads are behind, and too "
+        "few other groups are behind there alone",
+        "what is behind is led by {brokers_of_what_is_behind} brokers",
+    ),
+    contract.STUCK_RECORD: (
+        "the member moves none of its {partitions_of_member_unmoved} partitions, not one alone",
+        "{partitions_stalled} of {partitions_behind} partitions behind stand still with an owner; "
+        "{partitions_moving} others move",
+    ),
+    contract.TOO_FEW_MEMBERS: (
+        "{members}, {members_before} before; each reads {read_by_each}, and "
+        "{read_by_each_from} would be as much as before",
+        "{members}, {members_before} before",
+        "it was never seen to keep up; {members} with {capacity} each, {produce_rate} are written "
+        "to {partitions_read} partitions",
+        "it was never seen to keep up, and what a member can read is not known",
+        "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
+        "how many members it has, or had, is not known",
+    ),
+    contract.SLOW_MEMBER: (
+        "{partitions_behind} of the {partitions_of_member} partitions of one member are behind; "
+        "{partitions_behind_from} would fit",
+        "one member is behind, but it gets {produce_rate}, others {produce_rate_of_others}",
+        "{members_behind} of {members_read} members are behind",
+        "{read_share} of what was read before of what is behind; below {read_share_below} would "
+        "be less",
+        "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
+    ),
+    contract.MORE_PRODUCED: (
+        "more is written, {produce_rate} after {produce_rate_before}, but less is read as well: "
+        "{read_share} of before",
+        "{produce_rate} are written, {produce_rate_before} before; {produce_rate_from} would be "
+        "more",
+        "{produce_rate} are written, {usual_produce_rate} usually; {produce_rate_from} would be "
+        "more",
+        "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
+        "what is usual is not known",
+    ),
+    contract.CAPACITY_FELL: (
+        "{read_share} of before is read of what is behind, but {members_behind} of {members_read} "
+        "members alone are behind",
+        "{read_share} of before is read of what is behind; below {read_share_below} would be less",
+        "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
+    ),
+}
+_NEVER_KEPT_UP = "it was never seen to keep up: there is nothing to compare with"
+
+
+def describe_ruled_out(cause: str, evidence: Mapping[str, Any]) -> str:
+    """Why a cause does not fit a group, by the numbers of the rule that looked for it."""
+    fields = _format_evidence(evidence)
+    found = next((text for text in _RULED_OUT.get(cause, ()) if _fits(text, fields)), None)
+    return _NEVER_KEPT_UP if found is None else found.format_map(fields)
+
+
 def describe_cause(row: Mapping[str, Any]) -> CauseText | None:
     """In words, from a group's row; None where no cause is known, or one of a later version."""
     template = _TEMPLATES.get(row.get("cause") or "")
@@ -235,12 +323,17 @@ def _fits(text: str, fields: Mapping[str, str]) -> bool:
     return True
 
 
-_RATES = ("produce_rate", "produce_rate_before", "produce_rate_of_others", "usual_produce_rate")
+_RATES = (
+    *("produce_rate", "produce_rate_before", "produce_rate_of_others", "usual_produce_rate"),
+    *("produce_rate_from", "produce_rate_below", "consume_rate", "consume_rate_before"),
+    *("capacity", "read_by_each", "read_by_each_before", "read_by_each_from"),
+)
+_SHARES = ("rebalancing_share", "rebalancing_share_from", "read_share", "read_share_below")
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
-    **dict.fromkeys((*_RATES, "consume_rate", "consume_rate_before", "capacity"), format_rate),
+    **dict.fromkeys(_RATES, format_rate),
+    **dict.fromkeys(_SHARES, format_share),
     **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
     "open_since": format_minute,
-    "rebalancing_share": format_share,
     "members": lambda number: format_quantity(round(number), "member"),
     "members_before": lambda number: f"{number:,.0f}",
     "groups": lambda number: format_quantity(number, "group"),
@@ -254,16 +347,24 @@ _OFFSET_FIELDS = ("committed_offset", "rewound_from", "end_offset")
 def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     """What templates may hold, as people read it."""
     evidence = read_evidence(row)
-    fields: dict[str, str] = {"group_arg": _quote(row.get("consumer_group"))}
+    fields = _format_evidence(evidence)
+    fields["group_arg"] = _quote(row.get("consumer_group"))
+    if isinstance(evidence.get("topic"), str):
+        fields["topic_arg"] = _quote(evidence["topic"])
+    return fields
+
+
+def _format_evidence(evidence: Mapping[str, Any]) -> dict[str, str]:
+    fields: dict[str, str] = {}
     for name, value in evidence.items():
+        if value is None:
+            continue
         if name in _FORMATS and isinstance(value, int | float):
             fields[name] = _FORMATS[name](value)
         elif name in _OFFSET_FIELDS:
             fields[name] = f"{value:,}" if isinstance(value, int) else _show(value)
         else:
-            fields[name] = _show(value)
-    if isinstance(evidence.get("topic"), str):
-        fields["topic_arg"] = _quote(evidence["topic"])
+            fields[name] = _show(find_word(value) if name == "worst_status" else value)
     if isinstance(partitions := evidence.get("partitions"), int):
         fields["partitions"] = format_quantity(partitions, "partition")
         fields["partitions_of_group"] = fields["partitions"]
