@@ -28,6 +28,7 @@ _SUBCOMMANDS = {
     "watch": "the same again and again, redrawn on a terminal; keeps snapshots",
     "serve": "status page, Burrow's API and /metrics of snapshots, or of a cluster",
     "doctor": "what keeps a login from reading a cluster, and the line that repairs each",
+    "why": "why a group is behind, what to do, and what it is not",
     "tasks": "how many tasks groups need: now, by hour of the week, and as it was",
     "replay": "which pages a deployment's document would have sent on days that were",
     "query": "saved queries on snapshots and reports: who lagged most, and when",

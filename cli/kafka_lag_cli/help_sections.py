@@ -73,7 +73,7 @@ class SectionedCommand(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {_GENERAL: []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(parameter, click.Option):
                 heading = getattr(parameter, "section", _GENERAL)
                 sections.setdefault(heading, []).append(record)
         for heading, records in sections.items():

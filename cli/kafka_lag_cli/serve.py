@@ -22,10 +22,13 @@ from kafka_lag.snapshots.store import BrowsableStore, FolderStore
 from kafka_lag.views.auth import Bearer, check_token
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.collecting import Collecting
-from kafka_lag_cli.connecting.collect_options import FILTERS, collect_options, collect_options_of
-from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
-from kafka_lag_cli.connecting.rule_options import SECTION as MEANING
-from kafka_lag_cli.help_sections import FILE, SectionedCommand, given_name, option
+from kafka_lag_cli.connecting.collect_options import (
+    collect_options,
+    collect_options_of,
+    names_brokers,
+    refuse_without_brokers,
+)
+from kafka_lag_cli.help_sections import FILE, SectionedCommand, option
 from kafka_lag_cli.local_server import LocalServer
 from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.server_certificate import ServerCertificate
@@ -36,8 +39,6 @@ from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup
 _MAX_PORT = 65_535
 _LOOPBACK = "127.0.0.1"
 _SECTION = "what is served, and to whom"
-_BROKERS = ("bootstrap_servers", "config", "command_config")
-_OF_AWS = ("profile", "region")
 _OF_COLLECTOR = ("interval", "cluster", "keep_days")
 
 
@@ -128,13 +129,13 @@ def serve(**options: Any) -> int:
     --no-token. /healthz needs no token.
     """
     address, token_file = options["listen"], options["token_file"]
-    collects = any(options[name] for name in _BROKERS)
+    collects = names_brokers(options)
     if collects and options["bucket"]:
         raise click.UsageError("--bucket shows what others collect: leave out the brokers.")
     if options["bucket"] and options["state"]:
         raise click.UsageError("--bucket and --state are two sources: leave one out.")
     if not collects:
-        _refuse_without_cluster(options)
+        refuse_without_brokers(options, _OF_COLLECTOR)
     _check_who_is_answered(address, options)
     bearer = _load_bearer(token_file) if token_file else None
     certfile, keyfile = options["listen_certfile"], options["listen_keyfile"]
@@ -181,24 +182,6 @@ def serve(**options: Any) -> int:
     except KeyboardInterrupt:
         pass
     return 0
-
-
-def _refuse_without_cluster(options: Mapping[str, Any]) -> None:
-    """Options of a collector, of which there is none."""
-    ctx = click.get_current_context()
-    for parameter in ctx.command.params:
-        section, name = getattr(parameter, "section", None), str(parameter.name)
-        given = given_name(ctx, parameter)
-        if given is None:
-            continue
-        if name in _OF_AWS:
-            if not options["bucket"]:
-                raise click.UsageError(f"{given} is for --bucket, or for --iam: leave it out.")
-        elif name in _OF_COLLECTOR or section in (ACCESS, FILTERS, MEANING):
-            raise click.UsageError(
-                f"{given} is for a cluster that is read here: add "
-                "--bootstrap-servers HOST:PORT or --config FILE, or leave it out."
-            )
 
 
 def _check_who_is_answered(address: Address, options: Mapping[str, Any]) -> None:

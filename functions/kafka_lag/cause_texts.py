@@ -271,12 +271,24 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
     ),
 }
+# The same where a number is 0.
+_NONE_OF_IT: Mapping[str, tuple[str, str]] = {
+    contract.OPEN_TRANSACTION: ("held_up_records", "no open transaction holds it up"),
+    contract.OFFSETS_RESET: (
+        "partitions_set_back",
+        "no commit was set back, and none lies beyond the end",
+    ),
+    contract.RETENTION_RACE: ("partitions_with_losses", "no record was lost"),
+}
 _NEVER_KEPT_UP = "it was never seen to keep up: there is nothing to compare with"
 
 
 def describe_ruled_out(cause: str, evidence: Mapping[str, Any]) -> str:
     """Why a cause does not fit a group, by the numbers of the rule that looked for it."""
     fields = _format_evidence(evidence)
+    number, none = _NONE_OF_IT.get(cause, ("", ""))
+    if evidence.get(number) == 0:
+        return none
     found = next((text for text in _RULED_OUT.get(cause, ()) if _fits(text, fields)), None)
     return _NEVER_KEPT_UP if found is None else found.format_map(fields)
 
@@ -288,10 +300,10 @@ def describe_cause(row: Mapping[str, Any]) -> CauseText | None:
         return None
     fields = _format_fields(row)
     happened = next((text for text in template.happened if _fits(text, fields)), None)
-    since = row.get("cause_since")
-    began = "" if since is None else f" (since {format_minute(since)})"
+    text = (happened or row["cause"].replace("_", " ")).format_map(fields)
+    since = None if row.get("cause_since") is None else format_minute(row["cause_since"])
     return CauseText(
-        f"{(happened or row['cause'].replace('_', ' ')).format_map(fields)}{began}",
+        text if since is None or since in text else f"{text} (since {since})",
         template.to_do.format_map(_Fallbacks(fields)),
         template.command.format_map(_Fallbacks(fields)),
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ from kafka_lag_cli.state.folder import DEFAULT_KEEP_DAYS, default_state, remove_
 
 FILTERS = "filters (unanchored regular expressions; deny wins)"
 _LEAST_DEADLINE = 45.0
+_BROKERS = ("bootstrap_servers", "config", "command_config")
+_OF_AWS = ("profile", "region")
 _DEFAULT_INTERVAL = 60
 
 
@@ -168,6 +170,34 @@ def collect_options_of(
     if keep is None and chosen is None:
         keep = DEFAULT_KEEP_DAYS
     return CollectOptions(settings, make_source, state, keep, protocol_named=named)
+
+
+def names_brokers(options: Mapping[str, Any]) -> bool:
+    """Whether a cluster is to be read, where snapshots could be read instead."""
+    return any(options[name] for name in _BROKERS)
+
+
+def refuse_without_brokers(
+    options: Mapping[str, Any], of_collector: Collection[str], allowed: Collection[str] = ()
+) -> None:
+    """Raises click.UsageError for options of a collector, of which there is none: those of the
+    login, the filters and the rules but for the `allowed`, and these; and for AWS's without
+    --bucket.
+    """
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        section, name = getattr(parameter, "section", None), str(parameter.name)
+        given = given_name(ctx, parameter) if isinstance(parameter, click.Option) else None
+        if given is None or name in allowed:
+            continue
+        if name in _OF_AWS:
+            if not options["bucket"]:
+                raise click.UsageError(f"{given} is for --bucket, or for --iam: leave it out.")
+        elif name in of_collector or section in (ACCESS, FILTERS, MEANING):
+            raise click.UsageError(
+                f"{given} is for a cluster that is read here: add "
+                "--bootstrap-servers HOST:PORT or --config FILE, or leave it out."
+            )
 
 
 def _by_options(

@@ -37,6 +37,7 @@ class SnapshotPlace:
     state: Path | None = None
     bucket: str | None = None
     region: str | None = None
+    profile: str | None = None
 
     def folder(self) -> Path:
         """The folder. Raises ConfigError where there is none."""
@@ -44,7 +45,7 @@ class SnapshotPlace:
 
     def open_bucket(self, connections: int) -> OwnBucket:
         """The bucket, of which nothing is read yet. Raises ConfigError."""
-        return open_bucket(self.bucket or "", self.region, connections=connections)
+        return open_bucket(self.bucket or "", self.region, self.profile, connections)
 
     def open_store(self, connections: int) -> BrowsableStore:
         """The bucket, or the folder. Raises ConfigError."""

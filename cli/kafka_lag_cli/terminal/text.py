@@ -106,7 +106,11 @@ class ColumnLayout:
 
     def without(self, name: str) -> ColumnLayout:
         """The same without this column."""
-        return replace(self, names=tuple(each for each in self.names if each != name))
+        return replace(
+            self,
+            names=tuple(each for each in self.names if each != name),
+            optional=tuple(each for each in self.optional if each != name),
+        )
 
     def fit(
         self,

@@ -166,11 +166,12 @@ def _replaces(name: str, last: str) -> bool:
 
 def write_evidence(evidence: Evidence) -> str:
     """As JSON: rates rounded, names cut, times in ms UTC, what is unknown left out."""
-    shown = {name: _shorten(value) for name, value in evidence.items() if value is not None}
+    shown = {name: shorten(value) for name, value in evidence.items() if value is not None}
     return json.dumps(shown, ensure_ascii=False)
 
 
-def _shorten(value: Any) -> Any:
+def shorten(value: Any) -> Any:
+    """A number of evidence to four digits, a name cut."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     return value[:_LONGEST_NAME] if isinstance(value, str) else value

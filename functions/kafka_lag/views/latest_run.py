@@ -86,12 +86,14 @@ class Snapshots:
         )
         return sorted(name for name in names if CLUSTER_NAME.fullmatch(name))
 
-    def newest(self, cluster: str) -> int | None:
-        """The scheduled time, ms UTC, of the newest complete run; None: there is none."""
+    def newest(self, cluster: str, until: int | None = None) -> int | None:
+        """The scheduled time, ms UTC, of the newest complete run, or of the newest that was not
+        after `until`; None: there is none.
+        """
         if not CLUSTER_NAME.fullmatch(cluster):
             return None
         prefix = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/{_CLUSTER_FOLDER}{cluster}/"
-        until = self._until()
+        until = self._until() if until is None else until
         last = hour_prefix(contract.GROUPS, cluster, until)
         for day in self._prefixes_below(prefix, last):
             for hour in self._prefixes_below(day, last):
@@ -262,10 +264,12 @@ class UnreadableCluster:
 
 
 def find_latest_run(
-    snapshots: Snapshots, cluster: str, now_ms: int
+    snapshots: Snapshots, cluster: str, now_ms: int, until: int | None = None
 ) -> LatestRun | UnreadableCluster | None:
-    """None for a cluster that has no complete run. Raises StoreError."""
-    newest = snapshots.newest(cluster)
+    """The newest, or the newest that was not after `until`, ms. None for a cluster that has no such
+    complete run. Raises StoreError.
+    """
+    newest = snapshots.newest(cluster, until)
     if newest is None:
         return None
     recent = snapshots.runs(cluster, newest - RECENT_HOURS * HOUR_MS, newest)

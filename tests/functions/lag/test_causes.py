@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ import pytest
 from dev.causes.cases import Case, Draw, at_begin
 from dev.causes.cluster import BEGIN, MINUTE, Cluster, Group, Topic, run_minutes
 from kafka_lag import contract
+from kafka_lag.cause_texts import describe_ruled_out
+from kafka_lag.lag.cause_rules import Cause, RuledOut
+from kafka_lag.lag.causes import weigh_causes, write_evidence
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 
 # The minute in which the trouble begins.
@@ -372,3 +377,89 @@ def test_cases_are_drawn_alike_each_time() -> None:
 
     assert one.cluster.topics[0].rates.tolist() == other.cluster.topics[0].rates.tolist()
     assert one.cluster.groups[0].speed == other.cluster.groups[0].speed
+
+
+def _crowd(cluster: Cluster) -> None:
+    cluster.topics[0].rates[:] = 60.0
+
+
+def _slow_down(cluster: Cluster) -> None:
+    cluster.groups[0].speed = {"m-0": 12.0, "m-1": 12.0}
+
+
+def _leave(cluster: Cluster) -> None:
+    cluster.groups[0].speed = {}
+
+
+def _stick(cluster: Cluster) -> None:
+    cluster.groups[0].stuck[2] = float(cluster.topics[0].end[2])
+
+
+def _skew(cluster: Cluster) -> None:
+    cluster.topics[0].rates[:] = [4, 4, 4, 80, 4, 4]
+
+
+def _slow_one(cluster: Cluster) -> None:
+    cluster.groups[0].speed["m-1"] = 12.0
+
+
+PLANTED = {
+    contract.MORE_PRODUCED: _crowd,
+    contract.CAPACITY_FELL: _slow_down,
+    contract.STOPPED: _leave,
+    contract.STUCK_RECORD: _stick,
+    contract.HOT_PARTITION: _skew,
+    contract.SLOW_MEMBER: _slow_one,
+}
+
+
+@pytest.fixture(name="named", scope="module")
+def _named() -> dict[str, Snapshot]:
+    """The run that names each of these causes."""
+    found = {}
+    for cause, act in PLANTED.items():
+        cluster = two_members()
+        found[cause] = first_named(run(cluster, partial(act, cluster)))
+    return found
+
+
+@pytest.mark.parametrize("cause", PLANTED)
+def test_rules_find_in_a_snapshot_what_its_run_named_with_the_same_evidence(
+    named: dict[str, Snapshot], cause: str
+) -> None:
+    snapshot = named[cause]
+    first = next(
+        each for each in weigh_causes(snapshot, "billing", Rules()) if isinstance(each, Cause)
+    )
+
+    assert (first.name, first.since) == (cause, row(snapshot)["cause_since"])
+    assert write_evidence(first.evidence) == row(snapshot)["cause_evidence"]
+
+
+@pytest.mark.parametrize("cause", PLANTED)
+def test_each_cause_is_weighed_and_what_is_ruled_out_has_a_sentence_with_its_numbers(
+    named: dict[str, Snapshot], cause: str
+) -> None:
+    findings = weigh_causes(named[cause], "billing", Rules())
+    out = [each for each in findings if isinstance(each, RuledOut)]
+    sentences = {each.name: describe_ruled_out(each.name, each.reckon()) for each in out}
+
+    assert {each.name for each in findings} == {*contract.CAUSES} - {contract.UNEXPLAINED}
+    assert cause not in sentences or cause == contract.HOT_PARTITION
+    assert [each for each in sentences.values() if "{" in each or "never seen" in each] == []
+
+
+def test_a_number_that_rules_a_cause_out_stands_beside_its_limit(
+    named: dict[str, Snapshot],
+) -> None:
+    findings = weigh_causes(named[contract.CAPACITY_FELL], "billing", Rules())
+    out = {each.name: each.reckon() for each in findings if isinstance(each, RuledOut)}
+    more = out[contract.MORE_PRODUCED]
+
+    assert more["produce_rate"] < more["produce_rate_from"]
+    assert more["produce_rate_from"] == pytest.approx(1.1 * more["produce_rate_before"], rel=0.05)
+    assert out[contract.SLOW_MEMBER] == {"members_behind": 2, "members_read": 2}
+
+
+def test_a_group_that_a_run_does_not_have_is_not_weighed(named: dict[str, Snapshot]) -> None:
+    assert weigh_causes(named[contract.STOPPED], "nobody", Rules()) == ()

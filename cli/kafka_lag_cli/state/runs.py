@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run of each cluster in a store that a question is about: the newest, or that of a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError
+from kafka_lag.formatting import format_list, format_minute
+from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
+from kafka_lag_cli.terminal.group_rows import Row, rows_of
+from kafka_lag_cli.terminal.text import hint_at_name
+
+_FEW = 3
+
+
+def find_runs(
+    store: BrowsableStore, where: str, cluster: str | None, at: int | None = None
+) -> list[LatestRun]:
+    """The newest run of each cluster, or of one; with `at`, ms, the last one up to then.
+
+    `where` is what errors call the store. Raises ConfigError where there is none, or where runs are
+    missing just before `at`.
+    """
+    snapshots = Snapshots(store, time.time)
+    clusters = snapshots.clusters()
+    if not clusters:
+        raise ConfigError(f"There are no snapshots in {where}: run kafka-lag watch first.")
+    if cluster is not None and cluster not in clusters:
+        raise ConfigError(
+            f"There is no cluster {cluster} in {where}; there is "
+            f"{format_list(clusters, _FEW)} (--cluster)."
+        )
+    wanted = clusters if cluster is None else [cluster]
+    now = int(time.time() * 1000) if at is None else at
+    found = [find_latest_run(snapshots, each, now, at) for each in wanted]
+    runs = [run for run in found if isinstance(run, LatestRun)]
+    if at is not None:
+        _check_time(runs, at, where)
+        runs = [run for run in runs if not run.old]
+    if not runs:
+        broken = ", ".join(run.cluster for run in found if isinstance(run, UnreadableCluster))
+        raise ConfigError(
+            f"No run of {broken or 'these clusters'} in {where} can be read; its "
+            "snapshots are of another version, or damaged."
+        )
+    return runs
+
+
+def _check_time(runs: Sequence[LatestRun], at: int, where: str) -> None:
+    """Raises ConfigError where no cluster has a run of that time."""
+    if any(not run.old for run in runs):
+        return
+    last = max((run.taken_at for run in runs), default=None)
+    before = (
+        ", and none before" if last is None else f"; the last before is of {format_minute(last)}"
+    )
+    raise ConfigError(f"There are no snapshots of {format_minute(at)} in {where}{before}.")
+
+
+def groups_of(run: LatestRun) -> list[Row]:
+    """The groups that there are still, by name."""
+    gone = run.groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
+    return sorted(rows_of(run.groups.where(~gone)), key=lambda row: row["consumer_group"])
+
+
+def run_of_group(group: str, runs: Sequence[LatestRun]) -> LatestRun:
+    """The run that has the group. Raises ConfigError where none has, or several."""
+    names = {run.cluster: {row["consumer_group"] for row in groups_of(run)} for run in runs}
+    having = [run for run in runs if group in names[run.cluster]]
+    if len(having) == 1:
+        return having[0]
+    if having:
+        clusters = format_list([run.cluster for run in having], _FEW)
+        raise ConfigError(f"{group} is a group of {clusters}: name one of them by --cluster.")
+    every = sorted(set().union(*names.values()))
+    hint = hint_at_name(group, every)
+    raise ConfigError(f"There is no group {group} in the newest snapshot; {hint}")

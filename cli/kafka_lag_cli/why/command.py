@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag why`: why a group is behind, on snapshots or on brokers."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+from rich.console import Console
+
+from kafka_lag.formatting import format_minute
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.store import BrowsableStore, FolderStore
+from kafka_lag_cli.connecting.collect_options import (
+    CollectOptions,
+    collect_options,
+    collect_options_of,
+    names_brokers,
+    refuse_without_brokers,
+)
+from kafka_lag_cli.connecting.missing_rights import check_rights_to_read
+from kafka_lag_cli.connecting.rule_options import rules_of
+from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.numbers import WholeNumber
+from kafka_lag_cli.show import read_twice
+from kafka_lag_cli.state.groups_over_time import AT_ONCE
+from kafka_lag_cli.state.place import SnapshotPlace
+from kafka_lag_cli.state.runs import find_runs, groups_of, run_of_group
+from kafka_lag_cli.terminal.group_rows import JSON, TABLE, Row, rows_of
+from kafka_lag_cli.terminal.progress import count_objects
+from kafka_lag_cli.terminal.selection_options import check_group
+from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen
+from kafka_lag_cli.why.explanation import explain, read_snapshot
+from kafka_lag_cli.why.output import (
+    print_explanation,
+    print_troubles,
+    write_explanation,
+    write_troubles,
+)
+
+_SECTION = "what is explained"
+_HOURS, _MOST_HOURS = 3, 72
+# Until the second reading, as for `show`.
+_GAP = 6
+_OF_COLLECTOR = ("keep_days", "gap")
+_TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Of which group, None for all that are in trouble; at which time, ms, None for now."""
+
+    group: str | None
+    at: int | None
+    hours: int
+    output: str
+
+
+@click.command(
+    "why",
+    cls=SectionedCommand,
+    epilog="""\b
+examples:
+  kafka-lag why billing
+  kafka-lag why billing --bucket kafka-lag-data --region eu-west-1 --at 2026-01-31T03:10
+  kafka-lag why billing --bootstrap-servers localhost:9092
+  kafka-lag why --all --output json
+""",
+)
+@click.argument("group", required=False)
+@option("--all", "every", is_flag=True, help="a line for each group in trouble", section=_SECTION)
+@option(
+    "--hours",
+    type=WholeNumber(1, _MOST_HOURS),
+    metavar="N",
+    default=str(_HOURS),
+    help=f"of the timeline ({_HOURS})",
+    section=_SECTION,
+)
+@option(
+    "--at",
+    metavar="TIME",
+    help="in the past: 03:10, 2026-01-31T03:10, UTC unless it names a zone",
+    section=_SECTION,
+)
+@option("--output", type=click.Choice([TABLE, JSON]), default=TABLE, section=_SECTION)
+@option("--bucket", metavar="NAME", help="a deployment's bucket, with your AWS credentials")
+@option(
+    "--gap",
+    type=WholeNumber(0, 3600),
+    default=str(_GAP),
+    metavar="S",
+    help=f"of brokers: seconds until the second reading ({_GAP})",
+)
+@collect_options
+def why(**options: Any) -> None:
+    """Why a GROUP is behind: its cause, what to do, what it is not, and its last hours.
+
+    Reads the snapshots of a folder (--state, or where watch keeps them) or of a bucket (--bucket);
+    with --bootstrap-servers or --config the cluster itself, beside what the folder has of it.
+    """
+    question = _question_of(options)
+    if names_brokers(options):
+        if options["bucket"] or question.at is not None:
+            name = "--bucket" if options["bucket"] else "--at"
+            raise click.UsageError(f"{name} is of snapshots: leave out the brokers.")
+        _answer_from_brokers(question, collect_options_of(options), options)
+    else:
+        # Snapshots do not say by which window they were made.
+        refuse_without_brokers(options, _OF_COLLECTOR, allowed=["window"])
+        _answer_from_store(question, options)
+
+
+def _question_of(options: Mapping[str, Any]) -> Question:
+    """Raises click.UsageError."""
+    if (options["group"] is None) != options["every"]:
+        raise click.UsageError("Name one group, or give --all.")
+    at = None if options["at"] is None else parse_time(options["at"], time.time())
+    return Question(options["group"], at, int(options["hours"]), options["output"])
+
+
+def parse_time(text: str, now: float) -> int:
+    """A time of the past, ms, UTC unless it names a zone; a time of day is the last such one.
+
+    `now` in seconds. Raises click.UsageError.
+    """
+    today = datetime.fromtimestamp(now, UTC)
+    if time_of_day := _TIME_OF_DAY.fullmatch(text):
+        hour, minute = (int(each) for each in time_of_day.groups())
+        moment = today.replace(hour=hour, minute=minute, second=0, microsecond=0)
+        moment -= timedelta(days=1) if moment > today else timedelta()
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise click.UsageError(
+                f"--at {text} must be a time, written 03:10 or 2026-01-31T03:10."
+            ) from None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if moment > today:
+        raise click.UsageError(f"--at {text} has not been yet.")
+    return int(moment.timestamp() * 1000)
+
+
+def _answer_from_store(question: Question, options: Mapping[str, Any]) -> None:
+    if options["state"] and options["bucket"]:
+        raise click.UsageError("--state and --bucket cannot go together.")
+    state = options["state"].expanduser() if options["state"] else None
+    place = SnapshotPlace(state, options["bucket"], options["region"], options["profile"])
+    store = place.open_store(AT_ONCE)
+    runs = find_runs(store, place.describe(), options["cluster"], question.at)
+    if question.group is None:
+        _answer_all(question, [(run.cluster, run.taken_at, groups_of(run)) for run in runs])
+        return
+    run = run_of_group(question.group, runs)
+    newest = read_snapshot(store, run.cluster, run.taken_at)
+    rules = rules_of(options, run.interval_seconds)
+    _answer_one(question, store, run.cluster, newest, rules)
+    if question.at is None and run.old:
+        click.echo(
+            f"The newest run is of {format_minute(run.taken_at)}: what is so now is not known.",
+            err=True,
+        )
+
+
+def _answer_from_brokers(
+    question: Question, collect: CollectOptions, options: Mapping[str, Any]
+) -> None:
+    stderr, by_document = Console(stderr=True), bool(options["config"])
+    logger = WarningPrinter(stderr, by_document)
+    report = read_twice(collect, options["gap"], stderr, logger, by_document=by_document)
+    snapshot = report.snapshot
+    if not len(snapshot.groups):
+        check_rights_to_read(collect, snapshot)
+    if question.group is None:
+        _answer_all(question, [(report.cluster, snapshot.taken_at, rows_of(snapshot.groups))])
+        return
+    check_group(snapshot, question.group, report.unread_brokers)
+    _answer_one(
+        question, FolderStore(collect.state), report.cluster, snapshot, collect.settings.rules
+    )
+
+
+def _answer_all(question: Question, runs: Sequence[tuple[str, int, Sequence[Row]]]) -> None:
+    with ignore_closed_pipe():
+        if question.output == TABLE:
+            print_troubles(runs, open_screen())
+        else:
+            write_troubles(runs, sys.stdout)
+
+
+def _answer_one(
+    question: Question, store: BrowsableStore, cluster: str, newest: Snapshot, rules: Rules
+) -> None:
+    with count_objects() as progress:
+        found = explain(
+            store, cluster, str(question.group), newest, question.hours, rules, progress
+        )
+    with ignore_closed_pipe():
+        if question.output == TABLE:
+            print_explanation(found, open_screen())
+        else:
+            write_explanation(found, sys.stdout)

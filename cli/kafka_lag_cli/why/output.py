@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a group is behind, for people in 80 columns, and as JSON. Unknown is `?`, or null."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TextIO, TypeAlias
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kafka_lag import contract
+from kafka_lag.cause_texts import describe_cause, read_evidence
+from kafka_lag.contract.words import find_word
+from kafka_lag.formatting import (
+    format_duration,
+    format_iso_time,
+    format_list,
+    format_minute,
+    format_quantity,
+    format_rate,
+    format_short_duration,
+    format_time_of_day,
+)
+from kafka_lag.lag.causes import shorten
+from kafka_lag_cli.state.groups_over_time import MINUTE_MS
+from kafka_lag_cli.terminal.group_rows import Row
+from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_level, status_words, time_lag
+from kafka_lag_cli.terminal.text import ColumnLayout, printable
+from kafka_lag_cli.why.explanation import Explanation, Weighed
+from kafka_lag_cli.why.timeline import Event, LeaderChange, Minute, Stretch, fold, list_events
+
+# A time, ms, and now: as a time of day, with its date where that is not today's.
+_Clock: TypeAlias = Callable[[int, int], str]
+
+_UNKNOWN = "?"
+_BAD = (contract.WARN, contract.ERR)
+_MOST_OTHERS, _MOST_EVENTS, _MOST_LEADERS = 5, 15, 2
+_STRETCHES = ColumnLayout(
+    names=("from", "lasted", "status", "members", "written", "read", "lag", "age"),
+    right=("lasted", "members", "written", "read", "lag", "age"),
+    optional=("members",),
+    shortened={"status": 19},
+    elastic="status",
+)
+_TROUBLES = ColumnLayout(
+    names=("group", "cluster", "status", "since", "cause", "why"),
+    right=(),
+    optional=("why", "cluster"),
+    shortened={"group": 16, "status": 12, "why": 16},
+    elastic="group",
+    cut_in_middle=("group", "cluster"),
+)
+
+
+def print_explanation(found: Explanation, screen: Console) -> None:
+    """What is so and what to do; then what it is not, and the last hours."""
+    row, now = found.row, found.row["taken_at"]
+    title = f"{printable(row['consumer_group'])} on {found.cluster} at {format_minute(now)}"
+    screen.print(Text(title, "bold"), soft_wrap=True)
+    _print_pairs(screen, list(_head(found)))
+    if found.text is not None:
+        # Whole on its line, so that it can be copied.
+        screen.print(Text(f"to look   {printable(found.text.command)}"), soft_wrap=True)
+    if out := list(_rule_out(found)):
+        screen.print()
+        when = f" at {format_time_of_day(found.weighed_at, now)}"
+        named = ", when the cause was named" if found.weighed_at != now else ""
+        screen.print(Text(f"Ruled out, by the figures{when}{named}", "bold"), soft_wrap=True)
+        _print_pairs(screen, out)
+    screen.print()
+    _print_timeline(found, screen)
+
+
+def _print_pairs(screen: Console, pairs: Sequence[tuple[str, Text]]) -> None:
+    """A name and what is said of it, which goes on below itself."""
+    table = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(no_wrap=True, min_width=8)
+    table.add_column(overflow="fold")
+    for name, value in pairs:
+        table.add_row(name, value)
+    screen.print(table)
+
+
+def _head(found: Explanation) -> Iterator[tuple[str, Text]]:
+    row, now = found.row, found.row["taken_at"]
+    words = status_words(row, row["worst_status"])
+    since = row["worst_status_since"] if words else row["status_since"]
+    began = "" if since is None else f" since {format_time_of_day(since, now)}"
+    yield (
+        "status",
+        Text.assemble(status_level(row), f" ({', '.join(words)})" if words else "", began),
+    )
+    yield "lag", Text.assemble(_count(row["lag"]), " records, the oldest ", time_lag(row))
+    yield (
+        "rates",
+        Text(
+            f"{_rate(row['produce_rate'])} written, {_rate(row['consume_rate'])} read by "
+            f"{_members(row['members'])}"
+        ),
+    )
+    if row["owner"]:
+        yield "owner", Text(printable(row["owner"]))
+    if found.text is not None:
+        yield "cause", Text(printable(found.text.happened), "bold")
+        yield "to do", Text(printable(found.text.to_do))
+    else:
+        yield "cause", Text(_explain_none(found))
+    if found.others:
+        yield "others", Text(f"also in trouble on its topics: {_list_others(found.others)}")
+
+
+def _members(number: int | None) -> str:
+    return f"{_UNKNOWN} members" if number is None else format_quantity(number, "member")
+
+
+def _explain_none(found: Explanation) -> str:
+    """Why there is no cause, and the last one that there was."""
+    row = found.row
+    last = next((each for each in reversed(found.timeline.minutes) if each.row["cause"]), None)
+    before = ""
+    if last is not None:
+        at = format_time_of_day(last.taken_at, row["taken_at"])
+        before = f"; until {at} it was: {find_word(last.row['cause'])}"
+    if row["status"] is None:
+        why = "not known, as the status is not; a status takes two runs"
+    elif row["status"] in _BAD:
+        why = "not known: this run was made by a version that finds none"
+    else:
+        why = "none, as the group is OK"
+    return f"{why}{before}"
+
+
+def _list_others(rows: Sequence[Row]) -> str:
+    names = [
+        printable(row["consumer_group"]) + (f" ({find_word(row['cause'])})" if row["cause"] else "")
+        for row in rows
+    ]
+    return format_list(names, _MOST_OTHERS)
+
+
+def _rule_out(found: Explanation) -> Iterator[tuple[str, Text]]:
+    """Each cause but the one that is named, once."""
+    by_name: dict[str, Weighed] = {}
+    for each in found.weighed:
+        if each.cause != found.row["cause"] and (each.cause not in by_name or each.fits):
+            by_name[each.cause] = each
+    for name, each in by_name.items():
+        yield find_word(name), Text(printable(each.describe()))
+
+
+def _print_timeline(found: Explanation, screen: Console) -> None:
+    timeline, now = found.timeline, found.row["taken_at"]
+    first = timeline.minutes[0].taken_at
+    runs = format_quantity(timeline.runs, "run")
+    unread = f", {timeline.unreadable} not readable" if timeline.unreadable else ""
+    title = f"From {format_time_of_day(first, now)} to {format_time_of_day(now, now)}"
+    screen.print(Text(f"{title} ({runs}{unread})", "bold"), soft_wrap=True)
+    clock = _to_the_second if timeline.interval_ms < MINUTE_MS else _to_the_minute
+    lines = [_stretch(each, clock, now) for each in fold(timeline)]
+    screen.print(_STRETCHES.table(lines, screen.width))
+    events = [(_when(each, clock, now), _describe_event(each)) for each in list_events(timeline)]
+    if not events:
+        return
+    if len(events) > _MOST_EVENTS:
+        more = format_quantity(len(events) - _MOST_EVENTS, "change")
+        screen.print(Text(f"{more} before these: --output json", "dim"), soft_wrap=True)
+    _print_pairs(screen, events[-_MOST_EVENTS:])
+
+
+def _stretch(stretch: Stretch, clock: _Clock, now: int) -> dict[str, Text]:
+    worst, last = stretch.worst.row, stretch.last.row
+    return {
+        "from": Text(clock(stretch.minutes[0].taken_at, now)),
+        "lasted": Text(format_short_duration(stretch.seconds, round)),
+        "status": _status(worst),
+        "members": Text(_range(stretch.bounds("members"))),
+        "written": Text(_rate(stretch.mean("produce_rate"))),
+        "read": Text(_rate(stretch.mean("consume_rate"))),
+        "lag": _count(last["lag"]),
+        "age": _age(last["time_lag_seconds"]),
+    }
+
+
+def _status(row: Row) -> Text:
+    status = row["status"] or _UNKNOWN
+    word = row["worst_status"] or row["unread_reason"]
+    text = Text(status, STATUS_COLOURS.get(status, "dim"))
+    return text.append(f" {find_word(word)}", "default") if word else text
+
+
+def _to_the_minute(at: int, now: int) -> str:
+    return format_time_of_day(at, now).removesuffix(" UTC")
+
+
+def _to_the_second(at: int, now: int) -> str:
+    return f"{_to_the_minute(at, now)}:{at // 1_000 % 60:02}"
+
+
+def _range(bounds: tuple[int, int] | None) -> str:
+    if bounds is None:
+        return _UNKNOWN
+    least, most = bounds
+    return f"{least:,}" if least == most else f"{least:,}-{most:,}"
+
+
+def _rate(rate: float | None) -> str:
+    return _UNKNOWN if rate is None else format_rate(rate)
+
+
+def _count(number: int | None) -> Text:
+    return Text(_UNKNOWN, "dim") if number is None else Text(f"{number:,}")
+
+
+def _age(seconds: float | None) -> Text:
+    if seconds is None:
+        return Text(_UNKNOWN, "dim")
+    return Text(format_short_duration(seconds, precise=True) if seconds else "0")
+
+
+def _when(event: Event, clock: _Clock, now: int) -> str:
+    first, last = event.minutes[0].taken_at, event.now.taken_at
+    return clock(first, now) if first == last else f"{clock(first, now)}-{clock(last, now)}"
+
+
+def _describe_event(event: Event) -> Text:
+    before, now = event.before.row, event.now.row
+    parts = []
+    if event.gap_seconds is not None:
+        parts.append(f"no run for {format_duration(event.gap_seconds)}")
+    if (before["status"], before["worst_status"]) != (now["status"], now["worst_status"]):
+        parts.append(_status(now).plain)
+    if before["cause"] != now["cause"]:
+        parts.append(f"cause: {find_word(now['cause'])}" if now["cause"] else "no cause any more")
+    members = before["members"], now["members"]
+    if None not in members and members[0] != members[1]:
+        parts.append(f"members {members[0]:,} to {members[1]:,}")
+    if owners := event.total("owners_changed"):
+        parts.append(f"another owner of {format_quantity(owners, 'partition')}")
+    if rebalances := event.total("rebalances"):
+        parts.append(format_quantity(rebalances, "rebalance"))
+    parts += _describe_leaders(event.now.leader_changes)
+    return Text("; ".join(parts) or "status not known")
+
+
+def _describe_leaders(changes: Sequence[LeaderChange]) -> Iterator[str]:
+    if len(changes) > _MOST_LEADERS:
+        yield f"another leader of {format_quantity(len(changes), 'partition')}"
+        return
+    for each in changes:
+        broker = "no leader" if each.now is None else f"led by broker {each.now}"
+        last = "nobody" if each.before is None else f"broker {each.before}"
+        yield f"{printable(each.topic)} {each.partition} {broker}, before by {last}"
+
+
+def write_explanation(found: Explanation, out: TextIO) -> None:
+    """All of it; a run a line of the timeline."""
+    row = found.row
+    answer = {
+        "cluster": found.cluster,
+        **_group(row),
+        "cause": _cause(row),
+        "weighed_at": format_iso_time(found.weighed_at),
+        "weighed": [
+            {
+                "cause": each.cause,
+                "fits": each.fits,
+                "evidence": _plain(each.evidence),
+                "text": None if each.fits else each.describe(),
+            }
+            for each in found.weighed
+        ],
+        "others": [
+            {
+                name: other[name]
+                for name in ("consumer_group", "status", "worst_status", "owner", "cause")
+            }
+            for other in found.others
+        ],
+        "timeline": {
+            "since": format_iso_time(found.timeline.since),
+            "runs": found.timeline.runs,
+            "unreadable": found.timeline.unreadable,
+            "minutes": [_minute(each) for each in found.timeline.minutes],
+        },
+    }
+    out.write(json.dumps(answer) + "\n")
+
+
+def _group(row: Row) -> dict[str, Any]:
+    numbers = ("lag", "time_lag_seconds", "produce_rate", "consume_rate", "members")
+    return {
+        "consumer_group": row["consumer_group"],
+        "taken_at": format_iso_time(row["taken_at"]),
+        "status": row["status"],
+        "status_since": _iso(row["status_since"]),
+        "worst_status": row["worst_status"],
+        "worst_status_since": _iso(row["worst_status_since"]),
+        "owner": row["owner"],
+        **{name: row[name] for name in numbers},
+    }
+
+
+def _cause(row: Row) -> dict[str, Any] | None:
+    text = describe_cause(row)
+    if text is None:
+        return None
+    return {
+        "name": row["cause"],
+        "since": _iso(row["cause_since"]),
+        "evidence": read_evidence(row),
+        "happened": text.happened,
+        "to_do": text.to_do,
+        "command": text.command,
+    }
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else format_iso_time(at)
+
+
+def _plain(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: shorten(value) for name, value in evidence.items() if value is not None}
+
+
+def _minute(minute: Minute) -> dict[str, Any]:
+    row = minute.row
+    names = (
+        *("status", "worst_status", "unread_reason", "members", "owners_changed", "rebalances"),
+        *("produce_rate", "consume_rate", "lag", "time_lag_seconds", "cause"),
+    )
+    return {
+        "taken_at": format_iso_time(minute.taken_at),
+        **{name: row[name] for name in names},
+        "leader_changes": [
+            {
+                "topic": each.topic,
+                "partition_id": each.partition,
+                "before": each.before,
+                "now": each.now,
+            }
+            for each in minute.leader_changes
+        ],
+    }
+
+
+def print_troubles(runs: Sequence[tuple[str, int, Sequence[Row]]], screen: Console) -> None:
+    """A line for each group in trouble, the worst first."""
+    several = len(runs) > 1
+    lines = [_trouble(cluster, row, at) for cluster, at, row in _list_troubles(runs)]
+    at = format_list([format_minute(at) for at in dict.fromkeys(at for _, at, _ in runs)], 1)
+    groups = sum(len(rows) for _, _, rows in runs)
+    if not lines:
+        every = format_quantity(groups, "group")
+        screen.print(Text(f"None of {every} is in trouble at {at}."), soft_wrap=True)
+        return
+    layout = _TROUBLES if several else _TROUBLES.without("cluster")
+    table = layout.table(lines, screen.width, [f"{len(lines)} of {groups} groups at {at}"])
+    screen.print(table)
+
+
+def _list_troubles(
+    runs: Sequence[tuple[str, int, Sequence[Row]]],
+) -> list[tuple[str, int, Row]]:
+    """Groups in WARN or ERR, and those that have a cause all the same; the worst first."""
+    found = [
+        (cluster, at, row)
+        for cluster, at, rows in runs
+        for row in rows
+        if row["status"] in _BAD or row["cause"] is not None
+    ]
+    return sorted(found, key=lambda each: _rank(each[2]))
+
+
+def _rank(row: Row) -> tuple[Any, ...]:
+    place = {contract.ERR: 0, contract.WARN: 1}.get(row["status"], 2)
+    return place, -(row["time_lag_seconds"] or 0.0), row["consumer_group"]
+
+
+def _trouble(cluster: str, row: Row, now: int) -> dict[str, Text]:
+    text = describe_cause(row)
+    words = status_words(row, row["worst_status"])
+    since = row["worst_status_since"] if words else row["status_since"]
+    return {
+        "group": Text(printable(row["consumer_group"])),
+        "cluster": Text(cluster),
+        "status": Text(" ").join([status_level(row), *([Text(", ".join(words))] if words else [])]),
+        "since": Text(_UNKNOWN if since is None else _to_the_minute(since, now)),
+        "cause": Text(_UNKNOWN if row["cause"] is None else find_word(row["cause"])),
+        "why": Text("" if text is None else printable(text.happened)),
+    }
+
+
+def write_troubles(runs: Sequence[tuple[str, int, Sequence[Row]]], out: TextIO) -> None:
+    """An array, an object a group."""
+    answer = [
+        {"cluster": cluster, **_group(row), "cause": _cause(row)}
+        for cluster, _, row in _list_troubles(runs)
+    ]
+    out.write(json.dumps(answer) + "\n")
