@@ -241,7 +241,6 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{members}, {members_before} before",
         "it was never seen to keep up; {members} with {capacity} each, {produce_rate} are written "
         "to {partitions_read} partitions",
-        "it was never seen to keep up, and what a member can read is not known",
         "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
         "how many members it has, or had, is not known",
     ),
@@ -290,7 +289,10 @@ def describe_ruled_out(cause: str, evidence: Mapping[str, Any]) -> str:
     if evidence.get(number) == 0:
         return none
     found = next((text for text in _RULED_OUT.get(cause, ()) if _fits(text, fields)), None)
-    return _NEVER_KEPT_UP if found is None else found.format_map(fields)
+    says_nothing = found is None or "{" not in found
+    if found is None or (says_nothing and evidence.get("kept_up") is False):
+        return _NEVER_KEPT_UP
+    return found.format_map(fields)
 
 
 def describe_cause(row: Mapping[str, Any]) -> CauseText | None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import describe_cause
+from kafka_lag.cause_texts import describe_cause, describe_ruled_out
 from tests.builders import NOON
 
 EVIDENCE: dict[str, dict[str, Any]] = {
@@ -157,3 +157,62 @@ def test_evidence_that_is_no_json_object_is_as_good_as_none() -> None:
 
         assert text is not None
         assert text.happened.startswith("Nobody reads: no member")
+
+
+@pytest.mark.parametrize(
+    ("cause", "evidence", "sentence"),
+    [
+        pytest.param(contract.OPEN_TRANSACTION, {"held_up_records": 0}, "no open", id="none"),
+        pytest.param(contract.OPEN_TRANSACTION, {"held_up_records": 7}, "up 7 records", id="some"),
+        pytest.param(
+            contract.RETENTION_RACE,
+            {"partitions_with_losses": 2, "of_these_read": 1},
+            "2 partitions lost records; 1 of them",
+            id="losses",
+        ),
+        pytest.param(contract.MORE_PRODUCED, {"kept_up": False}, "never seen", id="no-past"),
+        pytest.param(
+            contract.TOO_FEW_MEMBERS,
+            {"kept_up": False, "members": 2, "capacity": None, "produce_rate": 5.0},
+            "never seen",
+            id="no-capacity",
+        ),
+        pytest.param(
+            contract.TOO_FEW_MEMBERS,
+            {"partitions_behind": 0, "partitions_read": 4, "produce_rate": 79.0},
+            "0 of 4 are behind, and 79/s",
+            id="nothing-behind",
+        ),
+        pytest.param(contract.TOO_FEW_MEMBERS, {"members": 2}, "is not known", id="members"),
+        pytest.param(
+            contract.MORE_PRODUCED,
+            {"produce_rate": 900.0, "produce_rate_before": 850.0, "produce_rate_from": 935.0},
+            "900/s are written, 850/s before; 935/s would be more",
+            id="rate-beside-its-limit",
+        ),
+        pytest.param(
+            contract.REBALANCES,
+            {"rebalancing_share": None, "rebalancing_share_from": 0.4},
+            "is not known",
+            id="unknown",
+        ),
+        pytest.param(
+            contract.STOPPED,
+            {"partitions_owned": 1, "partitions_behind": 2, "worst_status": "falling_behind"},
+            "1 of 2 partitions behind have an owner, and the status is falling behind",
+            id="status-in-words",
+        ),
+    ],
+)
+def test_what_rules_a_cause_out_is_a_clause_with_its_numbers(
+    cause: str, evidence: dict[str, Any], sentence: str
+) -> None:
+    assert sentence in describe_ruled_out(cause, evidence)
+
+
+def test_names_in_what_rules_a_cause_out_break_no_line() -> None:
+    text = describe_ruled_out(
+        contract.SLOW_BROKER, {"partitions_behind": 1, "partitions_there": 1, "broker": "1\n2"}
+    )
+
+    assert "1?2" in text
