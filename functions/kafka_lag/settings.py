@@ -274,6 +274,7 @@ def _sink(document: Any) -> SinkConfig:
         endpoint=otlp["endpoint"],
         headers_secret=otlp["headers_secret"],
         sigv4=otlp["sigv4"],
+        names=otlp["names"],
         levels=levels_of(levels) if levels is not None else None,
     )
 

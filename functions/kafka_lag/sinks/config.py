@@ -10,6 +10,8 @@ from kafka_lag import contract
 from kafka_lag.lag.group_settings import NameFilter
 
 EMF, CLOUDWATCH = NAMED = ("emf", "cloudwatch")
+# What metrics and attributes are called over OTLP: as in CloudWatch, or as OpenTelemetry's own.
+CLOUDWATCH_NAMES, OTEL_NAMES = OTLP_NAMES = ("cloudwatch", "otel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,14 @@ class OtlpConfig:
     """An OTLP endpoint over HTTP, its whole URL; None: CloudWatch's own in the function's region.
 
     `headers_secret` names a secret whose JSON object holds headers to send; `sigv4` signs with
-    the function's role instead. `levels` choose what it gets; None: what the cluster's choose.
+    the function's role instead. `names` is one of `OTLP_NAMES`. `levels` choose what it gets; None:
+    what the cluster's choose.
     """
 
     endpoint: str | None = None
     headers_secret: str | None = None
     sigv4: bool = False
+    names: str = CLOUDWATCH_NAMES
     levels: Levels | None = None
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics over the OpenTelemetry protocol (OTLP): gauges as protobuf over HTTP, gzip.
 
-Dimensions are attributes, with names as Kafka has them and not CloudWatch's legal forms: OTLP
+Dimensions are attributes, with values as Kafka has them and not CloudWatch's legal forms: OTLP
 carries any text. 429, 502, 503 and 504 may be tried again, after Retry-After if there is one, and
 no other answer may [OpenTelemetry, OTLP specification, OTLP/HTTP response].
 """
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import responses
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 import boto3
@@ -35,9 +35,10 @@ from urllib3.exceptions import HTTPError, InvalidHeader
 from kafka_lag import contract
 from kafka_lag.aws import AWS_ERRORS, error_code, make_client, read_secret
 from kafka_lag.errors import ConfigError, SinkError
-from kafka_lag.sinks.config import OtlpConfig
+from kafka_lag.sinks.config import CLOUDWATCH_NAMES, OtlpConfig
 from kafka_lag.sinks.deadline import ONE_ATTEMPT, PublishDeadline, Timing
 from kafka_lag.sinks.metric_sets import MetricSet
+from kafka_lag.sinks.otlp_names import name_for
 
 # UCUM; receivers for Prometheus append what is not in braces to the name, and "1" as "_ratio".
 _UNITS = {
@@ -47,6 +48,8 @@ _UNITS = {
     contract.PER_SECOND: "{count}/s",
 }
 _SERVICE_NAME = "service.name"
+# A name and the contract's unit.
+_Metric: TypeAlias = tuple[str, str]
 _NS_PER_MS = 1_000_000
 # More than the tags and lengths that wrap a point, and a metric's name and unit.
 _POINT_OVERHEAD, _METRIC_OVERHEAD = 12, 128
@@ -189,8 +192,10 @@ class OtlpSink:
         namespace: str = contract.NAMESPACE,
         limits: RequestLimits = _LIMITS,
         timing: Timing = _TIMING,
+        names: str = CLOUDWATCH_NAMES,
     ) -> None:
         self._url = url
+        self._names = names
         self._authorization = authorization
         self._warn = warn
         self._namespace = namespace
@@ -202,7 +207,7 @@ class OtlpSink:
         """All that is taken within the seconds. Raises SinkError with how many points were not."""
         deadline = PublishDeadline(seconds, self._timing)
         lost, causes = 0, []
-        for request in encode_requests(sets, taken_at, self._namespace, self._limits):
+        for request in encode_requests(sets, taken_at, self._namespace, self._limits, self._names):
             try:
                 lost += self._count_rejected(self._send(request.body, deadline), request.points)
             except SinkError as error:
@@ -295,7 +300,7 @@ def make_otlp_sink(
         if credentials is None:
             raise ConfigError("sinks: otlp with sigv4 needs a function that runs as a role.")
         authorization = SigV4(credentials, region_of(url) or region)
-    return OtlpSink(url, authorization, warn, namespace)
+    return OtlpSink(url, authorization, warn, namespace, names=config.names)
 
 
 def cloudwatch_url(region: str) -> str:
@@ -311,12 +316,16 @@ def region_of(url: str) -> str | None:
 
 
 def encode_requests(
-    sets: Iterable[MetricSet], taken_at: int, namespace: str, limits: RequestLimits
+    sets: Iterable[MetricSet],
+    taken_at: int,
+    namespace: str,
+    limits: RequestLimits,
+    names: str = CLOUDWATCH_NAMES,
 ) -> Iterator[EncodedRequest]:
     """All points at the scheduled time (ms UTC), within the limits; a larger point goes alone."""
-    by_metric: dict[str, list[NumberDataPoint]] = {}
+    by_metric: dict[_Metric, list[NumberDataPoint]] = {}
     points = size = 0
-    for name, point in _points(sets, taken_at * _NS_PER_MS):
+    for name, point in _points(sets, taken_at * _NS_PER_MS, names):
         more = point.ByteSize() + _POINT_OVERHEAD
         if points and (points == limits.points or size + more + _METRIC_OVERHEAD > limits.size):
             yield _encode(by_metric, points, namespace)
@@ -328,13 +337,16 @@ def encode_requests(
         yield _encode(by_metric, points, namespace)
 
 
-def _points(sets: Iterable[MetricSet], at_ns: int) -> Iterator[tuple[str, NumberDataPoint]]:
-    """Metric names, each with a point of it."""
+def _points(
+    sets: Iterable[MetricSet], at_ns: int, names: str
+) -> Iterator[tuple[_Metric, NumberDataPoint]]:
+    """Metrics, each with a point of it."""
     for one in sets:
-        attributes = [_attribute(name, value) for name, value in one.dimensions]
-        for name, value in one.values:
+        called = name_for(names, one)
+        attributes = [_attribute(name, value) for name, value in called.attributes]
+        for name, unit, value in called.metrics:
             yield (
-                name,
+                (name, unit),
                 NumberDataPoint(
                     time_unix_nano=at_ns, as_double=float(value), attributes=attributes
                 ),
@@ -342,7 +354,7 @@ def _points(sets: Iterable[MetricSet], at_ns: int) -> Iterator[tuple[str, Number
 
 
 def _encode(
-    by_metric: Mapping[str, list[NumberDataPoint]], points: int, namespace: str
+    by_metric: Mapping[_Metric, list[NumberDataPoint]], points: int, namespace: str
 ) -> EncodedRequest:
     request = ExportMetricsServiceRequest()
     resource = request.resource_metrics.add()
@@ -352,10 +364,10 @@ def _encode(
     scope.metrics.extend(
         Metric(
             name=name,
-            unit=_UNITS[contract.METRIC_UNITS[name]],
+            unit=_UNITS[unit],
             gauge=Gauge(data_points=data_points),
         )
-        for name, data_points in by_metric.items()
+        for (name, unit), data_points in by_metric.items()
     )
     return EncodedRequest(request.SerializeToString(), points)
 

@@ -180,6 +180,7 @@ class OtlpSection(Section):
 
     sigv4: bool = False
     headers_secret: str | None = None
+    names: Literal["cloudwatch", "otel"] = CLOUDWATCH
     endpoint: Annotated[
         Annotated[str, AfterValidator(_check_url)] | None, Field(validate_default=True)
     ] = None

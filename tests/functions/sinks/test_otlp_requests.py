@@ -11,12 +11,14 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from kafka_lag import contract
+from kafka_lag.sinks.config import OTEL_NAMES
 from kafka_lag.sinks.metric_sets import MetricSet
 from kafka_lag.sinks.otlp import EncodedRequest, RequestLimits, encode_requests
 from tests.builders import NOON
 from tests.functions.sinks.otlp_receiver import Received
 
 CLUSTER, GROUP = contract.DIMENSION_CLUSTER, contract.DIMENSION_GROUP
+TOPIC, PARTITION = contract.DIMENSION_TOPIC, contract.DIMENSION_PARTITION
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 SETS = st.lists(
     st.builds(
@@ -112,3 +114,43 @@ def test_a_name_that_no_encoding_can_carry_loses_no_metric() -> None:
 
 def test_nothing_to_send_is_no_request() -> None:
     assert list(encode_requests([], NOON, "Own", RequestLimits())) == []
+
+
+def test_opentelemetrys_names_are_those_of_its_receiver_for_kafka() -> None:
+    dimensions = ((CLUSTER, "shop"), (GROUP, "g"), (TOPIC, "t"), (PARTITION, "3"))
+    sets = [MetricSet(dimensions[:upto], (("OffsetLag", upto),)) for upto in (4, 3, 2)]
+    sets.append(MetricSet(dimensions[:2], (("EstimatedTimeLag", 7), ("TasksNeeded", 8))))
+    sets.append(MetricSet(dimensions[:1], (("CollectorSuccess", 1),)))
+
+    (batch,) = encode_requests(sets, NOON, "KafkaLag", RequestLimits(), OTEL_NAMES)
+
+    shop, group = {"kafka.cluster.alias": "shop"}, {"group": "g"}
+    assert {
+        (name, value): attributes for name, attributes, value, _ in decoded(batch).points()
+    } == {
+        ("kafka.consumer_group.lag", 4): {**shop, **group, "topic": "t", "partition": "3"},
+        ("kafka.consumer_group.lag_sum", 3): {**shop, **group, "topic": "t"},
+        ("kafka.consumer_group.lag_of_all_topics", 2): {**shop, **group},
+        ("kafka.consumer_group.time_lag", 7): {**shop, **group},
+        ("kafka.consumer_group.tasks_needed", 8): {**shop, **group},
+        ("kafka_lag.collector_success", 1): shop,
+    }
+
+
+@pytest.mark.parametrize(("name", "unit"), [("EstimatedTimeLag", "s"), ("OffsetLag", "{count}")])
+def test_a_unit_does_not_depend_on_the_name(name: str, unit: str) -> None:
+    one = MetricSet(((GROUP, "g"),), ((name, 1),))
+    (batch,) = encode_requests([one], NOON, "KafkaLag", RequestLimits(), OTEL_NAMES)
+    (resource,) = decoded(batch).request.resource_metrics
+    assert resource.scope_metrics[0].metrics[0].unit == unit
+
+
+@pytest.mark.parametrize("level", [(GROUP,), (GROUP, TOPIC), (GROUP, TOPIC, PARTITION)])
+def test_no_two_metrics_of_a_level_are_called_alike_by_opentelemetry(
+    level: tuple[str, ...],
+) -> None:
+    one = MetricSet(
+        tuple((name, "1") for name in level), tuple((name, 1) for name in contract.METRIC_UNITS)
+    )
+    (batch,) = encode_requests([one], NOON, "KafkaLag", RequestLimits(), OTEL_NAMES)
+    assert len({name for name, *_ in decoded(batch).points()}) == len(contract.METRIC_UNITS)

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.settings import settings_of
-from kafka_lag.sinks.config import Levels, OtlpConfig
+from kafka_lag.sinks.config import OTEL_NAMES, Levels, OtlpConfig
 from tests.documents import document
 from tests.infra.config.refused import document_faults
 
@@ -38,6 +38,10 @@ def otlp(**message: Any) -> list[str]:
         (
             ["emf", {"otlp": {"endpoint": URL}}, {"otlp": {"sigv4": True}}],
             ["emf", OtlpConfig(URL), OtlpConfig(sigv4=True)],
+        ),
+        (
+            [{"otlp": {"endpoint": URL, "names": "otel"}}],
+            [OtlpConfig(URL, names=OTEL_NAMES)],
         ),
         ([{"otlp": {"sigv4": True, "levels": {}}}], [OtlpConfig(sigv4=True, levels=Levels())]),
     ],
@@ -149,7 +153,7 @@ def test_a_faulty_choice_is_told_as_such(sinks: Any) -> None:
 
 
 def test_an_endpoint_that_is_no_object_is_told_what_it_holds() -> None:
-    message = "must be an object with sigv4, headers_secret, endpoint, levels"
+    message = "must be an object with sigv4, headers_secret, names, endpoint, levels"
     assert faults({"otlp": URL}) == [f"sinks[0].otlp: {message}"]
 
 

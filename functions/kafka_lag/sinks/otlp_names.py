@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How metrics and their attributes are called over OTLP: as in CloudWatch, or as OpenTelemetry's.
+
+OpenTelemetry's own are those of its collector's receiver for Kafka, where it has the same quantity:
+lag by partition, its sum by topic, members [opentelemetry-collector-contrib kafkametricsreceiver
+metadata]. It has no sum over a group's topics, and none of the others; these are called alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from kafka_lag import contract
+from kafka_lag.sinks.config import OTEL_NAMES
+from kafka_lag.sinks.metric_sets import MetricSet
+
+_ATTRIBUTES = {
+    contract.DIMENSION_CLUSTER: "kafka.cluster.alias",
+    contract.DIMENSION_GROUP: "group",
+    contract.DIMENSION_TOPIC: "topic",
+    contract.DIMENSION_PARTITION: "partition",
+}
+_OF_A_GROUP, _OF_THE_REPORTER = "kafka.consumer_group.", "kafka_lag."
+# A group's sum would be counted twice beside those of its topics, were it called like them.
+_LAGS = {"partition": "lag", "topic": "lag_sum", "group": "lag_of_all_topics"}
+_TIME_LAG = "time_lag"
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A set's attributes, and its metrics: each name, the contract's unit and the value."""
+
+    attributes: tuple[tuple[str, str], ...]
+    metrics: tuple[tuple[str, str, float], ...]
+
+
+def name_for(names: str, one: MetricSet) -> Called:
+    """A set as an endpoint with these `names` gets it."""
+    otel = names == OTEL_NAMES
+    dimensions = {name for name, _ in one.dimensions}
+    return Called(
+        tuple((_ATTRIBUTES[name] if otel else name, value) for name, value in one.dimensions),
+        tuple(
+            (
+                _otel_metric(metric, dimensions) if otel else metric,
+                contract.METRIC_UNITS[metric],
+                value,
+            )
+            for metric, value in one.values
+        ),
+    )
+
+
+def _otel_metric(metric: str, dimensions: AbstractSet[str]) -> str:
+    if metric in contract.HEALTH_UNITS:
+        return _OF_THE_REPORTER + _WORD.sub("_", metric).lower()
+    if metric == contract.OFFSET_LAG:
+        return _OF_A_GROUP + _LAGS[_level(dimensions)]
+    if metric == contract.ESTIMATED_TIME_LAG:
+        return _OF_A_GROUP + _TIME_LAG
+    return _OF_A_GROUP + _WORD.sub("_", metric).lower()
+
+
+def _level(dimensions: AbstractSet[str]) -> str:
+    if contract.DIMENSION_PARTITION in dimensions:
+        return "partition"
+    return "topic" if contract.DIMENSION_TOPIC in dimensions else "group"
