@@ -174,6 +174,13 @@ def explain_tasks_needed(group: Mapping[str, Any]) -> str:
             return f"{written}; partition {partition} of {group['hottest_topic']} carries {share}"
         case contract.LIMITED_BY_PARTITIONS:
             return f"{written}: each partition has a member of its own, and more read nothing"
+        case contract.LIMITED_BY_SHARED:
+            enough = format_quantity(group["shared_limit_members"], "member")
+            read = format_rate(group["shared_limit_rate"])
+            return (
+                f"{enough} read {read} with a backlog and more read no more: something that they "
+                "share, as a database, is full"
+            )
     return written
 
 

@@ -14,6 +14,7 @@ from functools import partial
 from kafka_lag.contract import (
     DENIED,
     LIMITED_BY_PARTITIONS,
+    LIMITED_BY_SHARED,
     NEEDED_FOR_BACKLOG,
     NEEDED_FOR_HOT_PARTITION,
     NEEDED_FOR_RATE,
@@ -65,6 +66,7 @@ _NEEDED_FOR = {
     NEEDED_FOR_BACKLOG: "a backlog",
     NEEDED_FOR_HOT_PARTITION: "one hot partition: more tasks do not help",
     LIMITED_BY_PARTITIONS: "no more than partitions: more tasks do not help",
+    LIMITED_BY_SHARED: "something that all tasks share is full: more do not help",
 }
 _SOME_PARTITIONS = 8
 _STOOD = "did not move"

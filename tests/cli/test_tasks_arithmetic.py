@@ -395,6 +395,10 @@ def test_partitions_are_wanted_where_all_of_them_are_too_few(
         ({"hottest_topic": "orders", "hottest_partition": 3, "hottest_share": 0.39}, []),
         ({"hottest_share": 0.9, "produce_rate": None}, []),
         ({"hottest_share": 0.9, "capacity": None}, []),
+        (
+            {"shared_limit_members": 3, "shared_limit_rate": 75.0},
+            ["With a backlog 3 members read 75/s, and more read no more in all"],
+        ),
         ({"worst_status": "stalled"}, ["A partition is stalled"]),
         ({"worst_status": "falling_behind"}, []),
     ],

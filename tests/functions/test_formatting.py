@@ -270,6 +270,8 @@ WRITTEN = {
     "hottest_topic": "orders",
     "hottest_partition": 3,
     "hottest_share": 0.61,
+    "shared_limit_members": 3,
+    "shared_limit_rate": 75.0,
 }
 
 
@@ -287,6 +289,11 @@ WRITTEN = {
             "partitions",
             "120/s are written, one member reads 30/s: each partition has a member of its own, and "
             "more read nothing",
+        ),
+        (
+            "shared_limit",
+            "3 members read 75/s with a backlog and more read no more: something that they share, "
+            "as a database, is full",
         ),
         ("no_capacity", "no capacity known: no minute with a backlog was seen yet"),
         ("partitions_unread", "a partition was not read in this run"),

@@ -55,6 +55,13 @@ def explain_limits(row: Row, members_per_task: int = 1) -> Iterator[str]:
             f"{format_rate(capacity)}: it falls behind however many tasks there are. Spread its "
             "keys, or make the consumer faster."
         )
+    if row["shared_limit_members"] is not None:
+        enough = format_quantity(row["shared_limit_members"], "member")
+        yield (
+            f"With a backlog {enough} read {format_rate(row['shared_limit_rate'])}, and more read "
+            "no more in all: something that they share, as a database, is full. Tasks needed stay "
+            "at that number."
+        )
     if row["worst_status"] in _WHATEVER_THE_TASKS:
         word = find_word(row["worst_status"])
         yield f"A partition is {word}: {MEANINGS[row['worst_status']]}. More tasks do not read it."

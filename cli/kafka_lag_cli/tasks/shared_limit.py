@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.shared_limit import LEAST_GAIN
 from kafka_lag_cli.state.groups_over_time import DAY_MS, MINUTE_MS
 
 COLUMNS = ("members", "partitions", "consume_rate", "lag", "max_lag")
@@ -27,8 +28,6 @@ _SETTLED_MS = 15 * MINUTE_MS
 # Of each number of members, so that one odd run decides nothing.
 _LEAST_MINUTES = 15
 _LEAST_RUNS = 3
-# Of the records that more members should read in addition.
-_LEAST_GAIN = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class SaturatedDay:
     @property
     def is_slower(self) -> bool:
         """Whether more members read less in all, and not merely no more."""
-        return self.rate_of_more < self.rate_of_fewer * (1 - _LEAST_GAIN / 5)
+        return self.rate_of_more < self.rate_of_fewer * (1 - LEAST_GAIN / 5)
 
 
 def find_saturated_days(runs: Frame, slot_ms: int) -> Iterator[SaturatedDay]:
@@ -72,7 +71,7 @@ def _compare(
         float(np.median(rates[rows & (members == number)])) for number in (few, many)
     )
     expected = rate_of_few * many / few - rate_of_few
-    too_little = rate_of_many - rate_of_few <= expected * _LEAST_GAIN
+    too_little = rate_of_many - rate_of_few <= expected * LEAST_GAIN
     return (rate_of_few, rate_of_many) if too_little else None
 
 

@@ -17,7 +17,9 @@ HOUR, DAY = 60, 1_440
 # Records/s that one task reads: 1,200, 12,000 and 60,000 a minute.
 SPEEDS = (20.0, 200.0, 1_000.0)
 PROMISE = 300.0
-_EVERY_THIRD = 3
+# The minute from which some stores give less.
+SLOWER_FROM = 120
+_EVERY_THIRD, _HALF_DAY = 3, 720
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Case:
     most: int = 24
     starts: int = 1_000
     away: tuple[range, ...] = ()
+    store: Floats | None = None
+    contention: float = 0.0
 
     @property
     def partitions(self) -> int:
@@ -62,7 +66,28 @@ class Case:
 
     def first(self, minutes: int) -> Case:
         """Its beginning."""
-        return replace(self, load=self.load[:minutes], capacity=self.capacity[:minutes])
+        store = None if self.store is None else self.store[:minutes]
+        load, capacity = self.load[:minutes], self.capacity[:minutes]
+        return replace(self, load=load, capacity=capacity, store=store)
+
+    @property
+    def gets_slower(self) -> bool:
+        """Whether what all share is slower from `SLOWER_FROM` on."""
+        return self.store is not None and bool(self.store[0] > self.store[-1])
+
+    def fewest_that_read_as_much(self, minute: int) -> int:
+        """Tasks that read, but for a twentieth, as much as `most` of them."""
+        as_much = 0.95 * self.most * self.share_of_speed(minute, self.most)
+        numbers = range(1, self.most + 1)
+        return next(n for n in numbers if n * self.share_of_speed(minute, n) >= as_much)
+
+    def share_of_speed(self, minute: int, tasks: int) -> float:
+        """What one of so many tasks reads at most of its speed."""
+        own = float(self.capacity[minute])
+        if self.store is None or not tasks:
+            return own
+        gives = float(self.store[minute]) * max(1.0 - self.contention * (tasks - 1), 0.0)
+        return min(own, gives / tasks)
 
 
 def constant_cases(noise: float = 0.0) -> Iterator[Case]:
@@ -115,6 +140,81 @@ def broken_cases() -> Iterator[Case]:
     away = tuple(range(hour * HOUR, hour * HOUR + 3) for hour in range(2, 24, 4))
     yield Case("all tasks replaced at once, 3.5", np.full(DAY, 3.5), away=away)
     yield Case("nothing runs for an hour, 3.5", np.full(DAY, 3.5), away=(range(600, 660),))
+
+
+def store_cases() -> Iterator[tuple[Case, bool]]:
+    """Services that fall behind, half a day, and whether what all tasks share is full."""
+    flat = np.ones(_HALF_DAY)
+    for store, load, contention, speed in (
+        (2.4, 6.0, 0.0, 200.0),
+        (1.6, 4.0, 0.0, 20.0),
+        (1.0, 2.5, 0.0, 200.0),
+        (3.2, 8.0, 0.02, 1_000.0),
+        (4.5, 9.0, 0.03, 200.0),
+    ):
+        name = f"store of {store:g}, {contention:.0%} a task, for {load:g}"
+        full = Case(name, load * flat, speed, flat, store=store * flat, contention=contention)
+        yield full, True
+    for store, load in ((2.4, 5.0), (3.7, 6.5)):
+        name = f"store of {store:g} for a noisy {load:g}"
+        yield Case(name, noisy(load * flat, 0.1, name), capacity=flat, store=store * flat), True
+    slower = np.where(np.arange(_HALF_DAY) < SLOWER_FROM, 9.0, 2.5)
+    yield Case("store that gets slower, 4.3", 4.3 * flat, capacity=flat, store=slower), True
+    grows = np.concatenate([np.linspace(0.8, 7.0, 6 * HOUR), np.full(6 * HOUR, 7.0)])
+    yield Case("store of 3.4, load that grows", grows, capacity=flat, store=3.4 * flat), True
+    full = Case("store of 2.8, 10% hot", 6 * flat, 200.0, flat, hot(24, 0.1), store=2.8 * flat)
+    yield full, True
+    for load, speed in ((3.4, 20.0), (6.6, 200.0), (11.2, 1_000.0), (17.0, 200.0)):
+        yield Case(f"too few for {load:g}", load * flat, speed, flat), False
+    yield Case("too few for a noisy 6", noisy(6 * flat, 0.3, "too few"), capacity=flat), False
+    yield Case("too few, hot 30%", 2.6 * flat, 200.0, flat, hot(24, 0.3)), False
+    yield Case("one hot partition is too much", 2.4 * flat, 200.0, flat, hot(24, 0.7)), False
+    for load, left in ((3.4, 0.5), (1.6, 0.2)):
+        capacity = np.where(np.arange(_HALF_DAY) < 3 * HOUR, 1.0, left)
+        yield (
+            Case(f"too few, capacity {left:g} from hour 3 on", load * flat, 200.0, capacity),
+            False,
+        )
+    leaks = np.linspace(1.0, 0.3, _HALF_DAY)
+    yield Case("too few, capacity that leaks", 3.3 * flat, 200.0, leaks), False
+    floods = np.tile(flood(1.0)[6 * HOUR : 12 * HOUR], 2)
+    yield Case("too few in a flood", floods, capacity=flat), False
+    yield Case("too few, polls every 5 minutes", 3.5 * flat, capacity=flat, poll_seconds=300), False
+    yield Case("a store with room, 5.5", 5.5 * flat, 200.0, flat, store=9.0 * flat), False
+
+
+def drawn_store_cases(seed: int) -> Iterator[tuple[Case, bool]]:
+    """Twenty of each kind at random."""
+    rng = np.random.default_rng(seed)
+    grows = np.minimum(np.linspace(0.1, 2.0, _HALF_DAY), 1.0)
+    for number in range(20):
+        speed, noise = float(rng.choice(SPEEDS)), float(rng.choice([0.0, 0.1, 0.2]))
+        gives = float(rng.uniform(1.0, 6.0))
+        wants = gives * float(rng.uniform(1.3, 3.0))
+        load, store = np.full(_HALF_DAY, wants), np.full(_HALF_DAY, gives)
+        match number % 3:
+            case 1:
+                load *= grows
+            case 2:
+                store[:SLOWER_FROM] *= 4
+        name = f"drawn {seed}.{number}: store of {gives:.1f} for {wants:.1f}, noise {noise:.0%}"
+        load, contention = noisy(load, noise, name), float(rng.choice([0.0, 0.01, 0.02]))
+        flat = np.ones(_HALF_DAY)
+        yield Case(name, load, speed, flat, store=store, contention=contention), True
+    for number in range(20):
+        speed, noise = float(rng.choice(SPEEDS)), float(rng.choice([0.0, 0.1, 0.2]))
+        wants = float(rng.uniform(1.5, 14.0))
+        load = np.full(_HALF_DAY, wants)
+        name = f"drawn {seed}.{number}: too few for {wants:.1f}, noise {noise:.0%}"
+        capacity = noisy(np.ones(_HALF_DAY), float(rng.choice([0.0, 0.1])), name + " read")
+        match number % 3:
+            case 1:
+                load *= grows
+            case 2:
+                capacity[3 * HOUR :] *= rng.uniform(0.3, 0.7)
+        room = np.full(_HALF_DAY, wants * 1.6) if number % 2 else None
+        shares = even(24) if number % 4 else hot(24, 0.15)
+        yield Case(name, noisy(load, noise, name), speed, capacity, shares, store=room), False
 
 
 def even(partitions: int) -> Floats:

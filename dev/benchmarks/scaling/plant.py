@@ -74,15 +74,19 @@ class Plant:
         """A minute passes."""
         now = self._step // STEPS
         loads = np.array([case.load[min(now, case.minutes - 1)] for case in self._cases])
-        left = np.array([case.capacity[min(now, case.minutes - 1)] for case in self._cases])
         written = (loads * self._speed)[self._service] * self._share * STEP_SECONDS
         stuck = self._stuck(now)
         for _ in range(STEPS):
             self._join()
             self._end += written
-            self._read(left * self._speed, stuck)
+            self._read(self._shares_of_speed(now) * self._speed, stuck)
             self._step += 1
             self._ends[self._step] = np.floor(self._end)
+
+    def _shares_of_speed(self, now: int) -> Floats:
+        running = zip(self._cases, self.running.tolist(), strict=True)
+        each = [case.share_of_speed(min(now, case.minutes - 1), tasks) for case, tasks in running]
+        return np.array(each)
 
     def _join(self) -> None:
         """Tasks that have started join, those that stopped leave: the group rebalances."""

@@ -33,7 +33,8 @@ _LEVELS = Levels(max_metrics=1_000_000, topics=False, scaling=NameFilter(), memb
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A case under a policy, minute by minute: tasks wanted and running, age in s, published."""
+    """A case under a policy, minute by minute: tasks wanted and running, age in s, published,
+    and at what it was held, as more read no more."""
 
     case: Case
     policy: str
@@ -41,6 +42,7 @@ class Trace:
     running: list[int] = field(default_factory=list)
     age: list[float] = field(default_factory=list)
     needed: list[float | None] = field(default_factory=list)
+    held: list[int | None] = field(default_factory=list)
 
     def changes(self, since: int = 0) -> int:
         """How often another number was wanted, from a minute on."""
@@ -85,13 +87,14 @@ def run(
     ]
     rules = Rules(lookup_budget=0, tasks=ByName.of(settings))
     traces = [Trace(case, name) for case, name in pairs]
-    memory, published = Memory.empty(), {}
+    memory, published, held = Memory.empty(), {}, [None] * len(cases)
     for minute in range(max(case.minutes for case in cases)):
         plant.minute()
         if read:
             taken_at = FIRST + (minute + 1) * MINUTE_MS
             report = evaluate(plant.reading(), memory.previous_runs(), rules, taken_at)
             memory = memory.add_run(report.snapshot, rules.interval_ms, stored=True)
+            held = report.snapshot.groups.numbers("shared_limit_members").to_list()
             chosen = plan(report, memory.newest, _LEVELS)
             published = {
                 dict(one.dimensions)[contract.DIMENSION_GROUP]: dict(one.values)
@@ -109,6 +112,7 @@ def run(
             trace.wanted.append(policy.tasks)
             trace.running.append(int(plant.running[at]))
             trace.age.append(float(ages[at]))
+            trace.held.append(held[at])
             trace.needed.append(values.get(contract.TASKS_NEEDED))
     return traces
 

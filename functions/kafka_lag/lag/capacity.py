@@ -20,6 +20,7 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.sets import Sets, distinct
+from kafka_lag.lag.shared_limit import add_shared_limit
 from kafka_lag.lag.skips import has_skipped
 
 # Values that are kept: a capacity that falls is the middle one after eight of them.
@@ -45,7 +46,8 @@ def add_capacity(
     taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """The rolled-up groups with `capacity`, its interval and the samples behind it.
+    """The rolled-up groups with `capacity`, its interval and the samples behind it, and with what
+    `add_shared_limit` adds.
 
     `old`: each group's row of the run before.
 
@@ -64,6 +66,7 @@ def add_capacity(
     enough = samples.count >= _FEWEST_SAMPLES
     margin = np.floor((samples.count - _SPREAD * np.sqrt(samples.count)) / 2)
     low = np.maximum(margin, 0).astype(np.int64)
+    groups = add_shared_limit(groups, old, sample, runs, samples, taken_at)
     return groups.with_columns(
         capacity=_find_configured(groups, rules).or_else(samples.upper_median().only(enough)),
         capacity_low=samples.sorted_value(low).only(enough),
@@ -80,12 +83,16 @@ def _find_settled(groups: Frame, old: Frame, taken_at: int) -> Column:
 
 
 def _without_samples(groups: Frame, rules: Rules) -> Frame:
-    unknown = Column.unknown(len(groups), np.float64)
+    unknown, no_list = Column.unknown(len(groups), np.float64), Strings.unknown(len(groups))
     return groups.with_columns(
         capacity=_find_configured(groups, rules),
         capacity_low=unknown,
         capacity_high=unknown,
-        capacity_samples=Strings.unknown(len(groups)),
+        capacity_samples=no_list,
+        capacity_members=no_list,
+        shared_limit_members=Column.unknown(len(groups), np.int32),
+        shared_limit_rate=unknown,
+        shared_limit_since=Column.unknown(len(groups)),
     )
 
 

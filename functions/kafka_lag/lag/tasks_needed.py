@@ -3,7 +3,8 @@
 
 One task can read no more than its capacity, and one partition has one reader: a partition counts
 as one member at most. The number comes to rest: it rises with the mean of the last minutes, and
-falls only to what the greatest of them needs.
+falls only to what the greatest of them needs. It is never above the members that are enough where
+all share what is full.
 """
 
 from __future__ import annotations
@@ -94,9 +95,13 @@ def add_tasks_needed(
     lately_needed = np.maximum(settings.tasks(lately.members_for_rate), for_rate)
     # While a backlog is worked off, fewer tasks would only make it last; not that of one partition.
     rest = np.where(now.behind > 1, last, np.maximum(lately_needed, needed))
-    tasks = Column.of(np.maximum(needed, np.minimum(last, rest)).astype(np.int32), known)
+    wanted = np.maximum(needed, np.minimum(last, rest))
+    # Where all share what is full, more members would only make each read less.
+    most = settings.tasks((groups.numbers("shared_limit_members") * 1.0).fill(np.inf))
+    tasks = Column.of(np.minimum(wanted, most).astype(np.int32), known)
     unknown = (~capacity.known, unread, ~known)
-    reason = _explain(now, unknown, at_rest=tasks > needed, for_backlog=needed > for_rate)
+    limited = wanted > most
+    reason = _explain(now, unknown, limited, at_rest=tasks > needed, for_backlog=needed > for_rate)
     hottest = work.hottest
     rows = parts.rows
     return groups.with_columns(
@@ -117,10 +122,15 @@ def _find_rates(parts: _Partitions, rates_lately: Strings, rules: Rules) -> Rece
 
 
 def _explain(
-    now: _Needed, unknown: tuple[Mask, Mask, Mask], *, at_rest: Mask, for_backlog: Mask
+    now: _Needed,
+    unknown: tuple[Mask, Mask, Mask],
+    limited: Mask,
+    *,
+    at_rest: Mask,
+    for_backlog: Mask,
 ) -> Strings:
     """Why it is that many, or `unknown`: for want of a capacity, of a reading, of a rate."""
-    cases = (*unknown, at_rest, now.is_full, now.has_hot, for_backlog)
+    cases = (*unknown, limited, at_rest, now.is_full, now.has_hot, for_backlog)
     return _REASONS.take(np.select(cases, range(len(cases)), default=len(cases)))
 
 
@@ -130,6 +140,7 @@ _REASONS = Strings.of(
         contract.NO_CAPACITY,
         contract.PARTITIONS_UNREAD,
         contract.NO_RATE,
+        contract.LIMITED_BY_SHARED,
         contract.NEEDED_FOR_RECENT_RATE,
         contract.LIMITED_BY_PARTITIONS,
         contract.NEEDED_FOR_HOT_PARTITION,

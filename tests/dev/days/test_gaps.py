@@ -42,6 +42,10 @@ NEVER = {
     "held_up_records",
     "rests_seen",
     "rest_records",
+    # No group shares what is full with all its members.
+    "shared_limit_members",
+    "shared_limit_rate",
+    "shared_limit_since",
     # Days know no usual rate.
     "usual_produce_rate",
     # No topic is hidden for thirty days.

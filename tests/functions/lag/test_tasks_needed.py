@@ -257,6 +257,21 @@ def test_a_consumer_that_commits_every_five_minutes_has_no_backlog() -> None:
     assert found - {(None, contract.NO_RATE)} == {(4, contract.NEEDED_FOR_RATE)}
 
 
+def full_store(**settings: Any) -> tuple[Any, ...]:
+    """Three members that read three members' worth, then six that read no more, of nine's."""
+    load, lag = Load(settings), 0.0
+    for members in [3] * 8 + [6] * 5:
+        lag += 6 * CAPACITY * 60 / PARTITIONS
+        owners = {("g", "t", number): f"m{number % members}" for number in range(PARTITIONS)}
+        report = load.run(even(9 * CAPACITY), [lag] * PARTITIONS, members=members, owners=owners)
+    return group(report, *NEEDED)
+
+
+@pytest.mark.parametrize(("each", "tasks"), [(1, 3), (2, 2)])
+def test_more_members_than_share_what_is_full_are_not_asked_for(each: int, tasks: int) -> None:
+    assert full_store(members_per_task=each) == (tasks, contract.LIMITED_BY_SHARED)
+
+
 # When it is not known.
 
 
