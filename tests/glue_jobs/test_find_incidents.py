@@ -793,6 +793,13 @@ def test_a_group_that_is_gone_has_an_end() -> None:
     assert (one.still, one.until, one.gone_at) == (False, at(15), at(15))
 
 
+def test_a_group_that_is_gone_leaves_what_its_last_run_had_not_read() -> None:
+    left = replace(nobody(9, 12), lag=900, last_lag=40)
+    (one,) = found(of(left, gone(12)))
+
+    assert (one.kind, one.lag) == (Kind.GONE, 40)
+
+
 def test_an_sla_is_missed_for_no_time_without_runs() -> None:
     gap = runs((9.5, 14))
     spell = bad(9, 9.5, "OK", over_sla=True, sla=60.0)

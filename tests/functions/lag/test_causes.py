@@ -134,6 +134,19 @@ def test_a_partition_to_which_most_keys_go_is_named_with_its_rate() -> None:
     assert found["produce_rate"] > 10 * found["produce_rate_of_others"]
 
 
+def test_a_partition_is_not_hot_beside_one_that_gets_more_and_is_read_in_time() -> None:
+    cluster = two_members()
+    cluster.topics[0].rates[:] = [30, 4, 4, 20, 4, 4]
+
+    def act() -> None:
+        cluster.groups[0].slow[3] = 3.0
+
+    found = evidence(run(cluster, act)[-1])
+
+    assert found["partition"] == 3
+    assert found["key_skew"] is False
+
+
 def test_a_partition_that_alone_is_read_slowly_is_named_without_key_skew() -> None:
     cluster = two_members()
 
@@ -330,6 +343,22 @@ def test_a_cause_by_rates_stays_while_the_backlog_is_worked_off() -> None:
     named = [row(each)["cause"] for each in runs if row(each)["status"] != contract.OK]
 
     assert set(named[3:]) == {contract.CAPACITY_FELL}
+
+
+def test_a_cause_by_rates_gives_way_to_one_that_is_proven_later() -> None:
+    cluster = two_members()
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            cluster.groups[0].speed = {"m-0": 12.0, "m-1": 12.0}
+        if minute == TROUBLE + 20:
+            cluster.groups[0].speed = {}
+
+    runs = list(run_minutes(cluster, 45, change))
+
+    assert row(runs[TROUBLE + 19])["cause"] == contract.CAPACITY_FELL
+    assert row(runs[-1])["cause"] == contract.STOPPED
+    assert evidence(runs[-1])["members"] == 0
 
 
 def test_what_is_too_little_to_tell_is_unexplained() -> None:

@@ -12,6 +12,7 @@ from dev.benchmarks.pauses import whole_runs
 from dev.benchmarks.pauses.tracks import BATCHES
 from kafka_lag.contract import OK, PAUSING, STALL, WARN
 from tests.functions.lag.simulated import (
+    A_MINUTE,
     Every,
     Span,
     a_job,
@@ -117,6 +118,20 @@ def test_the_first_pauses_of_a_job_are_reported(weeks: dict[str, Statuses], name
 
 def test_a_dead_job_is_reported_within_two_of_its_periods(weeks: dict[str, Statuses]) -> None:
     assert first(weeks["dead"], STALL, DEAD) <= 2 * DAY + TWO_HOURLY.minutes
+
+
+@pytest.mark.parametrize(("share", "status"), [(0.7, WARN), (1.0, OK)])
+def test_the_rhythm_of_a_job_excuses_it_while_it_reads_what_is_written(
+    share: float, status: str
+) -> None:
+    of_an_hour = int(share * HOUR * A_MINUTE)
+
+    def hourly(minute: int, committed: int) -> int:
+        return committed + of_an_hour if minute and minute % HOUR == 0 else committed
+
+    runs = report_statuses({"g": hourly}, 7 * HOUR, Every(10, 30))["g"]
+    # The fourth pause is the first that is known.
+    assert {found for minute, (found, _) in runs.items() if minute >= 3 * HOUR + 40} == {status}
 
 
 @pytest.mark.thorough

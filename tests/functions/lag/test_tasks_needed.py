@@ -326,6 +326,16 @@ def test_it_falls_in_few_steps() -> None:
     assert found == sorted(found, reverse=True)
 
 
+def test_it_falls_though_one_partition_has_a_backlog() -> None:
+    load, lags = Load(), [5_000.0] + [0.0] * (PARTITIONS - 1)
+    for _ in range(20):
+        before = load.run(even(4 * CAPACITY), lags)
+    for _ in range(20):
+        report = load.run(even(CAPACITY), lags)
+    assert group(before, "tasks_needed") == (5,)
+    assert group(report, "tasks_needed") == (2,)
+
+
 def test_it_does_not_fall_while_a_task_is_missing_for_the_backlog() -> None:
     load = at_rest(3.5)
     behind = [3.5 * CAPACITY * 60 / PARTITIONS + 3_000] * PARTITIONS

@@ -299,6 +299,12 @@ def test_an_open_transaction_is_named_in_the_second_run_that_sees_it() -> None:
     assert partition(report, "status", "status_reason", "lag") == (OK, OPEN_TRANSACTION, 7)
 
 
+def test_a_partition_names_an_open_transaction_no_sooner_than_its_group() -> None:
+    ledger = held()
+    assert partition(ledger.run(1), "status", "status_reason") == (OK, None)
+    assert partition(ledger.run(1), "status", "status_reason") == (OK, OPEN_TRANSACTION)
+
+
 def test_an_open_transaction_makes_its_readers_neither_late_nor_few() -> None:
     report = held().run(40)
     assert group(report, *WAITS) == (OK, OPEN_TRANSACTION, 7)
