@@ -5,11 +5,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kafka.protocol.consumer import ListOffsetsRequest
-
 from dev.kafka import KafkaCluster
 from kafka_lag.brokers.bootstrap import bootstrap
 from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.offset_codec import ListOffsetsRequest
 from kafka_lag.brokers.offsets import END
 from kafka_lag.brokers.reading import ReadRequest, read_cluster
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
@@ -18,9 +17,7 @@ from tests.kafka.looking import PATIENCE, access, login, only
 
 
 def _asks_for_ends(request: Any) -> bool:
-    if not isinstance(request, ListOffsetsRequest):
-        return False
-    return bool(request.topics[0].partitions[0].timestamp == END)
+    return isinstance(request, ListOffsetsRequest) and bool(request.time == END)
 
 
 class InterruptedConnections(Connections):

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from kafka.protocol.consumer import OffsetFetchRequest
 
 from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
@@ -23,8 +20,9 @@ from kafka_lag.brokers.errors import (
     left_out,
     malformed,
 )
+from kafka_lag.brokers.offset_codec import FetchedOffsets, OffsetFetchRequest
 from kafka_lag.brokers.topics import TopicTable
-from kafka_lag.lag.columns import Rows
+from kafka_lag.lag.columns import Mask, Rows
 
 _GROUPS_PER_REQUEST = 100
 # From version 10 on topics are named by id; names serve every broker.
@@ -36,9 +34,13 @@ _NO_COMMIT = -1
 _UNLISTED_RETRIES = 2
 
 
+def _no_commits() -> Rows:
+    return np.zeros((3, 0), np.int64)
+
+
 @dataclass(slots=True)
 class CommittedOffsets:
-    """Commits as flat lists: the index of the group in `names`, the table's row, the offset.
+    """Commits as columns: the index of the group in `names`, the table's row, the offset.
 
     `failures` are of rows, by group index and row, that have no offset. `read_at` is the clock,
     ms, at which a group's answer came; `unread` groups have a failure instead. `unlisted`: by group
@@ -46,9 +48,7 @@ class CommittedOffsets:
     """
 
     names: tuple[str, ...]
-    group: list[int] = field(default_factory=list)
-    row: list[int] = field(default_factory=list)
-    offset: list[int] = field(default_factory=list)
+    _columns: list[Rows] = field(default_factory=lambda: [_no_commits()])
     failures: dict[tuple[int, int], Failure] = field(default_factory=dict)
     read_at: dict[str, int] = field(default_factory=dict)
     unread: dict[str, Failure] = field(default_factory=dict)
@@ -59,20 +59,27 @@ class CommittedOffsets:
         if not failures:
             return
         indexes = {index for index, name in enumerate(self.names) if name in failures}
-        kept = [at for at, index in enumerate(self.group) if index not in indexes]
-        for column in (self.group, self.row, self.offset):
-            column[:] = [column[at] for at in kept]
+        columns = self._joined()
+        self._columns = [columns[:, ~np.isin(columns[0], list(indexes))]]
         for key in [key for key in self.failures if key[0] in indexes]:
             del self.failures[key]
         for name, failure in failures.items():
             self.read_at.pop(name, None)
             self.unread[name] = failure
 
+    def add(self, group: Rows, row: Rows, offset: Rows) -> None:
+        """More commits, of groups that have none yet."""
+        self._columns.append(np.stack([group, row, offset]))
+
     def as_arrays(self) -> tuple[Rows, Rows, Rows]:
         """Group index, row and offset as int64 arrays of one length."""
-        columns = (self.group, self.row, self.offset)
-        group, row, offset = (np.array(column, np.int64) for column in columns)
+        group, row, offset = self._joined()
         return group, row, offset
+
+    def _joined(self) -> Rows:
+        if len(self._columns) > 1:
+            self._columns = [np.concatenate(self._columns, axis=1)]
+        return self._columns[0]
 
 
 async def fetch_offsets(
@@ -97,19 +104,7 @@ async def fetch_offsets(
             commits.unread.update(dict.fromkeys(names, failure_of(error)))
             return
         read_at = int(clock() * 1000)
-        if per_request > 1:
-            answered = {group.group_id: group for group in answer.groups or ()}
-        else:
-            answered = {names[0]: answer}
-        for name in names:
-            if name in committed and name in answered and _is_empty(answered[name]):
-                commits.unread[name] = NOT_KNOWN_YET
-                del answered[name]
-            elif name in answered:
-                _add_group(commits, name, index[name], answered.pop(name), table, read_at)
-            else:
-                commits.unread[name] = left_out("OffsetFetch")
-        for name in answered:
+        for name in _add_answer(commits, names, index, answer, table, committed, read_at):
             connections.note_unexpected(node, f"answered OffsetFetch for group {name!r}, unasked")
 
     await connections.gather(
@@ -127,51 +122,115 @@ def _request(names: list[str], per_request: int) -> OffsetFetchRequest:
     return OffsetFetchRequest(groups=groups, min_version=_VERSION, max_version=_VERSION)
 
 
-def _is_empty(group: Any) -> bool:
-    return not group.error_code and not group.topics
+def _add_answer(
+    commits: CommittedOffsets,
+    names: list[str],
+    index: Mapping[str, int],
+    answer: FetchedOffsets,
+    table: TopicTable,
+    committed: Collection[str],
+    read_at: int,
+) -> list[str | None]:
+    """Adds what an answer says of the groups `names`; the groups in it that are not of these."""
+    single = answer.groups == [None]
+    at = {(names[0] if single else name): i for i, name in enumerate(answer.groups)}
+    topics = _Topics(answer, table)
+    whole: list[tuple[int, int]] = []
+    for name in names:
+        position = at.pop(name, None)
+        if position is None:
+            commits.unread[name] = left_out("OffsetFetch")
+        elif failure := failure_of_code(answer.errors[position]):
+            commits.unread[name] = failure
+        elif name in committed and not answer.topics[position]:
+            commits.unread[name] = NOT_KNOWN_YET
+        elif (unlisted := topics.unlisted(position)) and unlisted != commits.unlisted.get(name):
+            # Damaged bytes differ from answer to answer; what a deleted topic left behind does not.
+            commits.unlisted[name] = unlisted
+            commits.unread[name] = _unlisted_failure(min(unlisted)[0])
+        else:
+            commits.unread.pop(name, None)
+            commits.read_at[name] = read_at
+            whole.append((position, index[name]))
+    _add_commits(commits, topics, whole)
+    return list(at)
 
 
-def _add_group(
-    commits: CommittedOffsets, name: str, index: int, group: Any, table: TopicTable, read_at: int
-) -> None:
-    failure = failure_of_code(group.error_code)
-    if failure is not None:
-        commits.unread[name] = failure
-        return
-    rows: list[int] = []
-    offsets: list[int] = []
-    failures: dict[tuple[int, int], Failure] = {}
-    unlisted: frozenset[tuple[str, int]] = frozenset()
-    for topic in group.topics or ():
-        parts = topic.partitions or ()
-        code = table.index.get(topic.name)
-        if code is None:
-            if topic.name not in table.others:
-                unlisted |= {(topic.name, part.partition_index) for part in parts}
-            continue
-        first, count = int(table.first[code]), int(table.count[code])
-        known = [part for part in parts if 0 <= part.partition_index < count]
-        if len(known) < len(parts):
-            # A topic may have grown since, or a commit outlive one that had more partitions.
-            numbers = (part.partition_index for part in parts)
-            unlisted |= {(topic.name, n) for n in numbers if not 0 <= n < count}
-        rows += [first + part.partition_index for part in known]
-        offsets += [part.committed_offset for part in known]
-        for part in known:
-            if part.error_code and (failure := failure_of_code(part.error_code)):
-                failures[index, first + part.partition_index] = failure
-    if unlisted and unlisted != commits.unlisted.get(name):
-        # Damaged bytes differ from answer to answer; what a deleted topic left behind does not.
-        commits.unlisted[name] = unlisted
-        commits.unread[name] = _unlisted_failure(min(unlisted)[0])
-        return
-    commits.unread.pop(name, None)
-    commits.read_at[name] = read_at
-    commits.failures.update(failures)
-    _add_malformed(commits, index, rows, offsets)
-    commits.row += rows
-    commits.offset += offsets
-    commits.group += [index] * len(rows)
+class _Topics:
+    """The partitions of an answer as rows of the table: `group` is the position in the answer.
+
+    `listed` are those that the table has. A topic may have grown since, or a commit outlive one
+    that had more partitions.
+    """
+
+    def __init__(self, answer: FetchedOffsets, table: TopicTable) -> None:
+        partitions = answer.partitions
+        self.groups = len(answer.groups)
+        codes = [table.index.get(topic, -1) for topic in partitions.topics]
+        code = partitions.by_partition(codes)
+        number = partitions.partition_id
+        self.listed: Mask = (code >= 0) & (number >= 0) & (number < _take(table.count, code))
+        self.row: Rows = _take(table.first, code) + number
+        self.group: Rows = partitions.by_partition(
+            np.repeat(np.arange(len(answer.groups)), answer.topics)
+        )
+        self.offset, self.error = partitions.offset, partitions.error
+        self._unlisted = self._find_unlisted(answer, table)
+
+    def unlisted(self, group: int) -> frozenset[tuple[str, int]]:
+        """Topics and numbers of this group's partitions that the metadata lacks."""
+        return frozenset(self._unlisted.get(group, ()))
+
+    def _find_unlisted(
+        self, answer: FetchedOffsets, table: TopicTable
+    ) -> dict[int, set[tuple[str, int]]]:
+        partitions = answer.partitions
+        found: dict[int, set[tuple[str, int]]] = {}
+        odd = np.flatnonzero(~self.listed)
+        topics = partitions.by_partition(range(len(partitions.topics)))
+        columns = (self.group[odd], topics[odd], partitions.partition_id[odd])
+        for group, topic, number in zip(*(c.tolist() for c in columns), strict=True):
+            name = partitions.topics[topic]
+            if name not in table.others:
+                found.setdefault(group, set()).add((name, number))
+        return found
+
+
+def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[int, int]]) -> None:
+    """Adds those of the groups, by position in the answer and index; what is none gets a failure.
+
+    Those are errors of brokers, partitions answered twice and offsets that no commit can have.
+    """
+    # In the order in which the groups were requested.
+    rank = np.full(topics.groups, -1, np.int64)
+    rank[[position for position, _ in groups]] = np.arange(len(groups))
+    index = np.array([each for _, each in groups], np.int64)
+    taken = topics.listed & (rank[topics.group] >= 0)
+    order, row = rank[topics.group[taken]], topics.row[taken]
+    offset, error = topics.offset[taken], topics.error[taken]
+    failures = [
+        *((at, 0, failure_of_code(int(error[at]))) for at in np.flatnonzero(error).tolist()),
+        *((at, 1, malformed("answered twice")) for at in _find_repeated(order, row)),
+        *(
+            (at, 2, malformed(f"answered offset {offset[at]}"))
+            for at in np.flatnonzero(offset < _NO_COMMIT).tolist()
+        ),
+    ]
+    for at, _, failure in sorted(failures, key=lambda each: (order[each[0]], each[1], each[0])):
+        if failure is not None:
+            commits.failures[int(index[order[at]]), int(row[at])] = failure
+    commits.add(index[order], row, offset)
+
+
+def _find_repeated(group: Rows, row: Rows) -> list[int]:
+    """Where a pair stands first that comes more than once."""
+    cell = group * (int(row.max(initial=0)) + 1) + row
+    ordered = np.sort(cell)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return []
+    _, first, times = np.unique(cell, return_index=True, return_counts=True)
+    found: list[int] = first[times > 1].tolist()
+    return found
 
 
 def _unlisted_failure(topic: str) -> Failure:
@@ -179,16 +238,7 @@ def _unlisted_failure(topic: str) -> Failure:
     return Failure(contract.ERROR, detail, _UNLISTED_RETRIES)
 
 
-def _add_malformed(
-    commits: CommittedOffsets, index: int, rows: list[int], offsets: list[int]
-) -> None:
-    """Adds failures for what no commit can be."""
-    if len(set(rows)) != len(rows):
-        twice = (row for row, times in Counter(rows).items() if times > 1)
-        commits.failures.update(((index, row), malformed("answered twice")) for row in twice)
-    if min(offsets, default=_NO_COMMIT) < _NO_COMMIT:
-        commits.failures.update(
-            ((index, row), malformed(f"answered offset {offset}"))
-            for row, offset in zip(rows, offsets, strict=True)
-            if offset < _NO_COMMIT
-        )
+def _take(values: Rows, at: Rows) -> Rows:
+    """Values at places, 0 where a place is negative."""
+    taken: Rows = np.where(at >= 0, np.append(values, 0)[at], 0)
+    return taken

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import Any
 
 import numpy as np
-from kafka.protocol.consumer import ListOffsetsRequest, OffsetSpec
+from kafka.protocol.consumer import OffsetSpec
 
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.errors import (
@@ -25,13 +23,17 @@ from kafka_lag.brokers.errors import (
     left_out,
     malformed,
 )
+from kafka_lag.brokers.offset_codec import (
+    AnsweredPartitions,
+    ListOffsetsRequest,
+    RequestedPartitions,
+)
 from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.topics import TopicTable, refresh_leaders
 from kafka_lag.lag.columns import Column, Mask, Rows
 
 START, END = int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)
 
-_NO_REPLICA = -1
 # Isolation levels: all that is replicated, or up to the first record of an open transaction.
 _READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
 
@@ -76,6 +78,9 @@ class OffsetReader:
     ) -> None:
         self._connections, self._retries, self._clock = connections, retries, clock
         self._table = table
+        # By leader the rows of the last request and what it was about: ends are read where starts
+        # were.
+        self._requested: dict[int, tuple[Rows, RequestedPartitions]] = {}
 
     async def read(self, spec: int, once: Mask) -> LogOffsets:
         """The offset that `spec` (START, END) names; rows in `once` are not retried."""
@@ -123,29 +128,45 @@ class OffsetReader:
             self._send_to_leader(
                 int(node),
                 rows[leader.known & (leader.values == node)],
+                spec,
+                isolation,
                 answers,
-                lambda part: _request(self._table, part, spec, isolation),
             )
             for node in np.unique(leader.values[leader.known])
         )
 
     async def _send_to_leader(
-        self,
-        node: int,
-        rows: Rows,
-        answers: _OffsetAnswers,
-        request_of: Callable[[Rows], ListOffsetsRequest],
+        self, node: int, rows: Rows, spec: int, isolation: int, answers: _OffsetAnswers
     ) -> None:
         sent_at = int(self._clock() * 1000)
+        request = ListOffsetsRequest(self._partitions(node, rows), spec, isolation)
         try:
-            response = await self._connections.send(node, request_of(rows))
+            response = await self._connections.send(node, request)
         except UnansweredError as error:
             answers.fail(rows, failure_of(error))
             return
-        unexpected = answers.add(rows, response, sent_at, int(self._clock() * 1000))
-        if unexpected:
-            detail = f"answered ListOffsets for {unexpected}, unasked"
+        answered = response.partitions
+        unexpected = answers.add(rows, answered, sent_at, int(self._clock() * 1000))
+        if unexpected is not None:
+            topic, number = answered.name(unexpected)
+            detail = f"answered ListOffsets for {topic!r}-{number}, unasked"
             self._connections.note_unexpected(node, detail)
+
+    def _partitions(self, node: int, rows: Rows) -> RequestedPartitions:
+        """What the request for these rows is about. The table has a topic's rows side by side."""
+        before = self._requested.get(node)
+        if before is None or not np.array_equal(before[0], rows):
+            frame = self._table.frame
+            before = (
+                rows,
+                RequestedPartitions(
+                    self._table.names,
+                    frame.strings("topic").codes.values[rows],
+                    frame.numbers("partition_id").values[rows],
+                ),
+            )
+            self._requested[node] = before
+        return before[1]
 
 
 class _OffsetAnswers:
@@ -159,15 +180,14 @@ class _OffsetAnswers:
     def fail(self, rows: Rows, failure: Failure) -> None:
         self.failures.update(dict.fromkeys(rows.tolist(), failure))
 
-    def add(self, rows: Rows, response: Any, sent_at: int, read_at: int) -> str | None:
-        """Adds the answers for these rows; names a partition that was not requested."""
-        answered = [
-            (self._table.index.get(topic.name, -1), p.partition_index, p.error_code, p.offset)
-            for topic in response.topics or ()
-            for p in topic.partitions or ()
-        ]
-        code, number, error, offset = np.array(answered, np.int64).reshape(-1, 4).T
-        row, requested = self._rows(code, number, rows)
+    def add(
+        self, rows: Rows, answered: AnsweredPartitions, sent_at: int, read_at: int
+    ) -> int | None:
+        """Adds the answers for these rows; the position of a partition that was not requested."""
+        index = self._table.index
+        code = answered.by_partition(index.get(topic, -1) for topic in answered.topics)
+        error, offset = answered.error, answered.offset
+        row, requested = self._rows(code, answered.partition_id, rows)
         times = np.bincount(row[requested], minlength=len(self._table))
         self.fail(rows[times[rows] == 0], left_out("ListOffsets"))
         good = requested & (error == 0) & (offset >= 0)
@@ -179,7 +199,7 @@ class _OffsetAnswers:
             failure = failure_of_code(int(error[at])) or malformed(f"answered offset {offset[at]}")
             self.failures[int(row[at])] = failure
         self.fail(rows[times[rows] > 1], malformed("answered twice by ListOffsets"))
-        return _first_of(response, np.flatnonzero(~requested))
+        return next(iter(np.flatnonzero(~requested).tolist()), None)
 
     def _rows(self, code: Rows, number: Rows, requested: Rows) -> tuple[Rows, Mask]:
         """The row of each topic's code and number, and which of them were requested."""
@@ -200,29 +220,3 @@ class _OffsetAnswers:
             self.failures,
             missing,
         )
-
-
-def _first_of(response: Any, positions: Rows) -> str | None:
-    if not len(positions):
-        return None
-    names = [(t.name, p.partition_index) for t in response.topics for p in t.partitions or ()]
-    topic, number = names[int(positions[0])]
-    return f"{topic!r}-{number}"
-
-
-def _request(table: TopicTable, rows: Rows, spec: int, isolation: int) -> ListOffsetsRequest:
-    topic_of = ListOffsetsRequest.ListOffsetsTopic
-    codes = table.frame.strings("topic").codes.values[rows].tolist()
-    ids = table.frame.numbers("partition_id").values[rows].tolist()
-    # The table has a topic's rows side by side, so each topic comes once.
-    topics = [
-        topic_of(
-            name=table.names[code],
-            partitions=[
-                topic_of.ListOffsetsPartition(partition_index=number, timestamp=spec)
-                for _, number in members
-            ],
-        )
-        for code, members in groupby(zip(codes, ids, strict=True), key=lambda pair: pair[0])
-    ]
-    return ListOffsetsRequest(replica_id=_NO_REPLICA, isolation_level=isolation, topics=topics)

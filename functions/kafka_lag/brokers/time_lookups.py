@@ -7,15 +7,16 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
-from typing import Any
 
 import numpy as np
-from kafka.protocol.consumer import ListOffsetsRequest
 
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.errors import UnansweredError
+from kafka_lag.brokers.offset_codec import (
+    AnsweredPartitions,
+    ListOffsetsRequest,
+    RequestedPartitions,
+)
 from kafka_lag.lag.columns import Mask, Rows
 from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
 
@@ -38,7 +39,6 @@ _MAX_EXCESS_SECONDS = 2.0
 # The version of ListOffsets that knows NEWEST; before it that would be just another time.
 _NEWEST_SINCE = 7
 
-_NO_REPLICA = -1
 _NO_RECORD = -1
 _NUMBER = 0xFFFFFFFF
 
@@ -137,7 +137,7 @@ class _BatchSender:
             queue.clear()
             return
         self._budget.spend(node, len(rows), sent, self._clock())
-        self._batch.read_response(rows, response, self.answers)
+        self._batch.read_answer(rows, response.partitions, self.answers)
 
 
 def _take(queue: deque[Rows], limit: int) -> Rows:
@@ -190,49 +190,31 @@ class _Batch:
 
         Brokers that can (Kafka 4.0) break off reading remote storage after `remote_ms`.
         """
-        topic_of = ListOffsetsRequest.ListOffsetsTopic
         partitions, times = self.partition[rows], self.time[rows]
-        codes, numbers = (partitions >> 32).tolist(), (partitions & _NUMBER).tolist()
-        cells = zip(codes, numbers, times.tolist(), strict=True)
-        topics = [
-            topic_of(
-                name=self.names[code],
-                partitions=[
-                    topic_of.ListOffsetsPartition(partition_index=number, timestamp=timestamp)
-                    for _, number, timestamp in members
-                ],
-            )
-            for code, members in groupby(cells, key=itemgetter(0))
-        ]
         return ListOffsetsRequest(
-            replica_id=_NO_REPLICA,
-            isolation_level=0,
-            topics=topics,
-            timeout_ms=remote_ms,
+            RequestedPartitions(self.names, partitions >> 32, partitions & _NUMBER),
+            times,
+            remote_ms=remote_ms,
             min_version=_NEWEST_SINCE if NEWEST in times else 0,
         )
 
-    def read_response(self, rows: Rows, response: Any, answers: LookupResults) -> None:
+    def read_answer(self, rows: Rows, answered: AnsweredPartitions, answers: LookupResults) -> None:
         """Sets in the answers, one a row of this batch, those to rows sorted by partition."""
         partitions = self.partition[rows]
         codes = {self.names[code]: code for code in (partitions >> 32).tolist()}
-        cells = [
-            (codes.get(topic.name, -1), p.partition_index, p.error_code, p.offset, p.timestamp)
-            for topic in response.topics or ()
-            for p in topic.partitions or ()
-        ]
-        code, number, error, offset, timestamp = np.array(cells, np.int64).reshape(-1, 5).T
-        partition = (code << 32) | number
+        code = answered.by_partition(codes.get(topic, -1) for topic in answered.topics)
+        error, offset, timestamp = answered.error, answered.offset, answered.timestamp
+        partition = code << 32 | answered.partition_id
         nearest = np.minimum(np.searchsorted(partitions, partition), len(rows) - 1)
         requested = partitions[nearest] == partition
         once = np.bincount(nearest[requested], minlength=len(rows)) == 1
-        answered = requested & once[nearest] & (error == 0)
-        found = answered & (offset >= 0)
+        good = requested & once[nearest] & (error == 0)
+        found = good & (offset >= 0)
         row = rows[nearest[found]]
         answers.found[row] = True
         answers.offsets[row] = offset[found]
         answers.times[row] = timestamp[found]
-        answers.none[rows[nearest[answered & (offset == _NO_RECORD)]]] = True
+        answers.none[rows[nearest[good & (offset == _NO_RECORD)]]] = True
 
     def answers_by_row(self, answers: LookupResults, length: int) -> LookupResults:
         """The answers to a call of so many look-ups, from those to the rows of this batch."""

@@ -24,7 +24,7 @@ from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from tests.builders import NOON
 from tests.fakes import MemoryStore, RecordingLogger, RecordingSink
-from tests.functions.brokers.fakes import FakeConnections
+from tests.functions.brokers.fakes import FakeConnections, in_columns, in_objects
 
 SETTINGS = {
     "retention.ms": "604800000",
@@ -83,15 +83,14 @@ class Brokers(FakeConnections):
     async def send(self, node: Any, request: Any) -> Any:
         kind = type(request).__name__.removesuffix("Request")
         if kind == "ListOffsets":
-            kind = {START: "Starts", END: "Ends"}[request.topics[0].partitions[0].timestamp]
+            kind = {START: "Starts", END: "Ends"}[request.time]
             kind = "Stable" if request.isolation_level else kind
         self.kinds.append(kind)
-        self.requests.append(request)
+        shown = in_objects(request)
+        self.requests.append(shown)
         self.sent_to.append(node)
-        answer = self.change(request, getattr(self, f"_{kind.lower()}")(node, request))
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        answer = self.change(shown, getattr(self, f"_{kind.lower()}")(node, shown))
+        return in_columns(request, answer)
 
     def _code(self, kind: str, item: Any) -> int:
         queue = self.codes.get((kind, item), [])
@@ -147,7 +146,9 @@ class Brokers(FakeConnections):
                 )
                 code = code if known else 3
                 offset = -1 if code else self.topics[requested.name].logs[number][which]
-                parts.append(_of(partition_index=number, error_code=code, offset=offset))
+                parts.append(
+                    _of(partition_index=number, error_code=code, offset=offset, timestamp=-1)
+                )
             topics.append(_of(name=requested.name, partitions=parts))
         return _of(topics=topics)
 

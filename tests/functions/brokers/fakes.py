@@ -6,6 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
+from kafka.protocol import consumer
+
+from kafka_lag.brokers.offset_codec import (
+    FetchedOffsets,
+    ListedOffsets,
+    ListOffsetsRequest,
+    OffsetFetchRequest,
+)
+
+_VERSION = 10
+
 
 class FakeConnections:
     """Answers each request with what `answer` makes of it, and remembers the requests.
@@ -46,15 +57,32 @@ class FakeConnections:
         self.pauses.append(seconds)
 
     async def send(self, node: Any, request: Any) -> Any:
-        self.requests.append(request)
+        self.requests.append(in_objects(request))
         self.sent_to.append(node)
-        answer = self._answer(request)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        return in_columns(request, self._answer(self.requests[-1]))
 
     async def send_to_any(self, make_request: Callable[[], Any]) -> Any:
         return await self.send(1, make_request())
 
     async def gather(self, coroutines: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
         return [await coroutine for coroutine in coroutines]
+
+
+def in_objects(request: Any) -> Any:
+    """The library's request of the same bytes, for one that is answered with columns."""
+    if not isinstance(request, ListOffsetsRequest):
+        return request
+    shown = consumer.ListOffsetsRequest.decode(request.encode(version=_VERSION), version=_VERSION)
+    shown._min_version = request._min_version
+    return shown
+
+
+def in_columns(request: Any, answer: Any) -> Any:
+    """The answer as the request wants it; one that is an error is raised."""
+    if isinstance(answer, Exception):
+        raise answer
+    if isinstance(request, ListOffsetsRequest):
+        return ListedOffsets.of(answer)
+    if isinstance(request, OffsetFetchRequest):
+        return FetchedOffsets.of(answer, single=not hasattr(answer, "groups"))
+    return answer

@@ -41,7 +41,7 @@ def _changed(kind: str, change: Change) -> Runs:
 
 
 def _part(number: int, offset: int) -> Any:
-    return SimpleNamespace(partition_index=number, error_code=0, offset=offset)
+    return SimpleNamespace(partition_index=number, error_code=0, offset=offset, timestamp=-1)
 
 
 def _topics(runs: Runs) -> list[tuple[Any, ...]]:

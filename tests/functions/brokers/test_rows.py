@@ -114,13 +114,8 @@ OF_PARTITION = ("consumer_group", "topic", "partition_id", "committed_offset", "
 
 
 def test_a_group_has_all_partitions_of_each_topic_that_it_reads_or_owns() -> None:
-    commits = CommittedOffsets(
-        ("g", "h"),
-        group=[1, 0, 0, 0],
-        row=[0, 4, 3, 5],
-        offset=[70, 40, 0, -1],
-        read_at={"g": 8, "h": 9},
-    )
+    commits = CommittedOffsets(("g", "h"), read_at={"g": 8, "h": 9})
+    commits.add(np.array([1, 0, 0, 0]), np.array([0, 4, 3, 5]), np.array([70, 40, 0, -1]))
     owners = {
         "g": GroupDescription(members=(a_member("m", ("b", (1,))), a_member("n", ("c", (0, 2))))),
         "h": GroupDescription(members=(a_member("o", ("gone", (0,))),)),
@@ -145,14 +140,8 @@ def test_a_group_has_all_partitions_of_each_topic_that_it_reads_or_owns() -> Non
 def test_a_partition_that_failed_has_a_reason_and_no_commit_and_its_neighbours_have_theirs() -> (
     None
 ):
-    commits = CommittedOffsets(
-        ("g", "h"),
-        group=[0, 0, 1],
-        row=[1, 2, 1],
-        offset=[10, 20, 30],
-        failures={(0, 2): FAILURE},
-        read_at={"g": 1, "h": 1},
-    )
+    commits = CommittedOffsets(("g", "h"), failures={(0, 2): FAILURE}, read_at={"g": 1, "h": 1})
+    commits.add(np.array([0, 0, 1]), np.array([1, 2, 1]), np.array([10, 20, 30]))
 
     found = table(
         group_partition_rows(TOPICS, commits, {}),
@@ -445,7 +434,9 @@ def offsets_of(
         topics = [
             SimpleNamespace(
                 name=name,
-                partitions=[SimpleNamespace(partition_index=n, error_code=code, offset=offset)],
+                partitions=[
+                    SimpleNamespace(partition_index=n, error_code=code, offset=offset, timestamp=-1)
+                ],
             )
             for name, n, code, offset in answers
             if (name, n) in asked or code == STRANGE

@@ -1,0 +1,504 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OffsetFetch and ListOffsets as columns: kafka-python makes an object of each partition.
+
+The partitions of a topic are records of one size, except for commits with metadata of different
+lengths and fields that no version knows yet. A topic with such is left to the library, and so is
+an answer that is damaged: it raises what it always does.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from kafka.protocol import consumer
+from kafka.protocol.api_header import RequestHeader
+
+from kafka_lag.lag.columns import Rows
+
+_INT, _SHORT = struct.Struct(">i"), struct.Struct(">h")
+_NO_REPLICA, _NO_EPOCH = -1, -1
+_ONE_OFFSET = 1
+
+# The versions since which answers have these fields.
+_FETCH_ERROR, _FETCH_THROTTLE, _FETCH_EPOCH, _FETCH_GROUPS = 2, 3, 5, 8
+_LIST_OFFSET, _LIST_THROTTLE, _LIST_EPOCH = 1, 2, 4
+# And requests.
+_LIST_ISOLATION, _LIST_TIMEOUT = 2, 10
+# Since this one, both have compact lengths and tagged fields.
+_FLEXIBLE = 6
+
+# The bit of a varint's byte that another one follows; above it in a text are no ASCII characters.
+_HIGH_BIT = 0x80
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredPartitions:
+    """The partitions of an answer, those of each topic side by side, as the broker ordered them.
+
+    `count` is the number of partitions by topic; `timestamp` (ms) is 0 where an answer has none.
+    """
+
+    topics: list[str]
+    count: Rows
+    partition_id: Rows
+    error: Rows
+    offset: Rows
+    timestamp: Rows
+
+    def name(self, position: int) -> tuple[str, int]:
+        """Topic and number of the partition at a position."""
+        topic = int(np.searchsorted(np.cumsum(self.count), position, side="right"))
+        return self.topics[topic], int(self.partition_id[position])
+
+    def by_partition(self, of_topics: Iterable[int]) -> Rows:
+        """Numbers of topics, in their order, repeated for each partition."""
+        return np.repeat(np.fromiter(of_topics, np.int64, len(self.topics)), self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOffsets:
+    """An answer to ListOffsets."""
+
+    partitions: AnsweredPartitions
+    throttle_time_ms: int = 0
+
+    @classmethod
+    def of(cls, response: Any) -> ListedOffsets:
+        """From the library's answer."""
+        topics = response.topics or ()
+        return cls(
+            _partitions_of(topics, _listed_partition), getattr(response, "throttle_time_ms", 0)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedOffsets:
+    """An answer to OffsetFetch: `topics` counts those of each group, `errors` are the groups'.
+
+    One without groups, as up to version 7, is of one group without a name.
+    """
+
+    groups: list[str | None]
+    errors: list[int]
+    topics: list[int]
+    partitions: AnsweredPartitions
+    throttle_time_ms: int = 0
+
+    @classmethod
+    def of(cls, response: Any, single: bool = False) -> FetchedOffsets:
+        """From the library's answer; `single` is one without groups."""
+        groups = [response] if single else list(response.groups or ())
+        topics = [list(group.topics or ()) for group in groups]
+        return cls(
+            [None if single else group.group_id or "" for group in groups],
+            [group.error_code for group in groups],
+            [len(each) for each in topics],
+            _partitions_of([topic for each in topics for topic in each], _fetched_partition),
+            getattr(response, "throttle_time_ms", 0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedPartitions:
+    """What a ListOffsets is about: `names` of topics, and by partition the name's code and number.
+
+    Each topic's partitions stand side by side. They are encoded once for each version of the
+    request; times are set in the bytes.
+    """
+
+    names: tuple[str, ...]
+    code: Rows
+    number: Rows
+    _encoded: dict[int, tuple[bytes, Rows]] = field(default_factory=dict, compare=False)
+
+    def encode(self, version: int, time: npt.ArrayLike) -> bytes:
+        """The array of topics of a request; `time` is one for all, or one for each partition."""
+        if version not in self._encoded:
+            self._encoded[version] = self._encode(version)
+        encoded, places = self._encoded[version]
+        data = np.frombuffer(bytearray(encoded), np.uint8)
+        times = np.ascontiguousarray(np.broadcast_to(time, len(places)), ">i8")
+        data[places[:, None] + np.arange(8)] = times.view(np.uint8).reshape(-1, 8)
+        return data.tobytes()
+
+    def _encode(self, version: int) -> tuple[bytes, Rows]:
+        """The bytes, and where in them each partition's time stands."""
+        flexible = version >= _FLEXIBLE
+        record = _request_record(version)
+        records = np.zeros(len(self.code), record)
+        records["partition_id"] = self.number
+        for name, value in (("epoch", _NO_EPOCH), ("most", _ONE_OFFSET)):
+            if name in (record.names or ()):
+                records[name] = value
+        begins = np.flatnonzero(np.diff(self.code, prepend=-1))
+        count = np.diff(np.append(begins, len(self.code)))
+        length = _compact if flexible else _INT.pack
+        parts = [length(len(begins))]
+        heads = [
+            _text(self.names[code], flexible) + length(number)
+            for code, number in zip(self.code[begins].tolist(), count.tolist(), strict=True)
+        ]
+        end = b"\0" if flexible else b""
+        raw, size = records.tobytes(), record.itemsize
+        for head, first, number in zip(heads, begins.tolist(), count.tolist(), strict=True):
+            parts += (head, raw[first * size : (first + number) * size], end)
+        offset = len(parts[0]) + _offset(record, "time")
+        before = np.cumsum([len(head) for head in heads]) + np.arange(len(heads)) * len(end)
+        places = np.repeat(before, count) + np.arange(len(self.code)) * size + offset
+        return b"".join(parts), places.astype(np.int64)
+
+
+class _Decoder:
+    """Takes the place of the library's response class of one version."""
+
+    def __init__(self, library: Any, version: int, decode: Callable[[bytes, int], Any]) -> None:
+        self._library, self._version, self._decode = library[version], version, decode
+
+    def parse_header(self, data: Any) -> Any:
+        """The library's, as every answer has it."""
+        return self._library.parse_header(data)
+
+    def decode(self, data: Any) -> Any:
+        """What follows the header."""
+        return self._decode(data.read(), self._version)
+
+
+class _FetchHeader(RequestHeader, init=False):  # type: ignore[call-arg,misc]
+    def get_response_class(self) -> _Decoder:
+        version = self.request_api_version
+        return _Decoder(consumer.OffsetFetchResponse, version, decode_offset_fetch)
+
+
+class _ListHeader(RequestHeader, init=False):  # type: ignore[call-arg,misc]
+    def get_response_class(self) -> _Decoder:
+        version = self.request_api_version
+        return _Decoder(consumer.ListOffsetsResponse, version, decode_list_offsets)
+
+
+class OffsetFetchRequest(consumer.OffsetFetchRequest, init=False):  # type: ignore[call-arg,misc]
+    """The library's, answered by FetchedOffsets."""
+
+    header_class: Final = _FetchHeader
+
+
+class ListOffsetsRequest(consumer.ListOffsetsRequest, init=False):  # type: ignore[call-arg,misc]
+    """Partitions and the time of each, or of all (ms, or a spec as START); answered by
+    ListedOffsets.
+
+    `remote_ms` bounds what a broker may take to read remote storage (Kafka 4.0).
+    """
+
+    header_class: Final = _ListHeader
+
+    def __init__(
+        self,
+        partitions: RequestedPartitions,
+        time: npt.ArrayLike,
+        isolation: int = 0,
+        remote_ms: int = 0,
+        min_version: int = 0,
+    ) -> None:
+        super().__init__(
+            replica_id=_NO_REPLICA,
+            isolation_level=isolation,
+            timeout_ms=remote_ms,
+            min_version=min_version,
+        )
+        self.partitions, self.time = partitions, time
+
+    def encode(
+        self, version: int | None = None, header: bool = False, framed: bool = False
+    ) -> bytes:
+        """The bytes to send, as the library has them."""
+        if version is not None:
+            self.API_VERSION = version
+        version = self.API_VERSION
+        parts = [_INT.pack(self.replica_id)]
+        if version >= _LIST_ISOLATION:
+            parts.append(bytes([self.isolation_level]))
+        parts.append(self.partitions.encode(version, self.time))
+        if version >= _LIST_TIMEOUT:
+            parts.append(_INT.pack(self.timeout_ms))
+        if version >= _FLEXIBLE:
+            parts.append(b"\0")
+        if header:
+            parts.insert(0, bytes(self.encode_header(flexible=version >= _FLEXIBLE)))
+        if framed:
+            parts.insert(0, _INT.pack(sum(map(len, parts))))
+        return b"".join(parts)
+
+
+def decode_list_offsets(data: bytes, version: int) -> ListedOffsets:
+    """An answer to ListOffsets. Raises what the library does for what is none."""
+    if version >= _LIST_OFFSET:
+        try:
+            return _read_list_offsets(data, version)
+        except _UNUSUAL:
+            pass
+    return ListedOffsets.of(consumer.ListOffsetsResponse.decode(data, version=version))
+
+
+def decode_offset_fetch(data: bytes, version: int) -> FetchedOffsets:
+    """An answer to OffsetFetch. Raises what the library does for what is none."""
+    try:
+        read = _read_groups if version >= _FETCH_GROUPS else _read_group
+        return read(data, version)
+    except _UNUSUAL:
+        response = consumer.OffsetFetchResponse.decode(data, version=version)
+        return FetchedOffsets.of(response, single=version < _FETCH_GROUPS)
+
+
+class _UnusualError(Exception):
+    """Not as these answers are: the library decides."""
+
+
+_UNUSUAL = (_UnusualError, IndexError, ValueError, struct.error)
+
+
+def _read_list_offsets(data: bytes, version: int) -> ListedOffsets:
+    throttle, at = _read_int(data, 0) if version >= _LIST_THROTTLE else (0, 0)
+    topics = _TopicReader(data, _listed_layout(version))
+    at = topics.read(at)
+    _check_untagged(data, at, version)
+    return ListedOffsets(topics.partitions(), throttle)
+
+
+def _read_group(data: bytes, version: int) -> FetchedOffsets:
+    throttle, at = _read_int(data, 0) if version >= _FETCH_THROTTLE else (0, 0)
+    topics = _TopicReader(data, _fetched_layout(version))
+    at = topics.read(at)
+    error = 0
+    if version >= _FETCH_ERROR:
+        (error,), at = _SHORT.unpack_from(data, at), at + _SHORT.size
+    _check_untagged(data, at, version)
+    partitions = topics.partitions()
+    return FetchedOffsets([None], [error], [len(partitions.topics)], partitions, throttle)
+
+
+def _read_groups(data: bytes, version: int) -> FetchedOffsets:
+    throttle, at = _read_int(data, 0)
+    topics = _TopicReader(data, _fetched_layout(version))
+    number, at = _read_varint(data, at)
+    groups: list[str | None] = []
+    errors: list[int] = []
+    counts: list[int] = []
+    for _ in range(number - 1):
+        length, at = _read_varint(data, at)
+        if length == 0 or at + length > len(data):
+            raise _UnusualError
+        groups.append(data[at : at + length - 1].decode())
+        before = len(topics.names)
+        at = topics.read(at + length - 1)
+        counts.append(len(topics.names) - before)
+        (error,) = _SHORT.unpack_from(data, at)
+        errors.append(error)
+        at += _SHORT.size
+        _check_untagged(data, at, version)
+        at += 1
+    _check_untagged(data, at, version)
+    return FetchedOffsets(groups, errors, counts, topics.partitions(), throttle)
+
+
+def _check_untagged(data: bytes, at: int, version: int) -> None:
+    if version >= _FLEXIBLE and data[at] != 0:
+        raise _UnusualError
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How a version writes a partition. `metadata` are the places of the bytes of the length of a
+    commit's metadata, which is empty in `record`; `decode` is the library's decoder of a topic.
+    """
+
+    flexible: bool
+    record: np.dtype[Any]
+    metadata: range
+    of_partition: Callable[[Any], tuple[int, ...]]
+    decode: Callable[[Any, int], tuple[Any, int]]
+
+
+class _TopicReader:
+    """Reads arrays of topics, one after another, and keeps their partitions as bytes."""
+
+    def __init__(self, data: bytes, layout: _Layout) -> None:
+        self._data, self._layout = data, layout
+        self.names: list[str] = []
+        self._count: list[int] = []
+        self._records: list[bytes] = []
+
+    def read(self, at: int) -> int:
+        """Reads one array of topics; where it ends."""
+        number, at = self._read_count(at)
+        for _ in range(number):
+            at = self._read_records(at) or self._read_topic(at)
+        return at
+
+    def _read_count(self, at: int) -> tuple[int, int]:
+        if self._layout.flexible:
+            number, at = _read_varint(self._data, at)
+            return number - 1, at
+        return _read_int(self._data, at)
+
+    def _read_records(self, at: int) -> int | None:
+        """Reads a topic whose partitions are of one size; None where they are not."""
+        data, layout = self._data, self._layout
+        if layout.flexible:
+            length, at = _read_varint(data, at)
+            length -= 1
+        else:
+            (length,), at = _SHORT.unpack_from(data, at), at + _SHORT.size
+        name = data[at : at + length]
+        number, at = self._read_count(at + length)
+        if length < 0 or number < 0:
+            return None
+        more = self._metadata_length(at) if layout.metadata and number else 0
+        size = layout.record.itemsize + more
+        end = at + number * size
+        if more < 0 or end > len(data):
+            return None
+        records = data[at:end]
+        if layout.flexible:
+            if data[end] or records[size - 1 :: size].count(0) != number:
+                return None
+            end += 1
+        if number and layout.metadata:
+            if any(records[n::size].count(records[n]) != number for n in layout.metadata):
+                return None
+            if more:
+                text = layout.metadata.stop
+                cells = np.frombuffer(records, np.uint8).reshape(number, size)
+                if (cells[:, text : text + more] >= _HIGH_BIT).any():
+                    return None
+                records = np.hstack([cells[:, :text], cells[:, text + more :]]).tobytes()
+        self._add(name.decode(), number, records)
+        return end
+
+    def _metadata_length(self, at: int) -> int:
+        """The length of the first commit's metadata, negative where it takes more than a byte."""
+        at += self._layout.metadata.start
+        if self._layout.flexible:
+            length = self._data[at]
+            return max(length - 1, 0) if length < _HIGH_BIT else -1
+        length = int(_SHORT.unpack_from(self._data, at)[0])
+        return max(length, 0)
+
+    def _read_topic(self, at: int) -> int:
+        """Reads a topic by the library."""
+        topic, at = self._layout.decode(memoryview(self._data), at)
+        parts = [self._layout.of_partition(part) for part in topic.partitions or ()]
+        records = np.zeros(len(parts), self._layout.record)
+        for name, values in zip(_COLUMNS, np.array(parts, np.int64).reshape(-1, 4).T, strict=True):
+            if name in (self._layout.record.names or ()):
+                records[name] = values
+        self._add(topic.name or "", len(parts), records.tobytes())
+        return at
+
+    def _add(self, name: str, number: int, records: bytes) -> None:
+        self.names.append(name)
+        self._count.append(number)
+        self._records.append(records)
+
+    def partitions(self) -> AnsweredPartitions:
+        """All that was read."""
+        records = np.frombuffer(b"".join(self._records), self._layout.record)
+        names = self._layout.record.names or ()
+        nothing = np.zeros(len(records), np.int64)
+        columns = (records[n].astype(np.int64) if n in names else nothing for n in _COLUMNS)
+        return AnsweredPartitions(self.names, np.array(self._count, np.int64), *columns)
+
+
+_COLUMNS = ("partition_id", "error", "offset", "timestamp")
+
+
+def _listed_partition(part: Any) -> tuple[int, ...]:
+    return part.partition_index, part.error_code, part.offset, part.timestamp
+
+
+def _fetched_partition(part: Any) -> tuple[int, ...]:
+    return part.partition_index, part.error_code, part.committed_offset, 0
+
+
+def _partitions_of(
+    topics: Iterable[Any], of_partition: Callable[[Any], tuple[int, ...]]
+) -> AnsweredPartitions:
+    """From the library's objects."""
+    parts = [list(topic.partitions or ()) for topic in topics]
+    cells = np.array([of_partition(part) for each in parts for part in each], np.int64)
+    count = np.array([len(each) for each in parts], np.int64)
+    return AnsweredPartitions(
+        [topic.name or "" for topic in topics], count, *cells.reshape(-1, 4).T
+    )
+
+
+@cache
+def _listed_layout(version: int) -> _Layout:
+    flexible = version >= _FLEXIBLE
+    fields = [("partition_id", ">i4"), ("error", ">i2"), ("timestamp", ">i8"), ("offset", ">i8")]
+    fields += [("epoch", ">i4")] * (version >= _LIST_EPOCH) + [("tags", "u1")] * flexible
+    topic = consumer.ListOffsetsResponse.fields["topics"].array_of
+    decode = topic.compiled_decode_from(version, compact=flexible, tagged=flexible)
+    return _Layout(flexible, np.dtype(fields), range(0), _listed_partition, decode)
+
+
+@cache
+def _fetched_layout(version: int) -> _Layout:
+    flexible = version >= _FLEXIBLE
+    fields = [("partition_id", ">i4"), ("offset", ">i8")]
+    fields += [("epoch", ">i4")] * (version >= _FETCH_EPOCH)
+    fields += [("metadata", "u1" if flexible else ">i2"), ("error", ">i2")]
+    record = np.dtype(fields + [("tags", "u1")] * flexible)
+    answer = consumer.OffsetFetchResponse
+    group = answer.fields["groups"].array_of if version >= _FETCH_GROUPS else answer
+    topic = group.fields["topics"].array_of
+    decode = topic.compiled_decode_from(version, compact=flexible, tagged=flexible)
+    metadata = range(_offset(record, "metadata"), _offset(record, "error"))
+    return _Layout(flexible, record, metadata, _fetched_partition, decode)
+
+
+@cache
+def _request_record(version: int) -> np.dtype[Any]:
+    fields = [("partition_id", ">i4")] + [("epoch", ">i4")] * (version >= _LIST_EPOCH)
+    fields += [("time", ">i8")] + [("most", ">i4")] * (version < _LIST_OFFSET)
+    return np.dtype(fields + [("tags", "u1")] * (version >= _FLEXIBLE))
+
+
+def _offset(record: np.dtype[Any], name: str) -> int:
+    """Where a field stands in a record."""
+    place: int = record.fields[name][1] if record.fields else 0
+    return place
+
+
+def _read_int(data: bytes, at: int) -> tuple[int, int]:
+    (value,) = _INT.unpack_from(data, at)
+    return value, at + _INT.size
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned one, and where it ends."""
+    value, shift = data[at] % _HIGH_BIT, 7
+    while data[at] >= _HIGH_BIT:
+        at += 1
+        value |= data[at] % _HIGH_BIT << shift
+        shift += 7
+    return value, at + 1
+
+
+def _compact(number: int) -> bytes:
+    """A length as flexible versions write it."""
+    number += 1
+    data = bytearray()
+    while number >= _HIGH_BIT:
+        data.append(number % _HIGH_BIT | _HIGH_BIT)
+        number //= _HIGH_BIT
+    return bytes([*data, number])
+
+
+def _text(text: str, flexible: bool) -> bytes:
+    data = text.encode()
+    return (_compact if flexible else _SHORT.pack)(len(data)) + data
