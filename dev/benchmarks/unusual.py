@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 from rich.console import Console
 from rich.table import Table
@@ -131,19 +131,19 @@ def learn(spark: SparkSession, groups: Groups, judged: Sequence[int]) -> Usual:
         path = Path(folder)
         for day in range(groups.days):
             pq.write_table(_runs_of(groups, day), path / f"{day:03}.parquet")
-        runs = spark.read.parquet(folder)
-        weights = runs.select("cluster", "taken_at").distinct().withColumn("weight", sf.lit(60.0))
-        # In place of a cluster: first the day that is reported, then the one that is judged.
-        hours = lag_hourly(runs, weights).withColumnRenamed("cluster", "dt").cache()
+        runs = spark.read.parquet(folder).withColumn("weight", sf.lit(60.0))
+        # A group of each day: first of the day that is reported, then of the one that is judged.
+        hours = _taken_apart(lag_hourly(_put_together(runs, "dt")), "dt").cache()
         days = [(str(day), _date(day - back)) for day in judged for back in range(1, _BACK + 1)]
-        pairs = spark.createDataFrame(days, "cluster string, dt string")
-        figures = usual_figures(hours.join(sf.broadcast(pairs), "dt"))
-        weekday = (sf.col("cluster").cast("int") + _weekday(0)) % _WEEKDAYS + 1
+        pairs = spark.createDataFrame(days, "judged string, dt string")
+        learnt = _put_together(hours.join(sf.broadcast(pairs), "dt"), "judged")
+        figures = _taken_apart(usual_figures(learnt), "judged")
+        weekday = (sf.col("judged").cast("int") + _weekday(0)) % _WEEKDAYS + 1
         rows = figures.where(sf.col("weekday") == weekday).collect()
         hours.unpersist()
     by_hour: dict[tuple[int, int], list[Row]] = {}
     for row in rows:
-        by_hour.setdefault((int(row["cluster"]), row["hour"]), []).append(row)
+        by_hour.setdefault((int(row["judged"]), row["hour"]), []).append(row)
     return {
         at: Frame.of(
             {
@@ -167,13 +167,24 @@ def _date(day: int) -> str:
     return datetime.fromtimestamp(FIRST / 1_000 + day * DAY * 60, UTC).date().isoformat()
 
 
+def _put_together(rows: DataFrame, name: str) -> DataFrame:
+    """The rows with the column in the names of their groups."""
+    return rows.withColumn("consumer_group", sf.concat_ws("/", name, "consumer_group"))
+
+
+def _taken_apart(rows: DataFrame, name: str) -> DataFrame:
+    """The rows with the column that is in the names of their groups."""
+    both = sf.split("consumer_group", "/", 2)
+    return rows.withColumns({name: both[0], "consumer_group": both[1]})
+
+
 def _runs_of(groups: Groups, day: int) -> pa.Table:
     at, count = slice(day * DAY, (day + 1) * DAY), len(groups.names)
     times = FIRST + np.arange(day * DAY, (day + 1) * DAY) * _MINUTE_MS
     length = DAY * count
     return pa.table(
         {
-            "cluster": pa.array([_date(day)] * length),
+            "dt": pa.array([_date(day)] * length),
             "taken_at": pa.array(np.repeat(times, count), pa.timestamp("ms", "UTC")),
             "consumer_group": pa.array(groups.names * DAY),
             "unread_reason": pa.nulls(length, pa.string()),

@@ -95,10 +95,10 @@ def message_of(root: Path, cluster: str) -> str:
         ["--input", str(root), "--output", str(root), "--date", str(DATE), "--cluster", cluster],
         lambda: datetime(2026, 2, 1, 1, tzinfo=UTC),
     )
-    (day,) = requested_days(storage, options, lines.append)
+    (days,) = requested_days(storage, options, lines.append)
     nothing: Any = None  # no session: what is published is read without one
     job = Job(nothing, storage, options, Timings(time.monotonic, lines.append))
-    deliver_message(job, day, {}, lines.append)
+    deliver_message(job, DATE, days, {}, lines.append)
     return "\n".join(lines)
 
 

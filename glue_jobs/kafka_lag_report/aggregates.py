@@ -8,16 +8,16 @@ A segment is a partition as one leader led it and, of a group, as one member own
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import AT_RISK, LOST, SAFE, STALL, STOP
 from kafka_lag_report.findings import STALLED, STOPPED
-from kafka_lag_report.moments import clock, first_and_last, ordered, second_of
+from kafka_lag_report.moments import at_first_least, clock, first_and_last
 from kafka_lag_report.rises import read_offset, with_rises
-from kafka_lag_report.run_weights import intervals, run_weights
+from kafka_lag_report.run_weights import RunWeights, run_weights
 from kafka_lag_report.skew import skewed
 from kafka_lag_report.thresholds import (
     LAG_EXCESS,
@@ -26,8 +26,8 @@ from kafka_lag_report.thresholds import (
     STILL_SECONDS,
 )
 
-GROUP = ("cluster", "consumer_group")
-GROUP_TOPIC = ("cluster", "consumer_group", "topic")
+GROUP = ("consumer_group",)
+GROUP_TOPIC = ("consumer_group", "topic")
 GROUP_SEGMENT = ("topic_id", "partition_id", "leader", "client_id", "client_host", "member_id")
 
 _READ = ("lag", "time_lag_seconds", "consume_rate")
@@ -48,7 +48,7 @@ _FAR = 10_000_000.0
 PARTITION = (*GROUP_TOPIC, "partition_id")
 MEMBER = ("member_id", "client_id", "client_host")
 
-TOPIC = ("cluster", "topic")
+TOPIC = ("topic",)
 TOPIC_SEGMENT = ("topic_id", "partition_id", "leader", "leader_rack")
 
 # Rows that lie in one partition: to group, rank or join them there Spark needs no exchange, and its
@@ -61,8 +61,7 @@ class DayAggregates:
     """A day's rows as the small frames that all reports are derived from."""
 
     groups: DataFrame
-    weights: DataFrame
-    intervals: DataFrame
+    weights: RunWeights
     segments: DataFrame
     runs: DataFrame
     topic_segments: DataFrame
@@ -104,9 +103,10 @@ def reduce_day(
     return DayAggregates(*of_groups.result(), *of_partitions.result(), *of_topics.result())
 
 
-def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame, DataFrame]:
-    runs = keeper.keep(groups.withColumn("consume_rate", without_losses(GROUP)))
-    return runs, keeper.keep(run_weights(runs)), keeper.keep(intervals(runs))
+def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, RunWeights]:
+    rows = keeper.keep(groups.withColumn("consume_rate", without_losses(GROUP)))
+    weights = run_weights(rows)
+    return rows, replace(weights, frame=keeper.keep(weights.frame))
 
 
 def _of_partitions(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame]:
@@ -151,9 +151,9 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         ),
         (sf.col("skipped_at") == sf.col("taken_at")).alias("skipped"),
     )
-    margin_order = ordered(sf.col("margin"))
+    margin = sf.col("margin")
     loss = sf.least(sf.col("seconds_until_loss"), sf.lit(_FAR))
-    loss_order = ordered((loss * 1000).cast("bigint"))
+    loss_millis = (loss * 1000).cast("bigint")
     measures = {
         "reads": sf.count("second"),
         "lags": sf.count("lag"),
@@ -166,10 +166,10 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         "rewinds": sf.count("rewound_from"),
         "skips": sf.count_if("skipped"),
         "margin": sf.min("margin"),
-        "margin_at": second_of(sf.min(margin_order)),
-        "lag_at_margin": sf.min_by("lag", margin_order),
+        "margin_at": at_first_least("second", margin),
+        "lag_at_margin": at_first_least("lag", margin),
         "loss_seconds": sf.min("seconds_until_loss"),
-        "loss_at": second_of(sf.min(loss_order)),
+        "loss_at": at_first_least("second", loss_millis),
         "lost": sf.bool_or(sf.col("retention_risk") == LOST),
         "at_risk": sf.bool_or(sf.col("retention_risk") == AT_RISK),
         "safe": sf.bool_or(sf.col("retention_risk") == SAFE),
@@ -262,7 +262,7 @@ def group_partition_days(segments: DataFrame) -> DataFrame:
 # all steps are within a group's topic: one shuffle for all, also for what reports do next
 _PARTITION_DAYS = f"""
 WITH segments AS (
-    SELECT * FROM {{segments}} DISTRIBUTE BY cluster, consumer_group, topic
+    SELECT * FROM {{segments}} DISTRIBUTE BY consumer_group, topic
 ),
 held AS (
     SELECT
@@ -273,21 +273,21 @@ held AS (
         sum(reads) OVER by_member AS member_reads
     FROM segments
     WINDOW
-        by_leader AS (PARTITION BY cluster, consumer_group, topic, partition_id, leader),
+        by_leader AS (PARTITION BY consumer_group, topic, partition_id, leader),
         by_member AS (
             PARTITION BY
-                cluster, consumer_group, topic, partition_id, member_id, client_id, client_host
+                consumer_group, topic, partition_id, member_id, client_id, client_host
         )
 ),
 most AS (
     SELECT
         *,
         first(leader) OVER (
-            PARTITION BY cluster, consumer_group, topic, partition_id
+            PARTITION BY consumer_group, topic, partition_id
             ORDER BY leader_lag DESC, leader_reads DESC, leader NULLS LAST
         ) AS main_leader,
         first(struct(member_id, client_id, client_host)) OVER (
-            PARTITION BY cluster, consumer_group, topic, partition_id
+            PARTITION BY consumer_group, topic, partition_id
             ORDER BY
                 member_lag DESC, member_reads DESC,
                 member_id NULLS LAST, client_id NULLS LAST, client_host NULLS LAST
@@ -296,7 +296,7 @@ most AS (
 ),
 days AS (
     SELECT
-        cluster, consumer_group, topic, partition_id,
+        consumer_group, topic, partition_id,
         sum(lag_sum) AS lag,
         try_divide(double(sum(lag_sum)), sum(lags)) AS mean_lag,
         coalesce(sum(stalled_lag), 0) AS stalled,
@@ -304,10 +304,10 @@ days AS (
         first(main_leader) AS leader,
         first(main_member) AS member
     FROM most
-    GROUP BY cluster, consumer_group, topic, partition_id
+    GROUP BY consumer_group, topic, partition_id
 )
 SELECT
-    cluster, consumer_group, topic, partition_id, mean_lag, leader, member.*,
+    consumer_group, topic, partition_id, mean_lag, leader, member.*,
     CASE
         WHEN stalled + stopped > 0 AND 2 * (stalled + stopped) >= coalesce(lag, 0)
             THEN IF(stopped > stalled, '{STOPPED}', '{STALLED}')
@@ -357,7 +357,7 @@ def topic_runs(topic_partitions: DataFrame) -> DataFrame:
 
 
 def records_produced(segments: DataFrame) -> DataFrame:
-    """Records `produced` in the day per cluster, topic and partition; null: seen fewer than twice.
+    """Records `produced` in the day per topic and partition; null: seen fewer than twice.
 
     How far the end offset rose within each topic id: a recreated topic starts anew, and an end
     that went back (unclean leader election) is not negative production. What was there at the

@@ -66,13 +66,13 @@ class Job:
     timings: Timings
 
 
-def report_cluster(job: Job, day: Day, cluster: str) -> None:
+def report_day(job: Job, day: Day) -> None:
     """Write all there is to write of one cluster's day.
 
     DataError if something cannot be read or written; earlier output of the day stands then, but
     for a history that is ready sooner.
     """
-    day = day.only([cluster])
+    cluster = day.cluster
     if job.options.history and not day.in_progress:
         with job.timings.stage("history", cluster):
             work = partial(compact_day, job.spark, job.storage)
@@ -84,13 +84,13 @@ def report_cluster(job: Job, day: Day, cluster: str) -> None:
             day, (frames, evidence) = skip_corrupt_objects(job.storage, day, work_on)
         with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
             tables = compute(_reports(job, day, frames))
-            tables["coverage"] = coverage(job.spark, job.storage, day, cluster)
+            tables["coverage"] = coverage(job.spark, job.storage, day)
         with job.timings.stage("pages", cluster):
-            findings = _findings(job, day, cluster, evidence, tables)
+            findings = _findings(job, day, evidence, tables)
             tables[TABLE] = to_table(findings.incidents)
             page = _page(findings, frames)
     with job.timings.stage("publish", cluster):
-        publish(job.storage, job.options.output, day, cluster, tables, page)
+        publish(job.storage, job.options.output, day, tables, page)
 
 
 def _reduced(job: Job, keeper: Keeper, day: Day) -> tuple[DayAggregates, Evidence]:
@@ -101,22 +101,21 @@ def _reduced(job: Job, keeper: Keeper, day: Day) -> tuple[DayAggregates, Evidenc
 
 
 def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
-    f = frames
-    hours = lag_hourly(f.groups, f.weights)
+    f, weigh = frames, frames.weights.weigh
+    groups, runs = weigh(f.groups), weigh(f.runs)
+    hours = lag_hourly(groups)
     before = stored(
         job.spark, job.storage, job.options.output, "lag_hourly", day, _dates_before(day)
     )
     return {
-        "lag_summary": lag_summary(f.groups, f.runs, f.segments, f.weights, f.intervals),
-        "partition_skew": partition_skew(
-            f.segments, f.runs, f.topic_segments, f.topic_runs, f.weights, f.intervals
-        ),
+        "lag_summary": lag_summary(groups, runs, f.segments),
+        "partition_skew": partition_skew(f.segments, runs, f.topic_segments, weigh(f.topic_runs)),
         "retention_risk": retention_risk(f.segments, f.topic_segments, day.date),
         "lag_hourly": hours,
         "anomalies": anomalies(hours, before),
         "broker_hotspots": broker_hotspots(f.segments, f.topic_segments),
         "consumer_hotspots": consumer_hotspots(f.segments),
-        "tasks_needed": tasks_needed(f.groups, f.weights),
+        "tasks_needed": tasks_needed(groups),
     }
 
 
@@ -132,14 +131,12 @@ def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
     return naming_corrupt_files(job.storage, folders)
 
 
-def _findings(
-    job: Job, day: Day, cluster: str, evidence: Evidence, tables: Mapping[str, pa.Table]
-) -> Findings:
+def _findings(job: Job, day: Day, evidence: Evidence, tables: Mapping[str, pa.Table]) -> Findings:
     """What the reports show, and the incidents behind it."""
-    first_day = is_first_day(job.storage, job.options.output, day, cluster)
-    findings = read_findings(cluster, day.date, tables, first_day=first_day)
+    first_day = is_first_day(job.storage, job.options.output, day)
+    findings = read_findings(day.cluster, day.date, tables, first_day=first_day)
     if findings is None:
-        raise DataError(f"nothing is known of {cluster} on {day.date}")
+        raise DataError(f"nothing is known of {day.cluster} on {day.date}")
     incidents = find_incidents(evidence, findings, first_day=first_day)
     return replace(findings, incidents=incidents)
 

@@ -108,25 +108,23 @@ def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
     history cannot be read, or what was written is not what was read; StoreError if the store
     refuses. Files that are whole by then stay, and are right.
     """
-    found = [cluster for cluster, source in day.sources.items() if source == FROM_SNAPSHOTS]
     work = []
-    for cluster in found:
-        for dataset in SNAPSHOTS:
-            folder = day.history_folder(dataset, cluster)
-            storage.sweep(folder)
-            expected = day.run_rows(dataset, cluster)
-            held = held_runs(spark, storage, folder, dataset)
-            wrong = wrong_runs(expected, held)
-            # the rises of the run after them are others then
-            wrong |= {after for run, after in pairwise(sorted(expected)) if run in wrong}
-            _take_out(spark, storage, dataset, held, wrong)
-            usable = [
-                run
-                for run in day.usable(dataset, cluster)
-                if run.taken_at and int(run.taken_at.timestamp()) in expected
-            ]
-            runs = [r for r in usable if r.taken_at and int(r.taken_at.timestamp()) in wrong]
-            work += parts(dataset, runs, day.rows, folder, usable=usable)
+    for dataset in SNAPSHOTS if day.source == FROM_SNAPSHOTS else ():
+        folder = day.history_folder(dataset)
+        storage.sweep(folder)
+        expected = day.run_rows(dataset)
+        held = held_runs(spark, storage, folder, dataset)
+        wrong = wrong_runs(expected, held)
+        # the rises of the run after them are others then
+        wrong |= {after for run, after in pairwise(sorted(expected)) if run in wrong}
+        _take_out(spark, storage, dataset, held, wrong)
+        usable = [
+            run
+            for run in day.usable(dataset)
+            if run.taken_at and int(run.taken_at.timestamp()) in expected
+        ]
+        runs = [r for r in usable if r.taken_at and int(r.taken_at.timestamp()) in wrong]
+        work += parts(dataset, runs, day.rows, folder, usable=usable)
     _in_workers(spark, work, partial(compact, storage=storage))
 
 
@@ -235,26 +233,24 @@ def compact(part: Part, storage: Storage) -> int:
     return rows
 
 
-def delete_compacted(
-    spark: SparkSession, storage: Storage, old: Day, cluster: str
-) -> tuple[int, str | None]:
-    """Delete the cluster's raw objects of the day if its history holds them; how many, or why not.
+def delete_compacted(spark: SparkSession, storage: Storage, old: Day) -> tuple[int, str | None]:
+    """Delete the raw objects of the day if its history holds them; how many, or why not.
 
     It holds them if its files open at this moment, every column of them, and have at least the
     rows that the raw objects have of each run, in each dataset, and of as many rows the same sums
     of offsets. DataError for a file that does not open. Objects that are no readable snapshots are
     never deleted.
     """
-    old = check_objects(storage, replace(old, sources={cluster: FROM_SNAPSHOTS}))
-    paths = [run.path for dataset in SNAPSHOTS for run in old.usable(dataset, cluster)]
+    old = check_objects(storage, replace(old, source=FROM_SNAPSHOTS))
+    paths = [run.path for dataset in SNAPSHOTS for run in old.usable(dataset)]
     for dataset in SNAPSHOTS if paths else ():
-        folder = old.history_folder(dataset, cluster)
-        expected = old.run_rows(dataset, cluster)
+        folder = old.history_folder(dataset)
+        expected = old.run_rows(dataset)
         held = held_runs(spark, storage, folder, dataset, whole=True)
         if wrong := wrong_runs(expected, held):
             runs = f"{len(wrong):,} of its runs"
             return 0, f"the history of {dataset} lacks rows of {runs}, or has them twice"
-        sources = [run.path for run in old.usable(dataset, cluster)]
+        sources = [run.path for run in old.usable(dataset)]
         if others := _other_offsets(spark, storage, dataset, sources, held):
             return 0, f"the history of {dataset} has other offsets in {others:,} of its runs"
     storage.delete(paths)

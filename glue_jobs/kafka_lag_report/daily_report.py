@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from kafka_lag_report.cluster_day import Job, report_cluster
+from kafka_lag_report.cluster_day import Job, report_day
 from kafka_lag_report.compaction import delete_compacted
 from kafka_lag_report.day_message import deliver_message
 from kafka_lag_report.errors import DataError, FailedError, NoSnapshotsError, ReportError, cause
@@ -22,7 +22,7 @@ from kafka_lag_report.publishing import remove_staging, unfinished
 from kafka_lag_report.read_snapshots import (
     FROM_SNAPSHOTS,
     Day,
-    find_day,
+    find_days,
     requested_days,
     snapshot_dates,
 )
@@ -101,77 +101,75 @@ def run(
     with timings.stage("session"):
         spark = open_session()
     job = Job(spark, storage, options, timings)
-    failures, clusters = list[str](), dict[str, str]()
+    failures, clusters = list[str](), dict[str, Day]()
     remove_staging(storage, options.output)
     for place, finish in unfinished(storage, options.output).items():
         failures += _attempt(job, "publish", f"half replaced reports of {place}", finish)
     try:
-        for day in requested_days(storage, options, say):
-            clusters |= {**day.absent, **day.clusters}
-            failures += _report(job, day, limit)
+        for days in requested_days(storage, options, say):
+            clusters |= {day.cluster: day for day in days}
+            failures += _report(job, days, limit)
     except NoSnapshotsError as error:
         if not clusters:
             raise
         say(str(error))
         failures.append(str(error))
-    for cluster, folder in clusters.items() if options.snapshot_days else ():
-        failures += _attempt(
-            job, "delete", f"old snapshots of {cluster}", partial(_delete_old, job, cluster, folder)
-        )
+    for cluster, newest in clusters.items() if options.snapshot_days else ():
+        delete = partial(_delete_old, job, newest)
+        failures += _attempt(job, "delete", f"old snapshots of {cluster}", delete)
     if failures:
         raise FailedError(failures)
 
 
-def _report(job: Job, day: Day, limit: TimeLimit) -> Iterator[str]:
-    """Report the day's clusters, then send the message; the names of all that failed."""
+def _report(job: Job, days: Sequence[Day], limit: TimeLimit) -> Iterator[str]:
+    """Report the clusters' days of a date, then send the message; the names of all that failed."""
+    on = days[0].date
     with cancelling_late_jobs(job.spark.sparkContext, limit):
-        failed = _each_cluster(job, day, limit)
-    yield from (f"{cluster} on {day.date}" for cluster in failed)
-    done = day.only(name for name in day.clusters if name not in failed)
-    # of a day in progress nothing is usual yet
-    for cluster in done.clusters if job.options.history and not day.in_progress else ():
-        write = partial(write_usual, job.spark, job.storage, job.options.output, day, cluster)
-        yield from _attempt(job, "usual", f"usual figures of {cluster} on {day.date}", write)
-    deliver = partial(deliver_message, job, done, failed)
-    yield from _attempt(job, "message", f"message of {day.date}", deliver)
+        failed = _each_cluster(job, [day for day in days if day.source], limit)
+    yield from (f"{cluster} on {on}" for cluster in failed)
+    done = [day for day in days if day.cluster not in failed]
+    for day in done:
+        # of a day in progress nothing is usual yet
+        if day.source and job.options.history and not day.in_progress:
+            write = partial(write_usual, job.spark, job.storage, job.options.output, day)
+            yield from _attempt(job, "usual", f"usual figures of {day.cluster} on {on}", write)
+    deliver = partial(deliver_message, job, on, done, failed)
+    yield from _attempt(job, "message", f"message of {on}", deliver)
 
 
-def _each_cluster(job: Job, day: Day, limit: TimeLimit) -> dict[str, str]:
+def _each_cluster(job: Job, days: Sequence[Day], limit: TimeLimit) -> dict[str, str]:
     """Report the clusters, each by itself; the causes of those that failed.
 
     Small ones a few at a time, in a session that plans quickly; then the others one by one, the
     largest last, so that it takes no time from any other.
     """
-    sizes = {name: day.only([name]).size for name in day.clusters}
-    ascending = sorted(day.clusters, key=lambda name: (sizes[name], name))
-    # how much there is of a day that is only in the history, nobody looked at
-    known = [name for name in ascending if day.sources[name] == FROM_SNAPSHOTS]
-    small = [name for name in known if is_small(day.only([name]))]
+    small = [day for day in days if is_small(day)]
+    others = sorted((day for day in days if day not in small), key=lambda day: day.size)
     quick = replace(job, spark=quick_session(job.spark)) if small else job
     with ThreadPoolExecutor(SMALL_AT_ONCE) as pool:
-        causes = dict(
-            zip(small, pool.map(partial(_cluster, quick, day, limit), small), strict=True)
-        )
-    causes |= {name: _cluster(job, day, limit, name) for name in ascending if name not in causes}
-    return {name: why for name in day.clusters if (why := causes[name])}
+        causes = list(pool.map(partial(_cluster, quick, limit), small))
+    causes += [_cluster(job, limit, day) for day in others]
+    found = {day.cluster: why for day, why in zip([*small, *others], causes, strict=True) if why}
+    return {day.cluster: found[day.cluster] for day in days if day.cluster in found}
 
 
 def is_small(day: Day) -> bool:
-    """Whether the day's objects hold few rows."""
+    """Whether the day's objects hold few rows; what only the history has, nobody looked at."""
     objects = sum(map(len, day.runs.values()))
-    return day.size - objects * EMPTY_OBJECT_BYTES <= SMALL_BYTES
+    few = day.size - objects * EMPTY_OBJECT_BYTES <= SMALL_BYTES
+    return few and day.source == FROM_SNAPSHOTS
 
 
-def _cluster(job: Job, day: Day, limit: TimeLimit, name: str) -> str | None:
+def _cluster(job: Job, limit: TimeLimit, day: Day) -> str | None:
     """Why the cluster has no report; null if it has one."""
     late = f"the run's time of {limit.minutes} minutes was over"
     try:
         if limit.reached:
             raise DataError(f"{late} before it was begun")
-        report_cluster(job, day, name)
+        report_day(job, day)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
         why = cause(error) if isinstance(error, ReportError) or not limit.reached else late
-        say(f"no report of {name} on {day.date}: {why}")
+        say(f"no report of {day.cluster} on {day.date}: {why}")
         return why
     return None
 
@@ -186,26 +184,24 @@ def _attempt(job: Job, stage: str, what: str, work: Callable[[], None]) -> Itera
         yield what
 
 
-def _delete_old(job: Job, cluster: str, folder: str) -> None:
+def _delete_old(job: Job, newest: Day) -> None:
     """Delete the cluster's raw objects of all days that are old enough and in the history."""
-    options = job.options
+    options, storage, cluster = job.options, job.storage, newest.cluster
     oldest = options.today - timedelta(days=options.snapshot_days or 0)
-    root, errors = f"{options.input}/snapshots", []
-    for date in snapshot_dates(job.storage, root, folder):
-        if date >= oldest:
+    errors = list[DataError]()
+    for on in snapshot_dates(storage, newest.root, newest.folder):
+        if on >= oldest:
             continue
         try:
-            old = find_day(
-                job.storage, options.input, options.output, date, [cluster], options.today
-            )
-            _, why_not = delete_compacted(job.spark, job.storage, old, cluster)
+            (old,) = find_days(storage, options.input, options.output, on, [cluster], options.today)
+            _, why_not = delete_compacted(job.spark, storage, old)
         except DataError as error:
             errors.append(error)
             continue
         if why_not:
             say(
-                f"snapshots of {cluster} on {date} stay: {why_not}; run the job for that day "
-                f"(--date {date})"
+                f"snapshots of {cluster} on {on} stay: {why_not}; run the job for that day "
+                f"(--date {on})"
             )
     if errors:
         raise DataError(". Also: ".join(map(str, errors)))

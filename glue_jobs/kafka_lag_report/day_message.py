@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The day's message, on its way to the job's log and to a topic."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from types import MappingProxyType
@@ -33,78 +33,93 @@ class TwoDays:
 
 
 def deliver_message(
-    job: Job, day: Day, failed: Mapping[str, str], write: Callable[[str], object] = print
+    job: Job,
+    on: date,
+    days: Sequence[Day],
+    failed: Mapping[str, str],
+    write: Callable[[str], object] = print,
 ) -> None:
-    """Print the day's message, if it has any report, and where the pages lie; send what changed.
+    """Print the date's message, if it has any report, and where the pages lie; send what changed.
 
-    `failed` are clusters without a report, and why. Without a topic nothing is sent, and of a range
-    only the newest day is news. DataError once all is delivered if a cluster's reports cannot be
-    read; also if the topic refuses.
+    `days` are those of the clusters that were reported or have nothing of the date, `failed` the
+    others, and why. Without a topic nothing is sent, and of a range only the newest date is news.
+    DataError once all is delivered if a cluster's reports cannot be read; also if the topic
+    refuses.
     """
-    topic_arn = job.options.topic_arn if day.date == job.options.dates[-1] else None
-    if not (day.clusters or topic_arn):
+    topic_arn = job.options.topic_arn if on == job.options.dates[-1] else None
+    there = [day for day in days if day.source]
+    if not (there or topic_arn):
         return
-    days = read_two_days(job, day)
-    said = _message(day, days, links={}, failed=failed, always=True)
-    if said and day.clusters:
+    found = read_two_days(job, days)
+    said = _message(on, found, links={}, failed=failed, always=True)
+    if said and there:
         write(said.body)
-    for cluster in day.clusters:
-        write(f"Page of {name_of(cluster)}: {page_address(job.options.output, day, cluster)}")
-    if topic_arn and (changed := topic_message(job, day, days, topic_region(topic_arn), failed)):
-        publish(changed, topic_arn, sns_client(topic_arn))
-    if days.failed:
-        raise DataError(". Also: ".join(days.failed.values()))
+    for day in there:
+        write(f"Page of {name_of(day.cluster)}: {page_address(job.options.output, day)}")
+    if topic_arn:
+        changed = topic_message(job, on, days, found, topic_region(topic_arn), failed)
+        if changed:
+            publish(changed, topic_arn, sns_client(topic_arn))
+    if found.failed:
+        raise DataError(". Also: ".join(found.failed.values()))
 
 
 def topic_message(
-    job: Job, day: Day, days: TwoDays, region: str | None, failed: Mapping[str, str] = _NONE
+    job: Job,
+    on: date,
+    days: Sequence[Day],
+    found: TwoDays,
+    region: str | None,
+    failed: Mapping[str, str] = _NONE,
 ) -> Message | None:
     """What changed since the day before, with links to the pages; null: nothing to send."""
-    pages = {c: link(page_address(job.options.output, day, c), region) for c in day.clusters}
+    output = job.options.output
+    pages = {day.cluster: link(page_address(output, day), region) for day in days if day.source}
     always = job.options.always_summarise
-    return _message(day, days, links=pages, failed=failed, always=always)
+    return _message(on, found, links=pages, failed=failed, always=always)
 
 
 def _message(
-    day: Day,
-    days: TwoDays,
+    on: date,
+    found: TwoDays,
     *,
     links: Mapping[str, str],
     failed: Mapping[str, str],
     always: bool,
 ) -> Message | None:
     return message(
-        day.date,
-        days.today,
-        days.previous,
+        on,
+        found.today,
+        found.previous,
         links=links,
-        failed={**days.failed, **failed},
-        first=days.first,
+        failed={**found.failed, **failed},
+        first=found.first,
         always=always,
     )
 
 
-def read_two_days(job: Job, day: Day) -> TwoDays:
-    """The findings of what is published, each cluster's by itself."""
-    # with those that have nothing today, as a collector that died is news
-    known = replace(day, clusters={**day.clusters, **day.absent})
-    eve = day.date - timedelta(days=1)
+def read_two_days(job: Job, days: Sequence[Day]) -> TwoDays:
+    """The findings of what is published, each cluster's by itself.
+
+    Also of those that have nothing today, as a collector that died is news.
+    """
     today, previous, failed = dict[str, Findings](), dict[str, Findings](), dict[str, str]()
-    for cluster in known.clusters:
+    for day in days:
         try:
-            before = _read(job, known, cluster, eve)
-            now = _read(job, day, cluster, day.date) if cluster in day.clusters else None
+            before = _read(job, replace(day, date=day.date - timedelta(days=1)))
+            now = _read(job, day) if day.source else None
         except DataError as error:
-            failed[cluster] = str(error)
+            failed[day.cluster] = str(error)
             continue
-        previous |= {cluster: before} if before else {}
-        today |= {cluster: now} if now else {}
-    first = all(is_first_day(job.storage, job.options.output, day, each) for each in today)
+        previous |= {day.cluster: before} if before else {}
+        today |= {day.cluster: now} if now else {}
+    output = job.options.output
+    first = all(is_first_day(job.storage, output, day) for day in days if day.cluster in today)
     return TwoDays(today, previous, failed, first)
 
 
-def _read(job: Job, day: Day, cluster: str, on: date) -> Findings | None:
+def _read(job: Job, day: Day) -> Findings | None:
     output = job.options.output
-    reports = published(job.storage, output, day, cluster, on)
-    first_day = is_first_day(job.storage, output, replace(day, date=on), cluster)
-    return read_findings(cluster, on, reports, first_day=first_day)
+    reports = published(job.storage, output, day)
+    first_day = is_first_day(job.storage, output, day)
+    return read_findings(day.cluster, day.date, reports, first_day=first_day)

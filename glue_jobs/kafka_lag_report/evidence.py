@@ -142,9 +142,7 @@ def gather_evidence(
     aggregates: DayAggregates, group_rows: DataFrame, topic_rows: DataFrame
 ) -> Evidence:
     """The spells of one cluster's day; the rows are those that the aggregates were made of."""
-    runs = [_moment(row[0]) for row in aggregates.weights.select(_seconds("taken_at")).collect()]
-    interval = aggregates.intervals.select("interval").first()
-    pause = GAP_INTERVALS * float(interval[0] if interval else 60.0)
+    pause = GAP_INTERVALS * aggregates.weights.interval
     with ThreadPoolExecutor() as pool:
         groups = pool.submit(_collected, GroupSpell, group_spells(aggregates.groups, pause))
         partitions = pool.submit(_partition_spells, aggregates.segments, group_rows, pause)
@@ -155,7 +153,7 @@ def gather_evidence(
     of_topics, stints = topics.result()
     of_both = (*unread.result(), *of_topics)
     return Evidence(
-        runs=tuple(sorted(runs)),
+        runs=tuple(_moment(time // 1_000_000) for time in aggregates.weights.times),
         groups=groups.result(),
         partitions=partitions.result(),
         unread=of_both,

@@ -4,13 +4,9 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-# Bits that hold a second of a day.
-_CLOCK = 1 << 17
-
-# Values above are alike when the first of the least is looked for: with the clock they fill a long.
-_LARGEST = 1 << 45
-
 _DAY_SECONDS = 86_400
+# Values above are alike: with the second they fill a long.
+_LARGEST = 1 << 45
 
 
 def clock() -> Column:
@@ -30,11 +26,11 @@ def first_and_last(value: str) -> dict[str, Column]:
     }
 
 
-def ordered(value: Column) -> Column:
-    """A number by which rows sort by `value`, a whole number >= 0, and then by `second`."""
-    return sf.least(value, sf.lit(_LARGEST)) * _CLOCK + sf.col("second")
+def at_first_least(name: str, value: Column) -> Column:
+    """The column where `value`, a whole number >= 0, was least, at the first such `second`.
 
-
-def second_of(order: Column) -> Column:
-    """The second in a number made by `ordered`."""
-    return sf.pmod(order, sf.lit(_CLOCK))
+    Null where no value is known.
+    """
+    # one number to order by: with a struct Spark would sort all rows
+    order = sf.least(value, sf.lit(_LARGEST)) * _DAY_SECONDS + sf.col("second")
+    return sf.min_by(name, sf.when(value.isNotNull(), order))

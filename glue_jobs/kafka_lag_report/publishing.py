@@ -44,15 +44,14 @@ def publish(
     storage: Storage,
     output: str,
     day: Day,
-    cluster: str,
     tables: Mapping[str, pa.Table],
     page: str,
 ) -> None:
-    """Replace what was there of the cluster and date, and nothing else.
+    """Replace what was there of the day, and nothing else.
 
     StoreError if the store refuses: as long as it refuses to write, nothing was replaced.
     """
-    root, place = reports_root(output), f"{day.clusters[cluster]}/dt={day.date}"
+    root, place = reports_root(output), f"{day.folder}/dt={day.date}"
     replacing, run = f"{root}/{REPLACING_FOLDER}/{place}", uuid4().hex
     complete = f"{replacing}/{COMPLETE_NAME}"
     with storage.alone_in(root) as alone:

@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from itertools import groupby, product
+from functools import partial
+from itertools import chain, groupby, product
 from typing import TypeVar
 from urllib.parse import unquote
 
@@ -184,22 +185,22 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The clusters that have anything of the date; `clusters` holds their folders by name.
+    """One cluster's date: its objects, by dataset, and where its history lies, or is to lie.
 
-    `absent` are those looked for that have nothing. `sources` says where each was found. `flaws`
-    says by path what is wrong with each object that is skipped, `rows` how many rows the others
-    have, as far as they were looked at. `compacted` means that rows are to be read from the
-    history, wherever they were found.
+    `folder` is the cluster's. `source` says where the day was found, null: nowhere. `flaws` says by
+    path what is wrong with each object that is skipped, `rows` how many rows the others have, as
+    far as they were looked at. `compacted` means that rows are to be read from the history,
+    wherever they were found.
     """
 
+    cluster: str
+    folder: str
     root: str
     history: str
     date: date
     in_progress: bool
-    clusters: Mapping[str, str]
-    absent: Mapping[str, str]
-    sources: Mapping[str, str]
-    runs: Mapping[tuple[str, str], tuple[Run, ...]]
+    source: str | None
+    runs: Mapping[str, tuple[Run, ...]]
     flaws: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     compacted: bool = False
@@ -209,36 +210,31 @@ class Day:
         """Bytes of all its objects."""
         return sum(run.size for runs in self.runs.values() for run in runs)
 
-    def only(self, clusters: Iterable[str]) -> "Day":
-        """The same day of these clusters; those that have nothing of it stay known."""
-        names = set(clusters)
-        return replace(
-            self,
-            clusters={name: folder for name, folder in self.clusters.items() if name in names},
-            sources={name: source for name, source in self.sources.items() if name in names},
-            runs={place: runs for place, runs in self.runs.items() if place[1] in names},
-        )
+    @property
+    def reads_history(self) -> bool:
+        """Whether rows come from the history."""
+        return self.compacted or self.source == FROM_HISTORY
 
-    def folder(self, dataset: str, cluster: str) -> str:
+    def snapshot_folder(self, dataset: str) -> str:
         """Where the date's objects lie."""
-        return f"{self.root}/{dataset}/{self.clusters[cluster]}/{_DATE}{self.date}"
+        return f"{self.root}/{dataset}/{self.folder}/{_DATE}{self.date}"
 
-    def history_folder(self, dataset: str, cluster: str) -> str:
+    def history_folder(self, dataset: str) -> str:
         """Where the date's compacted rows lie, or are to lie."""
-        return f"{self.history}/{dataset}/{self.clusters[cluster]}/{_DATE}{self.date}"
+        return f"{self.history}/{dataset}/{self.folder}/{_DATE}{self.date}"
 
-    def usable(self, dataset: str, cluster: str) -> tuple[Run, ...]:
+    def usable(self, dataset: str) -> tuple[Run, ...]:
         """The objects that are read, by time."""
-        return tuple(r for r in self.runs[dataset, cluster] if r.path not in self.flaws)
+        return tuple(run for run in self.runs[dataset] if run.path not in self.flaws)
 
-    def skipped(self, dataset: str, cluster: str) -> tuple[Run, ...]:
+    def skipped(self, dataset: str) -> tuple[Run, ...]:
         """The objects that are not read, by name."""
-        return tuple(r for r in self.runs[dataset, cluster] if r.path in self.flaws)
+        return tuple(run for run in self.runs[dataset] if run.path in self.flaws)
 
-    def run_rows(self, dataset: str, cluster: str) -> dict[int, int]:
+    def run_rows(self, dataset: str) -> dict[int, int]:
         """Rows by the run's second, of the runs that have any; objects that are read only."""
         rows: dict[int, int] = {}
-        for run in self.usable(dataset, cluster):
+        for run in self.usable(dataset):
             if run.taken_at and self.rows[run.path]:
                 second = int(run.taken_at.timestamp())
                 rows[second] = rows.get(second, 0) + self.rows[run.path]
@@ -256,37 +252,36 @@ class Day:
         """The same day once all its rows are in the history; it stays known where it was found."""
         return replace(self, compacted=True)
 
-    def reads_history(self, cluster: str) -> bool:
-        """Whether this cluster's rows come from its history."""
-        return self.compacted or self.sources[cluster] == FROM_HISTORY
-
 
 def requested_days(
     storage: Storage, options: Options, say: Callable[[str], object]
-) -> Iterator[Day]:
-    """Each requested date that has snapshots, in order and found only when its turn comes.
+) -> Iterator[list[Day]]:
+    """The clusters' days of each requested date that has snapshots, found only when its turn comes.
 
-    Of several dates, one without snapshots and a named cluster that lacks one go to `say` and are
-    passed over. NoSnapshotsError if the only date lacks them, after the clusters that have it, or
-    no date has any; NothingYetError if a scheduled run came before the first whole day.
+    Dates come in order, with the clusters that have nothing of them. Of several dates, one without
+    snapshots and a named cluster that lacks one go to `say` and are passed over. NoSnapshotsError
+    if the only date lacks them, after the clusters that have it, or no date has any;
+    NothingYetError if a scheduled run came before the first whole day.
     """
     done, missing = 0, ""
     for each in options.dates:
-        day = find_day(
+        days = find_days(
             storage, options.input, options.output, each, options.clusters, options.today
         )
+        absent = [day for day in days if not day.source]
+        there = len(absent) < len(days)
         # a cluster that nobody named may have come later, or gone
-        if day.absent and (options.clusters or not day.clusters):
-            sentence, too_early = _absence(storage, day, options)
-            if too_early and not day.clusters:
+        if absent and (options.clusters or not there):
+            sentence, too_early = _absence(storage, absent, options)
+            if too_early and not there:
                 raise NothingYetError(sentence)
             if len(options.dates) == 1 and not too_early:
                 missing = sentence
             else:
                 say(sentence)
-        if day.clusters:
+        if there:
             done += 1
-            yield day
+            yield days
     if missing:
         raise NoSnapshotsError(missing)
     if not done:
@@ -294,10 +289,10 @@ def requested_days(
         raise NoSnapshotsError(f"no day from {first} to {last} has snapshots in {options.input}")
 
 
-def find_day(
+def find_days(
     storage: Storage, source: str, output: str, day: date, wanted: Sequence[str], today: date
-) -> Day:
-    """What the wanted clusters (none: all there are) have of the date; `today` is in progress.
+) -> list[Day]:
+    """The date of each wanted cluster (none: of all there are), by name; `today` is in progress.
 
     Snapshots come from `source`. A cluster whose snapshots are gone, in whole or for one dataset,
     is taken from the history in `output`. DataError for a cluster that no folder is named after.
@@ -311,31 +306,33 @@ def find_day(
         raise DataError(
             f"no cluster {', '.join(unknown)} under {root}; there are: {', '.join(sorted(known))}"
         )
-    chosen = {name: known[name] for name in wanted or sorted(known)}
+    names = wanted or sorted(known)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        places = list(product(SNAPSHOTS, chosen))
-        listed = pool.map(lambda at: _runs(storage, root, at[0], chosen[at[1]], day), places)
+        places = list(product(names, SNAPSHOTS))
+        listed = pool.map(lambda at: _runs(storage, root, at[1], known[at[0]], day), places)
         runs = dict(zip(places, listed, strict=True))
+        days = [
+            Day(
+                cluster=name,
+                folder=known[name],
+                root=root,
+                history=history,
+                date=day,
+                in_progress=day >= today,
+                source=FROM_SNAPSHOTS,
+                runs={dataset: runs[name, dataset] for dataset in SNAPSHOTS},
+            )
+            for name in names
+        ]
+        sources = pool.map(partial(_source_of, storage), days)
+        return [replace(day, source=found) for day, found in zip(days, sources, strict=True)]
 
-        def source_of(name: str) -> str | None:
-            gone = [dataset for dataset in SNAPSHOTS if not runs[dataset, name]]
-            for dataset in gone:
-                folder = f"{history}/{dataset}/{chosen[name]}/{_DATE}{day}"
-                if storage.objects(folder, PARQUET):
-                    return FROM_HISTORY
-            return FROM_SNAPSHOTS if len(gone) < len(SNAPSHOTS) else None
 
-        sources = dict(zip(chosen, pool.map(source_of, chosen), strict=True))
-    return Day(
-        root=root,
-        history=history,
-        date=day,
-        in_progress=day >= today,
-        clusters={name: folder for name, folder in chosen.items() if sources[name]},
-        absent={name: folder for name, folder in chosen.items() if not sources[name]},
-        sources={name: source for name, source in sources.items() if source},
-        runs=runs,
-    )
+def _source_of(storage: Storage, day: Day) -> str | None:
+    gone = [dataset for dataset, runs in day.runs.items() if not runs]
+    if any(storage.objects(day.history_folder(dataset), PARQUET) for dataset in gone):
+        return FROM_HISTORY
+    return FROM_SNAPSHOTS if len(gone) < len(day.runs) else None
 
 
 def snapshot_dates(storage: Storage, root: str, folder: str) -> list[date]:
@@ -393,7 +390,7 @@ def flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
 
 def check_objects(storage: Storage, day: Day) -> Day:
     """The day with each object's verdict and rows, by its footer; however many are flawed."""
-    runs = list(_read_runs(day))
+    runs = [(dataset, run) for dataset, each in _read_runs(day).items() for run in each]
     found = footers(storage, [run.path for _, run in runs])
     checked = [(dataset, run, footer) for (dataset, run), footer in zip(runs, found, strict=True)]
     verdicts = {run.path: flaw(dataset, run, footer) for dataset, run, footer in checked}
@@ -414,11 +411,14 @@ def skip_corrupt_objects(storage: Storage, day: Day, work: Callable[[Day], T]) -
         try:
             return day, work(day)
         except (CorruptObjectsError, *_SPARK_FAILURES) as error:
-            paths = {run.path for _, run in _read_runs(day)} - set(day.flaws)
+            runs = chain.from_iterable(_read_runs(day).values())
+            paths = {run.path for run in runs} - set(day.flaws)
             if isinstance(error, CorruptObjectsError):
                 corrupt = [path for path in error.paths if path in paths]
             else:
-                check_files(storage, _history_files(storage, day))
+                if day.reads_history:
+                    for dataset in SNAPSHOTS:
+                        check_files(storage, _history_files(storage, day, dataset))
                 corrupt = undecodable(storage, sorted(paths))
             if not corrupt:
                 raise
@@ -431,64 +431,41 @@ def skip_corrupt_objects(storage: Storage, day: Day, work: Callable[[Day], T]) -
 
 
 def read(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> DataFrame:
-    """Rows of the day with their `cluster`; lazily, and no folder but the day's is listed.
+    """Rows of the day; lazily, and no folder but the day's is listed.
 
     Those of the history have its own column, RISES, if all its files do.
     """
-    compacted = [cluster for cluster in day.clusters if day.reads_history(cluster)]
-    snapshots = [
-        path
-        for cluster in day.clusters
-        if cluster not in compacted
-        for path in _paths(day, dataset, cluster)
-    ]
-    folders = [day.history_folder(dataset, cluster) for cluster in compacted]
-    history = [folder for folder in folders if storage.objects(folder, PARQUET)]
-
-    if not history:
-        return _below(spark, day, dataset, day.root, snapshots, "hour")
-    compact = _below(spark, day, dataset, day.history, history, rises=not snapshots)
-    if not snapshots:
-        return compact if _have_rises(storage, dataset, history) else compact.drop(*RISES.values())
-    return compact.union(_below(spark, day, dataset, day.root, snapshots, "hour"))
+    schema = SNAPSHOTS[dataset]
+    if not day.reads_history:
+        return rows_in(spark, _paths(day, dataset), schema)
+    paths = _history_files(storage, day, dataset)
+    if dataset in RISES and _have(RISES[dataset], storage, paths):
+        schema = StructType([*schema, StructField(RISES[dataset], LONG)])
+    return rows_in(spark, paths, schema)
 
 
-def _have_rises(storage: Storage, dataset: str, folders: Sequence[str]) -> bool:
+def _have(column: str, storage: Storage, paths: Sequence[str]) -> bool:
     """Whether all the files have the history's own column: those of earlier releases lack it."""
-    paths = [f"{at}/{file.name}" for at in folders for file in storage.objects(at, PARQUET)]
-    return all(f is None or RISES.get(dataset) in f.columns for f in footers(storage, paths))
+    return all(footer is None or column in footer.columns for footer in footers(storage, paths))
 
 
-def rows_below(
-    spark: SparkSession,
-    root: str,
-    paths: Sequence[str],
-    schema: StructType,
-    keys: Sequence[str],
-    clusters: Mapping[str, str] | None = None,
+def rows_in(
+    spark: SparkSession, paths: Sequence[str], schema: StructType, *, dates_in: str | None = None
 ) -> DataFrame:
-    """Rows of folders and files below `root`, with the folders' own `keys` as text.
+    """Rows of folders and files, with the date of their folders in `dates_in` as `dt`, a text.
 
-    `clusters` are folders by name, where Spark did not name them itself. Nothing but `paths` is
-    listed, and a column that a file lacks is null. Without paths there are no rows.
+    Nothing but `paths` is listed, and a column that a file lacks is null. Without paths there are
+    no rows.
     """
-    # as text: Spark would take a cluster named 007 for the number 7
-    whole = StructType([*schema.fields, *(StructField(key, STRING) for key in keys)])
+    reader = spark.read.option("pathGlobFilter", f"*{PARQUET}")
+    if dates_in:
+        schema = StructType([*schema, StructField("dt", STRING)])
+        reader = reader.option("basePath", dates_in)
     if not paths:
-        return spark.createDataFrame([], whole)
-    rows = (
-        spark.read.schema(whole)
-        .option("basePath", root)
-        .option("pathGlobFilter", f"*{PARQUET}")
-        # brackets and stars in a folder's name are no pattern
-        .parquet(*(re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in paths))
-    )
-    # Spark decodes %XX byte by byte, which takes names outside ASCII apart
-    for name, folder in (clusters or {}).items():
-        read_as = unquote(folder, "latin-1").partition("=")[2]
-        if read_as != name:
-            rows = rows.replace(read_as, name, subset=["cluster"])
-    return rows
+        return spark.createDataFrame([], schema)
+    # brackets and stars in a folder's name are no pattern
+    escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in paths)
+    return reader.schema(schema).parquet(*escaped)
 
 
 @contextmanager
@@ -525,14 +502,16 @@ def undecodable(storage: Storage, paths: Sequence[str]) -> list[str]:
         return [path for path, bad in zip(paths, pool.map(corrupt, paths), strict=True) if bad]
 
 
-def _absence(storage: Storage, day: Day, options: Options) -> tuple[str, bool]:
+def _absence(storage: Storage, absent: Sequence[Day], options: Options) -> tuple[str, bool]:
     """What to say of the absent clusters, and whether the schedule was merely early for them."""
     there = sorted(
         each
-        for root, folder in product((day.root, day.history), day.absent.values())
-        for each in snapshot_dates(storage, root, folder)
+        for day in absent
+        for root in (day.root, day.history)
+        for each in snapshot_dates(storage, root, day.folder)
     )
-    nothing = f"no snapshots of {', '.join(day.absent)} for {day.date} under {day.root}"
+    names, first = ", ".join(day.cluster for day in absent), absent[0]
+    nothing = f"no snapshots of {names} for {first.date} under {first.root}"
     if options.scheduled and there and there[0] >= options.today:
         return f"{nothing} yet: the first day is {there[0]}, which a later run reports", True
     newest = f"the newest day there is {there[-1]}" if there else "there are none of any day"
@@ -560,66 +539,43 @@ def _clusters(storage: Storage, roots: Sequence[str]) -> dict[str, str]:
 
 def _check_few_skipped(day: Day) -> None:
     """Raise where so many objects are corrupt that what is left would not be the day."""
-    for (dataset, cluster), runs in day.runs.items():
-        bad = day.skipped(dataset, cluster)
+    for dataset, runs in day.runs.items():
+        bad = day.skipped(dataset)
         few = len(bad) <= max(1, len(runs) // MOST_SKIPPED) and len(bad) < len(runs)
         if few or not bad:
             continue
         others = f", as are {len(bad) - 1} more of" if len(bad) > 1 else ", of"
         raise DataError(
             f"cannot read {bad[0].path}: {day.flaws[bad[0].path]}{others} the {len(runs)} objects "
-            f"of {dataset} of {cluster} on {day.date}; restore or remove them"
+            f"of {dataset} of {day.cluster} on {day.date}; restore or remove them"
         )
 
 
-def _read_runs(day: Day) -> Iterator[tuple[str, Run]]:
-    """The objects that are read as such, with their dataset."""
-    for (dataset, cluster), runs in day.runs.items():
-        if cluster in day.clusters and not day.reads_history(cluster):
-            for run in runs:
-                yield dataset, run
+def _read_runs(day: Day) -> Mapping[str, Sequence[Run]]:
+    """The objects that are read as such, by dataset."""
+    return {} if day.reads_history else day.runs
 
 
-def _history_files(storage: Storage, day: Day) -> list[str]:
-    folders = [
-        day.history_folder(dataset, cluster)
-        for dataset, cluster in product(SNAPSHOTS, day.clusters)
-        if day.reads_history(cluster)
-    ]
-    return [f"{at}/{file.name}" for at in folders for file in storage.objects(at, PARQUET)]
+def _history_files(storage: Storage, day: Day, dataset: str) -> list[str]:
+    folder = day.history_folder(dataset)
+    return [f"{folder}/{file.name}" for file in storage.objects(folder, PARQUET)]
 
 
-def _paths(day: Day, dataset: str, cluster: str) -> list[str]:
+def _paths(day: Day, dataset: str) -> list[str]:
     """The folders of whole hours; object by object the hours that others must be kept out of.
 
     These are hours with an object that is skipped, and the newest of a day in progress, where more
     may come: every dataset is to be read as it was when the day was found.
     """
-    folder = day.folder(dataset, cluster)
-    usable = day.usable(dataset, cluster)
-    open_hours = {_hour(run) for run in day.skipped(dataset, cluster)}
+    usable = day.usable(dataset)
+    open_hours = {_hour(run) for run in day.skipped(dataset)}
     if usable and day.in_progress:
         open_hours.add(_hour(usable[-1]))
     paths = []
     for hour, runs in groupby(usable, _hour):
-        paths += [run.path for run in runs] if hour in open_hours else [f"{folder}/{hour}"]
+        folder = f"{day.snapshot_folder(dataset)}/{hour}"
+        paths += [run.path for run in runs] if hour in open_hours else [folder]
     return paths
-
-
-def _below(
-    spark: SparkSession,
-    day: Day,
-    dataset: str,
-    root: str,
-    paths: Sequence[str],
-    *hour: str,
-    rises: bool = False,
-) -> DataFrame:
-    keys, schema = ("cluster", "dt", *hour), SNAPSHOTS[dataset]
-    if rises and dataset in RISES:
-        schema = StructType([*schema, StructField(RISES[dataset], LONG)])
-    rows = rows_below(spark, f"{root}/{dataset}", paths, schema, keys, day.clusters)
-    return rows.select("cluster", *schema.names)
 
 
 def _hour(run: Run) -> str:

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kafka_lag_report.errors import CorruptObjectsError
-from kafka_lag_report.read_snapshots import Day, rows_below, snapshot_dates
+from kafka_lag_report.read_snapshots import Day, rows_in, snapshot_dates
 from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
 from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage
 
@@ -64,26 +64,23 @@ def collect(frame: DataFrame, schema: pa.Schema, keys: Sequence[str]) -> pa.Tabl
 def stored(
     spark: SparkSession, storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> DataFrame:
-    """One published report of the day's clusters on these dates, as far as there are any.
+    """One published report of the day's cluster on these dates, as far as there are any.
 
-    Columns are `cluster`, `dt` as text, and the report's. A file that cannot be read fails when the
+    Columns are the report's and `dt`, as text. A file that cannot be read fails when the
     rows are computed, see `naming_corrupt_files`.
     """
     paths = stored_folders(storage, output, name, day, dates)
-    root = f"{reports_root(output)}/{name}"
-    rows = rows_below(spark, root, paths, REPORTS[name], ("cluster", "dt"), day.clusters)
-    return rows.select("cluster", "dt", *REPORTS[name].names)
+    folder = f"{reports_root(output)}/{name}/{day.folder}"
+    return rows_in(spark, paths, REPORTS[name], dates_in=folder)
 
 
-def published(
-    storage: Storage, output: str, day: Day, cluster: str, on: date
-) -> dict[str, pa.Table]:
-    """The reports of the cluster that lie there of a date, without rows where there is none.
+def published(storage: Storage, output: str, day: Day) -> dict[str, pa.Table]:
+    """The reports of the day that lie there, without rows where there is none.
 
     CorruptObjectsError for a file that cannot be read.
     """
     root = reports_root(output)
-    folders = [f"{root}/{name}/{day.clusters[cluster]}/dt={on}" for name in TABLES]
+    folders = [f"{root}/{name}/{day.folder}/dt={day.date}" for name in TABLES]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         tables = pool.map(partial(_table, storage), folders, TABLES)
         return dict(zip(TABLES, tables, strict=True))
@@ -108,27 +105,24 @@ def _table(storage: Storage, folder: str, name: str) -> pa.Table:
 def stored_folders(
     storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> list[str]:
-    """The folders that there are of a report of the day's clusters on these dates."""
+    """The folders that there are of a report of the day's cluster on these dates."""
+    place = f"{reports_root(output)}/{name}/{day.folder}"
     wanted = {f"dt={date}" for date in dates}
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        places = [f"{reports_root(output)}/{name}/{folder}" for folder in day.clusters.values()]
-        found = zip(places, pool.map(storage.folders, places), strict=True)
-        return [f"{place}/{date}" for place, there in found for date in sorted(wanted & {*there})]
+    return [f"{place}/{date}" for date in storage.folders(place) if date in wanted]
 
 
-def is_first_day(storage: Storage, output: str, day: Day, cluster: str) -> bool:
+def is_first_day(storage: Storage, output: str, day: Day) -> bool:
     """Whether nothing of the cluster is older than the day: no snapshot, history or report."""
-    folder = day.clusters[cluster]
-    reported = storage.folders(f"{reports_root(output)}/coverage/{folder}")
+    reported = storage.folders(f"{reports_root(output)}/coverage/{day.folder}")
     if any(name.startswith("dt=") and name < f"dt={day.date}" for name in reported):
         return False
-    seen = (snapshot_dates(storage, root, folder) for root in (day.root, day.history))
+    seen = (snapshot_dates(storage, root, day.folder) for root in (day.root, day.history))
     return not any(dates and dates[0] < day.date for dates in seen)
 
 
-def page_address(output: str, day: Day, cluster: str) -> str:
-    """Where a cluster's page lies once it is published."""
-    return f"{reports_root(output)}/{PAGE}/{day.clusters[cluster]}/dt={day.date}/{PAGE_FILE}"
+def page_address(output: str, day: Day) -> str:
+    """Where the day's page lies once it is published."""
+    return f"{reports_root(output)}/{PAGE}/{day.folder}/dt={day.date}/{PAGE_FILE}"
 
 
 def reports_root(output: str) -> str:

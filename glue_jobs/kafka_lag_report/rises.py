@@ -41,8 +41,8 @@ def read_offset() -> Column:
 
 # What a log is, beside what the history is sorted by.
 _LOGS = {
-    "topic_partitions": ("cluster", "topic", "topic_id", "partition_id"),
-    "group_partitions": ("cluster", "consumer_group", "topic", "topic_id", "partition_id"),
+    "topic_partitions": ("topic", "topic_id", "partition_id"),
+    "group_partitions": ("consumer_group", "topic", "topic_id", "partition_id"),
 }
 
 

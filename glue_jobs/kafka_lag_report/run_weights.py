@@ -5,7 +5,12 @@ Reports count in time, not in rows, so that neither a run too many nor one too f
 A run speaks for twice the pause before it at most: what came after that was seen by nobody.
 """
 
-from pyspark.sql import Column, DataFrame, Window
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 # For a single run, where no pause is known.
@@ -15,54 +20,58 @@ _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
 
 
-def run_weights(groups: DataFrame) -> DataFrame:
-    """`weight` in seconds of each run (`taken_at`) of the day that has any row in `groups`."""
-    cluster = Window.partitionBy("cluster")
-    before = sf.lag("gap").over(cluster.orderBy("taken_at"))
-    usual = sf.coalesce(sf.median("gap").over(cluster), sf.lit(LONE_RUN_SECONDS))
-    gaps = _gaps(groups).select("*", usual.alias("usual"), before.alias("before"))
-    return gaps.select("cluster", "taken_at", _weight().alias("weight"))
+@dataclass(frozen=True, slots=True)
+class RunWeights:
+    """The day's runs that have any row in `groups`.
 
-
-def intervals(groups: DataFrame) -> DataFrame:
-    """The usual `interval` between runs in seconds, the median, of each cluster in `groups`."""
-    usual = sf.coalesce(sf.median("gap"), sf.lit(LONE_RUN_SECONDS))
-    return _gaps(groups).groupBy("cluster").agg(usual.alias("interval"))
-
-
-def weighed(
-    rows: DataFrame, weights: DataFrame, intervals: DataFrame, at: str = "taken_at"
-) -> DataFrame:
-    """`rows` with the `weight` of the run at the time `at`.
-
-    A time that is no run of `groups`, whose object may be missing, weighs an interval.
+    `times` are in microseconds since 1970, ascending; `frame` has the `weight` in seconds of each
+    `taken_at`.
     """
-    runs = weights.withColumnRenamed("taken_at", at)
-    both = rows.join(sf.broadcast(runs), ["cluster", at], "left")
-    fallback = sf.coalesce("weight", "interval", sf.lit(LONE_RUN_SECONDS))
-    return both.join(sf.broadcast(intervals), "cluster", "left").select(
-        *rows.columns, fallback.alias("weight")
-    )
+
+    times: Sequence[int]
+    frame: DataFrame
+
+    @property
+    def interval(self) -> float:
+        """The usual seconds between runs, the median."""
+        return usual_interval(self.times)
+
+    def weigh(self, rows: DataFrame) -> DataFrame:
+        """`rows` with the `weight` of their run.
+
+        A time that is no run of `groups`, whose object may be missing, weighs an interval.
+        """
+        weight = sf.coalesce("weight", sf.lit(self.interval)).alias("weight")
+        both = rows.join(sf.broadcast(self.frame), ["taken_at"], "left")
+        return both.select(*rows.columns, weight)
 
 
-def _gaps(groups: DataFrame) -> DataFrame:
-    """The runs, with the seconds to the next; null for the last."""
-    ordered = Window.partitionBy("cluster").orderBy("taken_at")
-    gap = _micros(sf.lead("taken_at").over(ordered)) - _micros(sf.col("taken_at"))
-    runs = groups.select("cluster", "taken_at").distinct()
-    return runs.select("cluster", "taken_at", (gap / _SECOND).alias("gap"))
+def run_weights(groups: DataFrame) -> RunWeights:
+    """The runs in `groups`, which is read for their times."""
+    # as numbers: Python would show the machine's own zone
+    found = groups.select(sf.unix_micros("taken_at")).distinct().collect()
+    times = sorted(row[0] for row in found)
+    rows = list(zip(times, weights_of(times), strict=True))
+    frame = groups.sparkSession.createDataFrame(rows, "at bigint, weight double")
+    return RunWeights(times, frame.select(sf.timestamp_micros("at").alias("taken_at"), "weight"))
 
 
-def _weight() -> Column:
-    gap, before, usual = sf.col("gap"), sf.col("before"), sf.col("usual")
-    to_midnight = (_DAY - sf.pmod(_micros(sf.col("taken_at")), sf.lit(_DAY))) / _SECOND
-    last = sf.least(usual, to_midnight)
-    return sf.when(gap.isNull(), last).otherwise(sf.least(gap, 2 * sf.coalesce(before, usual)))
+def usual_interval(times: Sequence[int]) -> float:
+    """The median seconds between ascending times in microseconds."""
+    gaps = [(after - before) / _SECOND for before, after in pairwise(times)]
+    return median(gaps) if gaps else LONE_RUN_SECONDS
 
 
-def _micros(time: Column) -> Column:
-    """Whole numbers, whose difference is exact."""
-    return sf.unix_micros(time)
+def weights_of(times: Sequence[int]) -> list[float]:
+    """Seconds for which each run stands, of ascending times in microseconds."""
+    if not times:
+        return []
+    usual = usual_interval(times)
+    gaps = [(after - before) / _SECOND for before, after in pairwise(times)]
+    before = [usual, *gaps]
+    to_midnight = (_DAY - times[-1] % _DAY) / _SECOND
+    stands = [min(gap, 2 * pause) for gap, pause in zip(gaps, before, strict=False)]
+    return [*stands, min(usual, to_midnight)]
 
 
 def whole_seconds() -> Column:

@@ -28,8 +28,6 @@ TIMESTAMP = TimestampType()
 INT_LIST = ArrayType(INT)
 DOUBLE_LIST = ArrayType(DOUBLE)
 
-CLUSTER = StructField("cluster", STRING)
-
 
 def columns(**types: DataType) -> StructType:
     """A schema of nullable columns, in this order."""

@@ -14,7 +14,7 @@ from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_report.aggregates import group_segments, topic_segments
-from kafka_lag_report.read_snapshots import find_day, read
+from kafka_lag_report.read_snapshots import find_days, read
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.retention_risk import retention_risk
 from tests.builders import MINUTE, NOON, a_reading, a_report, a_snapshot
@@ -44,7 +44,7 @@ def test_every_value_and_every_null_arrives(
     spark: SparkSession, folder: Path, dataset: str
 ) -> None:
     files, root, day_after = Storage(), str(folder), date(2026, 2, 1)
-    day = find_day(files, root, root, date(2026, 1, 31), [], day_after)
+    (day,) = find_days(files, root, root, date(2026, 1, 31), [], day_after)
     names = list(contract.COLUMNS[dataset])
     rows = read(spark, files, day, dataset).collect()
     found = [tuple(row[name] for name in names) for row in rows]
@@ -72,7 +72,7 @@ def _local_naive(milliseconds: int) -> datetime:
 
 def test_the_reports_tell_the_snapshots_loss_and_margin(spark: SparkSession, folder: Path) -> None:
     files, root, today = Storage(), str(folder), date(2026, 1, 31)
-    day = find_day(files, root, root, today, [], today)
+    (day,) = find_days(files, root, root, today, [], today)
     groups, topics = (
         read(spark, files, day, name) for name in ("group_partitions", "topic_partitions")
     )

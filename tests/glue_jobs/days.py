@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from kafka_lag_report.schemas import CLUSTER, SNAPSHOTS
+from kafka_lag_report.schemas import SNAPSHOTS
 
 Row = dict[str, Any]
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -75,9 +75,9 @@ def topic_row(partition: int, end: int | None, **more: Any) -> Row:
 
 
 def frame(spark: SparkSession, dataset: str, rows: Sequence[Row]) -> DataFrame:
-    """Snapshot rows as the job reads them, of cluster `demo` at noon unless they say otherwise."""
-    full = [{"cluster": "demo", "taken_at": NOON, **row} for row in rows]
-    return frame_of(spark, StructType([CLUSTER, *SNAPSHOTS[dataset].fields]), full)
+    """Snapshot rows as the job reads them, of noon unless they say otherwise."""
+    full = [{"taken_at": NOON, **row} for row in rows]
+    return frame_of(spark, SNAPSHOTS[dataset], full)
 
 
 def frame_of(spark: SparkSession, schema: StructType, rows: Sequence[Row]) -> DataFrame:

@@ -14,16 +14,21 @@ from kafka_lag_report.storage import Storage
 CLUSTERS = ("a", "b")
 # Of all reports, as there is no difference between them here.
 TABLES = ("lag_summary", "lag_hourly", "anomalies", "incidents")
-A_DAY = Day(
-    root="",
-    history="",
-    date=date(2026, 1, 31),
-    in_progress=False,
-    clusters={name: f"cluster={name}" for name in CLUSTERS},
-    absent={},
-    sources={},
-    runs={},
-)
+DATE = date(2026, 1, 31)
+DAYS = [
+    Day(
+        cluster=name,
+        folder=f"cluster={name}",
+        root="",
+        history="",
+        date=DATE,
+        in_progress=False,
+        source="snapshots",
+        runs={},
+    )
+    for name in CLUSTERS
+]
+A_DAY = DAYS[0]
 
 
 def tables(name: str, rows: int, *, without: Sequence[str] = ()) -> dict[str, pa.Table]:
@@ -39,12 +44,12 @@ def tables(name: str, rows: int, *, without: Sequence[str] = ()) -> dict[str, pa
 
 def is_replaced(root: str, cluster: str) -> bool:
     """Whether readers are warned that the day may be of two runs."""
-    return Storage().exists(f"{root}/reports/_replacing/cluster={cluster}/dt={A_DAY.date}/complete")
+    return Storage().exists(f"{root}/reports/_replacing/cluster={cluster}/dt={DATE}/complete")
 
 
 def published(root: str, cluster: str) -> str:
     """Whose the cluster's reports are, and what they lack; it fails if they are of several."""
-    place, storage = f"cluster={cluster}/dt={A_DAY.date}", Storage()
+    place, storage = f"cluster={cluster}/dt={DATE}", Storage()
     names = {*storage.read(f"{root}/reports/page/{place}/report.html").decode().split()}
     rows, lacking = set[int](), list[str]()
     for table in TABLES:

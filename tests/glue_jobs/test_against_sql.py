@@ -18,7 +18,7 @@ from dev.days.hourly import write_usual_days
 from dev.days.scenarios import truth
 from dev.report_check import compare, run, written
 from kafka_lag_report.daily_report import main
-from kafka_lag_report.read_snapshots import find_day
+from kafka_lag_report.read_snapshots import find_days
 from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.coverage import coverage
@@ -95,12 +95,12 @@ def test_no_page_has_a_word_of_python(reported: Path, cluster: str) -> None:
 def test_the_coverage_of_a_day_in_progress_is_what_sql_says(
     spark: SparkSession, reported: Path
 ) -> None:
-    found = find_day(Storage(), str(reported), str(reported), DAY, ["truth", "once"], DAY)
+    found = find_days(Storage(), str(reported), str(reported), DAY, ["truth", "once"], DAY)
     said = {}
     with duckdb.connect() as connection:
-        for cluster in ("truth", "once"):
-            sql = run(connection, reported, cluster, DAY, today=DAY)["coverage"]
-            said[cluster] = compare(sql, coverage(spark, Storage(), found, cluster))
+        for day in found:
+            sql = run(connection, reported, day.cluster, DAY, today=DAY)["coverage"]
+            said[day.cluster] = compare(sql, coverage(spark, Storage(), day))
 
     assert said == {"truth": [], "once": []}
 

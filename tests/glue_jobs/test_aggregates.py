@@ -196,9 +196,7 @@ def _day(spark: SparkSession, rows: list[Row]) -> dict[str, Row]:
     segments = group_segments(levels)
     made = frame(spark, "topic_partitions", [])
     risks = retention_risk(segments, topic_segments(made), NOON.date())
-    days = group_partition_days(segments).join(
-        risks, ["cluster", "consumer_group", "topic", "partition_id"]
-    )
+    days = group_partition_days(segments).join(risks, ["consumer_group", "topic", "partition_id"])
     for name in ("least_margin_at", "least_seconds_until_loss_at"):
         days = days.withColumn(name, sf.date_format(name, "HH:mm"))
     return {row["topic"]: row.asDict() for row in days.collect()}

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from kafka_lag_report.compaction import Part, compact, compact_day, delete_compacted, parts
 from kafka_lag_report.errors import DataError, StoreError
-from kafka_lag_report.read_snapshots import Day, find_day, read, skip_corrupt_objects
+from kafka_lag_report.read_snapshots import Day, find_days, read, skip_corrupt_objects
 from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
@@ -39,7 +39,8 @@ def write_minutes(root: Path, numbers: range) -> None:
 
 
 def found(root: Path, today: date = date(2026, 2, 1)) -> Day:
-    return find_day(Storage(), str(root), str(root), DAY, (), today)
+    (day,) = find_days(Storage(), str(root), str(root), DAY, (), today)
+    return day
 
 
 def compact_all(spark: SparkSession, root: Path) -> Day:
@@ -119,7 +120,7 @@ def test_runs_that_two_jobs_at_once_left_twice_are_there_once(
     assert len(history(tmp_path)) == 24
     day = found(tmp_path)
 
-    assert delete_compacted(spark, Storage(), day, "demo") == (
+    assert delete_compacted(spark, Storage(), day) == (
         0,
         "the history of group_partitions lacks rows of 3 of its runs, or has them twice",
     )
@@ -200,7 +201,7 @@ def test_a_large_day_has_several_files_of_a_stretch_each(tmp_path: Path) -> None
     write_minutes(tmp_path, range(6))
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
 
-    runs = day.usable("group_partitions", "demo")
+    runs = day.usable("group_partitions")
     made = parts("group_partitions", runs, day.rows, "/made", most=8)
 
     assert [[stretch.rows for stretch in part.stretches] for part in made] == [[8], [8], [8]]
@@ -213,7 +214,7 @@ def test_a_larger_day_has_no_more_files_but_more_stretches_in_each(tmp_path: Pat
     write_minutes(tmp_path, range(6))
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
 
-    runs = day.usable("group_partitions", "demo")
+    runs = day.usable("group_partitions")
     made = parts("group_partitions", runs, day.rows, "/made", most=4, files=2)
 
     assert [[stretch.rows for stretch in part.stretches] for part in made] == [[4] * 3, [4] * 3]
@@ -227,9 +228,7 @@ def test_a_run_in_shards_lies_in_one_stretch(tmp_path: Path) -> None:
         shutil.copy(path, path.with_name(path.name.replace("0of1", "1of2")))
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
 
-    made = parts(
-        "group_partitions", day.usable("group_partitions", "demo"), day.rows, "/made", most=4
-    )
+    made = parts("group_partitions", day.usable("group_partitions"), day.rows, "/made", most=4)
 
     stretches = [stretch.sources for part in made for stretch in part.stretches]
     assert [len(sources) for sources in stretches] == [2, 2]
@@ -239,7 +238,7 @@ def test_a_run_in_shards_lies_in_one_stretch(tmp_path: Path) -> None:
 def test_a_day_has_as_many_files_as_its_size_asks_for(tmp_path: Path) -> None:
     write_minutes(tmp_path, range(6))
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
-    runs = day.usable("group_partitions", "demo")
+    runs = day.usable("group_partitions")
     size = sum(run.size for run in runs)
 
     files = {
@@ -275,7 +274,7 @@ def test_each_file_goes_on_where_the_run_before_it_was(tmp_path: Path) -> None:
     write_run(tmp_path, "topic_partitions", [unread], at=minute(2))
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
     runs, folder = (
-        day.usable("topic_partitions", "demo"),
+        day.usable("topic_partitions"),
         str(tmp_path / "history/topic_partitions"),
     )
 
@@ -332,12 +331,12 @@ def test_objects_are_not_deleted_for_a_history_of_other_offsets(
     # of one run, and all rows are there
     changed(file, "end_offset", pa.array([10, 11, 13], pa.int64()))
 
-    done = delete_compacted(spark, Storage(), found(tmp_path), "demo")
+    done = delete_compacted(spark, Storage(), found(tmp_path))
 
     assert done == (0, "the history of topic_partitions has other offsets in 1 of its runs")
     assert len(list((tmp_path / "snapshots").rglob("*.parquet"))) == 9
     changed(file, "end_offset", pa.array([10, 11, 12], pa.int64()))
-    assert delete_compacted(spark, Storage(), found(tmp_path), "demo") == (9, None)
+    assert delete_compacted(spark, Storage(), found(tmp_path)) == (9, None)
 
 
 def test_rises_are_read_if_every_file_has_them(spark: SparkSession, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def write_coverage(root: Path, cluster: str, day: date) -> Path:
 
 
 @pytest.fixture(name="reported")
-def _reported(spark: SparkSession, tmp_path: Path) -> tuple[Job, Day]:
+def _reported(spark: SparkSession, tmp_path: Path) -> tuple[Job, list[Day]]:
     """Two clusters the day before, of which one has nothing today."""
     for cluster, written in (("demo", EVE), ("demo", DAY), ("silent", EVE)):
         write_coverage(tmp_path, cluster, written)
@@ -48,61 +48,63 @@ def _reported(spark: SparkSession, tmp_path: Path) -> tuple[Job, Day]:
         lambda: datetime(2026, 2, 1, 1, tzinfo=UTC),
     )
     job = Job(spark, Storage(), options, Timings(lambda: 0.0, lambda _: None))
-    day = Day(
-        root=f"{place}/snapshots",
-        history=f"{place}/history",
-        date=DAY,
-        in_progress=False,
-        clusters={"demo": "cluster=demo"},
-        absent={"silent": "cluster=silent"},
-        sources={"demo": "snapshots"},
-        runs={},
-    )
-    return job, day
+    days = [
+        Day(
+            cluster=cluster,
+            folder=f"cluster={cluster}",
+            root=f"{place}/snapshots",
+            history=f"{place}/history",
+            date=DAY,
+            in_progress=False,
+            source=source,
+            runs={},
+        )
+        for cluster, source in (("demo", "snapshots"), ("silent", None))
+    ]
+    return job, days
 
 
-def message_of(job: Job, day: Day) -> Message | None:
-    return topic_message(job, day, read_two_days(job, day), region=None)
+def message_of(job: Job, days: list[Day], on: date = DAY, **failed: str) -> Message | None:
+    return topic_message(job, on, days, read_two_days(job, days), None, failed)
 
 
-def test_a_cluster_that_fell_silent_is_news(reported: tuple[Job, Day]) -> None:
+def test_a_cluster_that_fell_silent_is_news(reported: tuple[Job, list[Day]]) -> None:
     message = message_of(*reported)
 
     assert message is not None
     assert "silent" in message.body
 
 
-def test_nothing_is_said_where_nothing_changed(reported: tuple[Job, Day]) -> None:
-    job, day = reported
+def test_nothing_is_said_where_nothing_changed(reported: tuple[Job, list[Day]]) -> None:
+    job, (demo, _) = reported
 
-    assert message_of(job, replace(day, absent={})) is None
+    assert message_of(job, [demo]) is None
 
 
 def test_a_broken_report_costs_its_own_cluster_only(
-    reported: tuple[Job, Day], tmp_path: Path
+    reported: tuple[Job, list[Day]], tmp_path: Path
 ) -> None:
-    job, day = reported
+    job, days = reported
     broken = next((tmp_path / "reports/coverage/cluster=demo/dt=2026-01-30").iterdir())
     broken.write_bytes(b"no Parquet")
 
-    days = read_two_days(job, day)
-    message = topic_message(job, day, days, region=None)
+    message = message_of(job, days)
 
     assert message is not None
     assert f"no report of demo: cannot read {broken}: its rows cannot be decoded" in message.body
     assert "silent" in message.body
     said: list[str] = []
     with pytest.raises(DataError, match=r"cannot read .*dt=2026-01-30/part.parquet"):
-        deliver_message(job, day, {}, said.append)
+        deliver_message(job, DAY, days, {}, said.append)
     assert "no report of demo" in said[0]
 
 
-def test_a_day_on_which_all_failed_says_so_and_nothing_else(reported: tuple[Job, Day]) -> None:
-    job, day = reported
-    failed = {"demo": "its snapshots cannot be read"}
-    none = replace(day, clusters={}, absent={})
+def test_a_day_on_which_all_failed_says_so_and_nothing_else(
+    reported: tuple[Job, list[Day]],
+) -> None:
+    job, _ = reported
 
-    message = topic_message(job, none, read_two_days(job, none), region=None, failed=failed)
+    message = message_of(job, [], demo="its snapshots cannot be read")
 
     assert message is not None
     assert message.body.splitlines() == [
@@ -112,13 +114,12 @@ def test_a_day_on_which_all_failed_says_so_and_nothing_else(reported: tuple[Job,
 
 
 def test_after_a_day_without_a_report_the_next_is_not_called_the_first(
-    reported: tuple[Job, Day],
+    reported: tuple[Job, list[Day]],
 ) -> None:
-    job, day = reported
-    later = replace(day, date=LATER, absent={})
+    job, (demo, _) = reported
     write_coverage(Path(job.options.output), "demo", LATER)
 
-    message = topic_message(job, later, read_two_days(job, later), None, {"other": "no rows"})
+    message = message_of(job, [replace(demo, date=LATER)], LATER, other="no rows")
 
     assert message is not None
     assert "There is no report of the day before to compare with." in message.body

@@ -28,13 +28,13 @@ PUBLISHER = """
 import itertools, sys
 from kafka_lag_report.publishing import publish
 from kafka_lag_report.storage import Storage
-from tests.glue_jobs.published_days import A_DAY, CLUSTERS, tables
+from tests.glue_jobs.published_days import DAYS, tables
 root, names, sizes = sys.argv[1], sys.argv[2].split(","), [int(n) for n in sys.argv[3].split(",")]
 days = [(tables(n, s), (n + " ") * s) for n, s in zip(names, sizes)]
 print("ready", flush=True)
 for made, page in itertools.cycle(days):
-    for cluster in CLUSTERS:
-        publish(Storage(), root, A_DAY, cluster, made, page)
+    for day in DAYS:
+        publish(Storage(), root, day, made, page)
     print("published", flush=True)
 """
 
@@ -111,10 +111,10 @@ def test_where_the_disk_gets_full_the_old_reports_stand(small_disk: Path) -> Non
     state, ended = str(small_disk / "state"), Counter[str]()
     new = tables("new", ROWS["new"])
     for blocks in range(0, 80, 4):
-        publish(Storage(), state, A_DAY, "a", tables("old", 700), "old")
+        publish(Storage(), state, A_DAY, tables("old", 700), "old")
         leave(small_disk, blocks)
         try:
-            publish(Storage(), state, A_DAY, "a", new, "new " * ROWS["new"])
+            publish(Storage(), state, A_DAY, new, "new " * ROWS["new"])
         except StoreError as error:
             ended["old" if "No space left on device" in str(error) else str(error)] += 1
             assert published(state, "a") == "old"

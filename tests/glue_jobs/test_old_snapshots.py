@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from kafka_lag_report.compaction import compact_day
 from kafka_lag_report.daily_report import main
-from kafka_lag_report.read_snapshots import find_day, skip_corrupt_objects
+from kafka_lag_report.read_snapshots import find_days, skip_corrupt_objects
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import group_row, topic_row, write_run
 from tests.glue_jobs.snapshots.places import damage_pages
@@ -59,7 +59,7 @@ def run(root: Path, *more: str, today: int = 12) -> tuple[int, str]:
 def compact(spark: SparkSession, root: Path, on: date) -> None:
     """The history of a day of `demo`, without what cannot be read."""
     place, work = str(root), partial(compact_day, spark, Storage())
-    day = find_day(Storage(), place, place, on, ["demo"], on + timedelta(days=1))
+    (day,) = find_days(Storage(), place, place, on, ["demo"], on + timedelta(days=1))
     skip_corrupt_objects(Storage(), day, work)
 
 

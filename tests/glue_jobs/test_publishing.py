@@ -13,7 +13,15 @@ import pytest
 from kafka_lag_report.errors import DataError, StoreError
 from kafka_lag_report.publishing import publish, unfinished
 from kafka_lag_report.storage import Storage
-from tests.glue_jobs.published_days import A_DAY, CLUSTERS, TABLES, is_replaced, published, tables
+from tests.glue_jobs.published_days import (
+    A_DAY,
+    CLUSTERS,
+    DAYS,
+    TABLES,
+    is_replaced,
+    published,
+    tables,
+)
 
 OLD, NEW = "old", "new"
 OLD_DAY, NEW_DAY = "old without anomalies", "new without lag_hourly"
@@ -68,7 +76,7 @@ def _root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def put(storage: Storage, root: str, name: str, *, without: str = "") -> None:
-    publish(storage, root, A_DAY, "a", tables(name, 1, without=[without]), name)
+    publish(storage, root, A_DAY, tables(name, 1, without=[without]), name)
 
 
 def attempts(root: str, failure: BaseException, *, once: bool = False) -> Iterator[None]:
@@ -142,8 +150,8 @@ def test_a_mark_that_is_no_mark_is_named(tmp_path: Path) -> None:
 
 
 def test_other_clusters_and_days_are_left_alone(root: str) -> None:
-    for cluster in CLUSTERS:
-        publish(Storage(), root, A_DAY, cluster, tables(OLD, 3), OLD)
+    for day in DAYS:
+        publish(Storage(), root, day, tables(OLD, 3), OLD)
 
     put(Storage(), root, NEW)
 

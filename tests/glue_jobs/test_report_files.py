@@ -13,13 +13,12 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructType
 
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.publishing import publish, remove_staging
 from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
 from kafka_lag_report.report_files import collect, compute, is_first_day, page_address, stored
-from kafka_lag_report.schemas import CLUSTER, REPORTS, STRING, report_schema
+from kafka_lag_report.schemas import REPORTS, STRING, report_schema
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import ARROW, NOON, report_rows
 
@@ -31,28 +30,28 @@ _TYPED = "name string, at timestamp, numbers array<int>"
 FAILS = "cast(raise_error('on purpose') AS double)"
 
 
-def a_day() -> Day:
+def a_day(cluster: str = "demo") -> Day:
     return Day(
+        cluster=cluster,
+        folder=FOLDERS[cluster],
         root="in/snapshots",
         history="out/history",
         date=date(2026, 1, 31),
         in_progress=False,
-        clusters=FOLDERS,
-        absent={},
-        sources=dict.fromkeys(FOLDERS, "snapshots"),
+        source="snapshots",
         runs={},
     )
 
 
-def hours(spark: SparkSession, *rows: tuple[str, str, int]) -> DataFrame:
-    """The report with the most telling columns: cluster, group, hour."""
+def hours(spark: SparkSession, *rows: tuple[str, int]) -> DataFrame:
+    """The report with the most telling columns: group, hour."""
     others = [f"cast(null AS {f.dataType.simpleString()}) {f.name}" for f in REPORTS[NAME]][2:]
-    frame = spark.createDataFrame(list(rows), "cluster string, consumer_group string, hour int")
-    return frame.selectExpr("cluster", "consumer_group", "hour", *others)
+    frame = spark.createDataFrame(list(rows), "consumer_group string, hour int")
+    return frame.selectExpr("consumer_group", "hour", *others)
 
 
 def nothing(spark: SparkSession, name: str) -> DataFrame:
-    return spark.createDataFrame([], StructType([CLUSTER, *REPORTS[name].fields]))
+    return spark.createDataFrame([], REPORTS[name])
 
 
 def write_report(root: Path, folder: str, number: int, group: str, hour: int) -> None:
@@ -69,11 +68,11 @@ def files_below(root: Path) -> list[str]:
 
 
 def published(root: Path, tables: dict[str, pa.Table], page: str = "a page") -> None:
-    publish(Storage(), str(root), a_day(), "demo", tables, page)
+    publish(Storage(), str(root), a_day(), tables, page)
 
 
 def test_computed_reports_have_their_columns_and_no_rows_but_theirs(spark: SparkSession) -> None:
-    read = compute({NAME: hours(spark, ("demo", "g", 7)), "anomalies": nothing(spark, "anomalies")})
+    read = compute({NAME: hours(spark, ("g", 7)), "anomalies": nothing(spark, "anomalies")})
 
     assert read[NAME].schema == report_schema(NAME)
     assert [(row["consumer_group"], row["hour"]) for row in read[NAME].to_pylist()] == [("g", 7)]
@@ -102,18 +101,18 @@ def test_collected_times_are_utc_and_null_comes_first(spark: SparkSession) -> No
 def test_a_cluster_has_one_sorted_file_and_its_page(
     cluster: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    rows = [(cluster, group, hour) for group in "cab" for hour in (2, 1)]
+    rows = [(group, hour) for group in "cab" for hour in (2, 1)]
     tables = compute({NAME: hours(spark, *rows).repartition(3)})
-    publish(Storage(), str(tmp_path), a_day(), cluster, tables, "<p>one")
+    publish(Storage(), str(tmp_path), a_day(cluster), tables, "<p>one")
 
-    expected = sorted((group, hour) for _, group, hour in rows)
+    expected = sorted(rows)
     found = report_rows(tmp_path, NAME, cluster=FOLDERS[cluster].removeprefix("cluster="))
     assert [(r["consumer_group"], r["hour"]) for r in found] == expected
     assert files_below(tmp_path) == [
         f"reports/{NAME}/{FOLDERS[cluster]}/dt=2026-01-31/report.parquet",
         f"reports/page/{FOLDERS[cluster]}/dt=2026-01-31/report.html",
     ]
-    assert Path(page_address(str(tmp_path), a_day(), cluster)).read_text() == "<p>one"
+    assert Path(page_address(str(tmp_path), a_day(cluster))).read_text() == "<p>one"
 
 
 def test_a_report_without_rows_takes_the_earlier_one_away(tmp_path: Path) -> None:
@@ -147,36 +146,35 @@ def test_what_releases_with_staging_left_is_removed_and_nothing_else(tmp_path: P
 
 
 def test_a_report_that_fails_leaves_no_table(spark: SparkSession) -> None:
-    fails = hours(spark, ("demo", "new", 1)).withColumn("lag", sf.expr(FAILS))
+    fails = hours(spark, ("new", 1)).withColumn("lag", sf.expr(FAILS))
 
     with pytest.raises((Py4JJavaError, PySparkException), match="on purpose"):
         compute({"anomalies": nothing(spark, "anomalies"), NAME: fails})
 
 
+@pytest.mark.parametrize(("cluster", "hour"), [("demo", 0), (ODD, 1)])
 def test_published_reports_are_read_for_the_dates_asked(
-    spark: SparkSession, tmp_path: Path
+    cluster: str, hour: int, spark: SparkSession, tmp_path: Path
 ) -> None:
     for number in (16, 17, 30, 31):
-        for hour, folder in enumerate(FOLDERS.values()):
-            write_report(tmp_path, folder, number, f"g{number}", hour)
+        for place, folder in enumerate(FOLDERS.values()):
+            write_report(tmp_path, folder, number, f"g{number}", place)
 
-    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
+    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(cluster), BEFORE)
 
     assert rows.schema["dt"].dataType == STRING
-    assert rows.columns == ["cluster", "dt", *REPORTS[NAME].names]
-    reported = rows.select("cluster", "dt", "consumer_group", "hour").collect()
+    assert rows.columns == [*REPORTS[NAME].names, "dt"]
+    reported = rows.select("dt", "consumer_group", "hour").collect()
     assert sorted(tuple(row) for row in reported) == [
-        (ODD, "2026-01-17", "g17", 1),
-        (ODD, "2026-01-30", "g30", 1),
-        ("demo", "2026-01-17", "g17", 0),
-        ("demo", "2026-01-30", "g30", 0),
+        ("2026-01-17", "g17", hour),
+        ("2026-01-30", "g30", hour),
     ]
 
 
 def test_where_nothing_was_published_there_are_no_rows(spark: SparkSession, tmp_path: Path) -> None:
     rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
 
-    assert rows.columns == ["cluster", "dt", *REPORTS[NAME].names]
+    assert rows.columns == [*REPORTS[NAME].names, "dt"]
     assert rows.collect() == []
 
 
@@ -205,4 +203,4 @@ def test_a_day_is_the_first_if_nothing_is_older(earlier: str | None, tmp_path: P
     if earlier:
         (tmp_path / earlier / FOLDERS["demo"] / "dt=2026-01-30").mkdir(parents=True)
 
-    assert is_first_day(Storage(), str(tmp_path), day, "demo") == (earlier is None)
+    assert is_first_day(Storage(), str(tmp_path), day) == (earlier is None)

@@ -10,20 +10,20 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from kafka_lag_report.run_weights import (
-    intervals,
     run_weights,
-    weighed,
+    usual_interval,
     weighted_mean,
     weighted_minutes,
+    weights_of,
 )
 from kafka_lag_report.tables.lag_summary import PERCENTILES, with_percentiles
-from tests.glue_jobs.days import Row, frame
+from tests.glue_jobs.days import frame
 
 pytestmark = pytest.mark.spark
 
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 
-# clusters: runs in seconds of the day -> their weights, the interval
+# runs in seconds of the day -> their weights, the interval
 CASES: dict[str, tuple[list[float], list[float], float]] = {
     "one a minute": ([0, 60, 120], [60, 60, 60], 60),
     "one every five minutes": ([0, 300, 600], [300, 300, 300], 300),
@@ -47,60 +47,48 @@ def at(second: float) -> datetime:
     return MIDNIGHT + timedelta(seconds=second)
 
 
-def _rows() -> list[Row]:
-    return [
-        {"cluster": case, "taken_at": at(second), "consumer_group": group, "unread_reason": why}
-        for case, (seconds, _, _) in CASES.items()
-        for second in seconds
-        # a run counts once, also when nothing could be read
-        for group, why in (("a", "timeout"), ("b", "timeout"))
-    ]
-
-
-@pytest.fixture(name="weights", scope="module")
-def _weights(spark: SparkSession) -> dict[tuple[str, datetime], float]:
-    rows = run_weights(frame(spark, "groups", _rows())).selectExpr(
-        "cluster", "unix_millis(taken_at) AS at", "weight"
-    )
-    return {
-        (row["cluster"], datetime.fromtimestamp(row["at"] / 1000, UTC)): row["weight"]
-        for row in rows.collect()
-    }
+def micros(seconds: list[float]) -> list[int]:
+    return [round(at(second).timestamp() * 1_000_000) for second in seconds]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_weight_of_a_run(weights: dict[tuple[str, datetime], float], case: str) -> None:
+def test_weight_of_a_run(case: str) -> None:
     seconds, expected, _ = CASES[case]
 
-    assert [weights[case, at(second)] for second in seconds] == pytest.approx(expected, abs=1e-9)
+    assert weights_of(micros(seconds)) == pytest.approx(expected, abs=1e-9)
 
 
-def test_each_run_has_one_weight(weights: dict[tuple[str, datetime], float]) -> None:
-    assert len(weights) == sum(len(seconds) for seconds, _, _ in CASES.values())
+@pytest.mark.parametrize("case", CASES)
+def test_interval_is_the_median_gap(case: str) -> None:
+    seconds, _, interval = CASES[case]
+
+    assert usual_interval(micros(seconds)) == pytest.approx(interval, abs=1e-9)
 
 
-def test_interval_is_the_median_gap(spark: SparkSession) -> None:
-    found = intervals(frame(spark, "groups", _rows())).collect()
+def test_a_day_without_a_run_has_no_weight() -> None:
+    assert (weights_of([]), usual_interval([])) == ([], 60.0)
 
-    assert {row["cluster"]: row["interval"] for row in found} == {
-        case: pytest.approx(interval, abs=1e-9) for case, (_, _, interval) in CASES.items()
-    }
+
+def test_each_run_with_a_row_counts_once(spark: SparkSession) -> None:
+    # also when nothing could be read
+    rows = [
+        {"taken_at": at(second), "consumer_group": group, "unread_reason": "timeout"}
+        for second in (60.001, 0)
+        for group in "ab"
+    ]
+
+    assert run_weights(frame(spark, "groups", rows)).times == micros([0, 60.001])
 
 
 def test_a_time_without_a_run_weighs_an_interval(spark: SparkSession) -> None:
-    runs = [("c", at(0), 45.0)]
-    rows = [("c", at(0), "a run"), ("c", at(60), "no run"), ("other", at(0), "no run at all")]
-    weights = spark.createDataFrame(runs, "cluster string, taken_at timestamp, weight double")
-    usual = spark.createDataFrame([("c", 300.0)], "cluster string, interval double")
-    moments = spark.createDataFrame(rows, "cluster string, seen_at timestamp, what string")
+    seconds = (0, 300, 600, 650)
+    weights = run_weights(frame(spark, "groups", [{"taken_at": at(second)} for second in seconds]))
+    rows = [(at(600), "a run"), (at(60), "no run")]
+    moments = spark.createDataFrame(rows, "taken_at timestamp, what string")
 
-    found = weighed(moments, weights, usual, at="seen_at").collect()
+    found = weights.weigh(moments).collect()
 
-    assert {row["what"]: row["weight"] for row in found} == {
-        "a run": 45.0,
-        "no run": 300.0,
-        "no run at all": 60.0,
-    }
+    assert {row["what"]: row["weight"] for row in found} == {"a run": 50.0, "no run": 300.0}
 
 
 # values and their weights in seconds

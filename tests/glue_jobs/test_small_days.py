@@ -9,18 +9,18 @@ from kafka_lag_report.daily_report import EMPTY_OBJECT_BYTES, SMALL_BYTES, is_sm
 from kafka_lag_report.read_snapshots import Day, Run
 
 
-def a_day(*sizes: int) -> Day:
+def a_day(*sizes: int, source: str = "snapshots") -> Day:
     """Of objects of so many bytes."""
     runs = tuple(Run(f"x/{n}", f"{n}", size, None) for n, size in enumerate(sizes))
     return Day(
+        cluster="demo",
+        folder="cluster=demo",
         root="in/snapshots",
         history="out/history",
         date=date(2026, 1, 31),
         in_progress=False,
-        clusters={"demo": "cluster=demo"},
-        absent={},
-        sources={"demo": "snapshots"},
-        runs={("groups", "demo"): runs},
+        source=source,
+        runs={"groups": runs},
     )
 
 
@@ -36,3 +36,7 @@ def a_day(*sizes: int) -> Day:
 )
 def test_a_day_is_small_by_its_rows(sizes: list[int], small: bool) -> None:
     assert is_small(a_day(*sizes)) == small
+
+
+def test_nobody_looked_at_what_only_the_history_has() -> None:
+    assert not is_small(a_day(source="history"))

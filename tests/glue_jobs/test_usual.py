@@ -79,16 +79,16 @@ def write_saturday(root: Path) -> None:
 def write_alone(spark: SparkSession, root: Path, cluster: str) -> None:
     """A cluster's object, of reports that lie there."""
     day = Day(
+        cluster=cluster,
+        folder=f"cluster={cluster}",
         root=f"{root}/snapshots",
         history=f"{root}/history",
         date=SATURDAY,
         in_progress=False,
-        clusters={cluster: f"cluster={cluster}"},
-        absent={},
-        sources={cluster: FROM_SNAPSHOTS},
+        source=FROM_SNAPSHOTS,
         runs={},
     )
-    write_usual(spark, Storage(), str(root), day, cluster)
+    write_usual(spark, Storage(), str(root), day)
 
 
 @dataclass(frozen=True, slots=True)

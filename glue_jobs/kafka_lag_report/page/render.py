@@ -72,12 +72,9 @@ _CARDS, _TOPICS, _BARS = 24, 6, 48
 def read_page(findings: Findings, groups: DataFrame, partitions: DataFrame) -> Page:
     """A cluster's findings with what is drawn of the worst, in two jobs.
 
-    `groups` are the day's snapshot rows, `partitions` a row a group's partition: cluster,
-    consumer_group, topic, partition_id, leader, mean_lag, produced.
+    `groups` are the day's snapshot rows, `partitions` a row a group's partition: consumer_group,
+    topic, partition_id, leader, mean_lag, produced.
     """
-    groups, partitions = (
-        frame.where(frame["cluster"] == findings.cluster) for frame in (groups, partitions)
-    )
     axis = axis_of(findings)
     worst = [day.group for day in findings.groups.rows[:_CARDS]]
     skewed = [skew.key for skew in findings.actionable_skews if skew.lag_skewed][:_TOPICS]

@@ -36,7 +36,7 @@ HIGH = {
     "produce_rate": "produce_rate_max",
 }
 
-_HOUR = ("cluster", "consumer_group", "hour")
+_HOUR = ("consumer_group", "hour")
 
 
 def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
@@ -53,7 +53,7 @@ def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
         {"shift": sf.explode(sf.array(*map(sf.lit, (0, -1, 1))))}
     )
     shifted = shifted.withColumn("usual_hour", sf.col("hour") + sf.col("shift"))
-    compared = shifted.join(usual, ["cluster", "consumer_group", "measure", "usual_hour"])
+    compared = shifted.join(usual, ["consumer_group", "measure", "usual_hour"])
     compared = compared.withColumn("deviation", _deviation())
     compared = compared.withColumn("far", sf.abs("deviation") >= FAR)
     own = Window.partitionBy(*_HOUR, "measure")
@@ -81,7 +81,7 @@ def _says_of_shift() -> dict[str, Column]:
     `gain` is how many more of its unusual hours a shift explains than it makes unusual of the
     others. A group whose hours are all alike has none, and says nothing.
     """
-    group = Window.partitionBy("cluster", "consumer_group", "shift")
+    group = Window.partitionBy("consumer_group", "shift")
     spoilt = ~sf.col("was_far") & sf.col("far")
     return {
         "gain": sf.count_if(_explained()).over(group) - sf.count_if(spoilt).over(group),
@@ -95,7 +95,7 @@ def _explained() -> Column:
 
 def _fits_the_day() -> Column:
     """Whether a row's `shift` is its cluster's: none, unless most groups speak for one."""
-    cluster = Window.partitionBy("cluster")
+    cluster = Window.partitionBy()
 
     def groups_for(shift: int) -> Column:
         """How many speak for it; 0 unless it may be the day's."""
@@ -125,12 +125,12 @@ def usual_hours(hours: DataFrame, measures: Sequence[str]) -> DataFrame:
     the hours of the weekday lie from their usual values, as a median part of these. `highs` are the
     `week` (its Monday) and the `high` of each day.
     """
-    group = ("cluster", "consumer_group", "measure", "weekday")
+    group = ("consumer_group", "measure", "weekday")
     weekday = (sf.weekday(sf.to_date("dt")) + 1).cast("int").alias("weekday")
     week = sf.date_trunc("week", sf.to_date("dt")).alias("week")
     days = _values(hours, measures, weekday, week).where("value IS NOT NULL")
     # All windows and groups below are parts of these: the rows are sent once.
-    days = days.repartition("cluster", "consumer_group", "measure")
+    days = days.repartition("consumer_group", "measure")
     days = days.withColumn("usual", sf.median("value").over(Window.partitionBy(*group, "hour")))
     days = days.withColumn("off", sf.abs(sf.col("value") - sf.col("usual")))
     part = sf.try_divide(sf.col("off"), sf.col("usual"))

@@ -7,7 +7,7 @@ for its rows, and then for nothing but their times.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise, repeat
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -23,22 +23,19 @@ MOST_NAMES = 10
 WHOLE_DAY = timedelta(days=1)
 
 
-def coverage(spark: SparkSession, storage: Storage, day: Day, cluster: str) -> pa.Table:
+def coverage(spark: SparkSession, storage: Storage, day: Day) -> pa.Table:
     """One row per dataset; a day without runs has null times and interval."""
-    gone = day.sources[cluster] == FROM_HISTORY
-    runs = (
-        _runs_in_history(spark, storage, day.only([cluster]), dataset)
-        if gone
-        else _runs(day, dataset, cluster)
-        for dataset in SNAPSHOTS
-    )
-    rows = [_row(day, *each) for each in zip(SNAPSHOTS, repeat(cluster), runs)]
+    gone = day.source == FROM_HISTORY
+    rows = [
+        _row(day, each, _runs_in_history(spark, storage, day, each) if gone else _runs(day, each))
+        for each in SNAPSHOTS
+    ]
     return pa.Table.from_pylist(rows, report_schema("coverage"))
 
 
-def _runs(day: Day, dataset: str, cluster: str) -> list[datetime]:
+def _runs(day: Day, dataset: str) -> list[datetime]:
     """Times of the objects that are read; a run in two shards is one run."""
-    return sorted({run.taken_at for run in day.usable(dataset, cluster) if run.taken_at})
+    return sorted({run.taken_at for run in day.usable(dataset) if run.taken_at})
 
 
 def _runs_in_history(
@@ -51,20 +48,20 @@ def _runs_in_history(
     return [datetime.fromtimestamp(row["second"], UTC) for row in sorted(found)]
 
 
-def _row(day: Day, dataset: str, cluster: str, runs: Sequence[datetime]) -> dict[str, Any]:
+def _row(day: Day, dataset: str, runs: Sequence[datetime]) -> dict[str, Any]:
     start = datetime.combine(day.date, datetime.min.time(), UTC)
     gaps = [(after - before).total_seconds() for before, after in pairwise(runs)]
     interval = median(gaps) if gaps else None
     # so far: the newest run's own interval counts, as that of the day's last does
     so_far = runs[-1] - start + timedelta(seconds=interval or 0) if runs else WHOLE_DAY
     span = so_far if day.in_progress else WHOLE_DAY
-    skipped = day.skipped(dataset, cluster)
-    compacted = day.sources[cluster] == FROM_HISTORY
+    skipped = day.skipped(dataset)
+    compacted = day.source == FROM_HISTORY
     return {
         "dataset": dataset,
         "runs": len(runs),
         "expected_runs": round(span.total_seconds() / interval) if interval else None,
-        "objects": None if compacted else len(day.runs[dataset, cluster]),
+        "objects": None if compacted else len(day.runs[dataset]),
         "objects_skipped": None if compacted else len(skipped),
         "skipped": ", ".join(_name(run.name) for run in skipped[:MOST_NAMES]) or None,
         "first_run": runs[0] if runs else None,
@@ -72,7 +69,7 @@ def _row(day: Day, dataset: str, cluster: str, runs: Sequence[datetime]) -> dict
         "interval_seconds": interval,
         "longest_gap_seconds": _longest_gap(day, start, runs),
         "in_progress": day.in_progress,
-        "source": day.sources[cluster],
+        "source": day.source,
     }
 
 

@@ -11,24 +11,23 @@ from kafka_lag_report.thresholds import HOT_FACTOR, LAG_EXCESS
 
 _ROUNDING = 1e-9
 
-_CLUSTER = ("cluster",)
-_LEADER = ("cluster", "leader")
-_GROUP = ("cluster", "consumer_group")
+_LEADER = ("leader",)
+_GROUP = ("consumer_group",)
 _MEMBER = ("client_host", "client_id", "member_id")
 _PARTITION = (*_GROUP, "topic", "partition_id")
 
 
 def broker_hotspots(segments: DataFrame, topic_segments: DataFrame) -> DataFrame:
-    """A row per cluster, leader and rack; null `leader`: while partitions had none.
+    """A row per leader and rack; null `leader`: while partitions had none.
 
     A partition whose leader changed counts for each by its part of the runs, and `produced` by what
     each run saw. Lag is known by leader only: of several racks the newest has it all. A leader that
     only groups' partitions name has no rack and led nothing.
     """
-    # all that follows is within a cluster: a few small shuffles instead of many
-    led = _led(topic_segments.repartition(*_CLUSTER))
-    lag = _lag(segments.repartition(*_CLUSTER))
-    known = led.unionByName(lag, allowMissingColumns=True).repartition(*_CLUSTER)
+    # few rows and one task: no shuffle for each of the steps that follow
+    led = _led(topic_segments.coalesce(1))
+    lag = _lag(segments.coalesce(1))
+    known = led.unionByName(lag, allowMissingColumns=True).coalesce(1)
     placed = known.select(
         "*", _newest_first().alias("place"), _over(_LEADER, sf.sum("lag_part")).alias("lag")
     )
@@ -41,15 +40,15 @@ def broker_hotspots(segments: DataFrame, topic_segments: DataFrame) -> DataFrame
     )
     shares = brokers.select(
         "*",
-        _share("partitions_led", _CLUSTER).alias("partitions_share"),
-        _share("produced", _CLUSTER).alias("produce_share"),
-        _share("lag_mean", _CLUSTER).alias("lag_share"),
+        _share("partitions_led", ()).alias("partitions_share"),
+        _share("produced", ()).alias("produce_share"),
+        _share("lag_mean", ()).alias("lag_share"),
     )
-    return _judged(shares, _CLUSTER).select("cluster", *BROKER_HOTSPOTS.names)
+    return _judged(shares, ()).select(*BROKER_HOTSPOTS.names)
 
 
 def consumer_hotspots(segments: DataFrame) -> DataFrame:
-    """A row per cluster, group and member; null `member_id`: while nobody owned the partitions.
+    """A row per group and member; null `member_id`: while nobody owned the partitions.
 
     A partition that changed hands counts for each owner by its part of the runs, and `consumed` by
     what each run saw. `lag_mean` is null where no lag was known while the member owned anything.
@@ -93,9 +92,7 @@ def consumer_hotspots(segments: DataFrame) -> DataFrame:
     )
     # an owner before a restart and the one after it were never there together
     hot = sf.col("hot") & sf.col("beside")
-    return (
-        _judged(shares, _GROUP).withColumn("hot", hot).select("cluster", *CONSUMER_HOTSPOTS.names)
-    )
+    return _judged(shares, _GROUP).withColumn("hot", hot).select(*CONSUMER_HOTSPOTS.names)
 
 
 def _has_others_beside() -> Column:
@@ -137,7 +134,7 @@ def _judged(owners: DataFrame, of: Sequence[str]) -> DataFrame:
 
 
 def _led(topic_segments: DataFrame) -> DataFrame:
-    partition = Window.partitionBy("cluster", "topic", "partition_id")
+    partition = Window.partitionBy("topic", "partition_id")
     parts = topic_segments.select(
         *_LEADER,
         "leader_rack",
@@ -153,7 +150,7 @@ def _led(topic_segments: DataFrame) -> DataFrame:
 
 
 def _lag(segments: DataFrame) -> DataFrame:
-    partition = Window.partitionBy("cluster", "consumer_group", "topic", "partition_id")
+    partition = Window.partitionBy("consumer_group", "topic", "partition_id")
     parts = segments.select(
         *_LEADER, sf.try_divide("lag_sum", sf.sum("lags").over(partition)).alias("part")
     )
@@ -169,7 +166,7 @@ def _newest_first() -> Column:
 def _lag_mean() -> Column:
     """0 for a leader that nobody lags behind; null when no lag is known in the whole cluster."""
     here = sf.when(sf.col("place") == 1, sf.col("lag"))
-    any_known = _over(_CLUSTER, sf.max("lag")).isNotNull()
+    any_known = _over((), sf.max("lag")).isNotNull()
     return sf.when(any_known, sf.coalesce(here, sf.lit(0.0)))
 
 

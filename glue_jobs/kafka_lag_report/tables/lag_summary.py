@@ -7,12 +7,11 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import MOSTLY_REBALANCING, REBALANCING_STATES
-from kafka_lag_report.aggregates import GROUP_TOPIC, net_rise, without_losses
-from kafka_lag_report.run_weights import weighed, weighted_mean, weighted_minutes, whole_seconds
+from kafka_lag_report.aggregates import GROUP, GROUP_TOPIC, net_rise, without_losses
+from kafka_lag_report.run_weights import weighted_mean, weighted_minutes, whole_seconds
 from kafka_lag_report.schemas import LAG_SUMMARY
 
-GROUP = ("cluster", "consumer_group")
-
+# Of a group's row, what says nothing where the group was not read.
 _READ = (
     "consume_rate",
     "group_state",
@@ -34,49 +33,36 @@ PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 LEVELS = ("lag", "time_lag")
 
 
-def lag_summary(
-    groups: DataFrame,
-    runs: DataFrame,
-    segments: DataFrame,
-    weights: DataFrame,
-    intervals: DataFrame,
-) -> DataFrame:
-    """A row per cluster, group and topic, and one with null `topic` for the group itself.
+def lag_summary(groups: DataFrame, runs: DataFrame, segments: DataFrame) -> DataFrame:
+    """A row per group and topic, and one with null `topic` for the group itself.
 
     The group's own row is what the metrics said (`groups`); it alone has what is judged per group:
-    owner, status, SLA, rebalances, losses.
+    owner, status, SLA, rebalances, losses. Rows of `groups` and `runs` have their `weight`.
     """
     logs = _logs(segments)
-    group = _with_offsets(group_days(groups, weights), logs)
-    topic = topic_days(runs, logs, weights, intervals)
-    days = group.unionByName(topic, allowMissingColumns=True)
-    quotients = _quotients()
-    columns = (
-        quotients.get(field.name, sf.col(field.name)).cast(field.dataType).alias(field.name)
-        for field in LAG_SUMMARY.fields
-    )
-    return days.select("cluster", *columns)
-
-
-def _quotients() -> dict[str, Column]:
+    group = _with_offsets(group_days(groups), logs)
+    days = group.unionByName(topic_days(runs, logs), allowMissingColumns=True)
     watched = sf.unix_seconds("last_row") - sf.unix_seconds("first_row") + sf.col("last_weight")
     unknown = watched / 60 - sf.col("known_minutes")
-    return {
+    return (
         # greatest() skips nulls and would call the unknown 0
-        "unknown_minutes": sf.when(unknown.isNotNull(), sf.greatest(unknown, sf.lit(0.0))),
-        "catch_up_capacity": sf.try_divide("best_consume_rate", "produce_rate"),
-        "sla_compliance": sf.try_divide("sla_met_minutes", "sla_minutes"),
-    }
+        days.withColumn(
+            "unknown_minutes", sf.when(unknown.isNotNull(), sf.greatest(unknown, sf.lit(0.0)))
+        )
+        .withColumn("catch_up_capacity", sf.try_divide("best_consume_rate", "produce_rate"))
+        .withColumn("sla_compliance", sf.try_divide("sla_met_minutes", "sla_minutes"))
+        .select(*LAG_SUMMARY.names)
+    )
 
 
-def group_days(groups: DataFrame, weights: DataFrame) -> DataFrame:
+def group_days(groups: DataFrame) -> DataFrame:
     """A row for each group with any row, read or not: only an unread one may say that it is gone.
 
     Minutes and counts of a group that was never read are 0, but for those in which its lag was
     unknown; everything else is null. `first_row` and `last_row`: it was there, read or not.
     """
     read = sf.col("unread_reason").isNull()
-    rows = groups.join(sf.broadcast(weights), ["cluster", "taken_at"]).select(
+    rows = groups.select(
         *GROUP,
         "weight",
         "taken_at",
@@ -121,8 +107,8 @@ def _status() -> dict[str, Column]:
         "ok_minutes": weighted_minutes(status == "OK"),
         "warn_minutes": weighted_minutes(status == "WARN"),
         "err_minutes": weighted_minutes(status == "ERR"),
-        "status_changes": sf.count_if(status != sf.col("status_before")),
-        "rebalancing_runs": sf.count_if(moving),
+        "status_changes": sf.count_if(status != sf.col("status_before")).cast("int"),
+        "rebalancing_runs": sf.count_if(moving).cast("int"),
         "rebalances": sf.sum("rebalances"),
         "rebalancing_minutes": weighted_minutes(sf.col("rebalancing_share") >= MOSTLY_REBALANCING),
     }
@@ -144,14 +130,10 @@ def _last_known(name: str) -> Column:
     return sf.max_by(name, sf.when(sf.col(name).isNotNull(), sf.col("taken_at")))
 
 
-def topic_days(
-    runs: DataFrame, logs: DataFrame, weights: DataFrame, intervals: DataFrame
-) -> DataFrame:
+def topic_days(runs: DataFrame, logs: DataFrame) -> DataFrame:
     """A row for each group's topic of which any partition was read."""
     # on the rows' own order: percentiles are taken over the same windows next
-    rates = weighed(runs, weights, intervals).withColumn(
-        "consume_rate", without_losses(GROUP_TOPIC)
-    )
+    rates = runs.withColumn("consume_rate", without_losses(GROUP_TOPIC))
     measures = {
         **levels(),
         "midnight": sf.date_trunc("day", sf.min("taken_at")),
@@ -240,7 +222,8 @@ def levels() -> dict[str, Column]:
     found = [f"{name}_{level}" for name in LEVELS for level in PERCENTILES]
     return {
         **{name: sf.max(name) for name in found},
-        **{f"{name}_max": sf.max(name) for name in LEVELS},
+        "lag_max": sf.max("lag").cast("double"),
+        "time_lag_max": sf.max("time_lag"),
         "known_minutes": weighted_minutes(sf.col("lag").isNotNull()),
         "best_consume_rate": sf.max("consume_rate"),
     }

@@ -25,7 +25,6 @@ from kafka_lag_report.aggregates import (
     records_produced,
 )
 from kafka_lag_report.findings import STALLED, STOPPED
-from kafka_lag_report.run_weights import weighed
 from kafka_lag_report.skew import IS_SKEWED, SUMS_OF_PLACED, measures, placed, spread
 from kafka_lag_report.thresholds import LAG_EXCESS, MOST, SKEW_FACTOR
 
@@ -36,7 +35,7 @@ _DIGITS = 9
 _LAG = f"""
 WITH placed AS (SELECT *, {placed("mean_lag", GROUP_TOPIC)} FROM {{days}}),
 production AS (
-    SELECT *, avg(produced) OVER (PARTITION BY cluster, topic) AS mean_produced FROM {{made}}
+    SELECT *, avg(produced) OVER (PARTITION BY topic) AS mean_produced FROM {{made}}
 ),
 partitions AS (
     SELECT
@@ -47,12 +46,12 @@ partitions AS (
         IF({IS_SKEWED} AND x IS NOT NULL, greatest(x - try_divide(total, n), 0D), NULL) AS excess,
         -- of a group that lags more under this leader than under all
         IF(
-            avg(x) OVER (PARTITION BY cluster, consumer_group, leader)
-            - avg(x) OVER (PARTITION BY cluster, consumer_group) >= {LAG_EXCESS}D,
+            avg(x) OVER (PARTITION BY consumer_group, leader)
+            - avg(x) OVER (PARTITION BY consumer_group) >= {LAG_EXCESS}D,
             consumer_group, NULL
         ) AS lags_here
     FROM placed
-    LEFT JOIN production USING (cluster, topic, partition_id)
+    LEFT JOIN production USING (topic, partition_id)
 ),
 shares AS (
     SELECT
@@ -65,8 +64,8 @@ shares AS (
         ) AS lags_for_others
     FROM partitions
     WINDOW
-        of_topic AS (PARTITION BY cluster, consumer_group, topic),
-        led_alike AS (PARTITION BY cluster, leader)
+        of_topic AS (PARTITION BY consumer_group, topic),
+        led_alike AS (PARTITION BY leader)
 ),
 -- recall: the part of the excess on these partitions; precision: the part of them in excess
 fits AS (
@@ -82,9 +81,9 @@ fits AS (
             AS member_precision
     FROM shares
     WINDOW
-        same_leader AS (PARTITION BY cluster, consumer_group, topic, leader),
+        same_leader AS (PARTITION BY consumer_group, topic, leader),
         same_member AS (
-            PARTITION BY cluster, consumer_group, topic, member_id, client_id, client_host
+            PARTITION BY consumer_group, topic, member_id, client_id, client_host
         )
 ),
 scored AS (
@@ -110,21 +109,21 @@ best AS (
             IF(leader_score IS NULL, NULL,
                 struct(leader_score AS score, leader_n AS n, leader, lags_for_others))
         ) OVER (
-            PARTITION BY cluster, consumer_group, topic
+            PARTITION BY consumer_group, topic
             ORDER BY leader_score DESC NULLS LAST, leader_n DESC, leader
         ) AS broker,
         first(
             IF(member_score IS NULL, NULL,
                 struct(member_score AS score, member_n AS n, member_id, client_id, client_host))
         ) OVER (
-            PARTITION BY cluster, consumer_group, topic
+            PARTITION BY consumer_group, topic
             ORDER BY member_score DESC NULLS LAST, member_n DESC, member_id, client_id, client_host
         ) AS consumer,
         sum(IF(over_produced, share, 0D)) OVER of_topic AS over_produced_share,
         sum(IF(stands = '{STALLED}', share, 0D)) OVER of_topic AS stalled,
         sum(IF(stands = '{STOPPED}', share, 0D)) OVER of_topic AS stopped
     FROM scored
-    WINDOW of_topic AS (PARTITION BY cluster, consumer_group, topic)
+    WINDOW of_topic AS (PARTITION BY consumer_group, topic)
 ),
 found AS (
     SELECT
@@ -190,17 +189,17 @@ named AS (
 ),
 topics AS (
     SELECT
-        cluster, consumer_group, topic,
+        consumer_group, topic,
         {SUMS_OF_PLACED},
         max(cause) AS cause,
         sort_array(collect_list(partition_id) FILTER (WHERE explains)) AS explaining,
         max(broker.leader) FILTER (WHERE is_led) AS cause_leader,
         IF(min(member) = max(member), max(member), NULL) AS member
     FROM named
-    GROUP BY cluster, consumer_group, topic
+    GROUP BY consumer_group, topic
 )
 SELECT
-    cluster, consumer_group, topic,
+    consumer_group, topic,
     {measures("lag")},
     cause,
     IF(cause IS NULL, NULL, explaining) AS cause_partitions,
@@ -214,9 +213,9 @@ FROM topics
 _REPORT = """
 SELECT *
 FROM {lag}
-JOIN {lag_minutes} USING (cluster, consumer_group, topic)
-LEFT JOIN {production} USING (cluster, topic)
-LEFT JOIN {production_minutes} USING (cluster, topic)
+JOIN {lag_minutes} USING (consumer_group, topic)
+LEFT JOIN {production} USING (topic)
+LEFT JOIN {production_minutes} USING (topic)
 """
 
 
@@ -225,10 +224,8 @@ def partition_skew(
     runs: DataFrame,
     topic_segments: DataFrame,
     topic_runs: DataFrame,
-    weights: DataFrame,
-    intervals: DataFrame,
 ) -> DataFrame:
-    """One row per cluster, group and topic; see `measures` for lag_* and production_*.
+    """One row per group and topic; see `measures` for lag_* and production_*.
 
     Lag counts at its mean over the day, production in records of the day. production_* is the
     topic's own and repeats for each of its groups; null when the topic itself was never read.
@@ -239,15 +236,13 @@ def partition_skew(
     return sql(
         _REPORT,
         lag=sql(_LAG, days=group_partition_days(segments), made=made),
-        lag_minutes=_skewed_minutes(runs, GROUP_TOPIC, "lag", weights, intervals),
+        lag_minutes=_skewed_minutes(runs, GROUP_TOPIC, "lag"),
         production=spread(made, TOPIC, "produced", "production"),
-        production_minutes=_skewed_minutes(topic_runs, TOPIC, "production", weights, intervals),
+        production_minutes=_skewed_minutes(topic_runs, TOPIC, "production"),
     )
 
 
-def _skewed_minutes(
-    runs: DataFrame, keys: tuple[str, ...], prefix: str, weights: DataFrame, intervals: DataFrame
-) -> DataFrame:
+def _skewed_minutes(runs: DataFrame, keys: tuple[str, ...], prefix: str) -> DataFrame:
     """Minutes for which the runs stand that were skewed; null where no run knew."""
     by = ", ".join(keys)
     query = f"""
@@ -257,4 +252,4 @@ def _skewed_minutes(
             AS {prefix}_skewed_minutes
     FROM {{runs}}
     GROUP BY {by}"""  # noqa: S608 - of our own words
-    return runs.sparkSession.sql(query, runs=weighed(runs, weights, intervals))
+    return runs.sparkSession.sql(query, runs=runs)

@@ -13,19 +13,19 @@ _SIGHTS = ("first_at", "last_at")
 
 
 def retention_risk(segments: DataFrame, topic_segments: DataFrame, day: date) -> DataFrame:
-    """One row per cluster, group, topic and partition, each value its worst of the day or null.
+    """One row per group, topic and partition, each value its worst of the day or null.
 
     `retention_risk` is LOST if any run saw lost records, else the snapshots' worst word, else null:
     a margin in records alone does not say how long it lasts. `least_margin` is in records and
     harmless where `lag_at_least_margin` is 0, as nothing unread was there to lose.
     """
-    retention = topic_segments.groupBy("cluster", "topic", "partition_id").agg(
+    retention = topic_segments.groupBy("topic", "partition_id").agg(
         sf.max_by("retention_seconds", "retention_known_at").alias("retention_seconds"),
         sf.max_by("retention_unlimited", "unlimited_known_at").alias("retention_unlimited"),
     )
     return (
         _days(segments)
-        .join(retention, ["cluster", "topic", "partition_id"], "left")
+        .join(retention, ["topic", "partition_id"], "left")
         .select(
             *PARTITION,
             sf.when(sf.col("records_lost") > 0, LOST)

@@ -10,23 +10,26 @@ from pyspark.sql import functions as sf
 from kafka_lag.contract import TASKS_QUARTILES
 from kafka_lag_report.run_weights import weighted_minutes, whole_seconds
 
-_OF = ("cluster", "consumer_group", "hour")
+_OF = ("consumer_group", "hour")
 _NAMES = ("lower_quartile", "median", "upper_quartile")
 _HALF = 0.5
 
 
-def tasks_needed(groups: DataFrame, weights: DataFrame) -> DataFrame:
+def tasks_needed(groups: DataFrame) -> DataFrame:
     """A row per group and UTC hour in which it is known, and one of the day with null `hour`.
 
     A quartile is the least number that was enough for that part of the time in which it is known,
     `members` the same for half of the time. `last_tasks_needed` and `tasks_needed_reason` are the
     last that were known.
     """
-    known = (
-        groups.where("unread_reason IS NULL AND tasks_needed IS NOT NULL")
-        .select("cluster", "taken_at", "consumer_group", "tasks_needed", "members", _reason())
-        .join(sf.broadcast(weights), ["cluster", "taken_at"])
-        .withColumn("seconds", whole_seconds())
+    known = groups.where("unread_reason IS NULL AND tasks_needed IS NOT NULL").select(
+        "consumer_group",
+        "taken_at",
+        "weight",
+        "tasks_needed",
+        "members",
+        sf.col("tasks_needed_reason").alias("reason"),
+        whole_seconds().alias("seconds"),
     )
     day = known.withColumn("hour", sf.lit(None).cast("int"))
     rows = known.withColumn("hour", sf.hour("taken_at")).unionByName(day)
@@ -43,10 +46,6 @@ def tasks_needed(groups: DataFrame, weights: DataFrame) -> DataFrame:
             "tasks_needed_reason"
         ),
     )
-
-
-def _reason() -> Column:
-    return sf.col("tasks_needed_reason").alias("reason")
 
 
 def _part_reached(name: str) -> Column:

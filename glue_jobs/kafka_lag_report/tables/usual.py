@@ -33,7 +33,7 @@ _COLUMNS = pa.schema([(name, _TYPES[kind]) for name, kind in contract.USUAL_COLU
 
 
 def usual_figures(hours: DataFrame) -> DataFrame:
-    """The columns of the object and `cluster`, from `lag_hourly` of the last weeks (`dt`).
+    """The columns of the object, from `lag_hourly` of the last weeks (`dt`).
 
     A collector compares single runs. They lie farther apart than the hours' means, so the spread
     of the runs within an hour is a part of theirs, and more weeks must be known. Of a group whose
@@ -60,8 +60,8 @@ def usual_figures(hours: DataFrame) -> DataFrame:
             of(measure, "spread").alias(f"{name}_spread"),
         )
     ]
-    figures = usual.groupBy("cluster", *_SORTED_BY).agg(*columns)
-    return figures.select("cluster", *contract.USUAL_COLUMNS)
+    figures = usual.groupBy(*_SORTED_BY).agg(*columns)
+    return figures.select(*contract.USUAL_COLUMNS)
 
 
 def _widened(usual: DataFrame) -> DataFrame:
@@ -72,7 +72,7 @@ def _widened(usual: DataFrame) -> DataFrame:
     """
     floor = sf.create_map(*(sf.lit(word) for pair in FLOORS.items() for word in pair))
     scale = sf.greatest("spread", sf.col("usual") * USUAL_PART, floor[sf.col("measure")])
-    group = ("cluster", "consumer_group", "measure")
+    group = ("consumer_group", "measure")
     weeks = (
         usual.select(*group, "usual", scale.alias("scale"), sf.inline("highs"))
         .groupBy(*group, "week")
@@ -93,17 +93,17 @@ def _widened(usual: DataFrame) -> DataFrame:
     return judged.withColumn("spread", spread)
 
 
-def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day, cluster: str) -> None:
+def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day) -> None:
     """Replace the cluster's object by what is usual after this day, whose reports are published.
 
     An object that knows a later day is left alone. DataError if something cannot be read or
     written.
     """
-    address = f"{output}/{contract.usual_key(day.clusters[cluster])}"
+    address = f"{output}/{contract.usual_key(day.folder)}"
     if _knows_later(storage, address, day.date):
         return
     dates = [day.date - timedelta(days=back) for back in range(7 * contract.USUAL_WEEKS)]
-    hours = stored(spark, storage, output, "lag_hourly", day.only([cluster]), dates)
+    hours = stored(spark, storage, output, "lag_hourly", day, dates)
     rows = collect(usual_figures(hours), _COLUMNS, _SORTED_BY)
     storage.write(address, _encoded(rows, day.date))
 

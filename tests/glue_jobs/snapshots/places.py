@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kafka_lag_report.read_snapshots import Day, find_day
+from kafka_lag_report.read_snapshots import Day, find_days
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import NOON, group_row, minute, write_run
 
@@ -16,8 +16,16 @@ AFTER = DATE + timedelta(days=1)
 VERSION = "kafka_lag_schema_version"
 
 
+def clusters(root: Path, *wanted: str, today: date = AFTER) -> dict[str, Day]:
+    """The day of each cluster."""
+    days = find_days(Storage(), str(root), str(root), DATE, wanted, today)
+    return {day.cluster: day for day in days}
+
+
 def found(root: Path, *wanted: str, today: date = AFTER) -> Day:
-    return find_day(Storage(), str(root), str(root), DATE, wanted, today)
+    """The day of the only cluster."""
+    (day,) = clusters(root, *wanted, today=today).values()
+    return day
 
 
 def write_runs(root: Path, count: int, dataset: str = "group_partitions") -> list[Path]:

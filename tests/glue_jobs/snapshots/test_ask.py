@@ -23,7 +23,10 @@ def ask(
     """The days found, with their clusters, and what was said."""
     options = parse(["--input", str(root), "--output", str(root), *arguments], lambda: now)
     said: list[str] = []
-    days = [(d.date, list(d.clusters)) for d in requested_days(Storage(), options, said.append)]
+    days = [
+        (found[0].date, [day.cluster for day in found if day.source])
+        for found in requested_days(Storage(), options, said.append)
+    ]
     return days, said
 
 
@@ -85,7 +88,7 @@ def test_a_named_cluster_may_not_but_the_others_come_first(two: Path) -> None:
     )
     days = requested_days(Storage(), options, print)
 
-    assert list(next(days).clusters) == ["demo"]
+    assert [day.cluster for day in next(days) if day.source] == ["demo"]
     with pytest.raises(NoSnapshotsError, match="no snapshots of late for 2026-01-31"):
         next(days)
 

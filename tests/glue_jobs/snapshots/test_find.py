@@ -10,7 +10,7 @@ from kafka_lag_report.errors import DataError
 from kafka_lag_report.read_snapshots import run_time
 from kafka_lag_report.schemas import SNAPSHOTS
 from tests.glue_jobs.days import NOON, minute, write_run
-from tests.glue_jobs.snapshots.places import AFTER, DATE, found, utc, write_history
+from tests.glue_jobs.snapshots.places import AFTER, DATE, clusters, found, utc, write_history
 
 ODD = "blå & 1/2"
 
@@ -18,7 +18,7 @@ ODD = "blå & 1/2"
 def test_each_object_has_its_time_and_size(tmp_path: Path) -> None:
     late, early = (write_run(tmp_path, "groups", [], at=minute(m)) for m in (75, 0))
 
-    runs = found(tmp_path).runs["groups", "demo"]
+    runs = found(tmp_path).runs["groups"]
 
     assert [(run.taken_at, run.size) for run in runs] == [
         (NOON, early.stat().st_size),
@@ -55,7 +55,7 @@ def test_files_under_other_names_and_hidden_ones_are_not_found(tmp_path: Path) -
     (path.parent / "_temporary").mkdir()
     (path.parent / "_temporary" / path.name).write_text("hidden")
 
-    assert [run.path for run in found(tmp_path).runs["groups", "demo"]] == [str(path)]
+    assert [run.path for run in found(tmp_path).runs["groups"]] == [str(path)]
 
 
 def test_a_day_is_in_progress_until_it_is_over(tmp_path: Path) -> None:
@@ -70,9 +70,12 @@ def test_a_cluster_without_the_day_is_absent(tmp_path: Path) -> None:
     folder = f"cluster={quote(ODD, safe='')}"
     (tmp_path / "snapshots/groups" / folder / "dt=2026-01-30").mkdir(parents=True)
 
-    day = found(tmp_path)
+    days = clusters(tmp_path)
 
-    assert (day.clusters, day.absent) == ({"demo": "cluster=demo"}, {ODD: folder})
+    assert {name: (day.folder, day.source) for name, day in days.items()} == {
+        "demo": ("cluster=demo", "snapshots"),
+        ODD: (folder, None),
+    }
 
 
 def test_a_cluster_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
@@ -104,10 +107,11 @@ def test_a_day_is_in_the_history_once_objects_are_gone(
         if dataset in compacted:
             write_history(tmp_path, dataset, made)
 
-    assert found(tmp_path).sources.get("demo") == source
+    assert found(tmp_path).source == source
 
 
 def test_a_cluster_of_the_history_alone_is_known(tmp_path: Path) -> None:
     write_history(tmp_path, "groups", write_run(tmp_path / "made", "groups", []), folder="old")
 
-    assert found(tmp_path).sources == {"old": "history"}
+    day = found(tmp_path)
+    assert (day.cluster, day.source) == ("old", "history")

@@ -10,7 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.errors import CorruptObjectsError, DataError
-from kafka_lag_report.read_snapshots import MOST_REPEATS, Day, read, skip_corrupt_objects
+from kafka_lag_report.read_snapshots import (
+    MOST_REPEATS,
+    MOST_SKIPPED,
+    Day,
+    read,
+    skip_corrupt_objects,
+)
+from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import group_row, minute, write_run
 from tests.glue_jobs.snapshots.places import (
@@ -59,9 +66,9 @@ def test_one_bad_object_is_left_out_and_said_why(
     day, result = skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))
 
     assert result == [0, 2]
-    (left,) = day.skipped("group_partitions", "demo")
+    (left,) = day.skipped("group_partitions")
     assert words in day.flaws[left.path]
-    assert {Path(run.path) for run in day.usable("group_partitions", "demo")} == {
+    assert {Path(run.path) for run in day.usable("group_partitions")} == {
         paths[0],
         paths[2],
     }
@@ -109,15 +116,14 @@ def test_one_in_a_hundred_may_be_skipped(tmp_path: Path) -> None:
     assert len(day.flaws) == 2
 
 
-def test_each_dataset_and_cluster_may_lose_one(tmp_path: Path) -> None:
-    places = [("groups", "demo"), ("group_partitions", "demo"), ("groups", "other")]
-    for dataset, folder in places:
-        write_run(tmp_path, dataset, [], folder=folder)
-        write_run(tmp_path, dataset, [], folder=folder, at=minute(1)).write_text("no")
+def test_each_dataset_may_lose_one(tmp_path: Path) -> None:
+    for dataset in SNAPSHOTS:
+        write_run(tmp_path, dataset, [])
+        write_run(tmp_path, dataset, [], at=minute(1)).write_text("no")
 
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda _: None)
 
-    assert len(day.flaws) == len(places)
+    assert len(day.flaws) == len(SNAPSHOTS)
 
 
 def test_a_newer_version_stops_the_run(spark: SparkSession, tmp_path: Path) -> None:
@@ -158,11 +164,9 @@ def test_damage_is_found_under_odd_names(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_damage_that_goes_on_stops_the_run(tmp_path: Path) -> None:
-    # one of each cluster's two, one after another, as Spark names the first it meets
-    folders = [f"c-{number}" for number in range(MOST_REPEATS + 1)]
-    paths = [write_run(tmp_path, "groups", [], folder=folder) for folder in folders]
-    for folder in folders:
-        write_run(tmp_path, "groups", [], folder=folder, at=minute(1))
+    # one after another, as Spark names the first it meets, and never more than may be skipped
+    count = MOST_SKIPPED * (MOST_REPEATS + 1)
+    paths = [write_run(tmp_path, "groups", [], at=minute(number)) for number in range(count)]
     days: list[Day] = []
 
     def work(day: Day) -> None:

@@ -9,11 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.read_snapshots import read
-from kafka_lag_report.schemas import CLUSTER, SNAPSHOTS
+from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import NOON, group_row, minute, topic_row, write_run
 from tests.glue_jobs.snapshots.places import (
     DATE,
+    clusters,
     found,
     rewrite,
     without,
@@ -35,8 +36,8 @@ def test_every_column_has_its_declared_type(
 
     rows = read(spark, Storage(), found(tmp_path), dataset)
 
-    assert rows.schema.fields == [CLUSTER, *SNAPSHOTS[dataset].fields]
-    assert rows.selectExpr("cluster", "hour(taken_at)").collect() == [("demo", 12)]
+    assert rows.schema.fields == SNAPSHOTS[dataset].fields
+    assert rows.selectExpr("hour(taken_at)").collect() == [(12,)]
 
 
 def test_only_the_days_folders_are_read(spark: SparkSession, tmp_path: Path) -> None:
@@ -57,22 +58,22 @@ def test_a_file_under_another_name_is_no_snapshot(spark: SparkSession, tmp_path:
     assert read(spark, Storage(), found(tmp_path), "group_partitions").count() == 1
 
 
+@pytest.mark.parametrize("name", [ODD, "007", "[1]"])
 @pytest.mark.parametrize("flawed", [False, True], ids=["whole hours", "single objects"])
-def test_cluster_names_come_back_as_they_were(
-    flawed: bool, spark: SparkSession, tmp_path: Path
+def test_a_cluster_is_read_whatever_its_name(
+    flawed: bool, name: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    for folder in (quote(ODD, safe=""), "007", "demo"):
-        write_run(tmp_path, "group_partitions", [ROW], folder=folder)
-        write_run(tmp_path, "group_partitions", [ROW], folder=folder, at=minute(1))
-    day = found(tmp_path)
+    for number in range(2):
+        row, folder = group_row(0, 0, 0, number), quote(name, safe="")
+        write_run(tmp_path, "group_partitions", [row], folder=folder, at=minute(number))
+    write_run(tmp_path, "group_partitions", [ROW], folder="demo")
+    day = clusters(tmp_path)[name]
     if flawed:
-        firsts = [day.runs["group_partitions", cluster][0] for cluster in day.clusters]
-        day = day.without({run.path: "bad" for run in firsts})
+        day = day.without({day.runs["group_partitions"][0].path: "bad"})
 
     rows = read(spark, Storage(), day, "group_partitions").collect()
 
-    assert {row["cluster"] for row in rows} == {ODD, "007", "demo"}
-    assert len(rows) == (3 if flawed else 6)
+    assert sorted(row["lag"] for row in rows) == ([1] if flawed else [0, 1])
 
 
 def test_a_folder_named_like_a_pattern_is_a_folder(spark: SparkSession, tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ def test_a_missing_dataset_has_no_rows(spark: SparkSession, tmp_path: Path) -> N
     rows = read(spark, Storage(), found(tmp_path), "group_partitions")
 
     assert rows.count() == 0
-    assert rows.schema.fields == [CLUSTER, *SNAPSHOTS["group_partitions"].fields]
+    assert rows.schema.fields == SNAPSHOTS["group_partitions"].fields
 
 
 def test_a_column_that_a_file_lacks_is_null(spark: SparkSession, tmp_path: Path) -> None:
@@ -118,21 +119,6 @@ def test_a_day_in_progress_is_read_as_it_was_found(spark: SparkSession, tmp_path
     assert read(spark, Storage(), day, "group_partitions").count() == 2
 
 
-def test_clusters_come_from_where_each_was_found(spark: SparkSession, tmp_path: Path) -> None:
-    (made,) = write_runs(tmp_path / "made", 1)
-    write_history(tmp_path, "group_partitions", made, folder="007")
-    write_runs(tmp_path, 2)
-
-    rows = read(spark, Storage(), found(tmp_path), "group_partitions")
-
-    assert rows.schema.fields == [CLUSTER, *SNAPSHOTS["group_partitions"].fields]
-    assert sorted((row["cluster"], row["lag"]) for row in rows.collect()) == [
-        ("007", 0),
-        ("demo", 0),
-        ("demo", 1),
-    ]
-
-
 def test_a_compacted_day_is_read_from_the_history(spark: SparkSession, tmp_path: Path) -> None:
     first, *_ = write_runs(tmp_path, 3)
     write_history(tmp_path, "group_partitions", first)
@@ -140,4 +126,4 @@ def test_a_compacted_day_is_read_from_the_history(spark: SparkSession, tmp_path:
 
     assert read(spark, Storage(), day, "group_partitions").count() == 1
     assert read(spark, Storage(), day, "groups").count() == 0
-    assert day.sources == {"demo": "snapshots"}
+    assert day.source == "snapshots"

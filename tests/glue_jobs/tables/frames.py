@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The small frames between a day's scan and its reports, from what a case says of its rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from tests.glue_jobs.days import Row
 
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 
-WEIGHTS = "cluster string, taken_at timestamp, weight double"
-INTERVALS = "cluster string, interval double"
 MINUTES = (
-    "cluster string, consumer_group string, topic string, taken_at timestamp, lag bigint,"
-    " time_lag double, consume_rate double, records_lost bigint, skewed boolean"
+    "consumer_group string, topic string, taken_at timestamp, lag bigint, time_lag double,"
+    " consume_rate double, records_lost bigint, skewed boolean"
 )
 SEGMENTS = (
-    "cluster string, consumer_group string, topic string, topic_id string, partition_id int,"
+    "consumer_group string, topic string, topic_id string, partition_id int,"
     " leader int, client_id string, client_host string, member_id string, reads bigint,"
     " lags bigint, lag_sum bigint, end_first bigint, end_last bigint, committed_first bigint,"
     " committed_last bigint, ends bigint, commits bigint, end_first_at bigint,"
@@ -26,11 +25,11 @@ SEGMENTS = (
     " last_at bigint, records_lost bigint, consumed bigint"
 )
 TOPIC_SEGMENTS = (
-    "cluster string, topic string, topic_id string, partition_id int, leader int,"
+    "topic string, topic_id string, partition_id int, leader int,"
     " leader_rack string, reads bigint, end_first bigint, end_last bigint, ends bigint,"
     " first_at bigint, last_at bigint"
 )
-DEFAULTS: Row = {"cluster": "demo", "consumer_group": "billing", "topic": "orders", "reads": 1}
+DEFAULTS: Row = {"consumer_group": "billing", "topic": "orders", "reads": 1}
 
 
 def minute(number: float) -> datetime:
@@ -58,6 +57,14 @@ def watched(offset: str, first: int, last: int, *, times: int, since: int, until
         f"{offset}_first_at": since,
         f"{offset}_last_at": until,
     }
+
+
+def weighed(frame: DataFrame, weights: Mapping[float, float], interval: float = 60.0) -> DataFrame:
+    """The rows with their `weight`: of runs that stand for so many seconds, by their minute."""
+    rows = [(minute(number), weight) for number, weight in weights.items()]
+    stands = frame.sparkSession.createDataFrame(rows, "taken_at timestamp, weight double")
+    known = sf.coalesce("weight", sf.lit(interval)).alias("weight")
+    return frame.join(stands, ["taken_at"], "left").select(*frame.columns, known)
 
 
 def found_in(report: DataFrame) -> list[Row]:

@@ -14,9 +14,7 @@ from tests.glue_jobs.tables.frames import found_in, rows_of
 
 pytestmark = pytest.mark.spark
 
-HOURS = "cluster string, " + ", ".join(
-    f"{field.name} {field.dataType.simpleString()}" for field in LAG_HOURLY.fields
-)
+HOURS = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in LAG_HOURLY.fields)
 TIME_LAG, LAG, PRODUCED = "time_lag_seconds", "lag", "produce_rate"
 STEADY: list[float | None] = [100.0] * 6
 ODD_WEEKS: list[float | None] = [100.0, 110.0, 90.0, 100.0, 120.0, 9000.0]
@@ -89,12 +87,12 @@ def _found(spark: SparkSession) -> dict[str, Any]:
         for week in range(6)
         for hour in (8, 9, 10)
     ]
-    # the other hours, groups and clusters of a history are no history of this one
+    # the other hours and groups of a history are no history of this one
     other = [
         {**row, **change}
         for row in before
         if row["consumer_group"] == "history too short"
-        for change in ({"hour": 8}, {"cluster": "other"})
+        for change in ({"hour": 8}, {"consumer_group": "another"})
     ]
     report = anomalies(
         rows_of(spark, HOURS, today), rows_of(spark, f"{HOURS}, dt string", [*before, *other])
@@ -117,21 +115,17 @@ def test_a_day_that_lies_an_hour_beside_the_usual_one_is_a_clock_change(
         ]
 
     before = [row for week in range(6) for row in day(0, dt=_saturday(week + 1))]
-    today = [{**row, "cluster": name} for name, shift in SHIFTED.items() for row in day(shift)]
-    # one group stood at noon, on all these days
-    for row in today:
-        row[PRODUCED] = (
-            0.0 if (row["consumer_group"], row["hour"]) == ("two", 12) else row[PRODUCED]
-        )
-    usual = [{**row, "cluster": name} for name in SHIFTED for row in before]
-    found = found_in(
-        anomalies(rows_of(spark, HOURS, today), rows_of(spark, f"{HOURS}, dt string", usual))
-    )
+    usual = rows_of(spark, f"{HOURS}, dt string", before)
+    said = {}
+    for name, shift in SHIFTED.items():
+        # one group stood at noon
+        today = [
+            {**row, PRODUCED: 0.0} if (row["consumer_group"], row["hour"]) == ("two", 12) else row
+            for row in day(shift)
+        ]
+        found = found_in(anomalies(rows_of(spark, HOURS, today), usual))
+        said[name] = {(row["consumer_group"], row["hour"]) for row in found}
 
-    said = {
-        name: {(r["consumer_group"], r["hour"]) for r in found if r["cluster"] == name}
-        for name in SHIFTED
-    }
     assert said["same"] == said["spring"] == said["autumn"] == {("two", 12)}
     assert len(said["three hours off"]) > 20
 
@@ -153,16 +147,12 @@ def test_jobs_that_are_late_are_no_clock_change(spark: SparkSession) -> None:
         ]
 
     before = [row for week in range(6) for row in day(0, dt=_saturday(week + 1))]
-    usual = [{**row, "cluster": name} for name in LATE for row in before]
-    today = [{**row, "cluster": name} for name, late in LATE.items() for row in day(late)]
-    found = found_in(
-        anomalies(rows_of(spark, HOURS, today), rows_of(spark, f"{HOURS}, dt string", usual))
-    )
+    usual = rows_of(spark, f"{HOURS}, dt string", before)
+    said = {}
+    for name, late in LATE.items():
+        found = found_in(anomalies(rows_of(spark, HOURS, day(late)), usual))
+        said[name] = {(row["consumer_group"], row["hour"]) for row in found}
 
-    said = {
-        name: {(r["consumer_group"], r["hour"]) for r in found if r["cluster"] == name}
-        for name in LATE
-    }
     assert said == {
         name: {(f"job-{number:02}", hour) for number in range(late) for hour in (1, 3)}
         if late <= 15
@@ -171,7 +161,7 @@ def test_jobs_that_are_late_are_no_clock_change(spark: SparkSession) -> None:
     }
 
 
-# By cluster how many of 23 jobs are late; from two thirds on the day is.
+# How many of 23 jobs are late; from two thirds on the day is.
 LATE = {"on time": 0, "three": 3, "some": 15, "most": 16}
 SHIFTED = {"same": 0, "spring": 1, "autumn": -1, "three hours off": 3}
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_lag_report.session import quick_session
 from kafka_lag_report.tables.anomalies import anomalies
 
 pytestmark = pytest.mark.spark
@@ -73,10 +74,9 @@ def plant(values: Array, random: np.random.Generator) -> Array:
     return planted
 
 
-def write_hours(path: Path, values: Array, pairs: list[tuple[int, int]]) -> str:
-    """`lag_hourly` of these days, each as if it were of a cluster: of the day it is judged for."""
-    path.mkdir()
-    for judged, day in pairs:
+def write_hours(path: Path, values: Array) -> None:
+    """`lag_hourly` of each day, in files by the day's number."""
+    for day in range(values.shape[1]):
         unknown = pa.nulls(GROUPS * HOURS, pa.float64())
         others = (
             *("time_lag_seconds", "time_lag_deviation", "lag_deviation"),
@@ -85,7 +85,6 @@ def write_hours(path: Path, values: Array, pairs: list[tuple[int, int]]) -> str:
         )
         table = pa.table(
             {
-                "cluster": [str(judged)] * (GROUPS * HOURS),
                 "dt": [str(FIRST + timedelta(days=day))] * (GROUPS * HOURS),
                 "consumer_group": np.repeat([str(n) for n in range(GROUPS)], HOURS),
                 "hour": pa.array(np.tile(np.arange(HOURS), GROUPS), pa.int32()),
@@ -93,8 +92,7 @@ def write_hours(path: Path, values: Array, pairs: list[tuple[int, int]]) -> str:
                 **dict.fromkeys(others, unknown),
             }
         )
-        pq.write_table(table, path / f"{judged}-{day}.parquet")
-    return str(path)
+        pq.write_table(table, path / f"{day}.parquet")
 
 
 @pytest.fixture(name="flagged", scope="module")
@@ -103,14 +101,14 @@ def _flagged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> F
     root, random = tmp_path_factory.mktemp("weeks"), np.random.default_rng(1)
     values = usual_values(random)
     planted = plant(values, random)
-    today = write_hours(root / "today", values, [(day, day) for day in JUDGED])
-    pairs = [(day, day - 7 * n) for day in JUDGED for n in range(1, 7) if day >= 7 * n]
-    before = write_hours(root / "before", values, pairs)
-    rows = anomalies(spark.read.parquet(today), spark.read.parquet(before)).collect()
+    write_hours(root, values)
     found = {direction: np.zeros(values.shape, bool) for direction in ("high", "low")}
-    for row in rows:
-        at = int(row["consumer_group"]), int(row["cluster"]), row["hour"]
-        found[row["direction"]][at] = True
+    quick = quick_session(spark)
+    for day in JUDGED:
+        days = (day, *(day - 7 * week for week in range(1, 7) if day >= 7 * week))
+        today, *before = (str(root / f"{number}.parquet") for number in days)
+        for row in anomalies(quick.read.parquet(today), quick.read.parquet(*before)).collect():
+            found[row["direction"]][int(row["consumer_group"]), day, row["hour"]] = True
     return Flagged(found["high"], found["low"], planted)
 
 

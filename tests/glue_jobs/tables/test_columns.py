@@ -7,7 +7,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField
 
 from kafka_lag_report.aggregates import Keeper, reduce_day
-from kafka_lag_report.schemas import CLUSTER, REPORTS
+from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.tables.anomalies import anomalies
 from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
 from kafka_lag_report.tables.lag_hourly import lag_hourly
@@ -27,18 +27,17 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
         frame(spark, name, []) for name in ("groups", "group_partitions", "topic_partitions")
     )
     day = reduce_day(groups, group_rows, topic_rows, Keeper())
-    hourly = lag_hourly(day.groups, day.weights)
+    groups, runs, topic_runs = map(day.weights.weigh, (day.groups, day.runs, day.topic_runs))
+    hourly = lag_hourly(groups)
     return {
-        "lag_summary": lag_summary(day.groups, day.runs, day.segments, day.weights, day.intervals),
+        "lag_summary": lag_summary(groups, runs, day.segments),
         "lag_hourly": hourly,
         "anomalies": anomalies(hourly, hourly.withColumn("dt", sf.lit("2026-01-24"))),
         "broker_hotspots": broker_hotspots(day.segments, day.topic_segments),
         "consumer_hotspots": consumer_hotspots(day.segments),
-        "partition_skew": partition_skew(
-            day.segments, day.runs, day.topic_segments, day.topic_runs, day.weights, day.intervals
-        ),
+        "partition_skew": partition_skew(day.segments, runs, day.topic_segments, topic_runs),
         "retention_risk": retention_risk(day.segments, day.topic_segments, DATE),
-        "tasks_needed": tasks_needed(day.groups, day.weights),
+        "tasks_needed": tasks_needed(groups),
     }
 
 
@@ -48,6 +47,4 @@ def typed(fields: list[StructField]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", sorted(REPORTS.keys() - {"coverage"}))
 def test_the_report_has_the_columns_it_declares(reports: dict[str, DataFrame], name: str) -> None:
-    declared = [CLUSTER, *REPORTS[name].fields]
-
-    assert typed(reports[name].schema.fields) == typed(declared)
+    assert typed(reports[name].schema.fields) == typed(REPORTS[name].fields)

@@ -14,7 +14,7 @@ from kafka_lag_report.schemas import SNAPSHOTS, report_schema
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.coverage import coverage
 from tests.glue_jobs.days import NOON, write_run
-from tests.glue_jobs.snapshots.places import found, write_history
+from tests.glue_jobs.snapshots.places import clusters, write_history
 
 DATE = date(2026, 1, 31)
 COUNTS = (
@@ -32,16 +32,16 @@ def runs(*minutes: int) -> tuple[Run, ...]:
 
 def a_day(*minutes: int, in_progress: bool = False) -> Day:
     """Groups with these runs; the other datasets have none."""
-    none: dict[tuple[str, str], tuple[Run, ...]] = {(name, "demo"): () for name in SNAPSHOTS}
+    none: dict[str, tuple[Run, ...]] = dict.fromkeys(SNAPSHOTS, ())
     return Day(
+        cluster="demo",
+        folder="cluster=demo",
         root="in/snapshots",
         history="out/history",
         date=DATE,
         in_progress=in_progress,
-        clusters={"demo": "cluster=demo"},
-        absent={},
-        sources={"demo": FROM_SNAPSHOTS},
-        runs={**none, ("groups", "demo"): runs(*minutes)},
+        source=FROM_SNAPSHOTS,
+        runs={**none, "groups": runs(*minutes)},
     )
 
 
@@ -51,7 +51,7 @@ class NoSession:
 
 def covered(day: Day, dataset: str = "groups") -> dict[str, Any]:
     """The dataset's row."""
-    report = coverage(cast(SparkSession, NoSession()), Storage(), day, "demo")
+    report = coverage(cast(SparkSession, NoSession()), Storage(), day)
     assert report.schema == report_schema("coverage")
     rows: list[dict[str, Any]] = report.to_pylist()
     assert [row["dataset"] for row in rows] == [*SNAPSHOTS]
@@ -121,7 +121,7 @@ def test_a_single_run_tells_no_interval() -> None:
 
 def test_what_was_left_out_is_counted_and_named() -> None:
     day = a_day(*range(1440))
-    bad = [run.path for run in day.runs["groups", "demo"][5:17]]
+    bad = [run.path for run in day.runs["groups"][5:17]]
 
     row = covered(day.without(dict.fromkeys(bad, "bad")))
 
@@ -144,13 +144,12 @@ def test_each_cluster_is_told_by_its_own_source(spark: SparkSession, tmp_path: P
     write_history(tmp_path, "groups", write_run(tmp_path / "made", "groups", rows), folder="old")
     write_run(tmp_path, "groups", [{"consumer_group": "a"}], folder="new")
 
-    day = found(tmp_path)
     told = {
-        cluster: coverage(spark, Storage(), day, cluster)
+        cluster: coverage(spark, Storage(), day)
         .filter(pc.field("dataset") == "groups")
         .select(COUNTS)
         .to_pylist()
-        for cluster in ("new", "old")
+        for cluster, day in clusters(tmp_path).items()
     }
 
     later = NOON + timedelta(minutes=5)

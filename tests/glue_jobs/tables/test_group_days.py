@@ -9,13 +9,12 @@ from pyspark.sql import SparkSession
 from kafka_lag_report.tables.lag_summary import lag_summary
 from tests.glue_jobs.days import Row, frame
 from tests.glue_jobs.tables.frames import (
-    INTERVALS,
     MINUTES,
     SEGMENTS,
-    WEIGHTS,
     found_in,
     minute,
     rows_of,
+    weighed,
 )
 
 pytestmark = pytest.mark.spark
@@ -204,13 +203,11 @@ def _found(spark: SparkSession) -> dict[str, Any]:
             "consumed": 240,
         }
     ]
-    weights = [{"taken_at": minute(n), "weight": weight} for n, weight in enumerate(RUNS)]
+    weights = {float(n): weight for n, weight in enumerate(RUNS)}
     report = lag_summary(
-        frame(spark, "groups", groups),
-        rows_of(spark, MINUTES, []),
+        weighed(frame(spark, "groups", groups), weights),
+        weighed(rows_of(spark, MINUTES, []), weights),
         rows_of(spark, SEGMENTS, segments),
-        rows_of(spark, WEIGHTS, weights),
-        rows_of(spark, INTERVALS, []),
     )
     return {row["consumer_group"]: row for row in found_in(report)}
 

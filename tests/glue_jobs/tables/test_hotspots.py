@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who holds lag and who moved records: brokers, a cluster each case; members, a group each."""
+"""Who holds lag and who moved records: brokers, a day each case; members, a group each."""
 
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from kafka_lag_report.aggregates import Keeper, reduce_day
+from kafka_lag_report.aggregates import group_segments, topic_segments
 from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
 from tests.glue_jobs.days import Row, frame, minute, topic_row
 
@@ -308,56 +308,51 @@ MEMBERS: dict[str, tuple[list[Row], dict[str | None, Row]]] = {
 }
 
 
-Key = tuple[str, Any, Any]
+Key = tuple[str, Any]
 
 
-@pytest.fixture(name="found", scope="module")
-def _found(spark: SparkSession) -> dict[str, dict[Key, Row]]:
-    """Rows of both reports by case and owner."""
-    named = BROKERS.items()
-    topics = [{**row, "cluster": case} for case, (rows, _, _) in named for row in rows]
-    groups = [{**row, "cluster": case} for case, (_, rows, _) in named for row in rows]
-    for case, (rows, _) in MEMBERS.items():
-        groups += [{**row, "cluster": "members", "consumer_group": case} for row in rows]
-    groups += owned(0, "a", 1_000, cluster="other", consumer_group="shares")
-    day = reduce_day(
-        frame(spark, "groups", []),
-        frame(spark, "group_partitions", groups),
-        frame(spark, "topic_partitions", topics),
-        Keeper(),
+def segments(spark: SparkSession, groups: list[Row], topics: list[Row]) -> tuple[DataFrame, ...]:
+    """Those of groups' partitions, and of topics'."""
+    return (
+        group_segments(frame(spark, "group_partitions", groups)),
+        topic_segments(frame(spark, "topic_partitions", topics)),
     )
-    brokers = broker_hotspots(day.segments, day.topic_segments).collect()
-    members = consumer_hotspots(day.segments).where("cluster = 'members'").collect()
-    return {
-        "brokers": {(r["cluster"], r["leader"], r["leader_rack"]): r.asDict() for r in brokers},
-        "members": {(r["consumer_group"], r["member_id"], None): r.asDict() for r in members},
-    }
 
 
 @pytest.mark.parametrize("case", BROKERS)
-def test_brokers(found: dict[str, dict[Key, Row]], case: str) -> None:
-    for (leader, rack), expected in BROKERS[case][2].items():
-        row = found["brokers"][case, leader, rack]
-        assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-9)
+def test_brokers(spark: SparkSession, case: str) -> None:
+    topics, groups, expected = BROKERS[case]
+
+    rows = [row.asDict() for row in broker_hotspots(*segments(spark, groups, topics)).collect()]
+
+    found = {(row["leader"], row["leader_rack"]): row for row in rows}
+    for key, values in expected.items():
+        assert {n: found[key][n] for n in values} == pytest.approx(values, abs=1e-9)
+    led = {(row["leader"], row["leader_rack"]) for row in topics}
+    racks = {leader for leader, _ in led}
+    assert len(rows) == len(found)
+    assert found.keys() == led | {(r["leader"], None) for r in groups if r["leader"] not in racks}
 
 
-@pytest.mark.parametrize("case", BROKERS)
-def test_each_leader_and_rack_has_one_row(found: dict[str, dict[Key, Row]], case: str) -> None:
-    seen = {(row["leader"], row["leader_rack"]) for row in BROKERS[case][0]}
-    racks = {leader for leader, _ in seen}
-    lagging = {(row["leader"], None) for row in BROKERS[case][1] if row["leader"] not in racks}
-
-    assert {key[1:] for key in found["brokers"] if key[0] == case} == seen | lagging
+@pytest.fixture(name="members", scope="module")
+def _members(spark: SparkSession) -> dict[Key, Row]:
+    """Rows by case and owner."""
+    groups = [
+        {**row, "consumer_group": case} for case, (rows, _) in MEMBERS.items() for row in rows
+    ]
+    of_groups, _ = segments(spark, groups, [])
+    rows = consumer_hotspots(of_groups).collect()
+    return {(row["consumer_group"], row["member_id"]): row.asDict() for row in rows}
 
 
 @pytest.mark.parametrize("case", MEMBERS)
-def test_members(found: dict[str, dict[Key, Row]], case: str) -> None:
+def test_members(members: dict[Key, Row], case: str) -> None:
     for member, expected in MEMBERS[case][1].items():
-        row = found["members"][case, member, None]
+        row = members[case, member]
         assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-9)
 
 
-def test_each_member_has_one_row(found: dict[str, dict[Key, Row]]) -> None:
-    assert found["members"].keys() == {
-        (case, row["member_id"], None) for case, (rows, _) in MEMBERS.items() for row in rows
+def test_each_member_has_one_row(members: dict[Key, Row]) -> None:
+    assert members.keys() == {
+        (case, row["member_id"]) for case, (rows, _) in MEMBERS.items() for row in rows
     }

@@ -8,12 +8,12 @@ from pyspark.sql import SparkSession
 
 from kafka_lag_report.tables.lag_hourly import lag_hourly
 from tests.glue_jobs.days import Row, frame
-from tests.glue_jobs.tables.frames import WEIGHTS, found_in, minute, rows_of
+from tests.glue_jobs.tables.frames import found_in, minute, weighed
 
 pytestmark = pytest.mark.spark
 
 # seconds for which the run of each minute stands
-RUNS = {0: 60.0, 1: 180.0, 59: 60.0, 60: 30.0, 1439: 60.0}
+RUNS: dict[float, float] = {0: 60.0, 1: 180.0, 59: 60.0, 60: 30.0, 1439: 60.0}
 
 # minute -> what was seen; the hour; its row
 CASES: dict[str, tuple[dict[float, Row], int, Row]] = {
@@ -72,8 +72,7 @@ def _found(spark: SparkSession) -> dict[tuple[str, int], Any]:
         for n, row in rows.items()
     ]
     denied = {"consumer_group": "denied", "taken_at": minute(0), "unread_reason": "denied"}
-    weights = [{"taken_at": minute(n), "weight": weight} for n, weight in RUNS.items()]
-    report = lag_hourly(frame(spark, "groups", [*seen, denied]), rows_of(spark, WEIGHTS, weights))
+    report = lag_hourly(weighed(frame(spark, "groups", [*seen, denied]), RUNS))
     return {(row["consumer_group"], row["hour"]): row for row in found_in(report)}
 
 

@@ -13,7 +13,7 @@ from kafka_lag_report.aggregates import (
     topic_runs,
     topic_segments,
 )
-from kafka_lag_report.run_weights import intervals, run_weights
+from kafka_lag_report.run_weights import run_weights
 from kafka_lag_report.skew import spread
 from kafka_lag_report.tables.partition_skew import partition_skew
 from tests.glue_jobs.days import Row, frame, group_row, minute, topic_row
@@ -41,13 +41,13 @@ def _by_definition(values: list[float]) -> float:
 
 def test_measures_of_spread(spark: SparkSession) -> None:
     rows = [
-        ("demo", case, partition, value if value is None else float(value))
+        (case, partition, value if value is None else float(value))
         for case, (values, _) in SPREADS.items()
         for partition, value in enumerate(values)
     ]
-    days = spark.createDataFrame(rows, "cluster string, topic string, partition_id int, v double")
+    days = spark.createDataFrame(rows, "topic string, partition_id int, v double")
 
-    found = {row["topic"]: row for row in spread(days, ("cluster", "topic"), "v", "x").collect()}
+    found = {row["topic"]: row for row in spread(days, ("topic",), "v", "x").collect()}
 
     names = ("max_to_mean", "top_partition", "top_share", "even_share", "gini", "skewed")
     for case, (_, expected) in SPREADS.items():
@@ -63,18 +63,16 @@ def test_the_expected_gini_is_the_mean_difference(case: str) -> None:
 
 
 def report(spark: SparkSession, groups: list[Row], topics: list[Row]) -> list[Found]:
-    """The report of these rows; cluster `demo` has a run at each time."""
+    """The report of these rows; there is a run at each time."""
     levels = frame(spark, "group_partitions", groups)
     made = frame(spark, "topic_partitions", topics)
     times = {row.get("taken_at", minute(0)) for row in (*groups, *topics)}
-    runs = frame(spark, "groups", [{"taken_at": time} for time in times])
+    weights = run_weights(frame(spark, "groups", [{"taken_at": time} for time in times]))
     return partition_skew(
         group_segments(levels),
-        group_runs(levels),
+        weights.weigh(group_runs(levels)),
         topic_segments(made),
-        topic_runs(made),
-        run_weights(runs),
-        intervals(runs),
+        weights.weigh(topic_runs(made)),
     ).collect()
 
 
@@ -100,43 +98,29 @@ def producing(amounts: list[int], **more: Any) -> list[Row]:
 
 BESIDE: tuple[list[Row], list[Row]] = (
     [
-        *lagging([0, 0], cluster="beside", consumer_group="a", topic="t"),
-        *lagging([None, None], cluster="beside", consumer_group="b", topic="t"),
-        *lagging([1, 1], cluster="beside", consumer_group="c", topic="never read"),
+        *lagging([0, 0], consumer_group="a", topic="t"),
+        *lagging([None, None], consumer_group="b", topic="t"),
+        *lagging([1, 1], consumer_group="c", topic="never read"),
     ],
     [
-        *producing([400, 0], cluster="beside", topic="t"),
-        *producing([9], cluster="beside", topic="unread by any"),
+        *producing([400, 0], topic="t"),
+        *producing([9], topic="unread by any"),
     ],
-)
-TWICE: tuple[list[Row], list[Row]] = (
-    [row for cluster in ("one", "other") for row in lagging([1, 1], cluster=cluster)],
-    [*producing([400, 0], cluster="one"), *producing([400, 400], cluster="other")],
 )
 LAGS: list[list[int | None]] = [[900, 0, 0], [300, 300, 300], [900, 0, 0], [None, None, None]]
 OF_RUNS = [row for run, of in enumerate(LAGS) for row in lagging(of, taken_at=minute(run))]
 
 
-def test_production_is_the_topics_own_beside_each_groups_lag(found: list[Found]) -> None:
-    rows = {row["consumer_group"]: row for row in found if row["cluster"] == "beside"}
+def test_production_is_the_topics_own_beside_each_groups_lag(spark: SparkSession) -> None:
+    rows = {row["consumer_group"]: row for row in report(spark, *BESIDE)}
 
     seen = {group: (row["production_skewed"], row["lag_skewed"]) for group, row in rows.items()}
     assert seen == {"a": (True, False), "b": (True, None), "c": (None, False)}
     assert {group: row["lag_partitions"] for group, row in rows.items()} == {"a": 2, "b": 0, "c": 2}
 
 
-def test_the_same_topic_in_two_clusters_is_two_topics(found: list[Found]) -> None:
-    skewed = [
-        (row["cluster"], row["production_skewed"])
-        for row in found
-        if row["cluster"] in {"one", "other"}
-    ]
-
-    assert sorted(skewed) == [("one", True), ("other", False)]
-
-
-def test_minutes_skewed_are_those_of_the_runs(found: list[Found]) -> None:
-    (row,) = [row for row in found if row["cluster"] == "demo"]
+def test_minutes_skewed_are_those_of_the_runs(spark: SparkSession) -> None:
+    (row,) = report(spark, OF_RUNS, [])
 
     assert (row["lag_skewed_minutes"], row["production_skewed_minutes"]) == (2.0, None)
 
@@ -261,25 +245,16 @@ CAUSES: dict[str, tuple[list[int], list[Any], list[Any], list[int], tuple[Any, .
 }
 
 
-@pytest.fixture(name="found", scope="module")
-def _found(spark: SparkSession) -> list[Found]:
-    """The report of all cases at once, which are of clusters of their own."""
-    groups, topics = [*BESIDE[0], *TWICE[0], *OF_RUNS], [*BESIDE[1], *TWICE[1]]
-    for case, (lags, leaders, members, amounts, _) in CAUSES.items():
-        groups += lagging(list(lags), topic=case, leader=leaders, member_id=members, cluster=case)
-        # what lags under broker 1 lags there for somebody else too
-        beside: list[int | None] = [LATE if leader == 1 else 0 for leader in leaders]
-        beside_group = {"topic": f"{case}, too", "cluster": case, "consumer_group": "audit"}
-        groups += lagging(beside, leader=leaders, **beside_group)
-        topics += producing(amounts, topic=case, cluster=case)
-
-    return report(spark, groups, topics)
-
-
 @pytest.mark.parametrize("case", CAUSES)
-def test_the_cause_is_where_the_excess_sits(found: list[Found], case: str) -> None:
-    own = {"cluster": case, "consumer_group": "billing"}.items()
-    (row,) = [row for row in found if own <= row.asDict().items()]
+def test_the_cause_is_where_the_excess_sits(spark: SparkSession, case: str) -> None:
+    lags, leaders, members, amounts, expected = CAUSES[case]
+    groups = lagging(list(lags), topic=case, leader=leaders, member_id=members)
+    # what lags under broker 1 lags there for somebody else too
+    beside: list[int | None] = [LATE if leader == 1 else 0 for leader in leaders]
+    groups += lagging(beside, leader=leaders, topic=f"{case}, too", consumer_group="audit")
 
+    found = report(spark, groups, producing(amounts, topic=case))
+
+    (row,) = [row for row in found if row["consumer_group"] == "billing"]
     names = ("cause", "cause_leader", "cause_member", "cause_partitions")
-    assert tuple(row[name] for name in names) == CAUSES[case][-1]
+    assert tuple(row[name] for name in names) == expected

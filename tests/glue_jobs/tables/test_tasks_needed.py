@@ -9,12 +9,12 @@ from pyspark.sql import SparkSession
 from kafka_lag.contract import NEEDED_FOR_BACKLOG, NEEDED_FOR_RATE
 from kafka_lag_report.tables.tasks_needed import tasks_needed
 from tests.glue_jobs.days import Row, frame
-from tests.glue_jobs.tables.frames import WEIGHTS, found_in, minute, rows_of
+from tests.glue_jobs.tables.frames import found_in, minute, weighed
 
 pytestmark = pytest.mark.spark
 
 # seconds for which the run of each minute stands
-RUNS = {0: 60.0, 1: 60.0, 2: 60.0, 3: 60.0, 60: 180.0}
+RUNS: dict[float, float] = {0: 60.0, 1: 60.0, 2: 60.0, 3: 60.0, 60: 180.0}
 
 
 def quartiles(lower: int, median: int, upper: int, most: int) -> Row:
@@ -73,8 +73,7 @@ def _found(spark: SparkSession) -> dict[tuple[str, int | None], Any]:
         for n, row in rows.items()
     ]
     never = {"consumer_group": "never known", "taken_at": minute(0), "members": 3}
-    weights = [{"taken_at": minute(n), "weight": weight} for n, weight in RUNS.items()]
-    report = tasks_needed(frame(spark, "groups", [*seen, never]), rows_of(spark, WEIGHTS, weights))
+    report = tasks_needed(weighed(frame(spark, "groups", [*seen, never]), RUNS))
     return {(row["consumer_group"], row["hour"]): row for row in found_in(report)}
 
 

@@ -11,14 +11,13 @@ from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.tables.lag_summary import lag_summary
 from tests.glue_jobs.days import Row, frame
 from tests.glue_jobs.tables.frames import (
-    INTERVALS,
     MINUTES,
     SEGMENTS,
-    WEIGHTS,
     found_in,
     minute,
     rows_of,
     watched,
+    weighed,
 )
 
 pytestmark = pytest.mark.spark
@@ -186,13 +185,12 @@ def _found(spark: SparkSession) -> dict[str, Any]:
     segments = [
         {"topic": case, **row} for case, (_, of_case, _) in CASES.items() for row in of_case
     ]
-    weights = [{"taken_at": minute(n), "weight": weight} for n, weight in enumerate(RUNS)]
+    runs = [*minutes, {"topic": "never read", "taken_at": minute(0)}]
+    weights = {float(n): weight for n, weight in enumerate(RUNS)}
     report = lag_summary(
-        frame(spark, "groups", []),
-        rows_of(spark, MINUTES, [*minutes, {"topic": "never read", "taken_at": minute(0)}]),
+        weighed(frame(spark, "groups", []), weights),
+        weighed(rows_of(spark, MINUTES, runs), weights, INTERVAL),
         rows_of(spark, SEGMENTS, segments),
-        rows_of(spark, WEIGHTS, weights),
-        rows_of(spark, INTERVALS, [{"interval": INTERVAL}]),
     )
     return {row["topic"]: row for row in found_in(report)}
 
@@ -205,7 +203,7 @@ def test_topic_row(found: dict[str, Any], case: str) -> None:
 
 
 def test_what_no_topic_has_is_what_the_docs_say_is_of_groups(found: dict[str, Any]) -> None:
-    columns = [name for name in REPORTS["lag_summary"].names if name not in ("cluster", "dt")]
+    columns = REPORTS["lag_summary"].names
     nowhere = [name for name in columns if all(row[name] is None for row in found.values())]
 
     assert sorted(nowhere) == sorted(OF_GROUPS)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 MONDAY = date(2026, 1, 5)
 HOUR = 12
 COLUMNS = (
-    "cluster string, dt string, consumer_group string, hour int, lag double, lag_high double,"
+    "dt string, consumer_group string, hour int, lag double, lag_high double,"
     " lag_deviation double, time_lag_seconds double, time_lag_high double,"
     " time_lag_deviation double, produce_rate double, produce_rate_max double,"
     " produce_rate_deviation double"
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[int, Callable[[int], tuple[float, float | None]], float |
 def _spreads(spark: SparkSession) -> dict[str, Row]:
     rows = [
         (
-            *("demo", str(MONDAY + timedelta(weeks=week, days=day)), case, HOUR),
+            *(str(MONDAY + timedelta(weeks=week, days=day)), case, HOUR),
             *(*of_week(week), 0.0),
             *(None,) * 6,
         )
