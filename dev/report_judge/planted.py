@@ -185,6 +185,45 @@ def _stops() -> Iterable[PlantedDay]:
         Absent(when=Span(13.25, 14.75), group=name),
         tells=Planted(who=name, says=NOBODY, since=13.25, until=14.75),
     )
+    name = "away-past-midnight"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Absent(when=Span(-0.75, 0.5), group=name),
+        tells=Planted(who=name, says=NOBODY, since=-0.75, until=0.5),
+    )
+    name = "away-late"
+    yield _day(
+        name,
+        _topic(name, 3.0),
+        _group(name, members=1),
+        Absent(when=Span(23.5), group=name),
+        tells=Planted(who=name, says=NOBODY, since=23.5, until=None),
+    )
+    name = "deploys-of-a-day"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        *(Absent(when=Span(hour, hour + 2 * MINUTE), group=name) for hour in (9, 11, 15, 16, 22)),
+    )
+    name = "away-beside-another"
+    yield _day(
+        name,
+        _topic(name),
+        [_group(name), _group(f"{name}-b", topic=name)],
+        Absent(when=Span(10, 12.5), group=name),
+        tells=Planted(who=name, says=NOBODY, since=10, until=12.5),
+    )
+    name = "consumer-protocol"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name, group_type="consumer"),
+        Absent(when=Span(9, 10.5), group=name),
+        tells=Planted(who=name, says=NOBODY, since=9, until=10.5),
+    )
 
 
 def _stalls() -> Iterable[PlantedDay]:
@@ -230,6 +269,70 @@ def _stalls() -> Iterable[PlantedDay]:
         _group(name),
         Slow(when=Span(-1, 5), rows=Rows(group=name)),
         tells=Planted(who=name, says=STOOD, since=-1, until=5, never=NOBODY),
+    )
+    name = "stall-of-two"
+    first, *_, last = some_members(name, 6)
+    yield _day(
+        name,
+        _topic(name, *[1.0] * 12),
+        a_group(name, f"{name}-topic", members=6),
+        Slow(when=Span(8, 9.5), rows=Rows(group=name, member=first.member_id)),
+        Slow(when=Span(8, 9.5), rows=Rows(group=name, member=last.member_id)),
+        tells=Planted(who=name, says=STOOD, since=8, until=9.5, never=NOBODY),
+    )
+    name = "stall-then-away"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Slow(when=Span(6, 6.5), rows=Rows(group=name)),
+        Absent(when=Span(6.5, 10), group=name),
+        tells=Planted(who=name, says=NOBODY, since=6, until=10, begin_within=31.0),
+    )
+    name = "stall-of-a-topic"
+    yield _day(
+        name,
+        [_topic(name, 2.0, 2.0), a_topic(f"{name}-beside", [2.0, 2.0])],
+        [a_group(name, f"{name}-topic", f"{name}-beside", members=2)],
+        Slow(when=Span(17, 19), rows=Rows(group=name, topic=f"{name}-beside")),
+        tells=Planted(
+            who=name, says=rf"(?=.*{name}-beside).*({STOOD})", since=17, until=19, never=NOBODY
+        ),
+    )
+    name = "stall-then-deleted"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name, exists=Span(end=13)),
+        Slow(when=Span(10), rows=Rows(group=name)),
+        tells=Planted(who=name, says=rf"(?=.*(gone|deleted)).*({STOOD})", since=10, until=13),
+    )
+    name = "denied-amid-stall"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Slow(when=Span(8, 14), rows=Rows(group=name)),
+        Unread(when=Span(10, 10.75), reason=contract.DENIED, group=name),
+        tells=Planted(who=name, says=STOOD, since=8, until=14, never=NOBODY),
+    )
+    name = "new-and-stalls"
+    yield _day(
+        name,
+        _topic(name, 4.0),
+        _group(name, members=1, exists=Span(7)),
+        Slow(when=Span(12, 14), rows=Rows(group=name)),
+        tells=Planted(who=name, says=STOOD, since=12, until=14, never=NOBODY),
+    )
+    name = "stalls-that-overlap"
+    first, _, third = some_members(name, 3)
+    yield _day(
+        name,
+        _topic(name, *[1.5] * 6),
+        a_group(name, f"{name}-topic", members=3),
+        Slow(when=Span(8, 10), rows=Rows(group=name, member=first.member_id)),
+        Slow(when=Span(9, 11), rows=Rows(group=name, member=third.member_id)),
+        tells=Planted(who=name, says=STOOD, since=8, until=11, never=NOBODY),
     )
 
 
@@ -286,6 +389,16 @@ def _behind() -> Iterable[PlantedDay]:
         ],
         alone=True,
     )
+    name = "behind-to-midnight"
+    yield _day(
+        name,
+        _topic(name, 3.0, 3.0),
+        _group(name),
+        Slow(when=Span(13), rows=Rows(group=name), share=0.6),
+        tells=Planted(
+            who=name, says=BEHIND, since=13, until=None, begin_within=GRADUAL, never=NOBODY
+        ),
+    )
 
 
 def _promises() -> Iterable[PlantedDay]:
@@ -319,6 +432,22 @@ def _promises() -> Iterable[PlantedDay]:
         Absent(when=Span(22), group=name),
         tells=Planted(who=name, says=rf"(?=.*SLA).*({NOBODY})", since=22, until=None),
         rules=promise(name, 120.0),
+    )
+    name = "sla-behind"
+    yield _day(
+        name,
+        _topic(name, 3.0, 3.0),
+        _group(name),
+        Slow(when=Span(9, 11.5), rows=Rows(group=name), share=0.4),
+        tells=Planted(
+            who=name,
+            says=rf"(?=.*SLA).*({BEHIND})",
+            since=9,
+            until=11.5,
+            begin_within=GRADUAL,
+            end_within=GRADUAL,
+        ),
+        rules=promise(name, 600.0),
     )
 
 
@@ -414,6 +543,49 @@ def _losses() -> Iterable[PlantedDay]:
             never=rf"nothing was lost|{NOBODY}",
         ),
     )
+    name = "lost-of-one"
+    yield _day(
+        name,
+        _topic(name, *[2.0] * 4, hours=3),
+        _group(name, members=4),
+        Slow(when=Span(5, 12), rows=Rows(group=name, partitions=(2,))),
+        tells=Planted(
+            who=name,
+            says=rf"(?=.*partition 2\b)(?=.*lost).*({STOOD})",
+            since=5,
+            until=12,
+            lost=bound_loss(2, 7, 3),
+            never=NOBODY,
+        ),
+    )
+    name = "lost-of-two-topics"
+    yield _day(
+        name,
+        [
+            _topic(name, 3.0, hours=2),
+            a_topic(f"{name}-more", [2.0, 2.0], retention_seconds=2 * HOUR),
+        ],
+        [a_group(name, f"{name}-topic", f"{name}-more", members=2)],
+        Absent(when=Span(5, 10), group=name),
+        tells=Planted(
+            who=name, says=rf"(?=.*lost).*({NOBODY})", since=5, until=10, lost=bound_loss(7, 5, 2)
+        ),
+    )
+    name = "lost-by-one-of-two"
+    yield _day(
+        name,
+        _topic(name, 3.0, hours=3),
+        [_group(name, members=1), _group(f"{name}-b", members=1, topic=name)],
+        Slow(when=Span(6, 13), rows=Rows(group=name)),
+        tells=Planted(
+            who=name,
+            says=rf"(?=.*lost).*({STOOD})",
+            since=6,
+            until=13,
+            lost=bound_loss(3, 7, 3),
+            never=NOBODY,
+        ),
+    )
 
 
 def _risks() -> Iterable[PlantedDay]:
@@ -454,6 +626,22 @@ def _risks() -> Iterable[PlantedDay]:
         _group(name, members=1),
         Absent(when=Span(5, 9), group=name),
         tells=Planted(who=name, says=NOBODY, since=5, until=9, never=NOT_LOST),
+    )
+    name = "risk-of-size-none"
+    yield _day(
+        name,
+        _topic(name, 2.0, hours=8),
+        _group(name, members=1),
+        Absent(when=Span(12, 18), group=name),
+        tells=Planted(who=name, says=NOBODY, since=12, until=18, never=NOT_LOST),
+    )
+    name = "kept-forever"
+    yield _day(
+        name,
+        _topic(name, 2.0, retention_seconds=None),
+        _group(name, members=1),
+        Absent(when=Span(3, 9), group=name),
+        tells=Planted(who=name, says=NOBODY, since=3, until=9, never=rf"{NOT_LOST}|deletion"),
     )
 
 
@@ -522,6 +710,41 @@ def _operators() -> Iterable[PlantedDay]:
             who=name, says="gone|deleted", since=14, until=15, begin_within=61, moment=True
         ),
     )
+    name = "rewound-late"
+    yield _day(
+        name,
+        _topic(name, 5.0),
+        _group(name, members=1),
+        Rewind(when=Span(23, 24), rows=Rows(group=name), seconds=4 * HOUR),
+        tells=Planted(who=name, says=BACK, since=23, until=None, never=NOBODY),
+    )
+    name = "storm-of-an-hour"
+    yield _day(
+        name,
+        _topic(name, *[1.0] * 4),
+        a_group(name, f"{name}-topic", members=4),
+        *(
+            Rebalance(when=Span(20 + n * 3 * MINUTE, 20 + (n * 3 + 1) * MINUTE), group=name)
+            for n in range(20)
+        ),
+        # the last begins at 20:57 and lasts a minute
+        tells=Planted(
+            who=name,
+            says="rebalanc",
+            since=20,
+            until=20 + 58 * MINUTE,
+            begin_within=4,
+            end_within=4,
+        ),
+    )
+    name = "rebalance-without-end"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Rebalance(when=Span(10, 11.5), group=name),
+        tells=Planted(who=name, says=rf"{NOBODY}|rebalanc", since=10, until=11.5),
+    )
 
 
 def _unread() -> Iterable[PlantedDay]:
@@ -588,6 +811,68 @@ def _unread() -> Iterable[PlantedDay]:
             moment=True,
         ),
     )  # fmt: skip
+    name = "denied-until-six"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Unread(when=Span(-100, 6), reason=contract.DENIED, group=name),
+        tells=Planted(
+            who=name, says=r"(?=.*denied).*(could not be read|unknown)", since=None, until=6
+        ),
+    )
+    name = "coordinator-away"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        Unread(when=Span(22.5), reason=contract.NO_COORDINATOR, group=name),
+        tells=Planted(
+            who=name, says=r"(?=.*coordinator).*(could not be read|unknown)", since=22.5, until=None
+        ),
+    )
+    name = "unread-one-of-six"
+    yield _day(
+        name,
+        _topic(name, *[2.0] * 6),
+        _group(name),
+        Unread(when=Span(9, 11), reason=contract.ERROR, topic=f"{name}-topic", partitions=(3,)),
+        tells=Planted(
+            who=name,
+            says=r"(?=.*partition 3\b).*could not be read",
+            since=9,
+            until=11,
+            never=rf"topic {name}-topic could not",
+        ),
+    )
+    name = "commits-denied"
+    yield _day(
+        name,
+        _topic(name),
+        [_group(name), _group(f"{name}-b", topic=name)],
+        Unread(when=Span(4, 6), reason=contract.DENIED, group=name, topic=f"{name}-topic"),
+        tells=Planted(
+            who=name,
+            says=r"(?=.*denied).*could not be read",
+            since=4,
+            until=6,
+            never=rf"{name}-b|^topic ",
+        ),
+    )
+    name = "denied-twice"
+    yield _day(
+        name,
+        _topic(name),
+        _group(name),
+        *(
+            Unread(when=Span(hour, hour + 1), reason=contract.DENIED, group=name)
+            for hour in (3, 15)
+        ),
+        tells=[
+            Planted(who=name, says=r"(?=.*denied).*could not", since=hour, until=hour + 1)
+            for hour in (3, 15)
+        ],
+    )
 
 
 def _brokers() -> Iterable[PlantedDay]:
@@ -649,154 +934,6 @@ def _brokers() -> Iterable[PlantedDay]:
         ],
         alone=True,
     )
-
-
-def _later() -> Iterable[PlantedDay]:
-    """Planted after all the others, once the report was as it should be by them."""
-    gradual: dict[str, Any] = {"begin_within": GRADUAL, "end_within": GRADUAL}
-    name = "away-past-midnight"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name),
-        Absent(when=Span(-0.75, 0.5), group=name),
-        tells=Planted(who=name, says=NOBODY, since=-0.75, until=0.5),
-    )
-    name = "away-late"
-    yield _day(
-        name,
-        _topic(name, 3.0),
-        _group(name, members=1),
-        Absent(when=Span(23.5), group=name),
-        tells=Planted(who=name, says=NOBODY, since=23.5, until=None),
-    )
-    name = "stall-of-two"
-    first, *_, last = some_members(name, 6)
-    yield _day(
-        name,
-        _topic(name, *[1.0] * 12),
-        a_group(name, f"{name}-topic", members=6),
-        Slow(when=Span(8, 9.5), rows=Rows(group=name, member=first.member_id)),
-        Slow(when=Span(8, 9.5), rows=Rows(group=name, member=last.member_id)),
-        tells=Planted(who=name, says=STOOD, since=8, until=9.5, never=NOBODY),
-    )
-    name = "stall-then-away"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name),
-        Slow(when=Span(6, 6.5), rows=Rows(group=name)),
-        Absent(when=Span(6.5, 10), group=name),
-        tells=Planted(who=name, says=NOBODY, since=6, until=10, begin_within=31.0),
-    )
-    name = "stall-of-a-topic"
-    yield _day(
-        name,
-        [_topic(name, 2.0, 2.0), a_topic(f"{name}-beside", [2.0, 2.0])],
-        [a_group(name, f"{name}-topic", f"{name}-beside", members=2)],
-        Slow(when=Span(17, 19), rows=Rows(group=name, topic=f"{name}-beside")),
-        tells=Planted(
-            who=name, says=rf"(?=.*{name}-beside).*({STOOD})", since=17, until=19, never=NOBODY
-        ),
-    )
-    name = "lost-of-one"
-    yield _day(
-        name,
-        _topic(name, *[2.0] * 4, hours=3),
-        _group(name, members=4),
-        Slow(when=Span(5, 12), rows=Rows(group=name, partitions=(2,))),
-        tells=Planted(
-            who=name,
-            says=rf"(?=.*partition 2\b)(?=.*lost).*({STOOD})",
-            since=5,
-            until=12,
-            lost=bound_loss(2, 7, 3),
-            never=NOBODY,
-        ),
-    )
-    name = "risk-of-size-none"
-    yield _day(
-        name,
-        _topic(name, 2.0, hours=8),
-        _group(name, members=1),
-        Absent(when=Span(12, 18), group=name),
-        tells=Planted(who=name, says=NOBODY, since=12, until=18, never=NOT_LOST),
-    )
-    name = "sla-behind"
-    yield _day(
-        name,
-        _topic(name, 3.0, 3.0),
-        _group(name),
-        Slow(when=Span(9, 11.5), rows=Rows(group=name), share=0.4),
-        tells=Planted(who=name, says=rf"(?=.*SLA).*({BEHIND})", since=9, until=11.5, **gradual),
-        rules=promise(name, 600.0),
-    )
-    name = "behind-to-midnight"
-    yield _day(
-        name,
-        _topic(name, 3.0, 3.0),
-        _group(name),
-        Slow(when=Span(13), rows=Rows(group=name), share=0.6),
-        tells=Planted(
-            who=name, says=BEHIND, since=13, until=None, begin_within=GRADUAL, never=NOBODY
-        ),
-    )
-    name = "rewound-late"
-    yield _day(
-        name,
-        _topic(name, 5.0),
-        _group(name, members=1),
-        Rewind(when=Span(23, 24), rows=Rows(group=name), seconds=4 * HOUR),
-        tells=Planted(who=name, says=BACK, since=23, until=None, never=NOBODY),
-    )
-    name = "denied-until-six"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name),
-        Unread(when=Span(-100, 6), reason=contract.DENIED, group=name),
-        tells=Planted(
-            who=name, says=r"(?=.*denied).*(could not be read|unknown)", since=None, until=6
-        ),
-    )
-    name = "coordinator-away"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name),
-        Unread(when=Span(22.5), reason=contract.NO_COORDINATOR, group=name),
-        tells=Planted(
-            who=name, says=r"(?=.*coordinator).*(could not be read|unknown)", since=22.5, until=None
-        ),
-    )
-    name = "storm-of-an-hour"
-    yield _day(
-        name,
-        _topic(name, *[1.0] * 4),
-        a_group(name, f"{name}-topic", members=4),
-        *(
-            Rebalance(when=Span(20 + n * 3 * MINUTE, 20 + (n * 3 + 1) * MINUTE), group=name)
-            for n in range(20)
-        ),
-        # the last begins at 20:57 and lasts a minute
-        tells=Planted(
-            who=name,
-            says="rebalanc",
-            since=20,
-            until=20 + 58 * MINUTE,
-            begin_within=4,
-            end_within=4,
-        ),
-    )
-    name = "deploys-of-a-day"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name),
-        *(Absent(when=Span(hour, hour + 2 * MINUTE), group=name) for hour in (9, 11, 15, 16, 22)),
-    )
-    name = "calm-by-day"
-    yield _day(name, _topic(name, 3.0, 3.0, swing=0.7), _group(name))
     name = "leaderless-late"
     yield _day(
         name,
@@ -818,151 +955,6 @@ def _later() -> Iterable[PlantedDay]:
             Planted(who="", says="runs", since=15, until=15.5),
         ],
         alone=True,
-    )
-
-
-def _mixed() -> Iterable[PlantedDay]:
-    """What comes together, or hits a part of a topic, a group or a broker."""
-    name = "unread-one-of-six"
-    yield _day(
-        name,
-        _topic(name, *[2.0] * 6),
-        _group(name),
-        Unread(when=Span(9, 11), reason=contract.ERROR, topic=f"{name}-topic", partitions=(3,)),
-        tells=Planted(
-            who=name,
-            says=r"(?=.*partition 3\b).*could not be read",
-            since=9,
-            until=11,
-            never=rf"topic {name}-topic could not",
-        ),
-    )
-    name = "away-beside-another"
-    yield _day(
-        name,
-        _topic(name),
-        [_group(name), _group(f"{name}-b", topic=name)],
-        Absent(when=Span(10, 12.5), group=name),
-        tells=Planted(who=name, says=NOBODY, since=10, until=12.5),
-    )
-    name = "commits-denied"
-    yield _day(
-        name,
-        _topic(name),
-        [_group(name), _group(f"{name}-b", topic=name)],
-        Unread(when=Span(4, 6), reason=contract.DENIED, group=name, topic=f"{name}-topic"),
-        tells=Planted(
-            who=name,
-            says=r"(?=.*denied).*could not be read",
-            since=4,
-            until=6,
-            never=rf"{name}-b|^topic ",
-        ),
-    )
-    name = "stall-then-deleted"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name, exists=Span(end=13)),
-        Slow(when=Span(10), rows=Rows(group=name)),
-        tells=Planted(who=name, says=rf"(?=.*(gone|deleted)).*({STOOD})", since=10, until=13),
-    )
-    name = "denied-amid-stall"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name),
-        Slow(when=Span(8, 14), rows=Rows(group=name)),
-        Unread(when=Span(10, 10.75), reason=contract.DENIED, group=name),
-        tells=Planted(who=name, says=STOOD, since=8, until=14, never=NOBODY),
-    )
-    name = "lost-of-two-topics"
-    yield _day(
-        name,
-        [
-            _topic(name, 3.0, hours=2),
-            a_topic(f"{name}-more", [2.0, 2.0], retention_seconds=2 * HOUR),
-        ],
-        [a_group(name, f"{name}-topic", f"{name}-more", members=2)],
-        Absent(when=Span(5, 10), group=name),
-        tells=Planted(
-            who=name, says=rf"(?=.*lost).*({NOBODY})", since=5, until=10, lost=bound_loss(7, 5, 2)
-        ),
-    )
-    name = "kept-forever"
-    yield _day(
-        name,
-        _topic(name, 2.0, retention_seconds=None),
-        _group(name, members=1),
-        Absent(when=Span(3, 9), group=name),
-        tells=Planted(who=name, says=NOBODY, since=3, until=9, never=rf"{NOT_LOST}|deletion"),
-    )
-    name = "rebalance-without-end"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name),
-        Rebalance(when=Span(10, 11.5), group=name),
-        tells=Planted(who=name, says=rf"{NOBODY}|rebalanc", since=10, until=11.5),
-    )
-    name = "new-and-stalls"
-    yield _day(
-        name,
-        _topic(name, 4.0),
-        _group(name, members=1, exists=Span(7)),
-        Slow(when=Span(12, 14), rows=Rows(group=name)),
-        tells=Planted(who=name, says=STOOD, since=12, until=14, never=NOBODY),
-    )
-    name = "consumer-protocol"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name, group_type="consumer"),
-        Absent(when=Span(9, 10.5), group=name),
-        tells=Planted(who=name, says=NOBODY, since=9, until=10.5),
-    )
-    name = "denied-twice"
-    yield _day(
-        name,
-        _topic(name),
-        _group(name),
-        *(
-            Unread(when=Span(hour, hour + 1), reason=contract.DENIED, group=name)
-            for hour in (3, 15)
-        ),
-        tells=[
-            Planted(who=name, says=r"(?=.*denied).*could not", since=hour, until=hour + 1)
-            for hour in (3, 15)
-        ],
-    )
-    name = "topic-grown"
-    grown = _topic(name)
-    more = Partition(rate=2.0, leader=3, since=12.0)
-    yield _day(name, replace(grown, partitions=(*grown.partitions, more)), _group(name))
-    name = "lost-by-one-of-two"
-    yield _day(
-        name,
-        _topic(name, 3.0, hours=3),
-        [_group(name, members=1), _group(f"{name}-b", members=1, topic=name)],
-        Slow(when=Span(6, 13), rows=Rows(group=name)),
-        tells=Planted(
-            who=name,
-            says=rf"(?=.*lost).*({STOOD})",
-            since=6,
-            until=13,
-            lost=bound_loss(3, 7, 3),
-            never=NOBODY,
-        ),
-    )
-    name = "stalls-that-overlap"
-    first, _, third = some_members(name, 3)
-    yield _day(
-        name,
-        _topic(name, *[1.5] * 6),
-        a_group(name, f"{name}-topic", members=3),
-        Slow(when=Span(8, 10), rows=Rows(group=name, member=first.member_id)),
-        Slow(when=Span(9, 11), rows=Rows(group=name, member=third.member_id)),
-        tells=Planted(who=name, says=STOOD, since=8, until=11, never=NOBODY),
     )
     name = "failover-in-part"
     yield _day(
@@ -1013,6 +1005,12 @@ def _calm() -> Iterable[PlantedDay]:
         _group(name, catch_up=20.0),
         Surge(when=Span(15, 16), topic=f"{name}-topic", factor=5.0),
     )
+    name = "calm-by-day"
+    yield _day(name, _topic(name, 3.0, 3.0, swing=0.7), _group(name))
+    name = "topic-grown"
+    grown = _topic(name)
+    more = Partition(rate=2.0, leader=3, since=12.0)
+    yield _day(name, replace(grown, partitions=(*grown.partitions, more)), _group(name))
 
 
 PLANTED: tuple[PlantedDay, ...] = (
@@ -1026,8 +1024,6 @@ PLANTED: tuple[PlantedDay, ...] = (
     *_unread(),
     *_brokers(),
     *_calm(),
-    *_later(),
-    *_mixed(),
 )
 
 # So many planted days share a cluster.

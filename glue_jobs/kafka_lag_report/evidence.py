@@ -175,59 +175,9 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
 
     Rows farther apart than `pause` seconds are no spell.
     """
-    read = sf.col("unread_reason").isNull()
-    rows = groups.select(
-        sf.col("consumer_group").alias("group"),
-        _seconds("taken_at").alias("at"),
-        sf.col("unread_reason").alias("unread"),
-        *(sf.when(read, sf.col(name)).alias(name) for name in ("status", "lag", "owner")),
-        sf.when(read, sf.col("status_reason")).alias("reason"),
-        sf.col("lag").alias("any_lag"),
-        sf.when(read, sf.col("time_lag_seconds")).alias("time_lag"),
-        sf.col("sla_seconds").alias("sla"),
-        sf.col("status_reason").eqNullSafe(GONE).alias("gone"),
-        (read & sf.col("members").eqNullSafe(0)).alias("nobody"),
-        _true(read & (sf.col("time_lag_seconds") > sf.col("sla_seconds"))).alias("over_sla"),
-        _true(read & (_rebalances() > 0)).alias("moving"),
-        sf.when(read, _rebalances()).alias("rebalanced"),
-        _seconds("incident_since").alias("since"),
-    )
-    group = Window.partitionBy("group")
-    ordered = group.orderBy("at")
-    hour = ordered.rangeBetween(-RESTLESS_SECONDS, 0)
-    many = restless_runs(pause / GAP_INTERVALS)
-    rows = rows.withColumns(
-        {
-            "restless": _true(sf.sum(sf.col("moving").cast("int")).over(hour) >= many),
-            "restless_since": sf.min(sf.when(sf.col("moving"), sf.col("at"))).over(hour),
-            "restless_until": sf.max(sf.when(sf.col("moving"), sf.col("at"))).over(hour),
-            "of_hour": sf.sum("rebalanced").over(hour),
-        }
-    )
-    # the first run that says so has those of the hour before it, too
-    goes_on = sf.lag("restless").over(ordered) & (
-        sf.col("at") - sf.lag("at").over(ordered) <= pause
-    )
-    counted = sf.when(_true(goes_on), sf.col("rebalanced")).otherwise(sf.col("of_hour"))
-    rows = rows.withColumn("counted", sf.when(sf.col("restless"), counted))
-    bad = (
-        sf.col("status").isin(WARN, ERR)
-        | sf.col("unread").isNotNull()
-        | sf.col("gone")
-        | sf.col("over_sla")
-        | sf.col("restless")
-    )
-    usual = CALM_TIMES * sf.median(sf.when(sf.col("status") == OK, sf.col("time_lag"))).over(group)
-    near = sf.greatest(sf.coalesce(usual, sf.lit(0.0)), sf.lit(2 * pause / GAP_INTERVALS))
-    rows = (
-        rows.withColumn("bad", _true(bad))
-        .withColumn("any_bad", sf.max("bad").over(group))
-        .where("any_bad")
-        .withColumn("near", near)
-    )
-    calm = sf.when(sf.col("time_lag") <= sf.col("near"), sf.col("at"))
-    before = ordered.rowsBetween(Window.unboundedPreceding, -1)
-    rows = rows.withColumn("calm_at", sf.last(calm, ignorenulls=True).over(before))
+    ordered = Window.partitionBy("group").orderBy("at")
+    rows = _with_restless(_group_runs(groups), ordered, pause)
+    rows = _of_bad_groups(rows, ordered, pause)
     said = ("unread", "status", "reason", "gone", "nobody", "over_sla", "restless")
     spells = _numbered(rows, ordered, said, pause).groupBy("group", "spell")
     return spells.agg(
@@ -249,6 +199,77 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
     ).where("bad OR nobody")
 
 
+def _group_runs(groups: DataFrame) -> DataFrame:
+    """What each run says of a group; of one that did not read it, nothing but that and the lag."""
+    read = sf.col("unread_reason").isNull()
+    return groups.select(
+        sf.col("consumer_group").alias("group"),
+        _seconds("taken_at").alias("at"),
+        sf.col("unread_reason").alias("unread"),
+        *(sf.when(read, sf.col(name)).alias(name) for name in ("status", "lag", "owner")),
+        sf.when(read, sf.col("status_reason")).alias("reason"),
+        sf.col("lag").alias("any_lag"),
+        sf.when(read, sf.col("time_lag_seconds")).alias("time_lag"),
+        sf.col("sla_seconds").alias("sla"),
+        sf.col("status_reason").eqNullSafe(GONE).alias("gone"),
+        (read & sf.col("members").eqNullSafe(0)).alias("nobody"),
+        _true(read & (sf.col("time_lag_seconds") > sf.col("sla_seconds"))).alias("over_sla"),
+        _true(read & (_rebalances() > 0)).alias("moving"),
+        sf.when(read, _rebalances()).alias("rebalanced"),
+        _seconds("incident_since").alias("since"),
+    )
+
+
+def _with_restless(rows: DataFrame, ordered: WindowSpec, pause: float) -> DataFrame:
+    """With `restless` where many runs of the hour before saw a rebalance; from when to when.
+
+    `counted` are the rebalances of those runs, each once.
+    """
+    hour = ordered.rangeBetween(-RESTLESS_SECONDS, 0)
+    many = restless_runs(pause / GAP_INTERVALS)
+    moved_at = sf.when(sf.col("moving"), sf.col("at"))
+    rows = rows.withColumns(
+        {
+            "restless": _true(sf.sum(sf.col("moving").cast("int")).over(hour) >= many),
+            "restless_since": sf.min(moved_at).over(hour),
+            "restless_until": sf.max(moved_at).over(hour),
+            "of_hour": sf.sum("rebalanced").over(hour),
+        }
+    )
+    # the first run that says so has those of the hour before it, too
+    goes_on = sf.lag("restless").over(ordered) & (
+        sf.col("at") - sf.lag("at").over(ordered) <= pause
+    )
+    counted = sf.when(_true(goes_on), sf.col("rebalanced")).otherwise(sf.col("of_hour"))
+    return rows.withColumn("counted", sf.when(sf.col("restless"), counted))
+
+
+def _of_bad_groups(rows: DataFrame, ordered: WindowSpec, pause: float) -> DataFrame:
+    """The runs of groups that any run calls `bad`.
+
+    `calm_at` is the last run before at which the group was as near to the end as it usually is.
+    """
+    group = Window.partitionBy("group")
+    bad = (
+        sf.col("status").isin(WARN, ERR)
+        | sf.col("unread").isNotNull()
+        | sf.col("gone")
+        | sf.col("over_sla")
+        | sf.col("restless")
+    )
+    usual = CALM_TIMES * sf.median(sf.when(sf.col("status") == OK, sf.col("time_lag"))).over(group)
+    near = sf.greatest(sf.coalesce(usual, sf.lit(0.0)), sf.lit(2 * pause / GAP_INTERVALS))
+    rows = (
+        rows.withColumn("bad", _true(bad))
+        .withColumn("any_bad", sf.max("bad").over(group))
+        .where("any_bad")
+        .withColumn("near", near)
+    )
+    calm = sf.when(sf.col("time_lag") <= sf.col("near"), sf.col("at"))
+    before = ordered.rowsBetween(Window.unboundedPreceding, -1)
+    return rows.withColumn("calm_at", sf.last(calm, ignorenulls=True).over(before))
+
+
 def _rebalances() -> Column:
     """How many rebalances a run saw: counted, or one where it saw one under way or its effect."""
     seen = sf.col("group_state").isin(*REBALANCING_STATES) | (sf.col("owners_changed") > 0)
@@ -257,8 +278,51 @@ def _rebalances() -> Column:
 
 def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
     """A row for each `PartitionSpell` of these rows of `group_partitions`."""
+    ordered = Window.partitionBy(*PARTITION).orderBy("at")
+    rows = _with_passed_over(_partition_runs(rows), ordered)
+    wrong = (
+        sf.col("standing").isNotNull()
+        | sf.col("losing")
+        | sf.col("at_risk")
+        | sf.col("going_back")
+        | (sf.col("passed_over") > 0)
+        | sf.col("skipped").isNotNull()
+    )
+    who = sf.when(sf.col("standing") == STALL, sf.col("member_id"))
+    rows = rows.where(wrong).withColumn("who", who)
+    said = ("standing", "who", "losing", "at_risk", "going_back")
+    risk = sf.when(sf.col("at_risk"), sf.col("seconds_until_loss"))
+    spells = _numbered(rows, ordered, said, pause).groupBy(*PARTITION, "spell")
+    return spells.agg(
+        sf.min("at").alias("first"),
+        sf.max("at").alias("last"),
+        sf.max("standing").alias("standing"),
+        sf.min_by("stands_since", "at").alias("stands_since"),
+        *(sf.max_by(name, "at").alias(name) for name in (*MEMBER, "leader")),
+        sf.max("lag").alias("lag"),
+        sf.max_by("lost", "at").alias("lost"),
+        sf.sum("passed_over").alias("passed_over"),
+        sf.coalesce(sf.max("rewound"), sf.lit(0)).alias("rewound"),
+        sf.coalesce(sf.sum("skipped"), sf.lit(0)).alias("skipped"),
+        sf.max("at_risk").alias("at_risk"),
+        sf.min(risk).alias("seconds_left"),
+        sf.min_by("at", risk).alias("seconds_left_at"),
+        sf.max("going_back").alias("going_back"),
+    ).withColumnsRenamed(
+        {
+            "consumer_group": "group",
+            "partition_id": "partition",
+            "member_id": "member",
+            "client_id": "client",
+            "client_host": "host",
+        }
+    )
+
+
+def _partition_runs(rows: DataFrame) -> DataFrame:
+    """What each run that read a partition says of it; rewinds and skips where they were seen."""
     lost = sf.coalesce("records_lost", sf.lit(0))
-    rows = rows.where("unread_reason IS NULL").select(
+    return rows.where("unread_reason IS NULL").select(
         *PARTITION,
         *MEMBER,
         "leader",
@@ -286,54 +350,15 @@ def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
             sf.col("skipped_to") - sf.col("skipped_from"),
         ).alias("skipped"),
     )
-    ordered = Window.partitionBy(*PARTITION).orderBy("at")
+
+
+def _with_passed_over(rows: DataFrame, ordered: WindowSpec) -> DataFrame:
+    """With the records lost that a commit passed over, in the run that sees it beyond them."""
     came_back = (sf.lag("lost").over(ordered) > 0) & (
         sf.col("committed_offset") >= sf.lag("start_offset").over(ordered)
     )
-    rows = rows.withColumn(
-        "passed_over",
-        sf.when(_true(came_back), sf.lag("lost").over(ordered)).otherwise(sf.lit(0)),
-    )
-    wrong = (
-        sf.col("standing").isNotNull()
-        | sf.col("losing")
-        | sf.col("at_risk")
-        | sf.col("going_back")
-        | (sf.col("passed_over") > 0)
-        | sf.col("skipped").isNotNull()
-    )
-    who = sf.when(sf.col("standing") == STALL, sf.col("member_id"))
-    rows = rows.where(wrong).withColumn("who", who)
-    said = ("standing", "who", "losing", "at_risk", "going_back")
-    risk = sf.when(sf.col("at_risk"), sf.col("seconds_until_loss"))
-    spells = _numbered(rows, ordered, said, pause).groupBy(*PARTITION, "spell")
-    return spells.agg(
-        sf.min("at").alias("first"),
-        sf.max("at").alias("last"),
-        sf.max("standing").alias("standing"),
-        sf.min_by("stands_since", "at").alias("stands_since"),
-        *(sf.max_by(name, "at").alias(name) for name in (*MEMBER, "leader")),
-        sf.max("lag").alias("lag"),
-        sf.max_by("lost", "at").alias("lost"),
-        sf.sum("passed_over").alias("passed_over"),
-        sf.max("at_risk").alias("at_risk"),
-        sf.min(risk).alias("seconds_left"),
-        sf.min_by("at", risk).alias("seconds_left_at"),
-        sf.max("rewound").alias("rewound"),
-        sf.max("going_back").alias("going_back"),
-        sf.sum("skipped").alias("skipped"),
-    ).select(
-        sf.col("consumer_group").alias("group"),
-        "topic",
-        sf.col("partition_id").alias("partition"),
-        sf.col("member_id").alias("member"),
-        sf.col("client_id").alias("client"),
-        sf.col("client_host").alias("host"),
-        *("first", "last", "standing", "stands_since", "leader", "lag"),
-        *(sf.coalesce(name, sf.lit(0)).alias(name) for name in ("lost", "passed_over")),
-        *("at_risk", "seconds_left", "seconds_left_at", "going_back"),
-        *(sf.coalesce(name, sf.lit(0)).alias(name) for name in ("rewound", "skipped")),
-    )
+    passed = sf.when(_true(came_back), sf.lag("lost").over(ordered)).otherwise(sf.lit(0))
+    return rows.withColumn("passed_over", passed)
 
 
 def notable_partitions(segments: DataFrame) -> DataFrame:
