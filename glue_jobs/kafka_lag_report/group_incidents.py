@@ -44,6 +44,8 @@ from kafka_lag_report.thresholds import (
 )
 
 _SAME = timedelta(seconds=SAME_INCIDENT_SECONDS)
+# What a group that rebalances again and again does meanwhile.
+_BY_REBALANCES = (Kind.STOPPED, Kind.STALLED, Kind.BEHIND, Kind.SLA_MISSED)
 
 
 def group_incidents(evidence: Evidence, findings: Findings, clock: Clock) -> Iterator[Incident]:
@@ -107,13 +109,29 @@ class _Group:
 
     def incidents(self) -> Iterator[Incident]:
         troubles = self._troubles()
-        found = [made for each in troubles if (made := self._incident(each, len(troubles) == 1))]
+        made = [
+            (trouble, one)
+            for trouble in troubles
+            if (one := self._incident(trouble, len(troubles) == 1))
+        ]
+        restless = [
+            storm
+            for storm in self._restless()
+            if all(_comes_of(*each, storm) for each in made if self._overlaps(each[0], storm))
+        ]
+        found = list[Incident]()
+        for trouble, one in made:
+            storms = [n for n, each in enumerate(restless) if self._overlaps(trouble, each)]
+            for n in storms:
+                restless[n] = _with_cost_of(restless[n], one)
+            if not storms:
+                found.append(one)
         found += (
             one
             for one in self._unknown()
             if not any(self._within(one, trouble) for trouble in troubles)
         )
-        found += self._restless(troubles)
+        found += restless
         for gone in (spell for spell in self.spells if spell.gone):
             found = _with_gone(found, self._gone(gone))
         yield from found
@@ -458,14 +476,18 @@ class _Group:
             if length >= UNKNOWN_SECONDS:
                 yield self._made(Kind.UNKNOWN, self.clock.begin(first), last, cause=found[0].unread)
 
-    def _restless(self, troubles: Sequence[Trouble]) -> Iterator[Incident]:
+    def _overlaps(self, trouble: Trouble, one: Incident) -> bool:
+        end = one.until or self.clock.end
+        return trouble.overlaps(one.since or self.clock.midnight, end)
+
+    def _restless(self) -> Iterator[Incident]:
+        """The times in which it rebalanced again and again."""
         restless = (spell for spell in self.spells if spell.restless)
         for spells in chained(restless, self._goes_on):
             since = spells[0].restless_since or spells[0].first
             last = max(spell.restless_until or spell.last for spell in spells)
-            if not any(trouble.overlaps(since, self._after(last)) for trouble in troubles):
-                count = sum(spell.rebalances or 0 for spell in spells)
-                yield self._made(Kind.REBALANCING, since, last, count=count, level=WARNED)
+            count = sum(spell.rebalances or 0 for spell in spells)
+            yield self._made(Kind.REBALANCING, since, last, count=count, level=WARNED)
 
     def _gone(self, spell: GroupSpell) -> Incident:
         made = self._made(Kind.GONE, spell.first, spell.first, level=NOTICE)
@@ -481,6 +503,24 @@ class _Group:
             came_back=any(first > spell.last for first in firsts),
             lag=lag or None,
         )
+
+
+def _comes_of(trouble: Trouble, made: Incident, storm: Incident) -> bool:
+    """Whether rebalances, which went on for twice as long at least, did this to the group."""
+    if made.kind not in _BY_REBALANCES or made.records_lost or storm.since is None:
+        return False
+    begin, end = storm.since, storm.until or trouble.end
+    within = begin - _SAME <= trouble.begin and trouble.end <= end + _SAME
+    return within and 2 * (trouble.end - trouble.begin) <= end - begin
+
+
+def _with_cost_of(storm: Incident, made: Incident) -> Incident:
+    """As bad as what came of it, if nothing worse has before."""
+    if (storm.lag or 0) >= (made.lag or 0) and storm.level == made.level:
+        return storm
+    names = ("level", "lag", "time_lag", "sla_seconds", "sla_missed_minutes", "sla_minutes")
+    left = ("seconds_left", "seconds_left_at")
+    return replace(storm, **{name: getattr(made, name) for name in (*names, *left)})
 
 
 def _with_gone(found: list[Incident], gone: Incident) -> list[Incident]:

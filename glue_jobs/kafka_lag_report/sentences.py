@@ -356,7 +356,7 @@ def _costs(one: Incident, period: Period) -> Sentence:
     return tuple(said)
 
 
-_BEHIND_KINDS = (Kind.STOPPED, Kind.STALLED, Kind.BEHIND, Kind.LOST)
+_BEHIND_KINDS = (Kind.STOPPED, Kind.STALLED, Kind.BEHIND, Kind.LOST, Kind.REBALANCING)
 
 
 def _kept(one: Incident) -> str:

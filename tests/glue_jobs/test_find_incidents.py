@@ -58,6 +58,12 @@ def unread(begin: float, end: float, reason: str = "denied") -> GroupSpell:
     return replace(spell, status=None)
 
 
+def restless(begin: float, end: float, count: int) -> GroupSpell:
+    """Runs that saw so many rebalances from ten to twelve o'clock."""
+    times = {"restless_since": at(10), "restless_until": at(12)}
+    return bad(begin, end, "OK", restless=True, rebalances=count, **times)
+
+
 def gone(hour: float) -> GroupSpell:
     """The row that says that a group was deleted."""
     return GroupSpell(group="g", first=at(hour), last=at(hour), gone=True)
@@ -262,17 +268,26 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         ],
     ),
     "rebalances": (
+        of(restless(10.5, 13, count=30)),
+        ["g rebalanced 30 times from 10:00 to 12:01."],
+    ),
+    "a short stop amid rebalances came of them": (
         of(
-            bad(
-                10.5,
-                13,
-                "OK",
-                restless=True,
-                restless_since=at(10),
-                restless_until=at(12),
-                rebalances=30,
-            )
+            stands(10.4, 10.6, standing="STOP", lag=400),
+            bad(10.4, 10.6, lag=500, time_lag=300.0),
+            restless(10.6, 13, count=30),
         ),
+        [
+            "g rebalanced 30 times from 10:00 to 12:01. Up to 500 records were unread, the oldest "
+            "5 min old."
+        ],
+    ),
+    "a long one is told, and not the rebalances": (
+        of(stands(10.4, 11.7, standing="STOP"), bad(10.4, 11.7), restless(11.7, 13, count=30)),
+        ["g stopped from 10:14 to 11:42: nobody owned partition 0 of t."],
+    ),
+    "rebalances amid too little WARN to be told": (
+        of(bad(10.4, 10.6, "WARN"), restless(10.6, 13, count=30)),
         ["g rebalanced 30 times from 10:00 to 12:01."],
     ),
     "gone": (

@@ -29,6 +29,7 @@ from kafka_lag_report.findings import (
     rank_group,
     worst_topics,
 )
+from kafka_lag_report.incident import Kind
 from kafka_lag_report.page import plots
 from kafka_lag_report.page.attention import bad_words
 from kafka_lag_report.page.drawn import Axis, Bar, Curve, Peak, Stretch
@@ -209,7 +210,26 @@ def tally(findings: Findings) -> tuple[Tally, ...]:
     """How many groups stand at each level; those too calm to be listed are counted as calm."""
     risks = worst_topics(findings.risks.rows)
     days = findings.groups.rows
-    counts = Counter(LEVELS[rank_group(day, risks.get(day.group)).rank] for day in days)
+    of_kind = {
+        kind: {
+            name
+            for one in findings.incidents
+            if one.kind == kind
+            for name in (one.group, *one.others)
+        }
+        for kind in (Kind.REBALANCING, Kind.UNKNOWN)
+    }
+
+    def level_of(day: GroupDay) -> str:
+        """A group that rebalanced or was unread for long has a line, though its minutes are OK."""
+        ranked = LEVELS[rank_group(day, risks.get(day.group)).rank]
+        if ranked != "calm":
+            return ranked
+        if day.group in of_kind[Kind.REBALANCING]:
+            return "warned"
+        return "unknown" if day.group in of_kind[Kind.UNKNOWN] else ranked
+
+    counts = Counter(map(level_of, days))
     counts["calm"] += findings.groups.more
     sla = len(bad_words(days)) > 1
     words = {

@@ -4,6 +4,7 @@
 import pytest
 
 from kafka_lag_report.findings import GroupRank, Listed, Rank
+from kafka_lag_report.incident import SERIOUS, Incident, Kind
 from kafka_lag_report.page.sections import COLUMNS, calm_sentence, cards, rank_word, tally
 from tests.glue_jobs.page.pages import calm, curve, of, page
 
@@ -22,6 +23,24 @@ def test_a_warned_group_and_one_that_is_gone_are_counted_apart() -> None:
     counts = {part.word: part.count for part in tally(page(groups=days).findings)}
 
     assert (counts["warned"], counts["gone"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"), [(Kind.UNKNOWN, "unknown"), (Kind.REBALANCING, "warned"), (Kind.GONE, "calm")]
+)
+def test_who_was_unread_or_rebalanced_for_long_is_not_counted_as_calm(
+    kind: Kind, word: str
+) -> None:
+    one = Incident(kind=kind, level=SERIOUS, group="a", others=("b",))
+
+    counts = {
+        part.word: part.count
+        for part in tally(
+            page(groups=of(calm("a"), calm("b"), calm("c")), incidents=(one,)).findings
+        )
+    }
+
+    assert counts[word] == (3 if word == "calm" else 2)
 
 
 def test_the_strip_is_filled_from_end_to_end() -> None:
