@@ -172,7 +172,8 @@ def is_catching_up(change: GroupChange) -> bool:
     age, lag, written = (row.get(name) for name in ("time_lag_seconds", "lag", "produce_rate"))
     is_old = age is not None and age > _YOUNG_SECONDS
     is_long = lag is not None and written is not None and lag > written * _YOUNG_SECONDS
-    drains = row.get("drain_seconds") is not None
+    shrinks = change.backlog is not None and lag is not None and lag < change.backlog.records
+    drains = row.get("drain_seconds") is not None or shrinks
     return bool(change.kind == contract.RESOLVED and lag and drains and (is_old or is_long))
 
 
@@ -338,8 +339,17 @@ def _write_worst_status(worst_status: str, change: GroupChange) -> str:
     meaning = MEANINGS[worst_status]
     if worst_status == contract.FALLING_BEHIND and _grows(change.row):
         meaning = "the backlog grows"
+    if worst_status == contract.SLOW and _is_worked_off_soon(change.row):
+        # What was too slow stays so for some runs, until it surely is not.
+        meaning = "the backlog shrinks, but only lately fast enough"
     text = f"{find_word(worst_status).capitalize()}{began}: {meaning}"
     return text if text.endswith("?") else f"{text}."
+
+
+def _is_worked_off_soon(row: Row) -> bool:
+    """Whether the present speed is one that no consumer would be called too slow for."""
+    drain, age = row.get("drain_seconds"), row.get("time_lag_seconds")
+    return drain is not None and age is not None and drain <= age * contract.SLOW_FROM_AGES
 
 
 def _grows(row: Row) -> bool:

@@ -854,6 +854,18 @@ def test_an_end_says_how_long_the_trouble_was_and_not_its_status(
     assert lines_of(change)[0] == f"payments on shop is OK since 2026-01-31 12:00 UTC: {was}."
 
 
+@pytest.mark.parametrize(("before", "catches_up"), [(602, True), (601, False), (None, False)])
+def test_what_was_read_since_shows_that_it_catches_up_before_the_rates_do(
+    before: int | None, catches_up: bool
+) -> None:
+    change = replace(
+        a_resolved(lag=601, time_lag_seconds=900.0),
+        backlog=None if before is None else Backlog(before, NOON - MINUTE),
+    )
+
+    assert ("catching up" in notice(change).subject) is catches_up
+
+
 def test_a_rewound_group_that_catches_up_was_set_back() -> None:
     change = replace(
         a_resolved(lag=601, time_lag_seconds=61.0, drain_seconds=9.0),
@@ -911,6 +923,23 @@ def test_a_backlog_grows_where_less_is_read_than_written(consumed: float | None,
     row = {"worst_status": contract.FALLING_BEHIND, "produce_rate": 10.0, "consume_rate": consumed}
 
     assert lines(row=row)[1].endswith(says)
+
+
+@pytest.mark.parametrize(
+    ("drain", "says"),
+    [
+        (9_000.1, "the backlog shrinks, but working it off would take more than 10 times"),
+        (9_000.0, "the backlog shrinks, but only lately fast enough."),
+        (None, "more than 10 times"),
+    ],
+    ids=["longer", "ten times its age", "not known"],
+)
+def test_a_group_that_is_still_called_slow_is_said_to_be_fast_enough_once_it_is(
+    drain: float | None, says: str
+) -> None:
+    row = {"worst_status": contract.SLOW, "time_lag_seconds": 900.0, "drain_seconds": drain}
+
+    assert says in "\n".join(lines(row=row))
 
 
 def test_a_time_left_is_until_a_moment() -> None:
