@@ -246,6 +246,7 @@ def _rules(document: Mapping[str, Any]) -> Rules:
         uncommitted=ByName.of(document["uncommitted"].items()),
         allowed_lag=ByName.of(document["allowed_lag"].items()),
         owners=ByName.of(document["owner"].items()),
+        runbooks=ByName.of(document["runbook_url"].items()),
         sla_seconds=ByName.of(document["sla_seconds"].items()),
         hold=document["hold"],
         tolerance=Tolerance(document["tolerance"]["floor_ms"], document["tolerance"]["share"]),

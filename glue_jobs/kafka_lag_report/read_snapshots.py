@@ -102,6 +102,7 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "open_transaction_since": (2, 6),
         "open_transaction_topic": (2, 6),
         "open_transaction_partition": (2, 6),
+        "runbook_url": (2, 6),
         "capacity_members": (2, 6),
         "shared_limit_members": (2, 6),
         "shared_limit_rate": (2, 6),

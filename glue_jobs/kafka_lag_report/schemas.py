@@ -217,6 +217,7 @@ GROUPS = columns(
     open_transaction_since=TIMESTAMP,
     open_transaction_topic=STRING,
     open_transaction_partition=INT,
+    runbook_url=STRING,
 )
 
 SNAPSHOTS = {

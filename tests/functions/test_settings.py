@@ -34,6 +34,7 @@ FULL: dict[str, Any] = {
     "uncommitted": {"late": "earliest", ".*": "apart"},
     "allowed_lag": {"^tx": 1, "o": 0},
     "owner": {"g": "payments"},
+    "runbook_url": {"g": "https://wiki.example.com/g"},
     "sla_seconds": {"g": 1.5},
     "hold": 5,
     "tolerance": {"seconds": 2.5, "share": 0.01},
@@ -79,6 +80,7 @@ WHOLE = Settings(
         uncommitted=ByName.of([("late", "earliest"), (".*", "apart")]),
         allowed_lag=ByName.of([("^tx", 1), ("o", 0)]),
         owners=ByName.of([("g", "payments")]),
+        runbooks=ByName.of([("g", "https://wiki.example.com/g")]),
         sla_seconds=ByName.of([("g", 1.5)]),
         hold=5,
         tolerance=Tolerance(2500, 0.01),
@@ -225,7 +227,7 @@ def test_a_document_of_another_version_is_one_fault(
 
 Place: TypeAlias = tuple[str | int, ...]
 # Objects whose keys are expressions.
-BY_NAME = ("uncommitted", "allowed_lag", "owner", "sla_seconds")
+BY_NAME = ("uncommitted", "allowed_lag", "owner", "runbook_url", "sla_seconds")
 
 
 def keys_of(document: Any, place: Place = ()) -> Iterator[Place]:

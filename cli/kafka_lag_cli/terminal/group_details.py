@@ -165,6 +165,8 @@ def _explain(row: Row) -> Iterable[Text]:
         yield Text(f"cause: {printable(text.happened)}")
         yield Text(f"to do: {printable(text.to_do)}")
         yield Text(f"to look: {printable(text.command)}")
+    if row["runbook_url"]:
+        yield Text(f"runbook: {printable(row['runbook_url'])}")
 
 
 def _causes_of_loss(snapshot: Snapshot, name: str) -> Iterable[Text]:

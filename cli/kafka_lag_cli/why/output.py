@@ -108,6 +108,8 @@ def _head(found: Explanation) -> Iterator[tuple[str, Text]]:
         yield "to do", Text(printable(found.text.to_do))
     else:
         yield "cause", Text(_explain_none(found))
+    if row["runbook_url"]:
+        yield "runbook", Text(printable(row["runbook_url"]))
     if found.others:
         yield "others", Text(f"also in trouble on its topics: {_list_others(found.others)}")
 
@@ -299,6 +301,7 @@ def _group(row: Row) -> dict[str, Any]:
         "worst_status": row["worst_status"],
         "worst_status_since": _iso(row["worst_status_since"]),
         "owner": row["owner"],
+        "runbook_url": row["runbook_url"],
         **{name: row[name] for name in numbers},
     }
 

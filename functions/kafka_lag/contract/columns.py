@@ -200,6 +200,7 @@ COLUMNS = {
         "open_transaction_since": TIMESTAMP,
         "open_transaction_topic": STRING,
         "open_transaction_partition": INT,
+        "runbook_url": STRING,
     },
 }
 

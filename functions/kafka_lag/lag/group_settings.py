@@ -87,7 +87,8 @@ class Rules:
     `groups` and `topics` select by name. `interval_ms`: from one run to the next. `window_ms`: W,
     in which a consumer must move, and for which an unread row counts with its last reading; a time,
     whatever the interval.
-    By topic name: `allowed_lag`, records that are still OK. By group name: `owners`, `sla_seconds`
+    By topic name: `allowed_lag`, records that are still OK. By group name: `owners`, `sla_seconds`,
+    `runbooks` (URLs, by the owner's name where the group's has none)
     and `uncommitted`: a partition without a commit lags from the log start (EARLIEST) or is counted
     apart (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
     lags. `lookup_budget`: look-ups per run. `risk_horizon_ms`: a loss sooner than this is a risk.
@@ -102,6 +103,7 @@ class Rules:
     uncommitted: ByName[str] = field(default_factory=ByName)
     allowed_lag: ByName[int] = field(default_factory=ByName)
     owners: ByName[str] = field(default_factory=ByName)
+    runbooks: ByName[str] = field(default_factory=ByName)
     sla_seconds: ByName[float] = field(default_factory=ByName)
     hold: int = 3
     tolerance: Tolerance = field(default_factory=Tolerance)
@@ -113,6 +115,11 @@ class Rules:
     def tasks_of(self, group: str) -> TaskSettings:
         """The group's, the default ones where nothing is configured for it."""
         return self.tasks.get(group) or _TASKS
+
+    def runbook_of(self, group: str) -> str | None:
+        """That of the group's name, else that of its owner's."""
+        owner = self.owners.get(group)
+        return self.runbooks.get(group) or (None if owner is None else self.runbooks.get(owner))
 
     def at_interval(self, interval_ms: int) -> Rules:
         """The same rules for runs so far apart: the window stays, unless it were too short."""

@@ -240,12 +240,17 @@ def roll_up_scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
 
 
 def _find_settings(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
-    """`owner` and `sla_seconds`, as configured for the group's name."""
+    """`owner`, `runbook_url` and `sla_seconds`, as configured for the group's name."""
     names = groups.strings("consumer_group")
     owners = Strings.of(rules.owners.get(name) for name in names.categories)
+    runbooks = Strings.of(rules.runbook_of(name) for name in names.categories)
     limits = Column.optional([rules.sla_seconds.get(n) for n in names.categories], np.float64)
     at = np.where(names.known, names.codes.values, -1).astype(np.int64)
-    return {"owner": owners.take(at), "sla_seconds": limits.take(at)}
+    return {
+        "owner": owners.take(at),
+        "runbook_url": runbooks.take(at),
+        "sla_seconds": limits.take(at),
+    }
 
 
 def _count_holdings(

@@ -341,6 +341,7 @@ def build_event(change: GroupChange, bulk_id: str | None = None) -> StatusEvent:
         "cluster": change.cluster,
         "consumer_group": _cut_name(change.group),
         "owner": _cut_name(change.row.get("owner")),
+        "runbook_url": change.row.get("runbook_url"),
         "status": change.status,
         "previous_status": change.previous_status,
         "status_reason": change.row.get("status_reason"),

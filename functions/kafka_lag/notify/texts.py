@@ -38,6 +38,8 @@ _YOUNG_SECONDS = 60.0
 _UNUSUAL_TIMES = 2.0
 # Kafka takes names of 32,000 bytes; nobody reads them whole.
 _LONGEST_NAME = 200
+# As long as a document lets one be.
+_LONGEST_URL = 2_048
 # What to do about each worst_status.
 _START = "start its consumers"
 # A backlog that grows by less of what is written may as well stand still.
@@ -83,6 +85,8 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
         yield f"To do: {_advise_unwatched(row)}."
     if owner := row.get("owner"):
         yield f"Owner: {format_name(owner)}."
+    if (runbook := row.get("runbook_url")) and kinds != {contract.RESOLVED}:
+        yield f"Runbook: {format_name(runbook, _LONGEST_URL)}"
     opened = "" if is_gone else f" opened {format_minute(first.incident_since)},"
     at = "given up" if is_unwatched(first) else "read"
     yield f"Incident {first.incident_id}{opened} {at} at {format_minute(first.taken_at)}."

@@ -143,6 +143,11 @@ def cause_of_loss(loss: Loss) -> str:
     )
 
 
+def is_link(text: str | None) -> bool:
+    """Whether a browser may follow it: a script is none, whoever wrote the snapshot."""
+    return text is not None and text.startswith(("https://", "http://"))
+
+
 _duration = partial(format_duration, space=NO_BREAK_SPACE)
 _moment = partial(format_time_of_day, space=NO_BREAK_SPACE)
 # What the templates call them.
@@ -167,4 +172,5 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "state": state,
     "cause_of_loss": cause_of_loss,
     "explain": describe_cause,
+    "is_link": is_link,
 }

@@ -68,6 +68,7 @@ _OTLP, _HTTPS = "otlp", "https"
 _MOST_ALLOWED = 10**12
 _LONGEST_SLA = 366 * 86_400
 _LONGEST_OWNER = 256
+_LONGEST_RUNBOOK = 2_048
 
 _HOUR_MS = 3_600_000
 
@@ -105,6 +106,22 @@ def _check_url(text: str) -> str:
         raise ValueError("must be a whole URL, as in https://collector:4318/v1/metrics")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError("must have no password, query or fragment: use headers_secret")
+    return text
+
+
+def _check_runbook(text: str) -> str:
+    """People open it, and everybody who gets a message sees it."""
+    try:
+        parts = urlsplit(text)
+        is_whole = parts.scheme in ("http", _HTTPS) and bool(parts.hostname)
+    except ValueError:
+        is_whole = False
+    if not (is_whole and text.isascii() and text.isprintable()) or " " in text:
+        raise ValueError("must be a whole URL, as in https://wiki.example.com/runbooks/billing")
+    if len(text) > _LONGEST_RUNBOOK:
+        raise ValueError(f"must not be longer than {_LONGEST_RUNBOOK:,} characters")
+    if parts.username or parts.password:
+        raise ValueError("must have no user or password: it is in every message")
     return text
 
 
@@ -253,6 +270,9 @@ class CollectorKeys(Strict):
         default_factory=dict
     )
     owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(default_factory=dict)
+    runbook_url: ByExpression[Annotated[str, AfterValidator(_check_runbook)]] = Field(
+        default_factory=dict
+    )
     sla_seconds: ByExpression[Annotated[Number, limits(0, _LONGEST_SLA, above=True)]] = Field(
         default_factory=dict
     )

@@ -46,6 +46,8 @@ NEVER = {
     "shared_limit_members",
     "shared_limit_rate",
     "shared_limit_since",
+    # Nobody has a runbook.
+    "runbook_url",
     # Days know no usual rate.
     "usual_produce_rate",
     # No topic is hidden for thirty days.

@@ -190,6 +190,24 @@ def test_owner_and_limit_are_those_of_the_first_expression_found_in_the_name() -
     assert found == [("payments", 60.0), ("others", None), (None, None)]
 
 
+@pytest.mark.parametrize(
+    ("runbooks", "found"),
+    [
+        pytest.param([("^pay", "https://w/a"), ("team", "https://w/b")], "https://w/a", id="group"),
+        pytest.param([("^team-x$", "https://w/b")], "https://w/b", id="owner"),
+        pytest.param([("team", "https://w/b"), ("^pay", "https://w/a")], "https://w/a", id="first"),
+        pytest.param([("^other", "https://w/c")], None, id="none"),
+    ],
+)
+def test_a_runbook_is_that_of_the_group_else_that_of_its_owner(
+    runbooks: list[tuple[str, str]], found: str | None
+) -> None:
+    rules = Rules(owners=ByName.of([("pay", "team-x")]), runbooks=ByName.of(runbooks))
+
+    assert rules.runbook_of("pay-1") == found
+    assert rules.runbook_of("mail") is None
+
+
 def test_owners_that_changed_are_counted_in_groups_that_were_described() -> None:
     parts = [Part(group=name, member="m1") for name in "gh"]
     rows_before = frame_of(parts)

@@ -38,6 +38,7 @@ ROW = a_row(
     "payments",
     contract.ERR,
     owner="team-payments",
+    runbook_url="https://wiki.example.com/runbooks/billing",
     lag=12_345,
     max_lag=9_800,
     time_lag_seconds=860.0,
@@ -128,6 +129,14 @@ def test_a_group_that_is_well_again_blames_nobody() -> None:
         "Now: 0 records behind.",
         f"Incident {change.incident_id} opened 2026-01-31 12:00 UTC, read at 2026-01-31 12:02 UTC.",
     ]
+
+
+def test_a_group_that_is_well_again_needs_no_runbook() -> None:
+    change = a_change(
+        kind=contract.RESOLVED, status=contract.OK, row={"lag": 0, "runbook_url": "https://w/r"}
+    )
+
+    assert "Runbook" not in notice(change).text
 
 
 def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
@@ -233,6 +242,10 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         (
             {"worst_topic": "t", "worst_partition": 0, "worst_leader": 4, "members": 0},
             "Worst: t partition 0, led by broker 4, read by nobody.",
+        ),
+        (
+            {"runbook_url": "https://wiki.example.com/r?g=1#stopped"},
+            "Runbook: https://wiki.example.com/r?g=1#stopped",
         ),
         ({"partitions_unknown": 1}, "Not read: 1 partition, counted as last seen."),
         (

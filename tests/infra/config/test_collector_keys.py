@@ -69,6 +69,15 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
         ({"allowed_lag": {"": 3}}, "allowed_lag.: must not be empty: every name matches that"),
         ({"tolerance": "1s"}, "tolerance: must be an object with seconds, share"),
         ({"owner": {"g": 5}}, "owner.g: must be text"),
+        ({"runbook_url": {"g": "wiki"}}, "runbook_url.g: must be a whole URL, as in https://wiki"),
+        ({"runbook_url": {"g": "javascript:alert(1)"}}, "runbook_url.g: must be a whole URL"),
+        ({"runbook_url": {"g": "https://w/a b"}}, "runbook_url.g: must be a whole URL"),
+        ({"runbook_url": {"g": "https://[w/"}}, "runbook_url.g: must be a whole URL"),
+        ({"runbook_url": {"g": "https://me:pw@w/"}}, "runbook_url.g: must have no user or"),
+        (
+            {"runbook_url": {"g": "https://w/" + "x" * 2_039}},
+            "runbook_url.g: must not be longer than 2,048 characters",
+        ),
         ({"sla_seconds": {"g": 0}}, "sla_seconds.g: must be greater than 0 and less than or equal"),
         ({"sla_seconds": {"g": 1e9}}, "sla_seconds.g: must be greater than 0 and less than or"),
         ({"tasks": {"g": 5}}, "tasks.g: must be an object"),
@@ -131,12 +140,19 @@ def test_an_expression_that_does_not_compile_is_quoted(place: str, side: str) ->
     assert message.endswith("'orders('")
 
 
-@pytest.mark.parametrize("key", ["uncommitted", "allowed_lag", "owner", "sla_seconds", "tasks"])
+@pytest.mark.parametrize(
+    "key", ["uncommitted", "allowed_lag", "owner", "runbook_url", "sla_seconds", "tasks"]
+)
 def test_a_choice_by_name_may_be_empty_and_an_expression_that_does_not_compile_is_its_key(
     key: str,
 ) -> None:
     assert document_faults(**{key: {}}) == []
-    value = {"uncommitted": "apart", "owner": "me", "tasks": {}}.get(key, 1)
+    value = {
+        "uncommitted": "apart",
+        "owner": "me",
+        "tasks": {},
+        "runbook_url": "https://w.example/",
+    }.get(key, 1)
     (message,) = document_faults(**{key: {"good": value, "or(ders": value}})
     assert message.startswith(f"{key}.or(ders: is not a regular expression")
 

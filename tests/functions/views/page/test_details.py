@@ -269,6 +269,23 @@ def test_a_group_in_error_says_what_its_consumer_does_beside_a_loss(
 
 
 @pytest.mark.parametrize(
+    ("url", "is_shown"),
+    [
+        ("https://wiki.example.com/r?a=1&b=<2>", True),
+        ("javascript:alert(1)", False),
+        (None, False),
+    ],
+)
+def test_a_runbook_is_a_link_unless_it_is_a_script(url: str | None, is_shown: bool) -> None:
+    page = opened(put(MemoryStore(), groups=[a_group("g", runbook_url=url)]), GROUP)
+    escaped = "https://wiki.example.com/r?a=1&amp;b=&lt;2&gt;"
+
+    assert ("Runbook: " in page.body.decode()) is is_shown
+    assert (f'<a href="{escaped}"' in page.body.decode()) is is_shown
+    assert "javascript:alert" not in page.body.decode()
+
+
+@pytest.mark.parametrize(
     ("status", "more", "words"),
     [
         ("STOP", {"consumer_status": "stopped"}, "ERRstopped"),
