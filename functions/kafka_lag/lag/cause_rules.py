@@ -142,8 +142,11 @@ def find_cause(case: Case) -> Cause:
 
 def weigh(case: Case) -> Iterator[Finding]:
     """What each rule finds, in their order: what statuses and readings prove, then what figures
-    beside each other show. A cause may come more than once, by several rules.
+    beside each other show. A cause may come more than once, by several rules. Nothing, of a group
+    that has no partition in this run.
     """
+    if not len(case.rows):
+        return
     for rule in _RULES:
         yield rule(case)
     yield from _weigh_rates(case)
