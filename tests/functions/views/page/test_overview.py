@@ -110,6 +110,16 @@ def test_each_state_has_its_wording(store: MemoryStore, group: str, place: int, 
         ({"status": "OK", "unusual": True}, "OKunusual at this hour"),
         ({"status": "OK", "rebalancing_share": 0.6}, "OKrebalancing all the time"),
         (
+            {"status": "ERR", "worst_status": "stalled", "cause": "stuck_record"},
+            "ERRstalledcause: stuck record",
+        ),
+        ({"status": "ERR", "worst_status": "stopped", "cause": "stopped"}, "ERRstopped"),
+        ({"status": "WARN", "worst_status": "slow", "cause": "unexplained"}, "WARNtoo slow"),
+        (
+            {"status": "WARN", "rebalancing_share": 0.6, "cause": "rebalances"},
+            "WARNrebalancing all the time",
+        ),
+        (
             {
                 "status": "OK",
                 "status_reason": "open_transaction",
