@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A day's rows reduced to small frames by one scan of each dataset: all that tables derive from.
+"""A day's rows reduced to small frames, of partitions and of runs: all that tables derive from.
+
+Partitions and runs are a scan each, of the columns that they need.
 
 A segment is a partition as one leader led it and, of a group, as one member owned it. Rows with an
 `unread_reason` repeat what an earlier run saw, possibly the day before, and count as unknown here.

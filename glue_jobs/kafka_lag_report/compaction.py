@@ -3,8 +3,8 @@
 
 In Arrow's columns and not in Spark's rows: a day of 14 million rows takes a quarter of the time.
 Spark's workers do it, a file each, wherever they are. There are as many files as the day's size
-asks for. A file is made of stretches of the day, each sorted by itself, so that a worker needs
-memory for one of them, and for what is encoded of one file, however large the day.
+asks for. A file is made of stretches of the day, each sorted by itself and encoded before the next
+is read, into a file on the worker's disk: it needs memory for one of them, however large the day.
 
 Nothing is moved or swapped. A run's rows lie in one file, and a file appears whole or not at all,
 so a job that is killed leaves runs that are there and runs that are not: the next one adds those.
@@ -14,12 +14,13 @@ its files, and then added like one that is not: its raw objects are there, or no
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from io import BytesIO
 from itertools import groupby, pairwise
 from math import ceil
 from operator import add
+from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -40,7 +41,7 @@ from kafka_lag_report.read_snapshots import (
 )
 from kafka_lag_report.rises import offsets_of, rises
 from kafka_lag_report.schemas import SNAPSHOTS, TEXT, arrow_schema, in_columns
-from kafka_lag_report.storage import PARQUET, Storage
+from kafka_lag_report.storage import PARQUET, Storage, mapping
 
 T = TypeVar("T")
 Order = npt.NDArray[np.int64]
@@ -49,7 +50,7 @@ Order = npt.NDArray[np.int64]
 STRETCH_ROWS = 600_000
 # Of a dataset's day, unless it is so large: whoever looks for one group opens them all.
 FILES = 8
-# Of the objects that become a file of some 200 MB, which a worker holds while it makes it.
+# Of the objects that become a file of some 200 MB.
 FILE_BYTES = 400 << 20
 # Objects that a worker reads at once.
 _READ_AT_ONCE = 32
@@ -219,16 +220,17 @@ def compact(part: Part, storage: Storage) -> int:
     alike = groupby(_followed(part, storage), key=lambda table: table.schema)
     for number, (schema, stretches) in enumerate(alike):
         target = part.target if not number else part.target.replace(PARQUET, f"-{number}{PARQUET}")
-        data, expected = encoded(part.dataset, schema, stretches)
-        count = sum(sums[0] for sums in expected.values())
-        try:
-            storage.write(target, data)
-            # what the encoder made, as what the store keeps
-            if storage.read(target) != data or _encoded_sums(part.dataset, data) != expected:
-                raise _different(part.dataset, target, count)
-        except DataError:
-            _remove(storage, target)
-            raise
+        with _encoded(part.dataset, schema, stretches) as (data, expected):
+            count = sum(sums[0] for sums in expected.values())
+            try:
+                storage.write(target, data)
+                # what the encoder made, as what the store keeps
+                right = _encoded_sums(part.dataset, data) == expected
+                if not right or not _holds(storage, target, data):
+                    raise _different(part.dataset, target, count)
+            except DataError:
+                _remove(storage, target)
+                raise
         rows += count
     return rows
 
@@ -274,11 +276,30 @@ def _other_offsets(
 def _sources_sums(sources: Sequence[str], storage: Storage, dataset: str) -> Sums:
     with ThreadPoolExecutor(_READ_AT_ONCE) as pool:
         read = zip(sources, pool.map(storage.read, sources), strict=True)
-        return _together(_sums(dataset, _columns(path, data, dataset)) for path, data in read)
+        return _together(
+            _sums(dataset, rows) for path, data in read for rows in _columns(path, data, dataset)
+        )
 
 
-def encoded(dataset: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> tuple[bytes, Sums]:
-    """A Parquet file that Athena and every Spark of this job read, and what its runs add up to.
+@contextmanager
+def _encoded(
+    dataset: str, schema: pa.Schema, tables: Iterable[pa.Table]
+) -> Iterator[tuple[pa.Buffer, Sums]]:
+    """A file of these rows on this machine's disk, and what its runs add up to.
+
+    StoreError if the disk refuses.
+    """
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(NamedTemporaryFile())
+            sums = encode(file.name, dataset, schema, tables)
+        except OSError as error:
+            raise StoreError(f"cannot write to {gettempdir()}: {error}") from error
+        yield stack.enter_context(mapping(file.name)), sums
+
+
+def encode(path: str, dataset: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Sums:
+    """Write Parquet that Athena and every Spark of this job read; what its runs add up to.
 
     Each table, which is sorted, has row groups of its own.
     """
@@ -286,9 +307,9 @@ def encoded(dataset: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> tupl
     rising = [field.name for field in schema if field.type in _SLOWLY_RISING]
     repeating = [field.name for field in schema if pa.types.is_dictionary(field.type)]
     repeating += [field.name for field in schema if field.type == pa.int32()]
-    file, total = BytesIO(), Sums()
+    total = Sums()
     with pq.ParquetWriter(
-        file,
+        path,
         schema,
         compression="zstd",
         use_dictionary=repeating,
@@ -300,7 +321,7 @@ def encoded(dataset: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> tupl
         for table in tables:
             total = _together((total, _sums(dataset, table)))
             writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
-    return file.getvalue(), total
+    return total
 
 
 def sorted_rows(table: pa.Table, dataset: str) -> pa.Table:
@@ -363,47 +384,57 @@ def _take_out(
 
 
 def _rewrite(path: str, storage: Storage, dataset: str, seconds: frozenset[int]) -> None:
-    before = storage.read(path)
-    left = pa.array(sorted(seconds))
-    rest = (
-        _of_one_piece(rows.filter(pc.invert(pc.is_in(_seconds(rows), left))))
-        for rows in _stretches(dataset, path, before)
-    )
-    first = next(_stretches(dataset, path, before))
-    data, expected = encoded(
-        dataset, first.schema, (sorted_rows(rows, dataset) for rows in rest if rows.num_rows)
-    )
-    if not expected:
-        storage.delete([path])
-        return
-    if _encoded_sums(dataset, data) != expected:
-        raise DataError(f"{path} cannot be written without a part of its runs; it is as it was")
-    storage.write(path, data)
-    if storage.read(path) != data:
-        storage.write(path, before)
-        raise DataError(f"the store does not keep what is written to {path}; run the job again")
+    with storage.mapped(path) as before:
+        left = pa.array(sorted(seconds))
+        rest = (
+            _of_one_piece(rows.filter(pc.invert(pc.is_in(_seconds(rows), left))))
+            for rows in _stretches(dataset, path, before)
+        )
+        schema = next(_stretches(dataset, path, before)).schema
+        found = (sorted_rows(rows, dataset) for rows in rest if rows.num_rows)
+        with _encoded(dataset, schema, found) as (data, expected):
+            if not expected:
+                storage.delete([path])
+                return
+            if _encoded_sums(dataset, data) != expected:
+                raise DataError(
+                    f"{path} cannot be written without a part of its runs; it is as it was"
+                )
+            storage.write(path, data)
+            if not _holds(storage, path, data):
+                storage.write(path, before)
+                raise DataError(
+                    f"the store does not keep what is written to {path}; run the job again"
+                )
+
+
+def _holds(storage: Storage, path: str, data: pa.Buffer) -> bool:
+    with storage.mapped(path) as kept:
+        return bool(kept.equals(data))
 
 
 def _file_sums(path: str, storage: Storage, dataset: str, *, whole: bool) -> Sums:
-    data = storage.read(path)
-    if whole:
-        return _together(_sums(dataset, rows) for rows in _stretches(dataset, path, data))
-    return _sums(dataset, _columns(path, data), ())
+    with storage.mapped(path) as data:
+        if whole:
+            return _together(_sums(dataset, rows) for rows in _stretches(dataset, path, data))
+        return _together(_sums(dataset, rows, ()) for rows in _columns(path, data))
 
 
-def _encoded_sums(dataset: str, data: bytes) -> Sums | None:
+def _encoded_sums(dataset: str, data: pa.Buffer) -> Sums | None:
     """What a file's runs add up to; null if it is none."""
     try:
-        return _sums(dataset, _columns("", data, dataset))
+        return _together(_sums(dataset, rows) for rows in _columns("", data, dataset))
     except CorruptObjectsError:
         return None
 
 
-def _columns(path: str, data: bytes, dataset: str | None = None) -> pa.Table:
-    """The times in a file, and of a dataset's what is added up."""
+def _columns(path: str, data: bytes | pa.Buffer, dataset: str | None = None) -> Iterator[pa.Table]:
+    """The times in each row group of a file, and of a dataset's what is added up."""
     names = [TIME, *(_ADDED_UP[dataset] if dataset else ())]
     try:
-        return pq.read_table(pa.BufferReader(data), columns=names, use_threads=False)
+        file = pq.ParquetFile(pa.BufferReader(data))
+        for number in range(file.num_row_groups):
+            yield file.read_row_group(number, columns=names, use_threads=False)
     except (pa.ArrowException, ValueError, OSError) as error:
         raise CorruptObjectsError([path]) from error
 
@@ -510,7 +541,7 @@ def _tables(dataset: str, sources: Sequence[str], storage: Storage) -> Iterator[
             yield from _stretches(dataset, source, data)
 
 
-def _stretches(dataset: str, path: str, data: bytes) -> Iterator[pa.Table]:
+def _stretches(dataset: str, path: str, data: bytes | pa.Buffer) -> Iterator[pa.Table]:
     """The file's rows, at least one table, each of about as many rows as a stretch has.
 
     Columns are the history's, null where the file lacks one, then all that it has more: those of a

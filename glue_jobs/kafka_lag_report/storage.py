@@ -11,8 +11,9 @@ import fcntl
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
@@ -88,6 +89,22 @@ class Storage:
                 raise OSError(f"the answer broke off after {len(data):,} bytes")
             return data
 
+    @contextmanager
+    def mapped(self, path: str) -> Iterator[pa.Buffer]:
+        """All of an object, however large: it lies on a disk of this machine, not in memory."""
+        scheme, place = _place(path)
+        with ExitStack() as stack:
+            with _refusals("read", path):
+                if scheme:
+                    local = stack.enter_context(NamedTemporaryFile())
+                    with self._open(path) as stream:
+                        stream.download(local.name)
+                        if os.path.getsize(local.name) != stream.size():
+                            raise OSError("the answer broke off")
+                    place = local.name
+                data = stack.enter_context(mapping(place))
+            yield data
+
     def tail(self, path: str) -> bytes:
         """The end of an object, with the whole footer if it is Parquet."""
         with _refusals("read", path), self._open(path) as stream:
@@ -98,7 +115,7 @@ class Storage:
                 end = stream.read_at(footer, size - footer)
             return end
 
-    def write(self, path: str, data: bytes, content_type: str | None = None) -> None:
+    def write(self, path: str, data: bytes | pa.Buffer, content_type: str | None = None) -> None:
         """Make an object, with the folders above it; over the one that is there."""
         with _refusals("write to", path):
             scheme, place = _place(path)
@@ -264,7 +281,18 @@ def _locked(folder: int) -> bool:
     return True
 
 
-def _write_on_disk(system: Any, place: str, data: bytes) -> None:
+@contextmanager
+def mapping(place: str) -> Iterator[pa.Buffer]:
+    """What a file of this machine holds, read as it is looked at."""
+    # an empty file cannot be mapped
+    if not os.path.getsize(place):
+        yield pa.py_buffer(b"")
+        return
+    with pa.memory_map(place) as file:
+        yield file.read_buffer()
+
+
+def _write_on_disk(system: Any, place: str, data: bytes | pa.Buffer) -> None:
     """Over the file that is there, in one step; two runs at once write two files."""
     folder, _, name = place.rpartition("/")
     if folder:
@@ -354,7 +382,12 @@ def _s3(bucket: str) -> fs.S3FileSystem:
     """By the credentials that the process finds; AWS_ENDPOINT_URL counts, as for AWS's tools."""
     environ = os.environ
     retries = fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)
-    limits = {"connect_timeout": _CONNECT_SECONDS, "request_timeout": _READ_SECONDS}
+    limits = {
+        "connect_timeout": _CONNECT_SECONDS,
+        "request_timeout": _READ_SECONDS,
+        # else all of a large file is copied into memory on its way
+        "background_writes": False,
+    }
     region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
     if address := environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL"):
         at = urlsplit(address)

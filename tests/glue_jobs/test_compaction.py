@@ -2,6 +2,7 @@
 """Many files into one that is sorted, and is read back before it counts."""
 
 import contextlib
+import tempfile
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.glue_jobs.days import Row, group_row, minute, write_run
 class Rewriting(Storage):
     """A disk that keeps something else than it was given."""
 
-    def write(self, path: str, data: bytes, content_type: str | None = None) -> None:
+    def write(self, path: str, data: bytes | pa.Buffer, content_type: str | None = None) -> None:
         rows = pq.read_table(pa.BufferReader(data))
         end = rows.schema.get_field_index("end_offset")
         changed = rows.set_column(end, "end_offset", pa.array([1] * len(rows)))
@@ -30,8 +31,8 @@ class Rewriting(Storage):
 class Forgetting(Storage):
     """A disk that keeps the beginning of what it was given."""
 
-    def write(self, path: str, data: bytes, content_type: str | None = None) -> None:
-        super().write(path, data[:100])
+    def write(self, path: str, data: bytes | pa.Buffer, content_type: str | None = None) -> None:
+        super().write(path, pa.py_buffer(data)[:100])
 
 
 def part(root: Path, *paths: Path, rows: int | None = None) -> Part:
@@ -184,3 +185,15 @@ def test_a_store_that_refuses_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(StoreError, match=r"cannot write .*part\.parquet: .*; check address and r"):
         compact(part(tmp_path, *runs(tmp_path, 1)), Storage())
+
+
+def test_a_disk_without_room_for_what_is_encoded_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = tmp_path / "full"
+    monkeypatch.setattr(tempfile, "tempdir", str(full))
+
+    with pytest.raises(StoreError, match=f"cannot write to {full}"):
+        compact(part(tmp_path, *runs(tmp_path, 1)), Storage())
+
+    assert not (tmp_path / "made").exists()

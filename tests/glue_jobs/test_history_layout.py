@@ -2,7 +2,7 @@
 """Files of a compacted day: rows by name and time, and as many files as its size asks for."""
 
 from collections.abc import Sequence
-from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_report.compaction import KEYS, ROW_GROUP_ROWS, TIME, encoded, sorted_rows
+from kafka_lag_report.compaction import KEYS, ROW_GROUP_ROWS, TIME, encode, sorted_rows
 from kafka_lag_report.schemas import SNAPSHOTS, arrow_schema
 from tests.glue_jobs.days import Row, minute
 
@@ -52,11 +52,12 @@ def test_rows_are_sorted_by_name_byte_by_byte_and_then_by_time(
 
 
 @pytest.mark.parametrize("dataset", sorted(SNAPSHOTS))
-def test_a_file_gives_back_what_was_put_in(dataset: str) -> None:
+def test_a_file_gives_back_what_was_put_in(dataset: str, tmp_path: Path) -> None:
     rows: list[Row] = [{"topic": "orders", "taken_at": minute(0)}, {"taken_at": minute(1)}]
 
-    data, total = encoded(dataset, arrow_schema(dataset), [table(dataset, rows)])
-    found = pq.ParquetFile(BytesIO(data)).read()
+    path = str(tmp_path / "made.parquet")
+    total = encode(path, dataset, arrow_schema(dataset), [table(dataset, rows)])
+    found = pq.ParquetFile(path).read()
 
     assert {second: sums[0] for second, sums in total.items()} == {
         int(minute(number).timestamp()): 1 for number in (0, 1)
@@ -67,7 +68,7 @@ def test_a_file_gives_back_what_was_put_in(dataset: str) -> None:
     assert not any(pa.types.is_dictionary(field.type) for field in found.schema)
 
 
-def test_a_reader_finds_a_name_without_the_rest() -> None:
+def test_a_reader_finds_a_name_without_the_rest(tmp_path: Path) -> None:
     count = ROW_GROUP_ROWS + 1
     groups = pa.array([f"g{number // 1000:04}" for number in range(count)]).dictionary_encode()
     columns = [
@@ -76,8 +77,9 @@ def test_a_reader_finds_a_name_without_the_rest() -> None:
     ]
 
     schema = arrow_schema("groups")
-    data, _ = encoded("groups", schema, [pa.table(columns, schema)])
-    file = pq.ParquetFile(BytesIO(data))
+    path = str(tmp_path / "made.parquet")
+    encode(path, "groups", schema, [pa.table(columns, schema)])
+    file = pq.ParquetFile(path)
 
     place = file.schema_arrow.get_field_index("consumer_group")
     ranges = [file.metadata.row_group(n).column(place) for n in range(file.num_row_groups)]
