@@ -147,6 +147,7 @@ def _row(**values: object) -> dict[str, object]:
         "hottest_topic": "t",
         "hottest_partition": 3,
         "hottest_share": 0.1,
+        "shared_limit_members": None,
         "tasks_needed": 3,
         "tasks_needed_reason": "backlog",
         "worst_status": "WARN",
