@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a day was seen."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -73,6 +74,18 @@ def test_a_day_of_runs_is_told_by_its_objects() -> None:
         "in_progress": False,
         "source": "snapshots",
     }
+
+
+def test_a_run_in_two_shards_is_one_run_and_two_objects() -> None:
+    day = a_day(0, 1, 2)
+    shards = [
+        replace(run, path=run.path.replace("0of1", shard), name=run.name.replace("0of1", shard))
+        for run in day.runs["groups"]
+        for shard in ("0of2", "1of2")
+    ]
+    row = covered(replace(day, runs={**day.runs, "groups": tuple(shards)}))
+
+    assert (row["runs"], row["objects"], row["interval_seconds"]) == (3, 6, 60.0)
 
 
 @pytest.mark.parametrize(
