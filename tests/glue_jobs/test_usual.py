@@ -2,7 +2,6 @@
 """A Saturday of a quiet weekend through the whole job: what is unusual, and what later is usual."""
 
 import math
-import shutil
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -212,14 +211,21 @@ def test_nothing_but_the_object_is_left_behind(reported: Reported) -> None:
     assert list((reported.root / "reports").glob("_*")) == []
 
 
-def test_a_day_that_is_reported_again_later_does_not_replace_a_newer_object(
-    spark: SparkSession, reported: Reported, tmp_path: Path
+@pytest.mark.parametrize(
+    ("known", "rows"),
+    [
+        pytest.param("2026-02-01", 1, id="of a later day"),
+        # Of what was reported then nothing lies there any more.
+        pytest.param("2026-01-31", 0, id="of the same day"),
+    ],
+)
+def test_a_day_that_is_reported_again_replaces_all_but_a_newer_object(
+    spark: SparkSession, reported: Reported, tmp_path: Path, known: str, rows: int
 ) -> None:
     path = tmp_path / KEY
     path.parent.mkdir(parents=True)
-    shutil.copy(reported.root / KEY, path)
-    table = pq.ParquetFile(path).read()
-    newer = {"kafka_lag_usual_version": "1.0", "kafka_lag_usual_date": "2026-02-01"}
-    pq.write_table(table.slice(0, 1).replace_schema_metadata(newer), path)
+    table = pq.ParquetFile(reported.root / KEY).read()
+    said = {"kafka_lag_usual_version": "1.0", "kafka_lag_usual_date": known}
+    pq.write_table(table.slice(0, 1).replace_schema_metadata(said), path)
     write_alone(spark, tmp_path, "demo")
-    assert pq.ParquetFile(path).metadata.num_rows == 1
+    assert pq.ParquetFile(path).metadata.num_rows == rows
