@@ -55,6 +55,10 @@ class Ages(Judge):
             if self.run.calm and row["lag"] is not None:
                 self._wrong("recovery", where, "no age", "no fault for two runs")
             return
+        if row["time_lag_method"] == contract.METHOD_MARKER:
+            self._markers(where, row, log, position)
+            return
+        position = self._behind_markers(row, log, position)
         truth = self.true_age(log, position, self._real(row["read_at"]), self._real(self.now))
         method = row["time_lag_method"]
         text = f"{seconds} ± {error} ({method}), read_at {row['read_at']}, offset {position}"
@@ -68,6 +72,25 @@ class Ages(Judge):
         self._exact_enough(where, text, error, limit, bounded=bounded)
         if (error is None) != (row["next_record_after"] is None):
             self._wrong("time_lag_error_seconds", where, text, row["next_record_after"])
+
+    def _markers(self, where: str, row: Row, log: LogView, position: int) -> None:
+        """All that lies between commit and end is markers, and records that were aborted."""
+        self.verdict.checked["markers"] += 1
+        unread = log.next_record(position)
+        if unread is not None and unread < row["end_offset"]:
+            text = f"{position} to {row['end_offset']} are markers"
+            self._wrong("markers", where, text, f"a record at {unread}")
+        published = row["time_lag_seconds"], row["time_lag_error_seconds"]
+        self._equal("age of markers", where, published, (0.0, 0.0))
+
+    def _behind_markers(self, row: Row, log: LogView, position: int) -> int:
+        """Where the next record lies, if the row's rests are known and its age says so."""
+        behind, known = log.next_record(position), row["rest_records"]
+        if behind is None or known is None or not 0 < behind - position <= known:
+            return position
+        after = row["next_record_after"]
+        is_later = after is not None and after > log.readable(position)[1]
+        return behind if is_later else position
 
     def _exact_enough(
         self, where: str, text: str, error: float | None, limit: float, *, bounded: bool
@@ -180,6 +203,9 @@ class Ages(Judge):
     def bracket(self, where: str, row: Row, log: LogView, position: int | None) -> None:
         if position is None or row["lag"] == 0 or (not is_read(row) and row["last_lag"] == 0):
             return
+        if row["time_lag_method"] == contract.METHOD_MARKER:
+            return
+        position = self._behind_markers(row, log, position)
         low, high = log.readable(position)
         clocks = (0, self.run.clock_ahead, *self.run.clocks_before)
         clocks += self.history.slight_jumps(low)
@@ -211,7 +237,10 @@ class Ages(Judge):
     ) -> tuple[float, float]:
         if counts.lag == 0 or counts.position is None:
             return 0.0, 0.0
-        truth = self.true_age(log, counts.position, row["read_at"] - run.clock_ahead, run.ended)
+        if row["time_lag_method"] == contract.METHOD_MARKER:
+            return 0.0, 0.0
+        position = self._behind_markers(row, log, counts.position)
+        truth = self.true_age(log, position, row["read_at"] - run.clock_ahead, run.ended)
         after, before = row["next_record_after"], row["next_record_before"]
         clocks = (0, *self.run.clocks_before, *(each.clock_ahead for each in self.history.runs))
         shifts = [run.clock_ahead - each for each in clocks] if any(clocks) else [0]
@@ -241,6 +270,7 @@ class Ages(Judge):
         if not known or not dated or topic is None or position is None:
             return None
         log = topic.logs[row["partition_id"]]
+        position = self._behind_markers(row, log, position)
         truth = self.true_age(log, position, self._real(row["read_at"]), self._real(self.now))
         at, settled = partition_of(row), self.run.calm
         limit = self.error_limit(at, log, position, truth, settled=settled)
@@ -321,7 +351,10 @@ class Ages(Judge):
             return None
         begin = self._real(row["read_at"] if is_read(row) else self.now)
         log, now = topic.logs[row["partition_id"]], self._real(self.now)
-        least, most = self.true_age(log, counts.position, begin, now)
+        if row["time_lag_method"] == contract.METHOD_MARKER:
+            return 0.0, 0.0
+        position = self._behind_markers(row, log, counts.position)
+        least, most = self.true_age(log, position, begin, now)
         if not is_read(row) and row["next_record_after"] is not None:
             # Carried: an estimate within the bracket of when it was read, and so not proven.
             most = max(most, (now - self._real(row["next_record_after"])) / 1_000)

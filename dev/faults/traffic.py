@@ -223,6 +223,8 @@ class Transactions:
         self._traffic, self._topic = traffic, topic
         self._random = random.Random(seed)  # noqa: S311 - traffic, not secrets
         self._producer: Producer | None = None
+        # Partition and offset of what the transaction holds.
+        self._written: list[tuple[int, int]] = []
 
     def run(self) -> None:
         """Write until the traffic stops; a producer that failed is replaced, which aborts."""
@@ -237,6 +239,7 @@ class Transactions:
 
     def _write(self) -> None:
         producer = self._producer or self._begin()
+        self._written.clear()
         producer.begin_transaction()
         partitions = [p for p in range(len(self._topic.logs)) if chance(self._random, 0.7)]
         for partition in partitions:
@@ -245,12 +248,16 @@ class Transactions:
         while producer.flush(0.2):
             self._traffic.wait(0)
         markers = [(p, self._topic.sending(p)) for p in partitions]
+        committed = False
         try:
             if chance(self._random, 0.2):
                 producer.abort_transaction(_ANSWERS_WITHIN)
             else:
                 producer.commit_transaction(_ANSWERS_WITHIN)
+                committed = True
         finally:
+            for partition, offset in () if committed else self._written:
+                self._topic.aborted(partition, offset)
             # Markers are written some time after the answer; the next record's offset shows when.
             for partition, token in markers:
                 self._topic.lost(partition, token)
@@ -268,7 +275,11 @@ class Transactions:
         token = self._topic.sending(partition)
         sent = self._topic.logs[partition].flying[token]
 
-        answer: Callable[..., None] = partial(_note, self._topic, partition, token)
+        def answer(error: Any, message: Any) -> None:
+            _note(self._topic, partition, token, error, message)
+            if error is None and message.offset() is not None:
+                self._written.append((partition, int(message.offset())))
+
         name = self._topic.name
         producer.produce(name, b"x", partition=partition, timestamp=sent, on_delivery=answer)
 

@@ -65,7 +65,7 @@ class LogView:
 
     `low` and `high` bound the moment at which a consumer could first read the record; both rise
     with the offset. `loose` are times of what may have become one record or marker, at no offset
-    that is known.
+    that is known. `aborted` are offsets of records that no consumer of committed ones reads.
     """
 
     offset: Times
@@ -74,6 +74,7 @@ class LogView:
     loose: Times
     purges: tuple[Purge, ...] = ()
     since: int = 0
+    aborted: frozenset[int] = frozenset()
 
     @classmethod
     def of(
@@ -107,6 +108,12 @@ class LogView:
         """Least and greatest log start that an answer between these times may hold."""
         least = max((p.offset for p in self.purges if p.acked <= sent), default=0)
         return least, max((p.offset for p in self.purges if p.sent <= read), default=0)
+
+    def next_record(self, offset: int) -> int | None:
+        """The first record at this offset or behind it that consumers read, of those known."""
+        at = int(np.searchsorted(self.offset, offset))
+        behind = (int(each) for each in self.offset[at:] if int(each) not in self.aborted)
+        return next(behind, None)
 
     def readable(self, offset: int) -> tuple[int, int]:
         """Between which times the record at this offset, or what is there, became readable."""
@@ -250,6 +257,7 @@ class _Log:
     flying: dict[int, int] = field(default_factory=dict)
     lost: list[int] = field(default_factory=list)
     purges: list[Purge] = field(default_factory=list)
+    aborted: set[int] = field(default_factory=set)
 
     def view(self) -> LogView:
         offset, sent, acked = (np.array(c, np.int64) for c in (self.offset, self.sent, self.acked))
@@ -257,7 +265,8 @@ class _Log:
         low = np.maximum.accumulate(sent[order])
         high = np.minimum.accumulate(acked[order][::-1])[::-1]
         loose = np.sort(np.array([*self.flying.values(), *self.lost], np.int64))
-        return LogView(offset[order], low, high, loose, (*self.purges,), self.since)
+        aborted = frozenset(self.aborted)
+        return LogView(offset[order], low, high, loose, (*self.purges,), self.since, aborted)
 
 
 class Topic:
@@ -305,6 +314,11 @@ class Topic:
         with self._truth.lock:
             log = self.logs[partition]
             log.lost.append(log.flying.pop(token))
+
+    def aborted(self, partition: int, offset: int) -> None:
+        """No consumer of committed records reads this one, or perhaps none does."""
+        with self._truth.lock:
+            self.logs[partition].aborted.add(offset)
 
     def purged(self, partition: int, offset: int, sent: int, acked: int = NEVER) -> None:
         """Records before the offset are deleted, or may be."""

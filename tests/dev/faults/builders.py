@@ -72,6 +72,7 @@ def frames() -> Rows:
             "last_lag": None,
             "records_lost": 0,
             "retention_margin": 6,
+            "rest_records": None,
             "next_record_after": 1_006_950,
             "next_record_before": 1_007_100,
             "next_record_time": None,

@@ -11,6 +11,7 @@ from dev.faults.truth import (
     LogView,
     Purge,
     TopicView,
+    TruthView,
 )
 from kafka_lag import contract
 from tests.dev.faults.builders import (
@@ -46,6 +47,49 @@ def test_a_wrong_age_is_found(dataset: str, column: str, value: Any, rule: str) 
     planted = frames()
     planted[dataset][0][column] = value
     assert rule in rules(run(frames=planted))
+
+
+AT_MARKERS = {
+    "time_lag_seconds": 0.0,
+    "time_lag_error_seconds": 0.0,
+    "time_lag_method": contract.METHOD_MARKER,
+    "next_record_after": None,
+    "next_record_before": None,
+}
+
+
+def with_log(log: LogView) -> TruthView:
+    """The same, but with this log in both partitions."""
+    return replace(TRUTH, topics={"id-1": TopicView("orders", "id-1", (log, log), (0, 0), (1, 1))})
+
+
+@pytest.mark.parametrize(
+    ("aborted", "is_wrong"),
+    [((6, 7, 8, 9), False), ((6, 7, 8), True), ((7, 8, 9), True), ((), True)],
+)
+def test_what_is_said_to_be_markers_holds_no_record_that_consumers_read(
+    aborted: tuple[int, ...], *, is_wrong: bool
+) -> None:
+    planted = frames()
+    planted[P][0] |= AT_MARKERS
+    found = rules(run(frames=planted), with_log(replace(LOG, aborted=frozenset(aborted))))
+    assert ("markers" in found) is is_wrong
+    assert "bracket" not in found
+
+
+@pytest.mark.parametrize(("known", "is_wrong"), [(1, True), (2, False), (None, True)])
+def test_an_age_may_be_that_of_the_record_behind_known_markers(
+    known: int | None, *, is_wrong: bool
+) -> None:
+    planted = frames()
+    planted[P][0] |= {
+        "rest_records": known,
+        "time_lag_seconds": 20.98,
+        "next_record_after": 1_008_950,
+        "next_record_before": 1_009_050,
+    }
+    found = rules(run(frames=planted), with_log(replace(LOG, aborted=frozenset({6, 7}))))
+    assert ("time_lag_seconds" in found) is is_wrong
 
 
 def test_an_age_that_claims_to_be_exact_must_be() -> None:
