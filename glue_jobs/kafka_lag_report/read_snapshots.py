@@ -132,6 +132,7 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "batch_records": (2, 5),
         "shortest_batch_seconds": (2, 5),
         "longest_batch_seconds": (2, 5),
+        "commit_epoch": (2, 6),
         "stable_offset": (2, 6),
         "held_up_at": (2, 6),
         "rest_end": (2, 6),

@@ -72,6 +72,7 @@ GROUP_PARTITIONS = columns(
     member_id=STRING,
     owned_at=TIMESTAMP,
     committed_offset=LONG,
+    commit_epoch=INT,
     start_offset=LONG,
     end_offset=LONG,
     stable_offset=LONG,

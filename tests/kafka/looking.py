@@ -216,20 +216,22 @@ def _committed(cluster: KafkaCluster, name: str, at: list[TopicPartition]) -> li
 
 def tool_says(cluster: KafkaCluster) -> dict[tuple[str, str, int], Row]:
     """What Kafka's console tool describes of all groups: committed, end and lag as it counts."""
-    server = kafka_server()
-    command = ["java", *quick_start(server), "-cp", server.class_path]
-    # Where it was before it was written anew in Java (KAFKA-14589).
-    package = "kafka.admin" if kafka_version() < (3, 8) else "org.apache.kafka.tools.consumer.group"
-    tool = f"{package}.ConsumerGroupCommand"
-    arguments = ["--bootstrap-server", cluster.bootstrap("PLAINTEXT"), "--describe"]
-    done = subprocess.run(
-        [*command, tool, *arguments, "--all-groups"], capture_output=True, text=True, check=True
-    )
     said = {}
-    for line in done.stdout.splitlines():
+    for line in run_group_tool(cluster, "--describe", "--all-groups").splitlines():
         cells = line.split()
         if len(cells) > 5 and cells[2].isdigit():
             committed, end, lag = (int(c) if c != "-" else None for c in cells[3:6])
             key = cells[0], cells[1], int(cells[2])
             said[key] = {"committed": committed, "end": end, "lag": lag}
     return said
+
+
+def run_group_tool(cluster: KafkaCluster, *arguments: str) -> str:
+    """What Kafka's own kafka-consumer-groups prints."""
+    server = kafka_server()
+    command = ["java", *quick_start(server), "-cp", server.class_path]
+    # Where it was before it was written anew in Java (KAFKA-14589).
+    package = "kafka.admin" if kafka_version() < (3, 8) else "org.apache.kafka.tools.consumer.group"
+    tool = [f"{package}.ConsumerGroupCommand", "--bootstrap-server", cluster.bootstrap("PLAINTEXT")]
+    done = subprocess.run([*command, *tool, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout

@@ -35,12 +35,13 @@ _UNLISTED_RETRIES = 2
 
 
 def _no_commits() -> Rows:
-    return np.zeros((3, 0), np.int64)
+    return np.zeros((4, 0), np.int64)
 
 
 @dataclass(slots=True)
 class CommittedOffsets:
-    """Commits as columns: the index of the group in `names`, the table's row, the offset.
+    """Commits as columns: the index of the group in `names`, the table's row, the offset and the
+    leader epoch that the client wrote with it, -1 for none.
 
     `failures` are of rows, by group index and row, that have no offset. `read_at` is the clock,
     ms, at which a group's answer came; `unread` groups have a failure instead. `unlisted`: by group
@@ -67,14 +68,14 @@ class CommittedOffsets:
             self.read_at.pop(name, None)
             self.unread[name] = failure
 
-    def add(self, group: Rows, row: Rows, offset: Rows) -> None:
+    def add(self, group: Rows, row: Rows, offset: Rows, epoch: Rows) -> None:
         """More commits, of groups that have none yet."""
-        self._columns.append(np.stack([group, row, offset]))
+        self._columns.append(np.stack([group, row, offset, epoch]))
 
-    def as_arrays(self) -> tuple[Rows, Rows, Rows]:
-        """Group index, row and offset as int64 arrays of one length."""
-        group, row, offset = self._joined()
-        return group, row, offset
+    def as_arrays(self) -> tuple[Rows, Rows, Rows, Rows]:
+        """Group index, row, offset and epoch as int64 arrays of one length."""
+        group, row, offset, epoch = self._joined()
+        return group, row, offset, epoch
 
     def _joined(self) -> Rows:
         if len(self._columns) > 1:
@@ -175,6 +176,7 @@ class _Topics:
             np.repeat(np.arange(len(answer.groups)), answer.topics)
         )
         self.offset, self.error = partitions.offset, partitions.error
+        self.epoch = partitions.commit_epoch
         self._unlisted = self._find_unlisted(answer, table)
 
     def unlisted(self, group: int) -> frozenset[tuple[str, int]]:
@@ -219,7 +221,7 @@ def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[
     for at, _, failure in sorted(failures, key=lambda each: (order[each[0]], each[1], each[0])):
         if failure is not None:
             commits.failures[int(index[order[at]]), int(row[at])] = failure
-    commits.add(index[order], row, offset)
+    commits.add(index[order], row, offset, topics.epoch[taken])
 
 
 def _find_repeated(group: Rows, row: Rows) -> list[int]:

@@ -51,12 +51,14 @@ def group_partition_rows(
     table: TopicTable, commits: CommittedOffsets, descriptions: Mapping[str, GroupDescription]
 ) -> Frame:
     """Every partition of each topic in which a group has a commit or an assignment."""
-    group, row, offset = commits.as_arrays()
+    group, row, offset, epoch = commits.as_arrays()
     owner_group, owner_row, owner, members = _assignments(table, commits, descriptions)
     cells = _Cells(table, np.concatenate([group, owner_group]), np.concatenate([row, owner_row]))
     committed = Column.unknown(len(cells.row))
     at = cells.at(group, row)
     committed.values[at], committed.known[at] = offset, offset >= 0
+    epochs = Column.unknown(len(cells.row), np.int32)
+    epochs.values[at], epochs.known[at] = epoch, (offset >= 0) & (epoch >= 0)
     owned_by = np.full(len(cells.row), -1, np.int64)
     owned_by[cells.at(owner_group, owner_row)] = owner
     reasons: list[str | None] = [None] * len(cells.row)
@@ -76,6 +78,7 @@ def group_partition_rows(
             "client_host": Strings.of(m.client_host for m in members).take(owned_by),
             "member_id": Strings.of(m.member_id for m in members).take(owned_by),
             "committed_offset": committed,
+            "commit_epoch": epochs,
         }
     )
 

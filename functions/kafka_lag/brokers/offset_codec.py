@@ -41,7 +41,8 @@ _HIGH_BIT = 0x80
 class AnsweredPartitions:
     """The partitions of an answer, those of each topic side by side, as the broker ordered them.
 
-    `count` is the number of partitions by topic; `timestamp` (ms) is 0 where an answer has none.
+    `count` is the number of partitions by topic; `timestamp` (ms) is 0 where an answer has none,
+    `commit_epoch`, the leader epoch that a client wrote with its commit, -1.
     """
 
     topics: list[str]
@@ -50,6 +51,7 @@ class AnsweredPartitions:
     error: Rows
     offset: Rows
     timestamp: Rows
+    commit_epoch: Rows
 
     def name(self, position: int) -> tuple[str, int]:
         """Topic and number of the partition at a position."""
@@ -393,7 +395,8 @@ class _TopicReader:
         topic, at = self._layout.decode(memoryview(self._data), at)
         parts = [self._layout.of_partition(part) for part in topic.partitions or ()]
         records = np.zeros(len(parts), self._layout.record)
-        for name, values in zip(_COLUMNS, np.array(parts, np.int64).reshape(-1, 4).T, strict=True):
+        columns = np.array(parts, np.int64).reshape(-1, len(_COLUMNS)).T
+        for name, values in zip(_COLUMNS, columns, strict=True):
             if name in (self._layout.record.names or ()):
                 records[name] = values
         self._add(topic.name or "", len(parts), records.tobytes())
@@ -408,20 +411,24 @@ class _TopicReader:
         """All that was read."""
         records = np.frombuffer(b"".join(self._records), self._layout.record)
         names = self._layout.record.names or ()
-        nothing = np.zeros(len(records), np.int64)
-        columns = (records[n].astype(np.int64) if n in names else nothing for n in _COLUMNS)
+        columns = (
+            records[name].astype(np.int64) if name in names else np.full(len(records), absent)
+            for name, absent in _COLUMNS.items()
+        )
         return AnsweredPartitions(self.names, np.array(self._count, np.int64), *columns)
 
 
-_COLUMNS = ("partition_id", "error", "offset", "timestamp")
+# Each with what stands for it where an answer has none.
+_COLUMNS = {"partition_id": 0, "error": 0, "offset": 0, "timestamp": 0, "commit_epoch": _NO_EPOCH}
 
 
 def _listed_partition(part: Any) -> tuple[int, ...]:
-    return part.partition_index, part.error_code, part.offset, part.timestamp
+    return part.partition_index, part.error_code, part.offset, part.timestamp, _NO_EPOCH
 
 
 def _fetched_partition(part: Any) -> tuple[int, ...]:
-    return part.partition_index, part.error_code, part.committed_offset, 0
+    offset, epoch = part.committed_offset, part.committed_leader_epoch
+    return part.partition_index, part.error_code, offset, 0, epoch
 
 
 def _partitions_of(
@@ -432,7 +439,7 @@ def _partitions_of(
     cells = np.array([of_partition(part) for each in parts for part in each], np.int64)
     count = np.array([len(each) for each in parts], np.int64)
     return AnsweredPartitions(
-        [topic.name or "" for topic in topics], count, *cells.reshape(-1, 4).T
+        [topic.name or "" for topic in topics], count, *cells.reshape(-1, len(_COLUMNS)).T
     )
 
 
@@ -450,7 +457,7 @@ def _listed_layout(version: int) -> _Layout:
 def _fetched_layout(version: int) -> _Layout:
     flexible = version >= _FLEXIBLE
     fields = [("partition_id", ">i4"), ("offset", ">i8")]
-    fields += [("epoch", ">i4")] * (version >= _FETCH_EPOCH)
+    fields += [("commit_epoch", ">i4")] * (version >= _FETCH_EPOCH)
     fields += [("metadata", "u1" if flexible else ">i2"), ("error", ">i2")]
     record = np.dtype(fields + [("tags", "u1")] * flexible)
     answer = consumer.OffsetFetchResponse

@@ -140,7 +140,7 @@ def _find_lagging(commits: CommittedOffsets, end: Column) -> Mask:
 
     In others the last stable offset says nothing of any group.
     """
-    _, row, offset = commits.as_arrays()
+    _, row, offset, _ = commits.as_arrays()
     lagging = np.zeros(len(end), bool)
     lagging[row[(offset >= 0) & (end.take(row) > offset)]] = True
     return lagging

@@ -111,7 +111,7 @@ def evaluate(
     ages = dated.after_cleaning(is_compacted(of_topic))
     rows = add_time_lag(rows, ages, estimates.times)
     rows = add_movement(rows, previous, taken_at, rules)
-    rows = add_skips(rows, previous, of_topic, taken_at, rules)
+    rows = add_skips(rows, previous, of_topic, of_group, taken_at, rules)
     rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), unreadable, rules)
     rows = add_retention(rows, of_topic, read_at, taken_at, rules)
     rows = add_status(rows, of_group, previous, dated, unreadable, taken_at, rules)

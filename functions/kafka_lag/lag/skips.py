@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jumps of a commit over records that nobody can have read meanwhile: somebody reset it.
 
-A commit says where a group reads on, not what it has read. A jump counts as a skip where it is both
-more than a client reads of one partition and far beyond what is usual there. docs/why.md has the
-limits and what they were tried on.
+A commit says where a group reads on, not what it has read. A jump counts as a skip, however small,
+where another made it than the group's own client: that one writes the leader epoch of the last
+record beside the offset [KIP-320], and what sets offsets for a group without members has read none.
+Else it is one where it is both more than a client reads of one partition and far beyond what is
+usual there. docs/why.md has the limits and what they were tried on.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.carry_over import PreviousRows, Seconds, seconds_between, set_where_read
+from kafka_lag.lag.carry_over import (
+    PreviousRows,
+    Seconds,
+    is_read,
+    seconds_between,
+    set_where_read,
+)
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
@@ -28,32 +36,44 @@ _COMPACT = "compact"
 
 
 def add_skips(
-    rows: Frame, previous: PreviousRows, topics: Frame, taken_at: int, rules: Rules
+    rows: Frame,
+    previous: PreviousRows,
+    topics: Frame,
+    groups: Frame,
+    taken_at: int,
+    rules: Rules,
 ) -> Frame:
     """The rows with what their commits last jumped over without reading it.
 
-    `topics` holds the partition of each row. `skipped_from` and `skipped_to`: the commits before
-    and after it. `skipped_at`: the run, ms, that first saw the latter. All are unknown without such
-    a jump, and again where the group read on as fast within a window: then it was no skip.
+    `topics` holds the partition of each row, `groups` its group. `skipped_from` and `skipped_to`:
+    the commits before and after it. `skipped_at`: the run, ms, that first saw the latter. All are
+    unknown without such a jump, and again where the group read on as fast within a window: then it
+    was no skip, unless somebody was seen to set the commit.
     A compacted topic has none, as its offsets are not all records; nor has a topic whose clean-up
-    policy is unknown, nor a row with too few readings to know what is usual for it.
+    policy is unknown. A row with too few readings to know what is usual for it has only those that
+    somebody was seen to set.
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
     jumped = _passed_over(rows, old)
-    if not ((jumped / seconds > _READABLE) | old.numbers("skipped_at").known).any():
+    records = _offsets_are_records(topics) & (now <= rows.numbers("end_offset"))
+    was_set = (jumped > 0) & records & _was_set(rows, old, groups)
+    fast = jumped / seconds > _READABLE
+    if not (fast | was_set | old.numbers("skipped_at").known).any():
         # What was not read in this run keeps what it has, and no other row has anything.
         return rows
     size = old.numbers("skipped_to") - old.numbers("skipped_from")
     limit = np.maximum(_READABLE, _TIMES_USUAL * _usual_rate(old, topics))
-    judged = old.numbers("observations") >= most_observations(rules)
-    judged &= _offsets_are_records(topics) & (now <= rows.numbers("end_offset"))
+    judged = records & (old.numbers("observations") >= most_observations(rules))
     far = judged & (jumped / seconds > limit)
     lately = is_within_window(old.numbers("skipped_at"), taken_at, rules)
     speed = size / (rules.interval_ms / 1_000)
-    goes_on = lately & (jumped / seconds >= speed * _GOES_ON)
+    # A slower one was no guess.
+    written = topics.numbers("produce_rate").fill(0.0)
+    guessed = lately & (speed > np.maximum(_READABLE, _TIMES_USUAL * written))
+    goes_on = guessed & (jumped / seconds >= speed * _GOES_ON)
     alike = (jumped <= size * _ALIKE) & (size <= jumped * _ALIKE)
-    skipped = far & ~goes_on & ~alike
+    skipped = was_set | (far & ~goes_on & ~alike)
     this_run = Column.of(np.full(len(rows), taken_at, np.int64))
     return set_where_read(
         rows,
@@ -67,6 +87,16 @@ def has_skipped(rows: Frame, old: Frame) -> Mask:
     """Rows whose commit skipped records since the previous run."""
     at = rows.numbers("skipped_at")
     mask: Mask = at.known & ~(at == old.numbers("skipped_at"))
+    return mask
+
+
+def _was_set(rows: Frame, old: Frame, groups: Frame) -> Mask:
+    """Rows whose commit has no leader epoch any more, of a group that has no member.
+
+    Where members are, a new release of theirs may have ceased to write it.
+    """
+    ceased = old.numbers("commit_epoch").known & ~rows.numbers("commit_epoch").known
+    mask: Mask = ceased & is_read(rows) & (groups.numbers("members") == 0)
     return mask
 
 

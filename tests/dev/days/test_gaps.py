@@ -32,6 +32,8 @@ NEVER = {
     "skipped_to",
     "skipped_at",
     "records_skipped",
+    # Consumers write no leader epoch.
+    "commit_epoch",
     # Nobody asks for last stable offsets, and no topic is written in transactions.
     "stable_offset",
     "open_transaction_since",

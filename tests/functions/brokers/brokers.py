@@ -199,7 +199,12 @@ class Brokers(FakeConnections):
                 _of(
                     name=topic,
                     partitions=[
-                        _of(partition_index=n, committed_offset=offset, error_code=0)
+                        _of(
+                            partition_index=n,
+                            committed_offset=offset,
+                            committed_leader_epoch=-1,
+                            error_code=0,
+                        )
                         for n, offset in enumerate(offsets)
                     ],
                 )

@@ -115,7 +115,8 @@ OF_PARTITION = ("consumer_group", "topic", "partition_id", "committed_offset", "
 
 def test_a_group_has_all_partitions_of_each_topic_that_it_reads_or_owns() -> None:
     commits = CommittedOffsets(("g", "h"), read_at={"g": 8, "h": 9})
-    commits.add(np.array([1, 0, 0, 0]), np.array([0, 4, 3, 5]), np.array([70, 40, 0, -1]))
+    row, offset, epoch = [0, 4, 3, 5], [70, 40, 0, -1], [0, -1, 6, -1]
+    commits.add(*(np.array(each) for each in ([1, 0, 0, 0], row, offset, epoch)))
     owners = {
         "g": GroupDescription(members=(a_member("m", ("b", (1,))), a_member("n", ("c", (0, 2))))),
         "h": GroupDescription(members=(a_member("o", ("gone", (0,))),)),
@@ -132,6 +133,8 @@ def test_a_group_has_all_partitions_of_each_topic_that_it_reads_or_owns() -> Non
         ("g", "c", 2, None, "n"),
         ("h", "a", 0, 70, None),
     ]
+    # An epoch of 0 is one; a commit may lack it.
+    assert found.numbers("commit_epoch").to_list() == [None, None, 6, None, None, 0]
     clients = table(found, "client_id", "client_host", "read_at")
     assert clients[1:3] == [("client-m", "/host-m", 8), ("client-n", "/host-n", 8)]
     assert clients[5] == (None, None, 9)
@@ -141,7 +144,7 @@ def test_a_partition_that_failed_has_a_reason_and_no_commit_and_its_neighbours_h
     None
 ):
     commits = CommittedOffsets(("g", "h"), failures={(0, 2): FAILURE}, read_at={"g": 1, "h": 1})
-    commits.add(np.array([0, 0, 1]), np.array([1, 2, 1]), np.array([10, 20, 30]))
+    commits.add(*(np.array(each) for each in ([0, 0, 1], [1, 2, 1], [10, 20, 30], [-1] * 3)))
 
     found = table(
         group_partition_rows(TOPICS, commits, {}),
@@ -253,7 +256,9 @@ def test_chunks_hold_everything_once() -> None:
 
 
 def a_commit(number: int, offset: int, code: int = 0) -> Any:
-    return SimpleNamespace(partition_index=number, committed_offset=offset, error_code=code)
+    return SimpleNamespace(
+        partition_index=number, committed_offset=offset, committed_leader_epoch=3, error_code=code
+    )
 
 
 def commits_of(*topics: tuple[str, Sequence[Any]], code: int = 0) -> Any:
@@ -298,7 +303,7 @@ def test_commits_stand_at_their_partitions_whatever_the_brokers_version(version:
     )
 
     rows = sorted(zip(*(each.tolist() for each in found.as_arrays()), strict=True))
-    assert rows == [(1, 1, -1), (1, 2, 7), (1, 5, 0), (2, 0, 9)]
+    assert rows == [(1, 1, -1, 3), (1, 2, 7, 3), (1, 5, 0, 3), (2, 0, 9, 3)]
     assert found.read_at == {"g": 12_500, "h": 12_500}
     assert (found.unread, found.failures, found.unlisted) == ({}, {}, {})
 
@@ -331,7 +336,7 @@ def test_a_commit_on_a_partition_that_the_topic_lacks_leaves_the_group_unread_on
     assert (again.unread, again.read_at) == ({}, {"g": 12_500})
     if not is_there:
         assert again.unlisted == {"g": {("b", number)}}
-        assert [each.tolist() for each in again.as_arrays()] == [[1], [5], [8]]
+        assert [each.tolist() for each in again.as_arrays()] == [[1], [5], [8], [3]]
 
 
 @pytest.mark.parametrize(
@@ -387,7 +392,7 @@ def test_a_group_whose_answer_was_not_whole_is_forgotten_and_no_other() -> None:
     )
     found.forget({"g": FAILURE})
 
-    assert [each.tolist() for each in found.as_arrays()] == [[2, 2], [1, 2], [6, -3]]
+    assert [each.tolist() for each in found.as_arrays()] == [[2, 2], [1, 2], [6, -3], [3, 3]]
     assert list(found.failures) == [(2, 2)]
     assert (found.unread, found.read_at) == ({"g": FAILURE}, {"h": 12_500})
 

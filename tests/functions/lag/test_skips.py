@@ -13,6 +13,7 @@ import pytest
 from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.skips import add_skips
 from kafka_lag.snapshots.previous import Memory
@@ -33,7 +34,8 @@ class Case:
     """One group and its log, a minute a run.
 
     `speed`: records/s written, by the minute. `backlog`: unread at the first run. `first`: the run
-    that first sees the group. `resets`: the runs that see a jump that is no reading.
+    that first sees the group. `resets`: the runs that see a jump that is no reading. `epoch`: the
+    leader epoch with the commit of that minute; `members`: of that minute.
     """
 
     speed: Callable[[int], float]
@@ -45,6 +47,8 @@ class Case:
     resets: Sequence[int] = ()
     start: int = 0
     hidden: Sequence[int] = field(default=())
+    epoch: Callable[[int], int | None] = lambda _: None
+    members: Callable[[int], int] = lambda _: 1
 
     def tracks(self) -> list[tuple[int, int]]:
         """Commit and end, run by run."""
@@ -114,6 +118,36 @@ def _reset(
     return Case(at(speed), step, backlog, resets=(minute,), **more)
 
 
+def _set_while_stopped(
+    speed: float,
+    runs: int,
+    target: Callable[[int, int], int] = latest,
+    *,
+    back: int = 3,
+    **more: Any,
+) -> Case:
+    """A client that writes epochs stops for so many runs; then somebody sets its commit, and it
+    reads again some minutes later.
+    """
+    stops, resets = 15, 15 + runs
+    step = jumping(resets, target, away(stops, resets + back, reads(2 * speed)))
+    return Case(
+        at(speed),
+        step,
+        resets=(resets,),
+        runs=resets + 20,
+        epoch=lambda m: None if resets <= m < resets + back else 7,
+        members=lambda m: 0 if stops <= m < resets + back else 1,
+        **more,
+    )
+
+
+def _read_while_away(speed: float, runs: int, **more: Any) -> Case:
+    """The same, but it has read what it commits after so many runs: with an epoch."""
+    step = away(15, 15 + runs, reads(100 * speed))
+    return Case(at(speed), step, runs=35 + runs, **{"epoch": lambda _: 7, **more})
+
+
 def _catching_up(speed: float, times: float, hours: float = 3) -> Case:
     """Reads at so many times the usual rate after hours without a consumer."""
     backlog = int(speed * hours * 3_600)
@@ -143,7 +177,38 @@ PLANTED: Mapping[str, Case] = {
     "back and forward again": _reset(
         20, 0, step=jumping(13, lambda commit, _: commit - 60 * M, reads(25)), minute=30
     ),
+    # Resets of less than any client reads in a minute, by somebody else than the group's client.
+    **{
+        f"to latest over {runs} runs of {speed:g}/s": _set_while_stopped(speed, runs)
+        for runs in (2, 3, 5, 8, 12, 20)
+        for speed in (0.5, 7.5, 200, 5_000)
+    },
+    "to latest over 6 runs of 40/s, in a group seen since just now": _set_while_stopped(
+        40, 6, first=20
+    ),
+    "by 100 over 10 runs of 20/s": _set_while_stopped(20, 10, by(100)),
+    "by 6,000 over 20 runs of 20/s": _set_while_stopped(20, 20, by(6_000)),
+    "to a minute ago over 9 runs of 20/s": _set_while_stopped(20, 9, back(1_200)),
+    "to latest over 9 runs, begun anew 12 minutes later": _set_while_stopped(20, 9, back=12),
     # Consumption.
+    **{
+        f"{runs} runs of {speed:g}/s, read with an epoch": _read_while_away(speed, runs)
+        for runs in (2, 5, 20)
+        for speed in (7.5, 200)
+    },
+    "a job that is never seen to have members, with epochs": _read_while_away(
+        50, 8, members=lambda _: 0
+    ),
+    "a job that is never seen to have members, and writes none": _read_while_away(
+        50, 8, members=lambda _: 0, epoch=lambda _: None
+    ),
+    "a release that ceases to write epochs": Case(
+        at(50), reads(50), runs=45, epoch=lambda m: 7 if m < 20 else None
+    ),
+    "a release that begins to write epochs": Case(
+        at(50), reads(50), runs=45, epoch=lambda m: 7 if m >= 20 else None
+    ),
+    "a group that stops, and writes no epochs": _read_while_away(50, 8, epoch=lambda _: None),
     "10 times, 100/s": Case(at(100), away(15, 135, reads(1_000)), runs=160),
     "100 times, 1/s": _catching_up(1, 100),
     "100 times, 100/s": _catching_up(100, 100),
@@ -219,7 +284,19 @@ def simulated(cases: Mapping[str, Case]) -> dict[str, list[Seen]]:
             retention_ms=Column.optional([-1] * len(on)),
             retention_bytes=Column.optional([-1] * len(on)),
         )
-        reading = replace(reading, topic_partitions=topics)
+        rows = reading.group_partitions
+        reading = replace(
+            reading,
+            topic_partitions=topics,
+            group_partitions=rows.with_columns(
+                commit_epoch=Column.optional(
+                    [on[name].epoch(minute) for name in rows.strings("consumer_group").to_list()]
+                )
+            ),
+            groups=reading.groups.with_columns(
+                members=Column.optional([on[name].members(minute) for name in groups])
+            ),
+        )
         snapshot = evaluate(reading, memory.previous_runs(), RULES, when).snapshot
         memory = memory.add_run(snapshot, MINUTE, stored=True)
         for name, rate, since, until, skip_at, status in table(snapshot.group_partitions, *names):
@@ -278,11 +355,14 @@ def last_skip(records: int, when: int) -> Row:
     return {"skipped_from": 5, "skipped_to": 5 + records, "skipped_at": when}
 
 
-def skip_of(before: Row, commit: int, topic: Row) -> tuple[int | None, ...]:
+def skip_of(
+    before: Row, commit: int, topic: Row, *, epoch: int | None = None, members: int = 1
+) -> tuple[int | None, ...]:
     """The columns after a commit, where a run before left its own."""
-    frame = rows({"committed_offset": commit, "end_offset": 20 * M})
+    frame = rows({"committed_offset": commit, "end_offset": 20 * M, "commit_epoch": epoch})
     memory = match_previous(frame, snapshot(rows({**BEHIND, **before}, at=BEFORE)))
-    found = add_skips(frame, memory, topic_rows({**DELETED, **topic}), NOW, Rules())
+    of_group = Frame.of({"members": Column.of([members])})
+    found = add_skips(frame, memory, topic_rows({**DELETED, **topic}), of_group, NOW, Rules())
     return first(found, "skipped_from", "skipped_to", "skipped_at")
 
 
@@ -322,6 +402,39 @@ def test_a_jump_is_a_skip_beyond_a_limit(before: Row, topic: Row, most: int) -> 
 def test_what_may_have_been_read_is_no_skip(before: Row, topic: Row) -> None:
     assert skip_of({}, 9 * M, {}) == (0, 9 * M, NOW)
     assert skip_of(before, 9 * M, topic) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "epoch", "members", "topic", "named"),
+    [
+        pytest.param({"commit_epoch": 0}, None, 0, {}, True, id="by-somebody-else"),
+        pytest.param({"commit_epoch": 0, "observations": 1}, None, 0, {}, True, id="seen-once"),
+        pytest.param({"commit_epoch": 0}, 0, 0, {}, False, id="by-its-client"),
+        pytest.param({"commit_epoch": 0}, 4, 0, {}, False, id="under-another-leader"),
+        pytest.param({}, None, 0, {}, False, id="which-never-writes-one"),
+        pytest.param({"commit_epoch": 0}, None, 1, {}, False, id="which-writes-none-any-more"),
+        pytest.param(
+            {"commit_epoch": 0}, None, 0, {"cleanup_policy": "compact"}, False, id="compacted"
+        ),
+        pytest.param({"commit_epoch": 0, "lag": 0}, None, 0, {}, False, id="nothing-was-unread"),
+    ],
+)
+def test_a_small_jump_is_a_skip_where_another_client_made_it(
+    before: Row, epoch: int | None, members: int, topic: Row, *, named: bool
+) -> None:
+    commit = 10 * M if before.get("lag") == 0 else 1
+    expected = (0, 1, NOW) if named else (None, None, None)
+    assert skip_of(before, commit, topic, epoch=epoch, members=members) == expected
+
+
+def test_a_small_skip_is_not_taken_back_by_what_is_read_after_it() -> None:
+    assert skip_of(last_skip(600_000, JUST_NOW), 600_000, {}) == (5, 600_005, JUST_NOW)
+    assert skip_of(last_skip(600_060, JUST_NOW), 600_000, {}) == (None, None, None)
+
+
+def test_a_second_reset_within_the_window_is_named_too() -> None:
+    before = {**last_skip(5 * M, JUST_NOW), "commit_epoch": 3}
+    assert skip_of(before, 5 * M, {}, members=0) == (0, 5 * M, NOW)
 
 
 def test_a_commit_beyond_the_end_has_another_name() -> None:

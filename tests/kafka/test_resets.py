@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commits of real clients, and of what sets offsets from outside: only the latter skip records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import Consumer
+from kafka import KafkaConsumer
+
+from dev.kafka import KafkaCluster
+from tests.kafka.looking import (
+    PATIENCE,
+    Row,
+    commit,
+    create,
+    group,
+    looker,
+    only,
+    partitions,
+    produce,
+    run_group_tool,
+)
+
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
+
+# Reads so many records of partition 0, commits what it polled and leaves.
+Read = Callable[[KafkaCluster, str, int], None]
+Reset = Callable[[KafkaCluster, str, int], None]
+
+WRITTEN, READ = 30, 10
+
+
+def by_librdkafka(cluster: KafkaCluster, name: str, count: int) -> None:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap("PLAINTEXT"),
+            "group.id": name,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "log_level": 0,
+        }
+    )
+    consumer.subscribe([name])
+    deadline, found = time.monotonic() + PATIENCE, 0
+    while found < count:
+        assert time.monotonic() < deadline
+        message = consumer.poll(1.0)
+        if message is not None and message.error() is None:
+            found += 1
+            consumer.commit(message=message, asynchronous=False)
+    consumer.close()
+
+
+def by_kafka_python(cluster: KafkaCluster, name: str, count: int) -> None:
+    consumer = KafkaConsumer(
+        name,
+        bootstrap_servers=cluster.bootstrap("PLAINTEXT").split(","),
+        group_id=name,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        max_poll_records=1,
+    )
+    deadline, found = time.monotonic() + PATIENCE, 0
+    while found < count:
+        assert time.monotonic() < deadline
+        if consumer.poll(timeout_ms=1_000):
+            found += 1
+            consumer.commit()
+    consumer.close()
+
+
+def by_tool(cluster: KafkaCluster, name: str, _: int) -> None:
+    """--to-latest."""
+    to_latest = ("--reset-offsets", "--to-latest", "--execute")
+    run_group_tool(cluster, *to_latest, "--group", name, "--topic", name)
+
+
+def by_admin_client(cluster: KafkaCluster, name: str, end: int) -> None:
+    commit(cluster, name, name, [end])
+
+
+CLIENTS = [by_librdkafka, by_kafka_python]
+
+
+def prepared(cluster: KafkaCluster, name: str, read: Read) -> None:
+    """A topic of which the group has read some records."""
+    create(cluster, name)
+    produce(cluster, name, {0: WRITTEN})
+    read(cluster, name, READ)
+
+
+def seen(cluster: KafkaCluster, name: str, act: Callable[[], None]) -> Row:
+    """The group's partition after two looks, between which something is done."""
+    with looker(cluster, only(f"^{name}$")) as looking:
+        before = looking.look_until(
+            lambda report: (
+                partitions(report, name).get((name, 0), {}).get("committed_offset") == READ
+                and group(report, name)["members"] == 0
+            )
+        )
+        assert partitions(before, name)[name, 0]["commit_epoch"] is not None
+        act()
+        after = looking.look_until(lambda report: group(report, name)["members"] == 0)
+        return partitions(after, name)[name, 0]
+
+
+@pytest.mark.parametrize("read", CLIENTS)
+@pytest.mark.parametrize("reset", [by_tool, by_admin_client])
+def test_a_small_reset_is_a_skip(shared_cluster: KafkaCluster, read: Read, reset: Reset) -> None:
+    name = f"reset-{read.__name__}-{reset.__name__}"
+    prepared(shared_cluster, name, read)
+
+    row = seen(shared_cluster, name, lambda: reset(shared_cluster, name, WRITTEN))
+
+    assert (row["skipped_from"], row["skipped_to"]) == (READ, WRITTEN)
+    assert (row["consume_rate"], row["commit_epoch"]) == (None, None)
+
+
+@pytest.mark.parametrize("read", CLIENTS)
+def test_what_was_read_between_two_looks_is_none(shared_cluster: KafkaCluster, read: Read) -> None:
+    name = f"read-{read.__name__}"
+    prepared(shared_cluster, name, read)
+
+    row = seen(shared_cluster, name, lambda: read(shared_cluster, name, WRITTEN - READ))
+
+    assert (row["committed_offset"], row["skipped_at"]) == (WRITTEN, None)
+    assert row["consume_rate"] > 0
