@@ -555,7 +555,12 @@ def _weigh_capacity(case: Case, change: _Change) -> Finding:
         return Cause(
             contract.CAPACITY_FELL,
             case.kept_up_at,
-            {**_list_rates(case), "consume_rate_before": change.before},
+            {
+                **_list_rates(case),
+                # Averages fall for minutes after the last commit.
+                **({"consume_rate": 0.0} if case.still[case.behind].all() else {}),
+                "consume_rate_before": change.before,
+            },
         )
     members = _count_members(case) if change.fell else {}
     return RuledOut(contract.CAPACITY_FELL, lambda: {**_describe_read(change), **members})

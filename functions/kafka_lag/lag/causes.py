@@ -96,7 +96,7 @@ def add_causes(
     )
     for number, case in zip(chosen.tolist(), _list_cases(chosen, groups, partitions), strict=True):
         found[number] = find_cause(case)
-    return groups.with_columns(**_keep_causes(found, old, kept))
+    return groups.with_columns(**_keep_causes(found, groups, old, kept))
 
 
 def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding, ...]:
@@ -133,17 +133,20 @@ def _no_causes(length: int) -> dict[str, AnyColumn]:
     }
 
 
-def _keep_causes(found: Sequence[Cause | None], old: Frame, kept: Mask) -> dict[str, AnyColumn]:
+def _keep_causes(
+    found: Sequence[Cause | None], groups: Frame, old: Frame, kept: Mask
+) -> dict[str, AnyColumn]:
     """The columns, with a cause of the run before where it still holds."""
     names = old.strings("cause").to_list()
     since = old.numbers("cause_since").to_list()
     evidence = old.strings("cause_evidence").to_list()
+    over = _find_over(groups, old)
     columns: list[tuple[str | None, int | None, str | None]] = []
     for number, cause in enumerate(found):
         last = names[number], since[number], evidence[number]
         if cause is None:
             columns.append(last if kept[number] else (None, None, None))
-        elif last[0] is not None and not _replaces(cause.name, last[0]):
+        elif last[0] is not None and not over[number] and not _replaces(cause.name, last[0]):
             columns.append(last)
         else:
             columns.append((cause.name, cause.since, write_evidence(cause.evidence)))
@@ -152,6 +155,15 @@ def _keep_causes(found: Sequence[Cause | None], old: Frame, kept: Mask) -> dict[
         "cause_since": Column.optional([since for _, since, _ in columns]),
         "cause_evidence": Strings.of(text for _, _, text in columns),
     }
+
+
+def _find_over(groups: Frame, old: Frame) -> Mask:
+    """Groups whose last cause was that nothing is read, and that read again."""
+    worst, last = groups.strings("worst_status"), old.strings("cause")
+    over = last.is_in([contract.STOPPED]) & ~worst.is_in([contract.STOPPED, contract.NO_MEMBER])
+    over |= last.is_in([contract.STUCK_RECORD]) & ~worst.is_in([contract.STALLED])
+    mask: Mask = over & groups.strings("status").known
+    return mask
 
 
 def _replaces(name: str, last: str) -> bool:

@@ -121,8 +121,9 @@ def _track_troubles(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> d
 def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> dict[str, AnyColumn]:
     """What the consumer does, and since when; as last known where no status is.
 
-    What the rates decide keeps its first beginning: a later one would be estimated anew. A commit
-    is beyond the end since the first run, `now` (ms), that found it there.
+    What the rates decide keeps its first beginning: a later one would be estimated anew. It begins
+    `now` (ms) where the group is still held to be in ERR, as its backlog is of a stop. A commit is
+    beyond the end since the first run that found it there.
     """
     worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
     kept = ~groups.strings("status").known & ~worst.known
@@ -130,6 +131,9 @@ def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> dict[str, AnyC
     beyond = worst.is_in([contract.BEYOND_END])
     lasts |= beyond & old.strings("worst_status").is_in([contract.BEYOND_END])
     earlier = old.numbers("worst_status_since")
+    since = now.where(
+        worst.is_in(BY_RATES) & old.strings("held_status").is_in([contract.ERR]), since
+    )
     return {
         "worst_status": worst.or_else(old.strings("worst_status").only(kept)),
         "worst_status_since": earlier.only(kept | lasts).or_else(since).or_else(now.only(beyond)),

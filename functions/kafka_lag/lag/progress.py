@@ -22,6 +22,8 @@ from kafka_lag.lag.skips import has_skipped
 _SURE = 3.0
 # What makes a status WARN.
 _WARNINGS = (contract.FALLING_BEHIND, contract.SLOW, contract.NO_MEMBER)
+# What a consumer does that stands still for longer than it may.
+_STANDING = (contract.STOPPED, contract.STALLED)
 # One reading shows no movement.
 _READINGS = 2
 # Moves of the commit that are compared lie so many intervals apart at least.
@@ -42,7 +44,8 @@ def add_progress(
     the run of `progress_from` (ms). It is the highest of the last window, and later ones are
     compared with it.
     `not_catching_up_since`: since when, ms, nothing has proven that the backlog is being worked
-    off; unknown if this run does. A first reading shows no movement: it counts as a whole window.
+    off; unknown if this run does. A first reading shows no movement: it counts as a whole window,
+    as does the run after the first commit after a stop.
     """
     forward = rows.numbers("committed_offset") > old.numbers("committed_offset")
     moved = forward & ~has_skipped(rows, old)
@@ -56,7 +59,10 @@ def add_progress(
     since = old.numbers("not_catching_up_since")
     # Between two moves that are far apart nothing is to be seen.
     looked = moved | often | first
-    since = since.or_else(begun.only(looked)).only(~sure)
+    # The first commit after a stop is of a part of an interval: the next run judges.
+    resumed = Column.of(np.full(len(rows), taken_at - rules.window_ms + 2 * rules.interval_ms))
+    since = since.or_else(begun.only(looked))
+    since = resumed.where(moved & _was_standing(old), since).only(~sure)
     renewed = _starts_anew(rows, old, gains, moved, taken_at, rules)
     this_run = Column.of(np.full(len(rows), taken_at, np.int64))
     return set_where_read(
@@ -92,6 +98,11 @@ def was_warned(old: Frame) -> Mask:
     return status.is_in([contract.WARN]) | behind_a_loss
 
 
+def _was_standing(old: Frame) -> Mask:
+    """Rows that the previous run called STOP or STALL, or would have but for a loss."""
+    return old.strings("consumer_status").is_in(_STANDING)
+
+
 def _drains_within(rows: Frame, limit: Seconds) -> Mask:
     return rows.numbers("drain_seconds") <= limit
 
@@ -107,7 +118,9 @@ def _shrinks(rows: Frame, old: Frame, limit: Seconds) -> Mask:
 
 
 def _find_gaps(old: Frame, moved: Mask, taken_at: int, rules: Rules) -> Column:
-    """`commit_gap_seconds` after this run. Time in which nothing was unread counts in no gap."""
+    """`commit_gap_seconds` after this run. Time in which nothing was unread counts in no gap, nor
+    does a stop that was reported: it says nothing of how often a group commits that reads.
+    """
     window, interval = rules.window_ms / 1_000, rules.interval_ms / 1_000
     unmoved = (taken_at - old.numbers("commit_changed_at")) / 1_000
     unread = (old.numbers("time_lag_seconds") + interval).fill(np.inf)
@@ -115,7 +128,9 @@ def _find_gaps(old: Frame, moved: Mask, taken_at: int, rules: Rules) -> Column:
     known = old.numbers("commit_gap_seconds")
     lately = known * np.exp2(-gap.fill(0.0) / window)
     longest = Column(np.maximum(gap.values, lately.fill(0.0)), gap.known)
-    return longest.or_else(known).where(moved, known)
+    after_stop = _was_standing(old)
+    counted = longest.where(~after_stop, known.or_else(gap.clip(most=interval))).or_else(known)
+    return counted.where(moved, known)
 
 
 def _is_often(gaps: Column, rules: Rules) -> Mask:

@@ -171,7 +171,10 @@ def _write_what_became(change: GroupChange) -> Iterator[str]:
 
 
 def is_catching_up(change: GroupChange) -> bool:
-    """Whether a group that is OK again still has a backlog, which it works off."""
+    """Whether a group that is OK again still has a backlog, which it works off.
+
+    Rates are averages, which show that minutes after a stop has ended.
+    """
     row = change.row
     age, lag, written = (row.get(name) for name in ("time_lag_seconds", "lag", "produce_rate"))
     is_old = age is not None and age > _YOUNG_SECONDS
@@ -368,7 +371,9 @@ def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str
     """The moment, and how sure it is: nobody saw what was so at first sight begin."""
     if worst_status == contract.FALLING_BEHIND:
         return f"about {format_minute(since)}"
-    or_earlier = worst_status == contract.SLOW or change.first_seen_ill
+    # Of a backlog that a run saw begin, as a stop ended, nothing is earlier.
+    is_seen = since in (change.row.get("status_since"), change.previous_since)
+    or_earlier = (worst_status == contract.SLOW and not is_seen) or change.first_seen_ill
     return f"{format_minute(since)}{' or earlier' if or_earlier else ''}"
 
 

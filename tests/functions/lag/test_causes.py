@@ -46,7 +46,8 @@ def row(snapshot: Snapshot, group: str = "billing") -> Mapping[str, Any]:
     """The columns of the group's cause."""
     groups = snapshot.groups
     at = groups.strings("consumer_group").to_list().index(group)
-    names = ("cause", "cause_since", "cause_evidence", "status")
+    of_cause = ("cause", "cause_since", "cause_evidence")
+    names = (*of_cause, "status", "taken_at", "worst_status", "worst_status_since")
     return {name: groups.columns[name].to_list()[at] for name in names}
 
 
@@ -206,6 +207,39 @@ def test_a_group_without_members_is_stopped_until_it_has_worked_off_its_backlog(
 
     assert set(named) == {None, contract.STOPPED}
     assert named[-1] is None
+
+
+def test_a_group_that_hangs_reads_nothing_whatever_its_averages_say() -> None:
+    cluster = two_members()
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            cluster.groups[0].speed = {"m-0": 0.0, "m-1": 0.0}
+
+    last = list(run_minutes(cluster, 30, change))[-1]
+
+    assert row(last)["worst_status"] == contract.STALLED
+    assert evidence(last)["consume_rate"] == 0.0
+
+
+def test_who_reads_again_and_too_slowly_is_not_said_to_have_stopped() -> None:
+    cluster = two_members()
+    group, speed = cluster.groups[0], dict(cluster.groups[0].speed)
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            group.speed = {}
+        if minute == TROUBLE + 14:
+            group.speed = dict.fromkeys(speed, 5.0)
+
+    runs = [row(each) for each in run_minutes(cluster, 40, change)]
+    stopped = [run for run in runs if run["worst_status"] == contract.STOPPED]
+    slow = [run for run in runs[TROUBLE + 14 :] if run["status"] == contract.WARN]
+
+    assert {run["cause"] for run in stopped} == {contract.STOPPED}
+    assert contract.STOPPED not in {run["cause"] for run in slow}
+    # Nor to have been slow before it stopped.
+    assert {run["worst_status_since"] for run in slow} == {slow[0]["taken_at"]}
 
 
 def test_rebalances_without_end_are_the_cause_of_a_group_that_reads_between_them() -> None:

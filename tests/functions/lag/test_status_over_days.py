@@ -76,6 +76,9 @@ TROUBLED = {
     "stuck in an endless rebalance": behaviour(EVEN, STUCK, REBALANCING),
     "rewound": back_by(120 * 600),
     "back after 6 hours": behaviour(EVEN, worked_off(EVEN, lambda run: 1_200.0 * (run >= 360))),
+    "back, and hardly faster than is written": behaviour(
+        EVEN, worked_off(EVEN, lambda run: 630.0 * (run >= 360))
+    ),
 }
 BACKLOGS = {
     f"half an hour behind {rate} a minute": behaviour(end, behind(end, 30 * 60))
@@ -161,8 +164,15 @@ def test_trouble_is_told_once_after_so_many_runs(
     assert history.changes(name, NOON) == [(NOON + runs, status) for runs, status in changes]
 
 
-def test_a_group_that_comes_back_is_ok_once_its_speed_is_known(history: StatusHistory) -> None:
-    assert history.changes("back after 6 hours", 360) == [(360, WARN), (363, OK)]
+def test_a_group_that_comes_back_is_ok_once_its_backlog_shrinks(history: StatusHistory) -> None:
+    assert history.changes("back after 6 hours", 360) == [(360, OK)]
+
+
+def test_a_group_that_comes_back_too_slow_is_slow_with_its_second_commit(
+    history: StatusHistory,
+) -> None:
+    changes = history.changes("back, and hardly faster than is written", 360)
+    assert changes == [(360, OK), (361, WARN)]
 
 
 @pytest.mark.parametrize(

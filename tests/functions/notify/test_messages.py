@@ -794,8 +794,9 @@ def test_a_group_that_was_never_seen_well_is_not_said_to_have_been() -> None:
     )
 
 
-def a_resolved(**row: Any) -> GroupChange:
+def a_resolved(backlog: Backlog | None = None, **row: Any) -> GroupChange:
     return a_change(
+        backlog=backlog,
         kind=contract.RESOLVED,
         status=contract.OK,
         previous_status=contract.ERR,
@@ -829,6 +830,33 @@ def test_a_group_that_is_ok_and_far_behind_catches_up(
     end = ": 601 records still to read (catching up)" if catches_up else " (resolved)"
     assert sent.subject == f"Kafka lag OK: payments on shop{end}"
     assert ("still to read" in sent.text) is catches_up
+
+
+@pytest.mark.parametrize(
+    ("worst", "records", "catches_up"),
+    [
+        (contract.STOPPED, 602, True),
+        (contract.STALLED, 602, True),
+        (contract.STALLED, 601, False),
+    ],
+)
+def test_after_a_stop_a_backlog_that_became_smaller_is_worked_off_whatever_the_rates_say(
+    worst: str, records: int, catches_up: bool
+) -> None:
+    was = Backlog(records, NOON - MINUTE)
+    change = replace(a_resolved(was, lag=601, time_lag_seconds=900.0), previous_worst_status=worst)
+
+    assert ("(catching up)" in notice(change).subject) is catches_up
+
+
+def test_a_slowness_that_began_as_a_stop_ended_began_no_earlier() -> None:
+    row = {"worst_status": contract.SLOW, "worst_status_since": NOON}
+
+    seen = notice(a_change(status=contract.WARN, since=NOON, row={**row, "status_since": NOON}))
+    estimated = notice(a_change(status=contract.WARN, since=NOON, row=row))
+
+    assert "Too slow since 2026-01-31 12:00 UTC: " in seen.text
+    assert "Too slow since 2026-01-31 12:00 UTC or earlier: " in estimated.text
 
 
 @pytest.mark.parametrize(
