@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An app with a network, an MSK cluster and a login of its own, watched by the two constructs.
+"""An app with a network, an MSK cluster and a service of its own, watched by the two constructs.
 
-cdk synth --app 'python examples/own_app.py'
+The service follows its group, alarms go to a topic of the app, and of a second cluster the brokers
+are in a parameter. cdk synth --app 'python examples/own_app.py'
 """
 
 from __future__ import annotations
@@ -10,18 +11,31 @@ from pathlib import Path
 
 from aws_cdk import App, ArnFormat, Environment, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_msk as msk
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
+from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from kafka_lag_cdk.config.shared import Report, Shared, StatusMessages, Views
-from kafka_lag_cdk.in_app import Network, Scram, app_cluster
-from kafka_lag_cdk.lag_collector import LagCollector
-from kafka_lag_cdk.lag_reports import LagReports
+from kafka_lag_cdk import (
+    Alarms,
+    KafkaCluster,
+    LagCollector,
+    LagReports,
+    Network,
+    NoLogin,
+    Report,
+    Scram,
+    ServiceScaling,
+    SharedSettings,
+    StatusMessages,
+    Tasks,
+    Views,
+)
 
 
 class Kafka(Construct):
@@ -68,13 +82,41 @@ class Kafka(Construct):
         )
 
 
-class Watched(Stack):
-    """The cluster, what watches it, and the bucket, topic and key that both use."""
+class Billing(Construct):
+    """A service that consumes as the group `billing`."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, package: Path | None = None) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, vpc: ec2.IVpc) -> None:
+        super().__init__(scope, construct_id)
+        task = ecs.FargateTaskDefinition(self, "Task")
+        task.add_container(
+            "Worker",
+            image=ecs.ContainerImage.from_registry("public.ecr.aws/docker/library/busybox:stable"),
+        )
+        # Without a desired_count, which would be set again by each deploy.
+        self.service = ecs.FargateService(
+            self,
+            "Service",
+            cluster=ecs.Cluster(self, "Cluster", vpc=vpc),
+            task_definition=task,
+            min_healthy_percent=100,
+        )
+
+
+class Watched(Stack):
+    """Two clusters, what watches them, and the bucket, topics and key that both use."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        package: Path | None = None,
+        report_package: Path | None = None,
+    ) -> None:
         super().__init__(
             scope, construct_id, env=Environment(account="111122223333", region="eu-west-1")
         )
+        self._package = package
         key = kms.Key(self, "Key", enable_key_rotation=True)
         key.add_to_resource_policy(self._logs())
         kafka = Kafka(self, "Kafka", key=key)
@@ -87,27 +129,55 @@ class Watched(Stack):
             # What starts status messages.
             event_bridge_enabled=True,
         )
-        topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
         reports = LagReports(
             self,
             "LagReports",
-            clusters=["orders"],
-            settings=Shared(report=Report(hour=2), views=Views(), status_messages=StatusMessages()),
+            clusters=["orders", "audit"],
+            settings=SharedSettings(
+                report=Report(hour=2), views=Views(), status_messages=StatusMessages()
+            ),
             existing_bucket=bucket,
             log_key=key,
-            topic=topic,
+            topic=sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True),
             topic_key=key,
             package=package,
+            report_package=report_package,
         )
-        orders = app_cluster(
-            "orders",
-            msk_cluster=kafka.cluster,
+        self._watch_orders(kafka, key, reports)
+        self._watch_audit(kafka.vpc, reports)
+
+    def _watch_orders(self, kafka: Kafka, key: kms.IKey, reports: LagReports) -> None:
+        """A cluster of MSK; its pages have a topic of their own, and a service follows it."""
+        billing = Billing(self, "Billing", vpc=kafka.vpc)
+        orders = KafkaCluster(
+            name="orders",
+            msk=kafka.cluster,
             network=Network(vpc=kafka.vpc, brokers=kafka.brokers),
             login=Scram(kafka.login),
-            # The other keys of a cluster, as in a document.
-            settings={"sla_seconds": {"^billing$": 300}, "alarms": {"groups": ["billing"]}},
+            sla_seconds={"^billing$": 300},
+            alarms=Alarms(
+                groups=("billing",),
+                topic=sns.Topic(self, "OrdersAlarms", master_key=key, enforce_ssl=True),
+            ),
+            scaling=(
+                ServiceScaling(
+                    service=billing.service, group="billing", max=12, partitions=12, tasks=Tasks()
+                ),
+            ),
         )
-        LagCollector(self, "LagCollector", cluster=orders, reports=reports, package=package)
+        LagCollector(self, "LagCollector", cluster=orders, reports=reports, package=self._package)
+
+    def _watch_audit(self, vpc: ec2.IVpc, reports: LagReports) -> None:
+        """A cluster of whoever writes the addresses of its brokers into a parameter."""
+        brokers = ssm.StringParameter.value_for_string_parameter(self, "/audit/brokers")
+        audit = KafkaCluster(
+            name="audit",
+            bootstrap_servers=brokers,
+            broker_ports=(9092,),
+            network=Network(vpc=vpc),
+            login=NoLogin(plaintext=True),
+        )
+        LagCollector(self, "Audit", cluster=audit, reports=reports, package=self._package)
 
     @property
     def availability_zones(self) -> list[str]:
@@ -136,9 +206,9 @@ class Watched(Stack):
         )
 
 
-def build(app: App, package: Path | None = None) -> Watched:
+def build(app: App, package: Path | None = None, report_package: Path | None = None) -> Watched:
     """The stack, tagged, its roles within the boundary that the account asks for."""
-    stack = Watched(app, "Watched", package=package)
+    stack = Watched(app, "Watched", package=package, report_package=report_package)
     Tags.of(stack).add("team", "streams")
     boundary = iam.ManagedPolicy.from_managed_policy_name(stack, "Boundary", "developers")
     iam.PermissionsBoundary.of(stack).apply(boundary)

@@ -34,7 +34,7 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSer
 
 # Tests that synthesise, each by a Node that its process starts: one process has all of them.
 SYNTHESISING = (
-    *(f"infra/{folder}" for folder in ("alarms", "collector", "dashboard", "in_app", "notify")),
+    *(f"infra/{folder}" for folder in ("alarms", "collector", "dashboard", "own_app", "notify")),
     *("infra/scaling", "infra/storage/test_", "infra/test_"),
 )
 

@@ -17,7 +17,7 @@ from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.contract.words import find_word
 from kafka_lag.sinks.config import EMF
-from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.watched import WatchedCluster
 
 
 class Operator(Enum):
@@ -396,7 +396,7 @@ def any_group_rules(*, promised: bool) -> tuple[Rule, ...]:
     return OF_ANY_GROUP if promised else (ANY_GROUP, ANY_LOSS)
 
 
-def group_thresholds(cluster: Cluster) -> Iterator[tuple[str, Rule, float | None]]:
+def group_thresholds(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | None]]:
     """Each alarm on a named group: the group, its rule, and the threshold where that has none."""
     for group in cluster.alarms.groups:
         yield group, STATUS, None
@@ -407,7 +407,7 @@ def group_thresholds(cluster: Cluster) -> Iterator[tuple[str, Rule, float | None
         yield group, OFFSET_LAG, records
 
 
-def alarm_shares(cluster: Cluster) -> tuple[frozenset[str], ...]:
+def alarm_shares(cluster: WatchedCluster) -> tuple[frozenset[str], ...]:
     """The named groups by the stack that holds their alarms; none: the cluster's own holds all.
 
     A name always has the same share of as many, and where shares double a group stays or goes to a

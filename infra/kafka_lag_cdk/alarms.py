@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
 
 from aws_cdk import ArnFormat, Duration, Stack
@@ -35,11 +35,11 @@ from kafka_lag_cdk.alarm_rules import (
     reporter_rules,
     within_sight,
 )
-from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.watched import WatchedCluster
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT, dashboard_name, pascal_case
 from kafka_lag_cdk.names import construct_id as id_of
-from kafka_lag_cdk.physical_names import alarm_name, digest
+from kafka_lag_cdk.physical_names import alarm_name
 
 OPERATORS = {
     Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -63,20 +63,18 @@ _DEPLOY_MINUTES = 30
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """The topic of an alarm, and whether it also gets the end of it."""
+    """The topic of an alarm, and whether it also gets the end of it.
+
+    `owners` have topics for the alarms of their groups.
+    """
 
     topic: sns.ITopic
     recovered: bool
+    owners: Mapping[str, sns.ITopic] = field(default_factory=dict)
 
-    def of_group(self, scope: Construct, cluster: Cluster, group: str) -> Recipients:
-        """The same, at the topic of the group's owner where the cluster names one."""
-        arn = cluster.alarm_topic_of(group)
-        if arn is None:
-            return self
-        construct_id = f"Topic-{digest(arn)}"
-        known = scope.node.try_find_child(construct_id)
-        topic = known or sns.Topic.from_topic_arn(scope, construct_id, arn)
-        return replace(self, topic=cast("sns.ITopic", topic))
+    def of_group(self, cluster: WatchedCluster, group: str) -> Recipients:
+        """The same, at the topic of the group's owner where there is one."""
+        return replace(self, topic=self.owners.get(cluster.owner_of(group) or "", self.topic))
 
 
 class Subject(Protocol):
@@ -97,7 +95,7 @@ class Subject(Protocol):
 class ClusterSubject:
     """A cluster, or one group in it, as one deployment watches it."""
 
-    cluster: Cluster
+    cluster: WatchedCluster
     group: str | None = None
     deployment: str = DEPLOYMENT
 
@@ -199,7 +197,7 @@ class ClusterAlarms:
     """
 
     scope: Construct
-    cluster: Cluster
+    cluster: WatchedCluster
     function: lambda_.IFunction
     log_group: logs.ILogGroup
     recipients: Recipients
@@ -313,7 +311,7 @@ class NamedGroupAlarms:
     """The alarms on groups that a cluster names: on all of them, or on a share for one stack."""
 
     scope: Construct
-    cluster: Cluster
+    cluster: WatchedCluster
     recipients: Recipients
     name: str = DEPLOYMENT
     share: frozenset[str] | None = None
@@ -353,7 +351,7 @@ class NamedGroupAlarms:
                 rule=rule,
                 subject=subject,
                 metric=metrics.of_group(rule.metric, group),
-                recipients=self.recipients.of_group(scope, cluster, group),
+                recipients=self.recipients.of_group(cluster, group),
                 where=subject.shown,
                 threshold=threshold,
             )
@@ -378,7 +376,7 @@ class NamedGroupAlarms:
                 evaluation_periods=ANOMALY.periods,
                 treat_missing_data=MISSING[ANOMALY.missing],
             )
-            notify(alarm, self.recipients.of_group(scope, self.cluster, group))
+            notify(alarm, self.recipients.of_group(self.cluster, group))
             yield alarm
 
 

@@ -12,7 +12,6 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from kafka_lag_cdk.acknowledgements import acknowledge_runtime
-from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.rights import allow, role_with
 
@@ -21,24 +20,29 @@ _CODE = Path(__file__).with_name("broker_lookup_code")
 
 
 class BootstrapServers(Construct):
-    """Asks MSK once, and again when ARN or login change; `servers` is a token, commas between."""
+    """Asks MSK once, and again when ARN or login change; `servers` is a token, commas between.
+
+    `name` is what the cluster is called, `way_in` how it is logged into.
+    """
 
     def __init__(
         self,
         scope: Construct,
         construct_id: str,
         *,
-        cluster: Cluster,
+        name: str,
+        arn: str,
+        way_in: str,
         log_key_arn: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        asking = allow("kafka:GetBootstrapBrokers", on=cluster.arn or "")
+        asking = allow("kafka:GetBootstrapBrokers", on=arn)
         role = role_with(self, [asking], service="lambda.amazonaws.com")
         answer = CustomResource(
             self,
             "Answer",
-            service_token=self._function(cluster, role, log_key_arn).function_arn,
-            properties={"ClusterArn": cluster.arn, "Way": cluster.way_in},
+            service_token=self._function(name, role, log_key_arn).function_arn,
+            properties={"ClusterArn": arn, "Way": way_in},
         )
         # A function that dies answers nobody, and CloudFormation would wait for an hour. CDK's own
         # property writes text where CloudFormation's schema has a number.
@@ -46,15 +50,13 @@ class BootstrapServers(Construct):
         resource.add_property_override("ServiceTimeout", _ANSWERS_WITHIN_SECONDS)
         self.servers = answer.get_att_string("Servers")
 
-    def _function(
-        self, cluster: Cluster, role: iam.Role, log_key_arn: str | None
-    ) -> lambda_.Function:
+    def _function(self, cluster: str, role: iam.Role, log_key_arn: str | None) -> lambda_.Function:
         log_group = make_log_group(self, days=7, key_arn=log_key_arn)
         log_group.grant_write(role)
         function = lambda_.Function(
             self,
             "Function",
-            description=f"Finds the brokers of {cluster.name} at deploy time",
+            description=f"Finds the brokers of {cluster} at deploy time",
             runtime=lambda_.Runtime.PYTHON_3_13,
             architecture=lambda_.Architecture.ARM_64,
             code=lambda_.Code.from_asset(str(_CODE), exclude=["__pycache__"]),

@@ -36,9 +36,8 @@ class DataBucket(Construct):
     It has no name of its own, so that a stack deployed again makes another beside the kept one.
     With a `key` that encrypts it, once for many objects as an S3 Bucket Key; without with S3's own.
 
-    `existing`, an object of CDK or a name, is taken as it is instead: its encryption, its policy
-    and what expires in it are its owner's, as a lifecycle configuration is one document that would
-    replace theirs. `key` is then what encrypts the bucket of a name; an object knows its own.
+    `existing` is taken as it is instead: its encryption, its policy and what expires in it are its
+    owner's, as a lifecycle configuration is one document that would replace theirs.
     With `sends_events` what happens in it goes to EventBridge, and claims of messages expire; in
     an existing bucket that is its owner's to switch on, too.
     """
@@ -49,26 +48,17 @@ class DataBucket(Construct):
         construct_id: str,
         *,
         keep: Keep,
-        existing: str | s3.IBucket | None = None,
+        existing: s3.IBucket | None = None,
         key: kms.IKey | None = None,
         sends_events: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.bucket: s3.IBucket = (
-            self._import(existing, key) if existing else self._make(keep, key, sends_events)
-        )
-
-    def _import(self, existing: str | s3.IBucket, key: kms.IKey | None) -> s3.IBucket:
-        if isinstance(existing, str):
-            return s3.Bucket.from_bucket_attributes(
-                self, "Bucket", bucket_name=existing, encryption_key=key
-            )
-        if key:
+        if existing and key:
             raise ValueError(
                 f"{existing.node.path} is an existing bucket with a key of its own or none: leave "
                 "the bucket's key out, or import the bucket with its encryption_key"
             )
-        return existing
+        self.bucket: s3.IBucket = existing or self._make(keep, key, sends_events)
 
     def _make(self, keep: Keep, key: kms.IKey | None, sends_events: bool) -> s3.Bucket:
         bucket = s3.Bucket(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aws_cdk import ArnFormat, Duration, Fn, Stack
+from aws_cdk import ArnFormat, Duration, Fn, Stack, Token
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -23,12 +23,11 @@ from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_runtime
 from kafka_lag_cdk.broker_lookup import BootstrapServers
 from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
-from kafka_lag_cdk.config.cluster import CA_FILE, Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH
-from kafka_lag_cdk.config.login import IamAuth, ScramAuth, TlsAuth
-from kafka_lag_cdk.config.types import is_token
+from kafka_lag_cdk.config.watched import CA_FILE, WatchedCluster
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.network import CollectorNetwork
+from kafka_lag_cdk.props import Iam, KafkaCluster, Scram, Tls
 from kafka_lag_cdk.rights import (
     Right,
     allow,
@@ -81,7 +80,7 @@ class CollectorFunction(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: Cluster,
+        cluster: KafkaCluster,
         bucket: str,
         code: lambda_.Code,
         bucket_key_arn: str | None = None,
@@ -94,7 +93,9 @@ class CollectorFunction(Construct):
         if cluster.function.python == "3.13":
             acknowledge_runtime(self.function)
 
-    def _new_function(self, cluster: Cluster, bucket: str, code: lambda_.Code) -> lambda_.Function:
+    def _new_function(
+        self, cluster: KafkaCluster, bucket: str, code: lambda_.Code
+    ) -> lambda_.Function:
         network = CollectorNetwork(self, "Network", cluster=cluster)
         role = collector_role(
             self,
@@ -114,7 +115,7 @@ class CollectorFunction(Construct):
             layers=[_document_layer(self, cluster)],
             environment=self._environment(cluster, bucket),
             role=role,
-            vpc=network.vpc,
+            vpc=cluster.network.vpc,
             vpc_subnets=network.subnets,
             security_groups=[network.group],
             memory_size=cluster.function.memory_mb,
@@ -128,31 +129,40 @@ class CollectorFunction(Construct):
         deny_interfaces(self, role, function.function_arn)
         return function
 
-    def _environment(self, cluster: Cluster, bucket: str) -> dict[str, str]:
+    def _environment(self, cluster: KafkaCluster, bucket: str) -> dict[str, str]:
         variables = {
             contract.ENV_CONFIG: f"/opt/{_FOLDER}/{_DOCUMENT}",
             contract.ENV_BUCKET: bucket,
         }
-        if cluster.secret_arn and is_token(cluster.secret_arn):
-            variables[contract.ENV_SECRET_ID] = cluster.secret_arn
-        if cluster.bootstrap_servers is None:
-            found = BootstrapServers(
-                self, "BootstrapServers", cluster=cluster, log_key_arn=self._log_key_arn
-            )
-            variables[contract.ENV_BOOTSTRAP_SERVERS] = found.servers
-        elif cluster.deployed_servers:
-            variables[contract.ENV_BOOTSTRAP_SERVERS] = ",".join(cluster.bootstrap_servers)
+        login = cluster.login
+        if isinstance(login, Scram | Tls) and Token.is_unresolved(login.secret.secret_arn):
+            variables[contract.ENV_SECRET_ID] = login.secret.secret_arn
+        servers = ",".join(cluster.servers)
+        if not servers:
+            variables[contract.ENV_BOOTSTRAP_SERVERS] = self._ask_msk(cluster)
+        elif Token.is_unresolved(servers):
+            variables[contract.ENV_BOOTSTRAP_SERVERS] = servers
         return variables
 
+    def _ask_msk(self, cluster: KafkaCluster) -> str:
+        return BootstrapServers(
+            self,
+            "BootstrapServers",
+            name=cluster.name,
+            arn=cluster.arn or "",
+            way_in=cluster.way_in,
+            log_key_arn=self._log_key_arn,
+        ).servers
 
-def _document_layer(scope: Construct, cluster: Cluster) -> lambda_.LayerVersion:
+
+def _document_layer(scope: Construct, cluster: KafkaCluster) -> lambda_.LayerVersion:
     """A layer of its own, so that a change of settings does not upload the code again."""
     with TemporaryDirectory() as made:
         folder = Path(made, _FOLDER)
         folder.mkdir()
         # In the order it was written: of several expressions the first that fits decides.
         document = cluster.document()
-        tokens = [key for key, value in document.items() if is_token(json.dumps(value))]
+        tokens = [key for key, value in document.items() if Token.is_unresolved(json.dumps(value))]
         if tokens:
             raise ValueError(
                 f"{' and '.join(tokens)} of {cluster.name} must be known now: it is written into a "
@@ -187,7 +197,7 @@ class CollectorSchedule(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: Cluster,
+        cluster: WatchedCluster,
         function: lambda_.IFunction,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -218,7 +228,7 @@ def cron_of(minutes: int) -> str:
     return f"cron({_MINUTES.get(minutes, f'0/{minutes}')} * * * ? *)"
 
 
-def _event_of(cluster: Cluster) -> str:
+def _event_of(cluster: WatchedCluster) -> str:
     event = {
         contract.EVENT_CLUSTER: cluster.name,
         contract.EVENT_SCHEDULED_TIME: _SCHEDULED_TIME,
@@ -229,7 +239,7 @@ def _event_of(cluster: Cluster) -> str:
 def collector_role(
     scope: Construct,
     *,
-    cluster: Cluster,
+    cluster: KafkaCluster,
     bucket: str,
     bucket_key_arn: str | None,
     log_group: logs.ILogGroup,
@@ -268,7 +278,7 @@ def deny_interfaces(scope: Construct, role: iam.IRole, function_arn: str) -> Non
 
 
 def _rights(
-    scope: Construct, cluster: Cluster, bucket_arn: str, log_group: logs.ILogGroup
+    scope: Construct, cluster: KafkaCluster, bucket_arn: str, log_group: logs.ILogGroup
 ) -> Iterator[Right]:
     yield writing(log_group)
     yield allow(
@@ -278,16 +288,17 @@ def _rights(
         "known before, and Describe takes no resource at all",
     )
     yield from _on_bucket(cluster, bucket_arn)
-    if isinstance(cluster.auth, ScramAuth | TlsAuth):
-        yield allow("secretsmanager:GetSecretValue", on=cluster.auth.secret_arn)
-        if cluster.auth.kms_key_arn:
-            yield allow("kms:Decrypt", on=cluster.auth.kms_key_arn)
-    if isinstance(cluster.auth, IamAuth):
+    login = cluster.login
+    if isinstance(login, Scram | Tls):
+        yield allow("secretsmanager:GetSecretValue", on=login.secret.secret_arn)
+        if login.secret.encryption_key:
+            yield allow("kms:Decrypt", on=login.secret.encryption_key.key_arn)
+    if isinstance(login, Iam):
         yield from _on_cluster(cluster.arn or "")
     yield from sink_rights(scope, cluster)
 
 
-def _on_bucket(cluster: Cluster, arn: str) -> Iterator[Right]:
+def _on_bucket(cluster: WatchedCluster, arn: str) -> Iterator[Right]:
     own = [
         f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster.name}/*"
         for dataset in contract.DATASETS
@@ -311,7 +322,7 @@ def _on_cluster(arn: str) -> Iterator[Right]:
 
 def _within(arn: str, kind: str) -> str:
     """A cluster's ARN, as that of what is in it: its topics, or groups."""
-    if not is_token(arn):
+    if not Token.is_unresolved(arn):
         return arn.replace(":cluster/", f":{kind}/", 1)
     # arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID, taken apart when it is deployed.
     colons, slashes = Fn.split(":", arn), Fn.split("/", arn)
@@ -319,7 +330,7 @@ def _within(arn: str, kind: str) -> str:
     return f"{place}:{kind}/{Fn.select(1, slashes)}/{Fn.select(2, slashes)}"
 
 
-def sink_rights(scope: Construct, cluster: Cluster) -> Iterator[Right]:
+def sink_rights(scope: Construct, cluster: WatchedCluster) -> Iterator[Right]:
     """To publish and to read what authorises it; none for the log."""
     anywhere = any(each.sigv4 for each in cluster.otlp_endpoints)
     if anywhere or CLOUDWATCH in cluster.sink_names:

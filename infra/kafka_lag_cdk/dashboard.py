@@ -20,8 +20,8 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarm_rules import BUSY_PERCENT, FULL_PERCENT, MSK
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.scaling import Scaling
+from kafka_lag_cdk.config.scaling import GroupScaling
+from kafka_lag_cdk.config.watched import WatchedCluster
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT, dashboard_name
 
@@ -113,7 +113,7 @@ class ClusterDashboard(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: Cluster,
+        cluster: WatchedCluster,
         function: lambda_.IFunction,
         log_group: logs.ILogGroup,
         alarms: Sequence[cloudwatch.IAlarm] = (),
@@ -145,7 +145,7 @@ class ClusterDashboard(Construct):
         )
 
 
-def _header(cluster: Cluster, *, region: str, log_group: str, workgroup: str | None) -> str:
+def _header(cluster: WatchedCluster, *, region: str, log_group: str, workgroup: str | None) -> str:
     """What a first reader must know, as Markdown; the name is code, as it may hold underscores."""
     minutes = cluster.interval_minutes
     every = "every minute" if minutes == 1 else f"every {minutes} minutes"
@@ -185,7 +185,7 @@ def _log_url(region: str, log_group: str) -> str:
     )
 
 
-def _group_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
+def _group_rows(cluster: WatchedCluster, metrics: LagMetrics) -> list[Row]:
     """Who is ill, how far behind, how old, who will lose data; then groups with a service level."""
     service_levels = {
         group: seconds
@@ -220,7 +220,7 @@ def _lag_row(
     ]
 
 
-def _retention_risk(cluster: Cluster, metrics: LagMetrics) -> cloudwatch.IWidget:
+def _retention_risk(cluster: WatchedCluster, metrics: LagMetrics) -> cloudwatch.IWidget:
     horizon = cluster.risk_horizon_hours * 3_600.0
     return _graph(
         "Retention risk: time until unread records are deleted (no line: none soon, or unknown)",
@@ -232,7 +232,7 @@ def _retention_risk(cluster: Cluster, metrics: LagMetrics) -> cloudwatch.IWidget
     )
 
 
-def _switched_rows(cluster: Cluster, metrics: LagMetrics) -> list[Row]:
+def _switched_rows(cluster: WatchedCluster, metrics: LagMetrics) -> list[Row]:
     """Graphs of the metrics that `levels` switch on."""
     graphs = []
     for key, (title, unit) in _SWITCHED_METRICS.items():
@@ -254,7 +254,7 @@ def _service_level_marks(service_levels: dict[str, float]) -> list[Mark]:
 
 
 def _service_level_rows(
-    cluster: Cluster, metrics: LagMetrics, service_levels: dict[str, float]
+    cluster: WatchedCluster, metrics: LagMetrics, service_levels: dict[str, float]
 ) -> list[Row]:
     """What all groups use of theirs, and a graph for each named group with a mark where it is."""
     rows: list[Row] = []
@@ -278,7 +278,7 @@ def _service_level_rows(
 
 
 def _scaling_rows(
-    cluster: Cluster, metrics: LagMetrics, alarms: Sequence[cloudwatch.IAlarm]
+    cluster: WatchedCluster, metrics: LagMetrics, alarms: Sequence[cloudwatch.IAlarm]
 ) -> list[Row]:
     """A graph a service and the states of their `alarms`, nothing where none is scaled."""
     graphs = [_service_graph(scaling, metrics) for scaling in cluster.scaling][:_MOST_NAMED]
@@ -289,8 +289,9 @@ def _scaling_rows(
     return [_heading("Services scaled by lag"), *_in_rows(graphs, 2), *states]
 
 
-def _service_graph(scaling: Scaling, metrics: LagMetrics) -> cloudwatch.IWidget:
+def _service_graph(scaling: GroupScaling, metrics: LagMetrics) -> cloudwatch.IWidget:
     """What drives a service, with what it is compared with, and the tasks that run."""
+    service = scaling.ecs_service
     marks: list[Mark] = []
     if scaling.steps and not scaling.tasks:
         marks = [(f"+{step.add}", step.above) for step in scaling.steps.out]
@@ -301,14 +302,14 @@ def _service_graph(scaling: Scaling, metrics: LagMetrics) -> cloudwatch.IWidget:
     tasks = cloudwatch.Metric(
         namespace="AWS/ECS",
         metric_name="CPUUtilization",
-        dimensions_map={"ClusterName": scaling.ecs_cluster, "ServiceName": scaling.service},
+        dimensions_map={"ClusterName": service.cluster, "ServiceName": service.name},
         statistic="SampleCount",
         period=_MINUTE,
         label="tasks",
-        account=scaling.account,
+        account=service.account,
     )
     return _graph(
-        _title(f"{scaling.service}: {scaling.metric}"),
+        _title(f"{service.name}: {scaling.metric}"),
         *(metrics.of_group(scaling.metric, group) for group in scaling.groups),
         marks=marks,
         right=[tasks],
@@ -316,7 +317,7 @@ def _service_graph(scaling: Scaling, metrics: LagMetrics) -> cloudwatch.IWidget:
 
 
 def _reporter_rows(
-    cluster: Cluster,
+    cluster: WatchedCluster,
     metrics: LagMetrics,
     function: lambda_.IFunction,
     log_group: logs.ILogGroup,
@@ -376,7 +377,7 @@ def _reporter_rows(
     ]
 
 
-def _broker_rows(cluster: Cluster) -> list[Row]:
+def _broker_rows(cluster: WatchedCluster) -> list[Row]:
     """MSK's own numbers, all of its free level: a slow consumer is often a full or busy broker."""
     msk_name = cluster.msk_name
     if msk_name is None or not cluster.has_brokers:

@@ -14,12 +14,14 @@ from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
-from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.doubts import find_doubts
 from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
-from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
+from kafka_lag_cdk.names import construct_id as id_of
+from kafka_lag_cdk.notifications import let_alarms_in
+from kafka_lag_cdk.props import KafkaCluster
+from kafka_lag_cdk.scaling import ScaledService
 
 
 class LagCollector(Construct):
@@ -39,7 +41,7 @@ class LagCollector(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: Cluster,
+        cluster: KafkaCluster,
         reports: LagReports | SharedNames,
         recovered: bool = True,
         package: Path | None = None,
@@ -60,29 +62,34 @@ class LagCollector(Construct):
         )
         self.function, self.log_group = collector.function, collector.log_group
         CollectorSchedule(self, "Schedule", cluster=cluster, function=self.function)
-        topic = sns.Topic.from_topic_arn(self, "Topic", cluster.alarms.topic or shared.topic_arn)
         self.alarms = ClusterAlarms(
             scope=self,
             cluster=cluster,
             function=self.function,
             log_group=self.log_group,
-            recipients=Recipients(topic, recovered),
+            recipients=self._recipients(shared.topic_arn, recovered),
             name=self._name,
             groups_apart=groups_apart,
         ).make()
         self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if cluster.dashboard else None
-        self._warn_of_doubts()
+        for doubt in find_doubts(cluster):
+            warn(self, doubt, f"{cluster.name}: ")
 
-    def _warn_of_doubts(self) -> None:
-        for doubt in find_doubts(self._cluster):
-            warn(self, doubt, f"{self._cluster.name}: ")
+    def _recipients(self, topic_arn: str, recovered: bool) -> Recipients:
+        alarms = self._cluster.alarms
+        for own in (*([alarms.topic] if alarms.topic else []), *alarms.owner_topics.values()):
+            let_alarms_in(self, own)
+        topic = alarms.topic or sns.Topic.from_topic_arn(self, "Topic", topic_arn)
+        return Recipients(topic, recovered, alarms.owner_topics)
 
     def _scale_services(self) -> Iterator[cloudwatch.IAlarm]:
-        for scaling in self._cluster.scaling_in(None):
-            yield from ServiceScaling(
+        for scaling in self._cluster.scaling:
+            if scaling.apart:
+                continue
+            yield from ScaledService(
                 self,
-                construct_id_of(scaling),
+                id_of("Scaling", scaling.ecs_service.known_as),
                 cluster=self._cluster,
                 scaling=scaling,
                 name=self._name,

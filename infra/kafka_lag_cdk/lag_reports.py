@@ -16,8 +16,8 @@ from kafka_lag_cdk.alarms import Recipients, report_alarm
 from kafka_lag_cdk.athena import make_athena
 from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_cdk.collector_code import collector_code
-from kafka_lag_cdk.config.cluster import Function
-from kafka_lag_cdk.config.shared import Shared
+from kafka_lag_cdk.config.shared import SharedSettings
+from kafka_lag_cdk.config.watched import Function
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
 from kafka_lag_cdk.notifications import (
     ChatChannels,
@@ -36,14 +36,12 @@ class LagReports(Construct):
 
     `clusters` are the names that tables know and queries may ask for. `name` is the deployment's:
     the workgroup has it, with underscores the database, and the names of topics, alarms and
-    dashboards begin with it. An `existing_bucket`, by its name or as an object of CDK, is used as
-    it is, and a `topic`, by its ARN or as an object, takes the alarms instead of a new one; known
-    by its ARN, its own policy must let CloudWatch publish.
+    dashboards begin with it. An `existing_bucket` is used as it is, and a `topic` takes the alarms
+    instead of a new one; imported, its own policy must let CloudWatch publish.
 
-    `bucket_key` encrypts the bucket, or is what an existing one of a name is encrypted with;
-    `log_key` encrypts the logs here and of the collectors, and `topic_key` the topics that are
-    made; `asset_key` is that of CDK's own bucket, if its bootstrap has one. docs/configuration.md
-    has what the policies of such keys must allow.
+    `bucket_key` encrypts the bucket that is made, `log_key` the logs here and of the collectors,
+    and `topic_key` the topics that are made; `asset_key` is that of CDK's own bucket, if its
+    bootstrap has one. docs/configuration.md has what the policies of such keys must allow.
 
     Chat channels are an account's and can be made once. `chat` are the regions, each with a
     LagReports of the same `name` in this account, whose alarms they show: this region's by
@@ -51,8 +49,8 @@ class LagReports(Construct):
     and Glue call theirs, None where `settings` have queries or the daily job off.
 
     `views` and `status_messages` are None where `settings` have them off; their code is `package`,
-    built from this project's lock file unless given. `watched` is whether any cluster runs, so
-    that snapshots are to be expected.
+    the daily job's `report_package`, both built from locked requirements unless given. `watched`
+    is whether any cluster runs, so that snapshots are to be expected.
     """
 
     def __init__(
@@ -62,19 +60,20 @@ class LagReports(Construct):
         *,
         clusters: Sequence[str],
         name: str = DEPLOYMENT,
-        settings: Shared | None = None,
-        existing_bucket: str | s3.IBucket | None = None,
+        settings: SharedSettings | None = None,
+        existing_bucket: s3.IBucket | None = None,
         bucket_key: kms.IKey | None = None,
         log_key: kms.IKey | None = None,
         asset_key: kms.IKey | None = None,
-        topic: str | sns.ITopic | None = None,
+        topic: sns.ITopic | None = None,
         topic_key: kms.IKey | None = None,
         chat: Sequence[str] | None = None,
         package: Path | None = None,
+        report_package: Path | None = None,
         watched: bool = True,
     ) -> None:
         super().__init__(scope, construct_id)
-        settings = settings or Shared()
+        settings = settings or SharedSettings()
         bucket = DataBucket(
             self,
             "Data",
@@ -96,7 +95,7 @@ class LagReports(Construct):
         )
         self._make_chats(name, settings, chat)
         self.workgroup = self._make_queries(name, settings, bucket, clusters)
-        self.job_name = self._make_daily_report(name, settings, bucket, watched)
+        self.job_name = self._make_daily_report(name, settings, bucket, report_package, watched)
         self.names = SharedNames(
             bucket=bucket.bucket_name,
             topic_arn=self.topics.alarms.topic_arn,
@@ -108,7 +107,7 @@ class LagReports(Construct):
         self.views = self._make_views(settings, bucket, package)
         self.status_messages = self._make_status_messages(settings, bucket, package, watched)
 
-    def _make_chats(self, name: str, settings: Shared, chat: Sequence[str] | None) -> None:
+    def _make_chats(self, name: str, settings: SharedSettings, chat: Sequence[str] | None) -> None:
         here = Stack.of(self).region
         shown: list[sns.ITopic] = []
         for region in [here] if chat is None else chat:
@@ -121,7 +120,7 @@ class LagReports(Construct):
             ChatChannels(self, "Chat", notify=settings.notify, topics=shown)
 
     def _make_queries(
-        self, name: str, settings: Shared, bucket: s3.IBucket, clusters: Sequence[str]
+        self, name: str, settings: SharedSettings, bucket: s3.IBucket, clusters: Sequence[str]
     ) -> str | None:
         """The workgroup's name."""
         if settings.athena is None:
@@ -136,7 +135,12 @@ class LagReports(Construct):
         )
 
     def _make_daily_report(
-        self, name: str, settings: Shared, bucket: s3.IBucket, watched: bool
+        self,
+        name: str,
+        settings: SharedSettings,
+        bucket: s3.IBucket,
+        package: Path | None,
+        watched: bool,
     ) -> str | None:
         """The job's name."""
         if not settings.report.enabled:
@@ -147,7 +151,7 @@ class LagReports(Construct):
             bucket=bucket,
             report=settings.report,
             keep=settings.keep,
-            package=glue_package(),
+            package=package or glue_package(),
             name=name,
             topics=self.topics,
             log_key_arn=self._log_key_arn,
@@ -165,7 +169,7 @@ class LagReports(Construct):
         return job.job_name
 
     def _make_views(
-        self, settings: Shared, bucket: s3.IBucket, package: Path | None
+        self, settings: SharedSettings, bucket: s3.IBucket, package: Path | None
     ) -> LagViews | None:
         if settings.views is None:
             return None
@@ -181,7 +185,7 @@ class LagReports(Construct):
 
     def _make_status_messages(
         self,
-        settings: Shared,
+        settings: SharedSettings,
         bucket: s3.IBucket,
         package: Path | None,
         watched: bool,

@@ -12,7 +12,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.watched import WatchedCluster
 
 MAXIMUM = "Maximum"
 
@@ -20,14 +20,15 @@ MAXIMUM = "Maximum"
 class LagMetrics:
     """Metrics of a cluster by name; one period is one scheduled run.
 
-    `seen_from`: the account in which they are watched, where that is another than the cluster's:
+    `elsewhere`: their account and region, where they are watched from another account:
     CloudWatch's cross-account observability links the two, within one region.
     """
 
-    def __init__(self, cluster: Cluster, *, seen_from: str | None = None) -> None:
-        owner, region = cluster.place
-        elsewhere = seen_from is not None and seen_from != owner
-        self._account, self._region = owner if elsewhere else None, region if elsewhere else None
+    def __init__(
+        self, cluster: WatchedCluster, *, elsewhere: tuple[str | None, str] | None = None
+    ) -> None:
+        nowhere: tuple[str | None, str | None] = (None, None)
+        self._account, self._region = elsewhere or nowhere
         self.cluster_name = cluster.name
         self.namespace = cluster.namespace
         self.period = Duration.minutes(cluster.interval_minutes)

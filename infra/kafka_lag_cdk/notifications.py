@@ -57,7 +57,7 @@ class Topics(Construct):
     """The topics `alarms` and `reports` of the deployment `name`, encrypted with one `key`.
 
     `existing` takes the alarms instead of a new topic, `key` encrypts instead of a new one; the
-    policy of one that is known by its ARN is its owner's, and must let CloudWatch in. There is no
+    policy of one that is imported is its owner's, and must let CloudWatch in. There is no
     key where `notify` has encryption off. With `reported` false nothing would be sent as a report,
     and `reports` is None. E-mail addresses must confirm each topic first.
 
@@ -74,18 +74,17 @@ class Topics(Construct):
         *,
         name: str,
         notify: Notify,
-        existing: sns.ITopic | str | None = None,
+        existing: sns.ITopic | None = None,
         key: kms.IKey | None = None,
         reported: bool = True,
     ) -> None:
         super().__init__(scope, construct_id)
         makes = notify.encrypted and (reported or existing is None)
         self.key = key or (self._new_key() if makes else None)
-        if isinstance(existing, str):
-            existing = sns.Topic.from_topic_arn(self, "Existing", existing)
         self.alarms = existing or self._new_topic("Topic", topic_name(name, ALARMS), "Kafka lag")
-        self._let_alarms_in()
-        self._let_alarms_use(existing.master_key if existing else None)
+        if self.key is not None:
+            _let_alarms_use(self, self.key)
+        let_alarms_in(self, self.alarms, known=self.key)
         self.reports: sns.ITopic | None = None
         if reported:
             called = topic_name(name, REPORTS)
@@ -125,44 +124,6 @@ class Topics(Construct):
             master_key=self.key,
             enforce_ssl=True,
         )
-
-    def _let_alarms_in(self) -> None:
-        """CloudWatch publishes alarms of this account; on a topic of an ARN this does nothing."""
-        self.alarms.add_to_resource_policy(
-            iam.PolicyStatement(
-                principals=[iam.ServicePrincipal(_ALARM_SERVICE)],
-                actions=["sns:Publish"],
-                resources=[self.alarms.topic_arn],
-                conditions=self._own_account(),
-            )
-        )
-
-    def _let_alarms_use(self, theirs: kms.IKey | None) -> None:
-        """The key of the deployment, and `theirs`, with which a topic of the app is encrypted."""
-        known = self.key is not None and (theirs is None or _same_key(theirs, self.key))
-        if self.key is not None:
-            self._add_to(self.key)
-        if theirs is not None and not known and not self._add_to(theirs):
-            raise ValueError(
-                f"{self.alarms.node.path} is encrypted with {theirs.node.path}, whose policy "
-                f"cannot be changed: let {_ALARM_SERVICE} use {' and '.join(_KEY_ACTIONS)} in "
-                "it, or every alarm is lost, and then give the key as topic_key"
-            )
-
-    def _add_to(self, key: kms.IKey) -> bool:
-        """Whether the key's policy is one that can be added to."""
-        added = key.add_to_resource_policy(
-            iam.PolicyStatement(
-                principals=[iam.ServicePrincipal(_ALARM_SERVICE)],
-                actions=list(_KEY_ACTIONS),
-                resources=["*"],  # in a key's policy, that key
-                conditions=self._own_account(),
-            )
-        )
-        return added.statement_added
-
-    def _own_account(self) -> dict[str, dict[str, str]]:
-        return {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
 
     def _subscribe(self, notify: Notify) -> None:
         for address in notify.email:
@@ -288,6 +249,48 @@ class ChatChannels(Construct):
             iam_role_arn=self.role.role_arn,
             guardrail_policies=[self._policy.managed_policy_arn],
         )
+
+
+def let_alarms_in(scope: Construct, topic: sns.ITopic, *, known: kms.IKey | None = None) -> None:
+    """Lets CloudWatch publish alarms of the scope's account to a topic, and use its key.
+
+    An imported topic stays as it is. ValueError where its key cannot be changed, unless it is
+    `known`: its policy then lets CloudWatch in.
+    """
+    topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            principals=[iam.ServicePrincipal(_ALARM_SERVICE)],
+            actions=["sns:Publish"],
+            resources=[topic.topic_arn],
+            conditions=_own_account(scope),
+        )
+    )
+    key = topic.master_key
+    if key is None or (known is not None and _same_key(key, known)):
+        return
+    if not _let_alarms_use(scope, key):
+        raise ValueError(
+            f"{topic.node.path} is encrypted with {key.node.path}, whose policy "
+            f"cannot be changed: let {_ALARM_SERVICE} use {' and '.join(_KEY_ACTIONS)} in "
+            "it, or every alarm is lost, and then give the key as topic_key"
+        )
+
+
+def _let_alarms_use(scope: Construct, key: kms.IKey) -> bool:
+    """Whether the key's policy is one that can be added to."""
+    added = key.add_to_resource_policy(
+        iam.PolicyStatement(
+            principals=[iam.ServicePrincipal(_ALARM_SERVICE)],
+            actions=list(_KEY_ACTIONS),
+            resources=["*"],  # in a key's policy, that key
+            conditions=_own_account(scope),
+        )
+    )
+    return added.statement_added
+
+
+def _own_account(scope: Construct) -> dict[str, dict[str, str]]:
+    return {"StringEquals": {"aws:SourceAccount": Stack.of(scope).account}}
 
 
 def _same_key(one: kms.IKey, other: kms.IKey) -> bool:

@@ -25,9 +25,20 @@ from typing import Literal, Self, cast, get_args
 from rich.console import Console
 from rich.table import Table
 
+
+def _cache() -> Path:
+    """In a clone, or else in the user's cache folder."""
+    if PROJECT == ROOT:
+        return ROOT / ".local" / "package"
+    own = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(own, "msk-lag-reporter", "package")
+
+
 ROOT = Path(__file__).parents[2]
+# Where the lock file is: beside the sources, or in the wheel.
+PROJECT = ROOT if (ROOT / "uv.lock").is_file() else Path(__file__).parent / "locked"
 # Folders stay here by a hash of what went in, so that unchanged inputs install nothing again.
-CACHE = ROOT / ".local" / "package"
+CACHE = _cache()
 # Of each kind: enough to switch between branches without installing again.
 _FOLDERS_RETAINED = 3
 
@@ -154,7 +165,7 @@ _GLUE_WHEELS = _Wheels(
 )
 
 
-def build(target: Target | None = None, cache: Path = CACHE, *, project: Path = ROOT) -> Path:
+def build(target: Target | None = None, cache: Path = CACHE, *, project: Path = PROJECT) -> Path:
     """A folder with the functions and what they import, below `cache`, built there if need be.
 
     Nobody may write into it. Raises PackagingError when wheels cannot be installed or Lambda
@@ -165,24 +176,28 @@ def build(target: Target | None = None, cache: Path = CACHE, *, project: Path = 
         each for name in _IN_THE_RUNTIME + _NOT_IMPORTED for each in ("--no-emit-package", name)
     ]
     wheels = _Wheels(target, ("--no-default-groups", *left_out), PRUNED)
-    return _build(f"functions-{target}", wheels, _files(project / "functions"), cache, project)
+    return _build(
+        f"functions-{target}", wheels, _sources(project, "functions", "kafka_lag"), cache, project
+    )
 
 
-def glue_package(cache: Path = CACHE, *, project: Path = ROOT) -> Path:
+def glue_package(cache: Path = CACHE, *, project: Path = PROJECT) -> Path:
     """A folder with the Glue job, what it shares with the functions, and what Glue lacks.
 
     Raises PackagingError also when something of that is compiled.
     """
-    library = _files(project / "functions")
+    library = _sources(project, "functions", "kafka_lag")
     shared = {name: path for name, path in library.items() if name.startswith(_SHARED_WITH_GLUE)}
-    own = _files(project / "glue_jobs") | shared
+    own = _sources(project, "glue_jobs", "kafka_lag_report") | shared
     return _build("glue-job", _GLUE_WHEELS, own, cache, project)
 
 
 def find_uv() -> str | None:
-    """Where uv is: on the PATH, or where `make setup` puts one; None if nowhere."""
-    tools = ROOT / ".local" / "tools" / "bin"
-    return shutil.which("uv", path=os.pathsep.join([os.environ.get("PATH", ""), str(tools)]))
+    """Where uv is: on the PATH, where `make setup` puts one, or beside this Python, or None."""
+    folders = (ROOT / ".local" / "tools" / "bin", Path(sys.executable).parent)
+    return shutil.which(
+        "uv", path=os.pathsep.join([os.environ.get("PATH", ""), *map(str, folders)])
+    )
 
 
 def unpacked_by_part(folder: Path) -> list[tuple[str, int]]:
@@ -200,8 +215,8 @@ def _build(name: str, wheels: _Wheels, own: dict[str, Path], cache: Path, projec
     lock = project / "uv.lock"
     if not lock.is_file():
         raise PackagingError(
-            f"{lock} is missing, which says what to pack. Install the project from its folder, "
-            "editable."
+            f"{lock} is missing, which says what to pack. Install the project from its wheel, or "
+            "editable from its folder."
         )
     # A package built by other rules is another.
     key = _key([lock.read_bytes(), Path(__file__).read_bytes()])
@@ -225,7 +240,9 @@ def _install(wheels: _Wheels, folder: Path, project: Path) -> None:
     """Installs wheels of any machine by the lock file's hashes; nothing is built from source."""
     uv = find_uv()
     if uv is None:
-        raise PackagingError("Wheels are installed by uv, which is not there. Run make setup.")
+        raise PackagingError(
+            "Wheels are installed by uv, which is not there. Run make setup, or pip install uv."
+        )
     target = wheels.target
     plain = ("--frozen", "--no-emit-project", "--no-header", "--no-annotate")
     export = subprocess.run(
@@ -286,6 +303,14 @@ def _check_size(folder: Path) -> None:
             f"The package has {_mb(size)} unpacked, more than the {_mb(UNPACKED_LIMIT)} that "
             f"Lambda takes. Prune more in {Path(__file__).name}."
         )
+
+
+def _sources(project: Path, root: str, package: str) -> dict[str, Path]:
+    """A package's files by their names in an asset: of a clone's source root, or as installed."""
+    if (project / root).is_dir():
+        return _files(project / root)
+    files = _files(Path(__file__).parents[1] / package)
+    return {f"{package}/{name}": path for name, path in files.items()}
 
 
 def _files(sources: Path) -> dict[str, Path]:

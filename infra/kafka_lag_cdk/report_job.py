@@ -29,7 +29,10 @@ from kafka_lag_cdk.rights import (
     using_key_of,
 )
 
-SCRIPT = Path(__file__).parents[2] / "glue_jobs" / "kafka_lag_report" / "daily_report.py"
+# In a clone the package has a source root of its own; installed, it is beside this one.
+_REPORT = "kafka_lag_report/daily_report.py"
+_ROOTS = (Path(__file__).parents[2] / "glue_jobs", Path(__file__).parents[1])
+SCRIPT = next(root / _REPORT for root in _ROOTS if (root / _REPORT).is_file())
 
 _VERSIONS = {"6.0": glue.GlueVersion.V6_0, "5.1": glue.GlueVersion.V5_1}
 

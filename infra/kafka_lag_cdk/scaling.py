@@ -24,10 +24,10 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarms import OPERATORS
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.scaling import Scaling, Tracking
+from kafka_lag_cdk.config.scaling import GroupScaling, Tracking
+from kafka_lag_cdk.config.watched import WatchedCluster
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
-from kafka_lag_cdk.names import DEPLOYMENT, construct_id
+from kafka_lag_cdk.names import DEPLOYMENT
 from kafka_lag_cdk.physical_names import alarm_name
 from kafka_lag_cdk.scaling_rules import IN, OUT, ScalingRule, rules_of
 
@@ -38,16 +38,12 @@ _Policy = autoscaling.CfnScalingPolicy
 _Adjustment = autoscaling.CfnScalingPolicy.StepAdjustmentProperty
 
 
-def construct_id_of(scaling: Scaling) -> str:
-    """The same wherever the service stands in the configuration, and no other service's."""
-    return construct_id("Scaling", f"{scaling.ecs_cluster}/{scaling.service}")
-
-
-class ServiceScaling(Construct):
+class ScaledService(Construct):
     """Registers a service between its least and its most tasks, and scales it.
 
     `alarms` are those of its rules, if it has any: they act on its tasks and reach nobody. `name`
-    is the deployment's, which names of alarms and policies begin with.
+    is the deployment's, which names of alarms and policies begin with. `metrics` are the cluster's,
+    where they are seen from another account.
     """
 
     def __init__(
@@ -55,13 +51,17 @@ class ServiceScaling(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: Cluster,
-        scaling: Scaling,
+        cluster: WatchedCluster,
+        scaling: GroupScaling,
         name: str = DEPLOYMENT,
+        metrics: LagMetrics | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._cluster, self._scaling, self._name = cluster, scaling, name
-        resource_id = f"service/{scaling.ecs_cluster}/{scaling.service}"
+        self._service = scaling.ecs_service
+        self._metrics = metrics or LagMetrics(cluster)
+        resource_id = f"service/{self._service}"
+        shown = "service/CLUSTER/NAME" if self._service.path else resource_id
         # No role: Application Auto Scaling uses its service-linked one, and makes it where it is
         # missing; the role that CDK's ScalableTarget would add has no rights and no use.
         target = autoscaling.CfnScalableTarget(
@@ -87,10 +87,10 @@ class ServiceScaling(Construct):
         self.alarms: tuple[cloudwatch.IAlarm, ...] = tuple(self._follow(rules_of(scaling)))
         Annotations.of(self).add_info_v2(
             "msk-lag-reporter:one-master",
-            f"This stack sets the number of tasks of {scaling.ecs_cluster}/{scaling.service}. A "
+            f"This stack sets the number of tasks of {self._service.known_as}. A "
             "service has one scalable target: one that is registered elsewhere is fought over (see "
             "aws application-autoscaling describe-scalable-targets --service-namespace ecs "
-            f"--resource-ids {resource_id}). A DesiredCount in the service's own template resets "
+            f"--resource-ids {shown}). A DesiredCount in the service's own template resets "
             "the number at each of its deploys: leave it out there.",
         )
 
@@ -178,9 +178,8 @@ class ServiceScaling(Construct):
         return alarm
 
     def _metric(self, rule: ScalingRule) -> cloudwatch.IMetric:
-        metrics = LagMetrics(self._cluster, seen_from=self._scaling.account)
         named = {
-            name: metrics.of_group(metric.name, metric.group)
+            name: self._metrics.of_group(metric.name, metric.group)
             for name, metric in rule.metrics.items()
         }
         if rule.expression is None:
@@ -190,13 +189,13 @@ class ServiceScaling(Construct):
             expression=rule.expression,
             using_metrics=named,
             label=rule.watches,
-            period=metrics.period,
+            period=self._metrics.period,
         )
 
     def _description(self, rule: ScalingRule) -> str:
         scaling = self._scaling
         groups = " and ".join(dimension_value(group) for group in scaling.groups)[:_LONGEST_GROUP]
-        service = f"{scaling.ecs_cluster}/{scaling.service}"
+        service = self._service
         about = f"{rule.watches} of {groups} on {self._cluster.name}"
         if rule.name not in (OUT, IN):
             return (
@@ -211,14 +210,14 @@ class ServiceScaling(Construct):
         return f"{about} is {bound}: {service} gets {change}. Without data it stays.{only}"
 
     def _alarm_name(self, direction: str) -> str:
-        return self._full_name(direction, self._scaling.ecs_cluster, self._scaling.service)
+        return self._full_name(direction, self._service.cluster, self._service.name)
 
     def _full_name(self, *parts: str) -> str:
         return alarm_name(self._name, self._cluster.name, *parts)
 
 
 def _scheduled_actions(
-    scaling: Scaling,
+    scaling: GroupScaling,
 ) -> Iterator[autoscaling.CfnScalableTarget.ScheduledActionProperty]:
     for number, bounds in enumerate(scaling.schedule):
         yield autoscaling.CfnScalableTarget.ScheduledActionProperty(

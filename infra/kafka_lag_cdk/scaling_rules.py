@@ -31,7 +31,7 @@ from typing import Any, Literal
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarm_rules import OPERATORS, Operator
-from kafka_lag_cdk.config.scaling import Scaling, Steps
+from kafka_lag_cdk.config.scaling import GroupScaling, Steps
 
 OUT, IN, NEEDED = "scale-out", "scale-in", "tasks-needed"
 # Steps of one policy [Application Auto Scaling user guide, "Quotas"].
@@ -83,7 +83,7 @@ class ScalingRule:
         return -(-self.datapoints // interval_minutes), -(-self.minutes // interval_minutes)
 
 
-def rules_of(scaling: Scaling) -> tuple[ScalingRule, ...]:
+def rules_of(scaling: GroupScaling) -> tuple[ScalingRule, ...]:
     """The rules of a service; none where AWS makes its own, of a target."""
     needed = tuple(_needed(scaling)) if scaling.tasks else ()
     if steps := scaling.fallback_steps:
@@ -91,7 +91,7 @@ def rules_of(scaling: Scaling) -> tuple[ScalingRule, ...]:
     return needed
 
 
-def _needed(scaling: Scaling) -> Iterator[ScalingRule]:
+def _needed(scaling: GroupScaling) -> Iterator[ScalingRule]:
     """Rules that set as many tasks as are needed, each for as many numbers as a policy may have."""
     names = [f"needed{number}" for number in range(len(scaling.groups))]
     groups = zip(names, scaling.groups, strict=True)
@@ -137,7 +137,7 @@ def _greatest(names: Sequence[str]) -> str:
     return f"MAX([{', '.join(names)}]) + 0 * ({' + '.join(names)})"
 
 
-def _step_out(scaling: Scaling, steps: Steps) -> ScalingRule:
+def _step_out(scaling: GroupScaling, steps: Steps) -> ScalingRule:
     lowest, last = steps.out[0].above, steps.out[-1]
     inner = [
         Adjustment(step.above - lowest, following.above - lowest, step.add)
@@ -159,7 +159,7 @@ def _step_out(scaling: Scaling, steps: Steps) -> ScalingRule:
     )
 
 
-def _step_in(scaling: Scaling, steps: Steps) -> ScalingRule:
+def _step_in(scaling: GroupScaling, steps: Steps) -> ScalingRule:
     metrics, expression = _step_metrics(scaling, steps, otherwise=steps.below)
     return ScalingRule(
         name=IN,
@@ -177,7 +177,7 @@ def _step_in(scaling: Scaling, steps: Steps) -> ScalingRule:
 
 
 def _step_metrics(
-    scaling: Scaling, steps: Steps, *, otherwise: float
+    scaling: GroupScaling, steps: Steps, *, otherwise: float
 ) -> tuple[dict[str, GroupMetric], str | None]:
     """The metric of the steps, where the groups were read whole: an age is published without.
 
@@ -207,7 +207,7 @@ def _step_metrics(
 
 def template_of(
     rules: tuple[ScalingRule, ...],
-    scaling: Scaling,
+    scaling: GroupScaling,
     cluster: str,
     namespace: str,
     interval_minutes: int = 1,
@@ -231,7 +231,7 @@ def template_of(
     return resources
 
 
-def _target(scaling: Scaling) -> dict[str, Any]:
+def _target(scaling: GroupScaling) -> dict[str, Any]:
     suspended = {
         f"{activity}Suspended": scaling.suspended
         for activity in ("DynamicScalingIn", "DynamicScalingOut", "ScheduledScaling")

@@ -20,22 +20,26 @@ from aws_cdk import App, CfnOutput, Environment, Stack, Tags
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.alarm_rules import alarm_shares
 from kafka_lag_cdk.alarms import NamedGroupAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
-from kafka_lag_cdk.config.cluster import Cluster, Function
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.shared import Views
+from kafka_lag_cdk.config.doubts import find_unused_network
+from kafka_lag_cdk.config.shared import Shared, SharedSettings, Views
 from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
+from kafka_lag_cdk.config.watched import Function
+from kafka_lag_cdk.from_document import import_cluster, import_owner_topics, import_topic
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
+from kafka_lag_cdk.metrics import LagMetrics
 from kafka_lag_cdk.names import SharedNames, published_bucket, published_topic
+from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.notifications import ChatChannels, topics_of
-from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
+from kafka_lag_cdk.scaling import ScaledService
 from kafka_lag_cdk.stack_names import chat_regions, scaling_accounts
 from kafka_lag_cdk.views_function import LagViews
 
@@ -67,17 +71,22 @@ class SharedStack(Stack):
         for doubt in find_shared_doubts(deployment, *place):
             warn(self, doubt)
         existing, keys = deployment.existing_bucket(*place), deployment.kms_keys(*place)
+        theirs, bucket_key = deployment.existing_topic(*place), _key(self, "BucketKey", keys.bucket)
         reports = LagReports(
             self,
             "Reports",
             name=deployment.name,
-            settings=deployment.shared.model_copy(update={"views": None}),
+            settings=_apart_from_views(deployment.shared),
             clusters=[cluster.name for cluster in clusters],
-            existing_bucket=existing.name if existing else None,
-            bucket_key=_key(self, "BucketKey", keys.bucket),
+            existing_bucket=s3.Bucket.from_bucket_attributes(
+                self, "ExistingBucket", bucket_name=existing.name, encryption_key=bucket_key
+            )
+            if existing
+            else None,
+            bucket_key=None if existing else bucket_key,
             log_key=_key(self, "LogKey", keys.logs),
             asset_key=_key(self, "AssetKey", keys.assets),
-            topic=deployment.existing_topic(*place),
+            topic=import_topic(self, "ExistingTopic", theirs) if theirs else None,
             topic_key=_key(self, "TopicKey", keys.topic),
             chat=(),
             package=package,
@@ -191,7 +200,7 @@ class ClusterStack(Stack):
         collector = LagCollector(
             self,
             "Lag",
-            cluster=cluster,
+            cluster=import_cluster(self, cluster),
             reports=SharedNames.published(
                 self,
                 deployment.name,
@@ -203,6 +212,8 @@ class ClusterStack(Stack):
             package=package,
             groups_apart=bool(alarm_shares(cluster)),
         )
+        for doubt in find_unused_network(cluster.vpc):
+            warn(collector, doubt, f"{cluster.name}: ")
         CfnOutput(self, "Function", value=collector.function.function_name)
         CfnOutput(self, "LogGroup", value=collector.log_group.log_group_name)
         if collector.dashboard:
@@ -231,8 +242,11 @@ class GroupAlarmsStack(Stack):
             env=env,
         )
         arn = cluster.alarms.topic or published_topic(self, deployment.name)
-        topic = sns.Topic.from_topic_arn(self, "Topic", arn)
-        recipients = Recipients(topic, deployment.shared.notify.recovered)
+        recipients = Recipients(
+            import_topic(self, "Topic", arn),
+            deployment.shared.notify.recovered,
+            import_owner_topics(self, cluster.alarms),
+        )
         NamedGroupAlarms(self, cluster, recipients, deployment.name, share).make()
 
 
@@ -256,12 +270,13 @@ class ScalingStack(Stack):
             env=env,
         )
         for scaling in cluster.scaling_in(env.account):
-            ServiceScaling(
+            ScaledService(
                 self,
-                construct_id_of(scaling),
+                id_of("Scaling", str(scaling.ecs_service)),
                 cluster=cluster,
                 scaling=scaling,
                 name=deployment.name,
+                metrics=LagMetrics(cluster, elsewhere=cluster.place),
             )
 
 
@@ -388,6 +403,12 @@ def _views(
         )
         made.add_stack_dependency(stack, "its bucket is found by a parameter")
         yield made
+
+
+def _apart_from_views(shared: Shared) -> SharedSettings:
+    """What the shared stack makes; views have a stack of their own."""
+    made = {key: getattr(shared, key) for key in SharedSettings.model_fields.keys() - {"views"}}
+    return SharedSettings(**made)
 
 
 def _key(scope: Construct, construct_id: str, arn: str | None) -> kms.IKey | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from aws_cdk import App, Environment, Stack, Validations
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
 from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
@@ -62,7 +63,7 @@ def _stack(app: App, kind: str, shared: Shared) -> None:
 def _alone(stack: Stack, shared: Shared, watched: bool) -> None:
     """Without the catalog and the daily report, which take their time."""
     theirs = shared.existing_buckets.get(REGION)
-    existing = theirs.name if theirs else None
+    existing = s3.Bucket.from_bucket_name(stack, "Theirs", theirs.name) if theirs else None
     bucket = DataBucket(
         stack, "Data", keep=shared.keep, existing=existing, sends_events=True
     ).bucket

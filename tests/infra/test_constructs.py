@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Annotations, Match, Template
+from constructs import Construct
 
 from kafka_lag_cdk.config.doubts import find_doubts
 from kafka_lag_cdk.config.reading import one_cluster
-from kafka_lag_cdk.config.shared import Notify, Shared
+from kafka_lag_cdk.config.shared import Notify, SharedSettings
+from kafka_lag_cdk.from_document import import_cluster
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
@@ -29,7 +31,7 @@ def _template() -> dict[str, Any]:
     app = App()
     stack = Stack(app, "Theirs", env=Environment(account=ACCOUNT, region=REGION))
     notify = Notify(email=("me@example.com",), slack=NOTIFY.slack, recovered=False)
-    reported = Shared(notify=notify)
+    reported = SharedSettings(notify=notify)
     shared = LagReports(stack, "Lag", name="ours", clusters=["orders", "audit"], settings=reported)
     for name in ("orders", "audit"):
         # Nobody gets messages about groups: one cluster says so, the other is paused.
@@ -38,7 +40,7 @@ def _template() -> dict[str, Any]:
         LagCollector(
             stack,
             name.title(),
-            cluster=one_cluster(given),
+            cluster=import_cluster(Construct(stack, f"Of-{name}"), one_cluster(given)),
             reports=shared,
             recovered=False,
             package=SMALL_PACKAGE,
@@ -105,7 +107,7 @@ def test_chats_show_both_topics_of_their_region_unless_told_otherwise(
 def test_a_region_that_hears_of_none_makes_no_chat() -> None:
     app = App()
     stack = Stack(app, "Theirs", env=Environment(account=ACCOUNT, region=REGION))
-    reported = Shared(notify=Notify(slack=NOTIFY.slack))
+    reported = SharedSettings(notify=Notify(slack=NOTIFY.slack))
     LagReports(stack, "Lag", clusters=["orders"], settings=reported, chat=())
     kinds = {r["Type"] for r in Template.from_stack(stack).to_json()["Resources"].values()}
     assert [kind for kind in kinds if "Chatbot" in kind or "ManagedPolicy" in kind] == []
@@ -116,7 +118,9 @@ def collect(app: App, name: str, vpc: dict[str, Any], **changes: Any) -> Stack:
     LagCollector(
         stack,
         "Lag",
-        cluster=one_cluster(cluster_json(name=name.lower(), vpc=vpc, **changes)),
+        cluster=import_cluster(
+            stack, one_cluster(cluster_json(name=name.lower(), vpc=vpc, **changes))
+        ),
         reports=SharedNames(bucket="b", topic_arn=f"arn:aws:sns:{REGION}:{ACCOUNT}:t"),
         package=SMALL_PACKAGE,
     )
@@ -128,17 +132,6 @@ def test_no_alarm_waits_for_metrics_that_go_elsewhere() -> None:
     alarms = properties(dict(Template.from_stack(stack).to_json()), ALARM)
     names = {each["AlarmName"].rpartition("/")[2] for each in alarms}
     assert names == {"collector-errors", "collector-dropped", "broker-disk", "broker-cpu"}
-
-
-ENDPOINT = {"endpoints": {"secrets_manager": True}, "cidr": "10.0.0.0/16"}
-
-
-def test_two_collectors_may_not_both_make_the_endpoint_of_their_vpc() -> None:
-    app, vpc = App(), cluster_json()["vpc"] | ENDPOINT
-    collect(app, "One", vpc)
-    collect(app, "Elsewhere", vpc | {"id": "vpc-ffffffff"})
-    with pytest.raises(ValueError, match="both make the secrets_manager endpoint of vpc-0a1b"):
-        collect(app, "Two", vpc)
 
 
 def test_synthesis_warns_of_each_doubt_once() -> None:

@@ -23,7 +23,6 @@ from kafka_lag_cdk.config.types import (
     Prefix,
     TagKey,
     TagValue,
-    is_token,
 )
 
 _LONGEST_STACK_NAME = 128
@@ -263,5 +262,5 @@ def _there(by_place: Mapping[str, V], account: str | None, region: str) -> V | N
 
 def _elsewhere(place: tuple[str, ...], key: str, arn: str | None) -> Iterator[Fault]:
     region = key.rpartition("/")[2]
-    if arn and not is_token(arn) and (at := arn.split(":")[3]) != region:
+    if arn and (at := arn.split(":")[3]) != region:
         yield Fault(place, f"is in {at}, and a key encrypts in its own region alone, not {region}")

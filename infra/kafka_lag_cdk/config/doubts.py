@@ -16,10 +16,12 @@ from kafka_lag_cdk.alarm_rules import any_group_rules, left_out
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF, FilterSection
 from kafka_lag_cdk.config.faults import Place, path_of
+from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.services import services_of
 from kafka_lag_cdk.config.shell_patterns import shell_pattern_in
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import find_one_name
+from kafka_lag_cdk.config.watched import WatchedCluster
 
 _BY_GROUP = ("uncommitted", "owner", "sla_seconds", "tasks")
 _BY_EXPRESSION = (*_BY_GROUP, "allowed_lag")
@@ -37,11 +39,16 @@ class Doubt:
     sentence: str
 
 
-def find_doubts(cluster: Cluster) -> Iterator[Doubt]:
-    """Each of a cluster that has no faults."""
+def find_document_doubts(cluster: Cluster) -> Iterator[Doubt]:
+    """Each of a document's cluster that has no faults."""
+    yield from find_doubts(cluster)
+    yield from find_unused_network(cluster.vpc)
+
+
+def find_doubts(cluster: WatchedCluster) -> Iterator[Doubt]:
+    """Each that a cluster of an app may have as well."""
     yield from _one_zone(cluster)
     yield from _no_way_out(cluster)
-    yield from _unused_network(cluster)
     yield from _no_sla(cluster)
     yield from _unwatched_sla(cluster)
     yield from _paged_twice(cluster)
@@ -50,37 +57,38 @@ def find_doubts(cluster: Cluster) -> Iterator[Doubt]:
     yield from _shell_patterns(cluster)
 
 
-def _one_zone(cluster: Cluster) -> Iterator[Doubt]:
-    if len(cluster.vpc.subnets) == 1:
+def _one_zone(cluster: WatchedCluster) -> Iterator[Doubt]:
+    ways = cluster.ways_out
+    if len(ways.subnets) == 1:
         yield Doubt(
             "one-subnet",
-            cluster.vpc.subnets[0],
-            "vpc.subnets has one subnet: when its zone fails, nothing is collected. Name a "
+            ways.subnets[0],
+            f"{ways.key}.subnets has one subnet: when its zone fails, nothing is collected. Name a "
             "second one, in another zone.",
         )
 
 
-def _no_way_out(cluster: Cluster) -> Iterator[Doubt]:
+def _no_way_out(cluster: WatchedCluster) -> Iterator[Doubt]:
     """Of services that no endpoint is known for: a run would wait for them until its end.
 
     A security group says nothing: it may be that of any endpoint.
     """
-    vpc = cluster.vpc
-    if vpc.nat:
+    ways = cluster.ways_out
+    if ways.nat:
         return
     for service, key, why in (("S3", "s3", "its snapshots"), *services_of(cluster)):
-        if not getattr(vpc.endpoints, key) and key not in vpc.existing_endpoints:
+        if key not in ways.endpoints:
+            made = f"endpoints.{key} makes an endpoint, " if ways.makes else ""
             yield Doubt(
                 "no-way-to",
                 key,
-                f"vpc names no way to {service} ({why}): endpoints.{key} makes an endpoint, {key} "
-                "in existing_endpoints says that there is one, nat: true that the subnets have a "
-                "NAT gateway.",
+                f"{ways.key} names no way to {service} ({why}): {made}{key} in existing_endpoints "
+                "says that there is one, nat: true that the subnets have a NAT gateway.",
             )
 
 
-def _unused_network(cluster: Cluster) -> Iterator[Doubt]:
-    vpc = cluster.vpc
+def find_unused_network(vpc: Vpc) -> Iterator[Doubt]:
+    """Keys that are for endpoints which are not made."""
     if vpc.route_tables and not vpc.endpoints.s3:
         yield _idle(
             "vpc.route_tables", "endpoints.s3 is off, whose routes they are for", "Set it, or drop"
@@ -93,7 +101,7 @@ def _unused_network(cluster: Cluster) -> Iterator[Doubt]:
         )
 
 
-def _no_sla(cluster: Cluster) -> Iterator[Doubt]:
+def _no_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
     """Of named groups without an alarm on their age, where other groups have one."""
     for group in cluster.alarms.groups if cluster.sla_seconds else ():
         if cluster.sla_of(group) is None:
@@ -105,7 +113,7 @@ def _no_sla(cluster: Cluster) -> Iterator[Doubt]:
             )
 
 
-def _unwatched_sla(cluster: Cluster) -> Iterator[Doubt]:
+def _unwatched_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
     """Of promises on which no alarm goes off."""
     named = any(cluster.sla_of(group) is not None for group in cluster.alarms.groups)
     if not cluster.sla_seconds or cluster.paused or named or cluster.watches_any_group:
@@ -123,7 +131,7 @@ def _unwatched_sla(cluster: Cluster) -> Iterator[Doubt]:
     )
 
 
-def _paged_twice(cluster: Cluster) -> Iterator[Doubt]:
+def _paged_twice(cluster: WatchedCluster) -> Iterator[Doubt]:
     """Of named groups that the queries on all groups have no room, or no spelling, to leave out."""
     named = cluster.alarms.groups
     if not named or not cluster.watches_any_group:
@@ -141,7 +149,7 @@ def _paged_twice(cluster: Cluster) -> Iterator[Doubt]:
         )
 
 
-def _unpublished(cluster: Cluster) -> Iterator[Doubt]:
+def _unpublished(cluster: WatchedCluster) -> Iterator[Doubt]:
     """Of keys about metrics, and alarms on them, that nothing publishes."""
     if cluster.sink_names:
         return
@@ -158,7 +166,7 @@ def _unpublished(cluster: Cluster) -> Iterator[Doubt]:
             )
 
 
-def _unread_names(cluster: Cluster) -> Iterator[Doubt]:
+def _unread_names(cluster: WatchedCluster) -> Iterator[Doubt]:
     """Of values for one group, or one topic, that the filters keep out."""
     for key in _BY_EXPRESSION:
         kind, read = (
@@ -181,7 +189,7 @@ def _idle(key: str, why: str, to_do: str = "Name a sink, or drop") -> Doubt:
     return Doubt("no-effect", key, f"{key} has no effect, as {why}. {to_do} {key}.")
 
 
-def _shell_patterns(cluster: Cluster) -> Iterator[Doubt]:
+def _shell_patterns(cluster: WatchedCluster) -> Iterator[Doubt]:
     for place, expression in _expressions(cluster, ()):
         if (found := shell_pattern_in(expression)) is not None:
             path, repeated = path_of(place), found.repeated

@@ -10,11 +10,7 @@ from pydantic import Field
 
 from kafka_lag_cdk.config.faults import Fault
 from kafka_lag_cdk.config.strict import Strict
-from kafka_lag_cdk.config.types import (
-    KeyArn,
-    SecretArn,
-    is_token,
-)
+from kafka_lag_cdk.config.types import KeyArn, SecretArn
 
 # MSK takes no secret of another name [MSK developer guide, limitations of SCRAM].
 _OF_MSK = "AmazonMSK_"
@@ -82,21 +78,21 @@ def login_faults(
             yield _fault("mechanism", f"must be {_MSK_MECHANISM}, as MSK has no other")
         yield from _elsewhere(auth, region)
         name = _part(auth.secret_arn, _NAME)
-        if arn and isinstance(auth, ScramAuth) and name and name.startswith(_OF_MSK):
+        if arn and isinstance(auth, ScramAuth) and name.startswith(_OF_MSK):
             yield from _of_msk(auth, arn)
 
 
 def _elsewhere(auth: ScramAuth | TlsAuth, region: str | None) -> Iterator[Fault]:
     for key, arn in (("secret_arn", auth.secret_arn), ("kms_key_arn", auth.kms_key_arn)):
         at = _part(arn, _REGION) if arn else None
-        if region and at and not is_token(region) and at != region:
+        if region and at and at != region:
             place = f"is in {at}, but the collector is in {region}"
             yield _fault(key, f"{place} and uses its own region's alone")
 
 
 def _of_msk(auth: ScramAuth, arn: str) -> Iterator[Fault]:
     owner, own = _part(auth.secret_arn, _ACCOUNT), _part(arn, _ACCOUNT)
-    if owner and own and owner != own:
+    if owner != own:
         sentence = f"is of the account {owner}, but MSK takes secrets of the cluster's own, {own}"
         yield _fault("secret_arn", sentence)
     if auth.kms_key_arn is None:
@@ -107,9 +103,8 @@ def _of_msk(auth: ScramAuth, arn: str) -> Iterator[Fault]:
         )
 
 
-def _part(arn: str, place: int) -> str | None:
-    """None where it is known on deploy only."""
-    return None if is_token(arn) else arn.split(":")[place]
+def _part(arn: str, place: int) -> str:
+    return arn.split(":")[place]
 
 
 def _fault(key: str, sentence: str) -> Fault:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -108,18 +110,36 @@ class Tracking(Strict):
     scale_in: bool = True
 
 
-class Scaling(TaskKeys):
-    """One service and its group; never more tasks than the group has `partitions` to read.
+@dataclass(frozen=True, slots=True)
+class EcsService:
+    """A service by the names of its cluster and its own, which may be known on deploy only.
+
+    `account` where it is another than the watched cluster's, or written down. `path` is what tells
+    it from others until then.
+    """
+
+    cluster: str
+    name: str
+    account: str | None = None
+    path: str | None = None
+
+    @property
+    def known_as(self) -> str:
+        """The path, or the names."""
+        return self.path or str(self)
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.name}"
+
+
+class GroupScaling(TaskKeys):
+    """How some service follows a group, with no more tasks than that has `partitions` to read.
 
     `steps` beside `tasks` act only while the tasks that are needed are not known. While `suspended`
-    all is there and nothing acts: to watch the alarms first. `account`: the service's, if it is
-    another than the cluster's.
+    all is there and nothing acts: to watch the alarms first.
     """
 
     group: GroupName
-    ecs_cluster: Name
-    service: Name
-    account: Account | None = None
     min: Count = 1
     max: Whole
     partitions: Whole
@@ -130,7 +150,7 @@ class Scaling(TaskKeys):
     suspended: bool = False
 
     @model_validator(mode="after")
-    def _possible(self) -> Scaling:
+    def _possible(self) -> Self:
         at_all = (Fault((), sentence) for sentence in self._impossible())
         FaultsError.raise_any(chain(at_all, self._impossible_bounds()))
         return self
@@ -171,6 +191,11 @@ class Scaling(TaskKeys):
                 )
 
     @property
+    @abstractmethod
+    def ecs_service(self) -> EcsService:
+        """The service that is scaled."""
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """All groups that it consumes as."""
         return (self.group, *(self.tasks.groups if self.tasks else ()))
@@ -199,3 +224,16 @@ class Scaling(TaskKeys):
         if self.tasks:
             return contract.TASKS_NEEDED
         return self.steps.metric if self.steps else contract.SCALING_LAG_PER_MEMBER
+
+
+class Scaling(GroupScaling):
+    """A service of a document, by names; `account`: if it is another than the cluster's."""
+
+    ecs_cluster: Name
+    service: Name
+    account: Account | None = None
+
+    @property
+    def ecs_service(self) -> EcsService:
+        """The service that is scaled."""
+        return EcsService(self.ecs_cluster, self.service, self.account)

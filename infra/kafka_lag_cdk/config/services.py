@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH
-from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
+from kafka_lag_cdk.config.watched import WatchedCluster
 
 
-def services_of(cluster: Cluster) -> Iterator[tuple[str, str, str]]:
+def services_of(cluster: WatchedCluster) -> Iterator[tuple[str, str, str]]:
     """AWS's services that the collector calls beside S3: name, endpoint's key, and what for."""
-    if isinstance(cluster.auth, ScramAuth | TlsAuth):
+    if cluster.has_secret:
         yield "Secrets Manager", "secrets_manager", "its login"
     elif any(each.headers_secret for each in cluster.otlp_endpoints):
         yield "Secrets Manager", "secrets_manager", "the headers of an otlp sink"

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 from pydantic.json_schema import JsonSchemaValue
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.cluster import LogDays, MemoryMb
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
     AccountRegion,
@@ -31,6 +30,7 @@ from kafka_lag_cdk.config.types import (
     Uuid,
     Whole,
 )
+from kafka_lag_cdk.config.watched import LogDays, MemoryMb
 
 Days = Annotated[int, Field(ge=8, le=3650)]
 
@@ -77,12 +77,8 @@ class Notify(Strict):
     Unless `encrypted` topics have no key, and their messages are not encrypted at rest.
 
     `owners` get what the status messages say of their groups, by the names that `owner` gives.
-
-    `existing_topics` take the alarms instead of a new topic, by account and region as
-    `existing_buckets` are.
     """
 
-    existing_topics: dict[AccountRegion, TopicArn] = Field(default_factory=dict)
     email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
     slack: Annotated[tuple[Slack, ...], Listed] = ()
@@ -116,13 +112,23 @@ class Notify(Strict):
         return found
 
     @model_validator(mode="after")
-    def _each_chat_once(self) -> Notify:
+    def _each_chat_once(self) -> Self:
         """A name, and a channel, can be configured once an account."""
         for kind in (self.slack, self.teams):
             for what in ("name", "channel_id"):
                 if len({getattr(each, what) for each in kind}) < len(kind):
                     raise ValueError(f"two chat channels have one {what}, which AWS takes once")
         return self
+
+
+class NotifyInPlaces(Notify):
+    """The same in a document, for all places.
+
+    `existing_topics` take the alarms instead of a new topic, by account and region as
+    `existing_buckets` are.
+    """
+
+    existing_topics: dict[AccountRegion, TopicArn] = Field(default_factory=dict)
 
 
 class Keep(Strict):
@@ -264,20 +270,13 @@ class KmsKeys(Strict):
     assets: KeyArn | None = None
 
 
-class Shared(Strict):
-    """What is shared in one region; `existing_buckets` are taken instead of a new one.
-
-    They and `kms_keys` are by account and region, as in `111122223333/eu-west-1`, or by a region of
-    one account.
+class SharedSettings(Strict):
+    """What is shared in one region.
 
     Of `views` and `status_messages` there is nothing unless somebody asked for them. Without
     `athena` there are no catalog, workgroup and queries.
     """
 
-    existing_buckets: dict[AccountRegion, Annotated[ExistingBucket, _NameAlone]] = Field(
-        default_factory=dict
-    )
-    kms_keys: dict[AccountRegion, KmsKeys] = Field(default_factory=dict)
     keep: Keep = Keep()
     report: Report = Report()
     athena: Annotated[Athena | None, OrOff] = Athena()
@@ -286,7 +285,7 @@ class Shared(Strict):
     status_messages: Annotated[StatusMessages | None, OrOff] = None
 
     @model_validator(mode="after")
-    def _owners_are_sent_something(self) -> Shared:
+    def _owners_are_sent_something(self) -> Self:
         messages = self.status_messages
         if self.notify.owners and (messages is None or not messages.topic):
             raise ValueError(
@@ -301,3 +300,17 @@ class Shared(Strict):
         return self.report.enabled or (
             self.status_messages is not None and self.status_messages.topic
         )
+
+
+class Shared(SharedSettings):
+    """The same in a document, for all places; `existing_buckets` are taken instead of a new one.
+
+    They and `kms_keys` are by account and region, as in `111122223333/eu-west-1`, or by a region of
+    one account.
+    """
+
+    existing_buckets: dict[AccountRegion, Annotated[ExistingBucket, _NameAlone]] = Field(
+        default_factory=dict
+    )
+    kms_keys: dict[AccountRegion, KmsKeys] = Field(default_factory=dict)
+    notify: NotifyInPlaces = NotifyInPlaces()

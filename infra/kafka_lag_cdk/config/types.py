@@ -33,9 +33,6 @@ _LAST_PORT = 65_535
 # An expression that only one name matches.
 _ONE_NAME = re.compile(r"\^((?:\\[.-]|[\w-])+)\$")
 
-# How CDK writes a token into text.
-_TOKEN = re.compile(r"\$\{Token\[[a-zA-Z0-9:._-]+\]\}")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checked:
@@ -58,29 +55,18 @@ class Checked:
         return self.described(handler(core))
 
 
-def is_token(text: str) -> bool:
-    """Whether CDK fills in a part of it, or all, when it is deployed.
-
-    The same as `aws_cdk.Token.is_unresolved` says of text, for those who have no CDK.
-    """
-    return _TOKEN.search(text) is not None
-
-
 def find_one_name(expression: str) -> str | None:
     """The only name that an expression such as `^billing$` matches, None of any other."""
     found = _ONE_NAME.fullmatch(expression)
     return re.sub(r"\\(.)", r"\1", found[1]) if found else None
 
 
-def matching(pattern: str, sentence: str, *, tokens: bool = False) -> Checked:
-    """Text that a pattern fits as a whole; the sentence is for any other.
-
-    With `tokens` what is not known before a deploy fits too.
-    """
+def matching(pattern: str, sentence: str) -> Checked:
+    """Text that a pattern fits as a whole; the sentence is for any other."""
     compiled = re.compile(pattern)
 
     def check(text: str) -> str:
-        if not compiled.fullmatch(text) and not (tokens and is_token(text)):
+        if not compiled.fullmatch(text):
             raise ValueError(sentence)
         return text
 
@@ -104,11 +90,6 @@ def limits(low: float, high: float, *, above: bool = False) -> Checked:
 
 def _like(pattern: str, expected: str) -> Checked:
     return matching(pattern, f"must be {expected}")
-
-
-def _made(pattern: str, expected: str) -> Checked:
-    """Of what the same app may make, and whose id or ARN is a token there."""
-    return matching(pattern, f"must be {expected}", tokens=True)
 
 
 def _compiles(text: str) -> str:
@@ -142,8 +123,6 @@ def _exact(name: str) -> str:
 
 
 def _addresses(text: str) -> str:
-    if is_token(text):
-        return text
     try:
         if IPv4Network(text).with_prefixlen == text:
             return text
@@ -210,17 +189,17 @@ PolicyName = Annotated[
         "the name of a managed policy of the account, with its path if it has one, not an ARN",
     ),
 ]
-Region = Annotated[str, _made(r"[a-z]{2}(-[a-z]+)+-\d", "a region, such as eu-west-1")]
+Region = Annotated[str, _like(r"[a-z]{2}(-[a-z]+)+-\d", "a region, such as eu-west-1")]
 Account = Annotated[str, _like(r"\d{12}", "an account number of 12 digits")]
-VpcId = Annotated[str, _made(r"vpc-[0-9a-f]{8,17}", "a VPC's id, such as vpc-0a1b2c3d4e5f60718")]
+VpcId = Annotated[str, _like(r"vpc-[0-9a-f]{8,17}", "a VPC's id, such as vpc-0a1b2c3d4e5f60718")]
 SubnetId = Annotated[
-    str, _made(r"subnet-[0-9a-f]{8,17}", "a subnet's id, such as subnet-0a1b2c3d4e5f60718")
+    str, _like(r"subnet-[0-9a-f]{8,17}", "a subnet's id, such as subnet-0a1b2c3d4e5f60718")
 ]
 SecurityGroupId = Annotated[
-    str, _made(r"sg-[0-9a-f]{8,17}", "a security group's id, such as sg-0a1b2c3d4e5f60718")
+    str, _like(r"sg-[0-9a-f]{8,17}", "a security group's id, such as sg-0a1b2c3d4e5f60718")
 ]
 RouteTableId = Annotated[
-    str, _made(r"rtb-[0-9a-f]{8,17}", "a route table's id, such as rtb-0a1b2c3d4e5f60718")
+    str, _like(r"rtb-[0-9a-f]{8,17}", "a route table's id, such as rtb-0a1b2c3d4e5f60718")
 ]
 AccountRegion = Annotated[
     str,
@@ -229,23 +208,24 @@ AccountRegion = Annotated[
         "a region, such as eu-west-1, or ACCOUNT/REGION",
     ),
 ]
+KAFKA_ARN = r"arn:aws[a-z-]*:kafka:[a-z0-9-]+:\d{12}:cluster/[\w.-]+/[\w-]+"
 KafkaArn = Annotated[
     str,
-    _made(
-        r"arn:aws[a-z-]*:kafka:[a-z0-9-]+:\d{12}:cluster/[\w.-]+/[\w-]+",
+    _like(
+        KAFKA_ARN,
         "an MSK cluster's ARN, arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID",
     ),
 ]
 SecretArn = Annotated[
     str,
-    _made(
+    _like(
         r"arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}",
         "a secret's whole ARN, with the six characters that AWS puts at its end",
     ),
 ]
 KeyArn = Annotated[
     str,
-    _made(
+    _like(
         r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[\w-]+",
         "a KMS key's ARN, arn:aws:kms:REGION:ACCOUNT:key/ID (no alias)",
     ),

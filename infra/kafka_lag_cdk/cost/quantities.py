@@ -23,11 +23,12 @@ from kafka_lag_cdk.alarm_rules import (
     left_out,
     reporter_rules,
 )
-from kafka_lag_cdk.config.cluster import Cluster, Function
+from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
 from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.shared import KmsKeys, Report, Shared, StatusMessages, Views
+from kafka_lag_cdk.config.watched import Function
 from kafka_lag_cdk.cost import sizes
 from kafka_lag_cdk.cost.metric_counts import MetricCounts, count_published
 from kafka_lag_cdk.cost.sizes import DAYS, GB, HOURS, MB, OBJECTS_PER_RUN, RUN_LOG, TB

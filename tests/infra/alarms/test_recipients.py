@@ -10,6 +10,7 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.config.reading import one_cluster
+from kafka_lag_cdk.from_document import import_cluster
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
@@ -29,7 +30,9 @@ def alarms_with(**alarms: Any) -> dict[str, dict[str, Any]]:
     LagCollector(
         stack,
         "Lag",
-        cluster=one_cluster(cluster_json(owner=owner, alarms=alarms, dashboard=False)),
+        cluster=import_cluster(
+            stack, one_cluster(cluster_json(owner=owner, alarms=alarms, dashboard=False))
+        ),
         reports=SharedNames(bucket="b", topic_arn=ALL),
         package=SMALL_PACKAGE,
     )

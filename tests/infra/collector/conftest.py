@@ -15,6 +15,7 @@ from aws_cdk.cx_api import CloudAssembly
 
 from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
 from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.from_document import import_cluster
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import SECRET, cluster, cluster_json
 from tests.infra.resolve import ACCOUNT, REGION, resolve
@@ -108,7 +109,7 @@ def _stack(app: App, kind: str, each: Cluster) -> None:
     collector = CollectorFunction(
         stack,
         "Collector",
-        cluster=each,
+        cluster=import_cluster(stack, each),
         bucket="the-bucket",
         code=lambda_.Code.from_asset(str(SMALL_PACKAGE)),
     )

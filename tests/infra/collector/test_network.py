@@ -9,6 +9,7 @@ from typing import Any
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
+from kafka_lag_cdk.from_document import import_cluster
 from kafka_lag_cdk.network import CollectorNetwork
 from tests.infra.config.refused import cluster_faults
 from tests.infra.configured import UUID, cluster, cluster_json
@@ -77,7 +78,9 @@ VPC = cluster_json()["vpc"]
 
 def network(vpc: dict[str, Any], **changes: Any) -> Stack:
     stack = Stack(App(), "Network", env=Environment(account=ACCOUNT, region=REGION))
-    CollectorNetwork(stack, "Network", cluster=cluster(vpc=VPC | vpc, **changes))
+    CollectorNetwork(
+        stack, "Network", cluster=import_cluster(stack, cluster(vpc=VPC | vpc, **changes))
+    )
     return stack
 
 

@@ -70,9 +70,9 @@ def test_faults_of_one_cluster_have_its_own_paths() -> None:
     message = refused_alone(cluster_json(vpc={}, hold=0, nmae=1, group={}, ca_file="no.pem"))
     assert [fault.partition(":")[0] for fault in message] == [
         "hold",
+        "ca_file",
         "vpc.id",
         "vpc.subnets",
-        "ca_file",
         "nmae",
         "group",
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.config.doubts import find_doubts
+from kafka_lag_cdk.config.doubts import find_document_doubts
 from kafka_lag_cdk.config.shell_patterns import shell_pattern_in
 from tests.infra.configured import cluster, cluster_json
 
@@ -22,7 +22,7 @@ LEVELS = {"topics": False}
 
 def doubts(**changes: Any) -> list[str]:
     """The sentences on a good cluster with these changes."""
-    return [each.sentence for each in find_doubts(cluster(**changes))]
+    return [each.sentence for each in find_document_doubts(cluster(**changes))]
 
 
 def warned_services(**changes: Any) -> list[str]:
@@ -87,7 +87,7 @@ def test_a_name_that_is_taken_exactly_may_hold_an_asterisk() -> None:
 
 def test_two_filters_with_the_same_slip_are_told_apart() -> None:
     slips = cluster(groups={"deny": "a*"}, topics={"deny": "a*"})
-    found = list(find_doubts(slips))
+    found = list(find_document_doubts(slips))
     assert len({(each.kind, each.about) for each in found}) == 2
 
 

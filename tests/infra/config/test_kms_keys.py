@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import Fn
 
 from kafka_lag_cdk.config.shared import KmsKeys
 from tests.infra.config.refused import refused
@@ -79,11 +78,6 @@ def test_keys_of_a_region_without_clusters_are_a_slip() -> None:
     assert refused(cluster_json(), shared={"kms_keys": {"us-east-1": {"logs": ELSEWHERE}}}) == (
         "shared.kms_keys.us-east-1: no cluster is in this region; there are some in eu-west-1",
     )
-
-
-def test_a_key_that_an_app_makes_may_be_a_token() -> None:
-    token = Fn.import_value("key")
-    assert keys_of(kms_keys={REGION: {"logs": token}}).logs == token
 
 
 def test_a_bucket_that_is_no_name_is_refused_at_its_name() -> None:

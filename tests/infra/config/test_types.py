@@ -6,9 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import Aws, Fn, Token
 
-from kafka_lag_cdk.config.types import is_token
 from tests.infra.config.refused import refused_cluster
 from tests.infra.configured import SERVICE, STEPS, cluster, cluster_json
 
@@ -74,20 +72,3 @@ def test_no_text_or_truth_is_taken_for_a_number(value: object) -> None:
     assert refused_cluster(scaling=scaling) == (
         "scaling[0].tracking.lag_per_member: must be a number",
     )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(Aws.REGION, id="pseudo parameter"),
-        pytest.param(Fn.import_value("x"), id="function"),
-        pytest.param(Token.as_string({"Ref": "x"}), id="any"),
-        pytest.param(f"arn:aws:kms:{Aws.REGION}:1:key/x", id="part of it"),
-        pytest.param("vpc-0a1b2c3d", id="an id"),
-        pytest.param("${Token[", id="a beginning"),
-        pytest.param("${Token[]}", id="nothing in it"),
-        pytest.param("${Region}", id="of a template"),
-    ],
-)
-def test_a_token_is_what_cdk_says_is_one(text: str) -> None:
-    assert is_token(text) is Token.is_unresolved(text)

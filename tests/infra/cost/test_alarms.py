@@ -15,7 +15,7 @@ from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.alarm_rules import ANY_GROUP, OF_BROKERS, OF_REPORTER, query_groups
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
-from kafka_lag_cdk.scaling import ServiceScaling
+from kafka_lag_cdk.scaling import ScaledService
 from tests.infra.configured import cluster, cluster_json
 from tests.infra.cost.documents import cost, units
 
@@ -60,7 +60,7 @@ def _made() -> Counter[str]:
         recipients=Recipients(topic, recovered=True),
     ).make()
     for scaling in one.scaling:
-        ServiceScaling(stack, f"Of-{scaling.service}", cluster=one, scaling=scaling)
+        ScaledService(stack, f"Of-{scaling.service}", cluster=one, scaling=scaling)
     found: Counter[str] = Counter()
     for resource in Template.from_stack(stack).to_json()["Resources"].values():
         kind, properties = resource["Type"], resource.get("Properties", {})

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from aws_cdk import App, Environment, Stack
+from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.config.shared import Notify
@@ -133,7 +134,8 @@ def test_reports_are_filtered_by_nobody(resources: Resources) -> None:
 def test_an_alarm_topic_of_ones_own_is_subscribed_to_and_left_alone() -> None:
     stack = Stack(App(), "Own", env=Environment(account=ACCOUNT, region=REGION))
     own = f"arn:aws:sns:{REGION}:{ACCOUNT}:pages"
-    topics = Topics(stack, "Alarms", name="ours", notify=NOTIFY, existing=own)
+    known = sns.Topic.from_topic_arn(stack, "Pages", own)
+    topics = Topics(stack, "Alarms", name="ours", notify=NOTIFY, existing=known)
     assert topics.alarms.topic_arn == own
     found = Template.from_stack(stack).to_json()["Resources"]
     assert set(topic_ids(found)) == {"reports"}
@@ -145,11 +147,11 @@ def test_with_nothing_to_report_there_is_one_topic_and_with_one_of_ones_own_not_
     None
 ):
     stack = Stack(App(), "None", env=Environment(account=ACCOUNT, region=REGION))
-    own = f"arn:aws:sns:{REGION}:{ACCOUNT}:pages"
     Topics(stack, "Ours", name="ours", notify=Notify(), reported=False)
     before = Template.from_stack(stack).to_json()["Resources"]
     assert set(topic_ids(before)) == {"alarms"}
     alone = Stack(App(), "Alone", env=Environment(account=ACCOUNT, region=REGION))
+    own = sns.Topic.from_topic_arn(alone, "Pages", f"arn:aws:sns:{REGION}:{ACCOUNT}:pages")
     Topics(alone, "Theirs", name="ours", notify=Notify(), existing=own, reported=False)
     assert Template.from_stack(alone).to_json().get("Resources", {}) == {}
 

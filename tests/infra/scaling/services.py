@@ -10,7 +10,8 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.scaling import ServiceScaling, construct_id_of
+from kafka_lag_cdk.metrics import LagMetrics
+from kafka_lag_cdk.scaling import ScaledService
 from tests.infra.configured import SERVICE, STEPS, cluster
 from tests.infra.resolve import ACCOUNT, REGION, resolve
 
@@ -100,5 +101,12 @@ def _stack(app: App, kind: str, each: Cluster) -> Stack:
     stack = Stack(app, kind, env=Environment(account=account, region=REGION))
     name = "staging" if kind in STAGING else "kafka-lag"
     for scaling in each.scaling:
-        ServiceScaling(stack, construct_id_of(scaling), cluster=each, scaling=scaling, name=name)
+        ScaledService(
+            stack,
+            f"Of-{scaling.service}",
+            cluster=each,
+            scaling=scaling,
+            name=name,
+            metrics=LagMetrics(each, elsewhere=each.place) if scaling.account else None,
+        )
     return stack

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aws_cdk import Stack
+from aws_cdk import aws_s3 as s3
 
 from kafka_lag_cdk.bucket import DataBucket
 from tests.infra.storage.stack import KEEP, only, synthesised, template
@@ -91,7 +92,12 @@ def test_what_outlives_its_stack_stays_over_tls_only() -> None:
 
 def test_a_bucket_that_exists_is_left_as_it_is() -> None:
     def build(stack: Stack) -> None:
-        data = DataBucket(stack, "Data", keep=KEEP, existing="ours-already")
+        data = DataBucket(
+            stack,
+            "Data",
+            keep=KEEP,
+            existing=s3.Bucket.from_bucket_name(stack, "Ours", "ours-already"),
+        )
         assert data.bucket.bucket_name == "ours-already"
 
     assert "Resources" not in synthesised(build)

@@ -13,10 +13,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_msk as msk
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.in_app import Network
-from kafka_lag_cdk.lag_collector import LagCollector
-from kafka_lag_cdk.names import SharedNames
+from kafka_lag_cdk import KafkaCluster, LagCollector, Network, SharedNames
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.resolve import ACCOUNT, REGION, resolve
 
@@ -72,7 +69,7 @@ class Theirs(Stack):
         )
 
 
-def watch(stack: Stack, cluster: Cluster) -> None:
+def watch(stack: Stack, cluster: KafkaCluster) -> None:
     """Puts the cluster's collector into a stack, where what clusters share is elsewhere."""
     LagCollector(
         stack,
@@ -83,7 +80,7 @@ def watch(stack: Stack, cluster: Cluster) -> None:
     )
 
 
-def collected(stack: Stack, cluster: Cluster) -> Resources:
+def collected(stack: Stack, cluster: KafkaCluster) -> Resources:
     """The resources of a stack once the cluster is watched in it."""
     watch(stack, cluster)
     return synthesised(stack)
@@ -96,12 +93,12 @@ def synthesised(stack: Stack) -> Resources:
 
 
 def the_function(resources: Resources) -> dict[str, Any]:
-    """The collector itself, by its handler."""
+    """The collector itself."""
     (found,) = [
         each["Properties"]
         for each in resources.values()
         if each["Type"] == "AWS::Lambda::Function"
-        and each["Properties"].get("Handler") == "kafka_lag.collect_lag.handler"
+        and each["Properties"].get("Description") == "Consumer lag of orders"
     ]
     return dict(found)
 

@@ -15,7 +15,7 @@ from aws_cdk import App
 from aws_cdk.cx_api import CloudFormationStackArtifact
 
 from tests.infra.code import SMALL_PACKAGE
-from tests.infra.in_app.network import Resources, environment, rights
+from tests.infra.own_app.network import Resources, environment, rights
 from tests.infra.resolve import ACCOUNT, of_type, resolve
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "own_app.py"
@@ -52,9 +52,9 @@ def test_every_role_is_within_the_boundary(resources: Resources) -> None:
     roles = of_type(resources, "AWS::IAM::Role").values()
     boundary = f"arn:aws:iam::{ACCOUNT}:policy/developers"
     assert {each.get("PermissionsBoundary") for each in roles} == {boundary}
-    # Collector, its schedule, what finds the brokers; job, the rule on its failure, views,
-    # messages; the bucket's own.
-    assert len(roles) == 8
+    # Two collectors, their schedules, what finds the brokers of one; job, the rule on its failure,
+    # views, messages; the bucket's own, and the service's tasks.
+    assert len(roles) == 11
 
 
 @pytest.mark.parametrize("kind", TAGGED)
@@ -72,7 +72,7 @@ def test_nothing_is_made_that_the_app_has(resources: Resources) -> None:
         the(resources, f"AWS::{kind}")
     # The app's is for alarms; that of reports is made.
     topics = [each.get("TopicName") for each in of_type(resources, "AWS::SNS::Topic").values()]
-    assert topics == [None, "kafka-lag-reports"]
+    assert sorted(topics, key=str) == [None, None, "kafka-lag-reports"]
 
 
 def test_collector_and_job_write_to_the_apps_bucket(resources: Resources) -> None:
@@ -89,25 +89,33 @@ def test_the_bucket_brings_its_key(resources: Resources) -> None:
 
 
 def test_alarms_may_publish_to_the_apps_topic_and_use_its_key(resources: Resources) -> None:
-    name = next(iter(of_type(resources, "AWS::SNS::Topic")))
-    (policy,) = [
-        each["PolicyDocument"]
-        for each in of_type(resources, "AWS::SNS::TopicPolicy").values()
-        if each["Topics"][0].endswith(f":{name}".lower())
-    ]
+    topics = of_type(resources, "AWS::SNS::Topic").items()
+    own = {f":{name}".lower() for name, each in topics if "TopicName" not in each}
+    policies = of_type(resources, "AWS::SNS::TopicPolicy").values()
+    of_own = [e["PolicyDocument"] for e in policies if f":{e['Topics'][0].split(':')[-1]}" in own]
+    assert len(own) == len(of_own) == 2
     _, key = the(resources, "AWS::KMS::Key")
     principal = {"Service": "cloudwatch.amazonaws.com"}
-    for document in (policy, key["KeyPolicy"]):
+    for document in (*of_own, key["KeyPolicy"]):
         assert [s for s in document["Statement"] if s["Principal"] == principal]
     alarms = of_type(resources, "AWS::CloudWatch::Alarm").values()
-    reported = {action for each in alarms for action in each["AlarmActions"]}
-    assert [each for each in reported if not each.endswith(f":{name}".lower())] == []
+    reported = {each["AlarmName"]: each["AlarmActions"] for each in alarms}
+    sent = {f":{to.split(':')[-1]}" for each in reported.values() for to in each if ":sns:" in to}
+    assert sent == own
+
+
+def test_the_service_follows_its_group(resources: Resources) -> None:
+    _, target = the(resources, "AWS::ApplicationAutoScaling::ScalableTarget")
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (1, 12)
+    name, service = the(resources, "AWS::ECS::Service")
+    assert name.lower() in target["ResourceId"]
+    assert "DesiredCount" not in service
 
 
 def test_every_log_group_has_the_apps_key(resources: Resources) -> None:
     groups = of_type(resources, "AWS::Logs::LogGroup").values()
     assert all("KmsKeyId" in each for each in groups)
-    assert len(groups) == 6
+    assert len(groups) == 7
 
 
 def test_nothing_is_looked_up_in_aws(stack: CloudFormationStackArtifact) -> None:

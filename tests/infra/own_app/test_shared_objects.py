@@ -12,16 +12,17 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from kafka_lag_cdk.config.shared import Notify, Shared, StatusMessages
-from kafka_lag_cdk.lag_reports import LagReports
+from kafka_lag_cdk import LagReports, Notify, SharedSettings, StatusMessages
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import KEY
-from tests.infra.in_app.network import Resources, Theirs, synthesised
+from tests.infra.own_app.network import Resources, Theirs, synthesised
 from tests.infra.resolve import of_type
 
 ALARMS = "cloudwatch.amazonaws.com"
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:pages"
-MESSAGES = Shared(status_messages=StatusMessages(), notify=Notify(email=("me@example.com",)))
+MESSAGES = SharedSettings(
+    status_messages=StatusMessages(), notify=Notify(email=("me@example.com",))
+)
 
 
 def actions(resources: Resources, service: str) -> dict[str, set[str]]:
