@@ -31,7 +31,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve image chart bench-unusual test-glue-5 faults soak \
-        bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy schema rehearse audit
+        bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy schema rehearse audit template
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -174,6 +174,11 @@ ARGS ?=
 STACKS ?= --all
 deploy: cdk ## deploy every stack, asking before rights change (ARGS="--concurrency 5")
 	$(CDK) deploy $(STACKS) $(CDK_CONFIG) $(ARGS)
+
+# Into the folder of TEMPLATE.
+TEMPLATE ?= .local/template
+template: setup ## templates for `aws cloudformation deploy`, without CDK and its bootstrap (CONFIG=other.json)
+	$(BIN)/python -m kafka_lag_cdk.template $(or $(CONFIG),deployment.json) $(TEMPLATE)
 
 destroy: cdk ## remove every stack; the bucket stays
 	$(CDK) destroy $(STACKS) $(CDK_CONFIG) $(ARGS)
