@@ -28,7 +28,8 @@ from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.traffic import Traffic, possible
 from kafka_lag.errors import ReporterError
 from kafka_lag.snapshots.previous import load_newest
-from kafka_lag.snapshots.store import FolderStore, S3Store
+from kafka_lag.snapshots.s3_store import S3Store
+from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.local_server import LocalServer
 from kafka_lag_cli.terminal.group_table import groups_table

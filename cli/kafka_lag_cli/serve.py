@@ -33,7 +33,7 @@ from kafka_lag_cli.local_server import LocalServer
 from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.server_certificate import ServerCertificate
 from kafka_lag_cli.state.folder import default_state
-from kafka_lag_cli.state.stores import open_bucket, open_folder
+from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup
 
 _MAX_PORT = 65_535
@@ -252,4 +252,7 @@ def _open_store(options: Mapping[str, Any]) -> BrowsableStore:
         if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
             raise click.UsageError(f"--state: the folder {folder} cannot be read by you.")
         return open_folder(folder)
+    # Costs the start of those alone who use AWS.
+    from kafka_lag_cli.state.bucket import open_bucket  # noqa: PLC0415
+
     return open_bucket(options["bucket"], options["region"], options["profile"])

@@ -19,7 +19,7 @@ from dev.faults.traffic import PREFIX
 from dev.faults.truth import now_ms
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
-from kafka_lag.brokers.login import SecretCredentials
+from kafka_lag.brokers.aws_login import SecretCredentials
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError, StoreError, UnusableError

@@ -17,13 +17,8 @@ from botocore.config import Config
 from kafka_lag import contract
 from kafka_lag.aws import make_client
 from kafka_lag.brokers.access import IAM
-from kafka_lag.brokers.login import (
-    CredentialSource,
-    FixedCredentials,
-    SecretCredentials,
-    client_certificate,
-    role_login,
-)
+from kafka_lag.brokers.aws_login import SecretCredentials, role_login
+from kafka_lag.brokers.login import CredentialSource, FixedCredentials, client_certificate
 from kafka_lag.brokers.source import KafkaSource, quiet_library
 from kafka_lag.collector import Collector, WarningLogger
 from kafka_lag.errors import ConfigError, ReporterError
@@ -33,7 +28,7 @@ from kafka_lag.sinks.config import EMF, OtlpConfig, SinkConfig
 from kafka_lag.sinks.deadline import ONE_ATTEMPT
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import ConfiguredSink, Sink
-from kafka_lag.snapshots.store import S3Store
+from kafka_lag.snapshots.s3_store import S3Store
 
 # Reserved at the end of the function's time, to say what went wrong.
 _SPARE_SECONDS = 2.0

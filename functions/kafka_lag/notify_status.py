@@ -26,7 +26,7 @@ from kafka_lag.notify.notifier import Notifier, NotifierLogger, StoredRuns
 from kafka_lag.notify.progress import S3ConditionalObjects
 from kafka_lag.notify.s3_event import parse_completed_runs
 from kafka_lag.notify.sns import SnsChannel
-from kafka_lag.snapshots.store import S3Store
+from kafka_lag.snapshots.s3_store import S3Store
 
 # Reserved at the end of the function's time: one request begun before may hang as long.
 SPARE_SECONDS = 25.0

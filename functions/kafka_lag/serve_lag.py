@@ -17,10 +17,11 @@ from botocore.config import Config
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag.snapshots.store import S3Store
+from kafka_lag.snapshots.s3_store import S3Store
 from kafka_lag.views.app import Guard, check_event, headers_of, resolver
-from kafka_lag.views.auth import Bearer, is_signed, read_secret_token
+from kafka_lag.views.auth import Bearer, is_signed
 from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.views.secret_token import read_secret_token
 
 _AWS = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"})
 _SERVER_ERRORS = 500

@@ -20,7 +20,7 @@ import tomlkit
 from moto import mock_aws
 
 from kafka_lag.brokers.access import IAM, Credentials
-from kafka_lag.brokers.login import TokenLogin
+from kafka_lag.brokers.aws_login import TokenLogin
 from kafka_lag.errors import ConfigError
 from kafka_lag.settings import settings_of
 from kafka_lag_cdk.config.reading import CONTEXT_KEY

@@ -14,7 +14,7 @@ import pytest
 from moto import mock_aws
 
 from kafka_lag.brokers.access import IAM, Credentials
-from kafka_lag.brokers.login import TokenLogin
+from kafka_lag.brokers.aws_login import TokenLogin
 from kafka_lag.errors import ConfigError
 from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
 from kafka_lag_cli.show import show

@@ -13,7 +13,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
-from kafka_lag_cli.state.stores import OwnBucket, open_folder
+from kafka_lag_cli.state.bucket import OwnBucket
+from kafka_lag_cli.state.stores import open_folder
 
 GROUPS = "snapshots/groups/"
 TERMS_OF_A_DEPLOYMENT = ("role", "VPC", "endpoint")

@@ -19,7 +19,8 @@ from moto import mock_aws
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
-from kafka_lag.snapshots.store import FolderStore, S3Store, SnapshotStore
+from kafka_lag.snapshots.s3_store import S3Store
+from kafka_lag.snapshots.store import FolderStore, SnapshotStore
 from kafka_lag_cli.tasks import tasks
 from tests.builders import HOUR, MINUTE, NOON
 from tests.cli.snapshots import a_group, a_snapshot_of

@@ -21,7 +21,8 @@ from dev.causes.cluster import BEGIN, Cluster, Group, Topic, run_minutes
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.snapshots.store import FolderStore, S3Store, write_snapshot
+from kafka_lag.snapshots.s3_store import S3Store
+from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_cli.command import kafka_lag, main
 from kafka_lag_cli.why.command import parse_time
 from kafka_lag_cli.why.explanation import Explanation, explain, read_snapshot

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_lag.brokers.access import Login
-from kafka_lag.brokers.login import role_login
 from kafka_lag.errors import ConfigError
 
 
@@ -34,6 +33,8 @@ def signed_login(profile: str | None, role: str | None, region: str) -> Login:
         DeferredRefreshableCredentials,
     )
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+
+    from kafka_lag.brokers.aws_login import role_login  # noqa: PLC0415
 
     session = open_session(profile, region)
     try:

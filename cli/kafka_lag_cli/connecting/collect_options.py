@@ -21,7 +21,6 @@ from kafka_lag.settings import INTERNAL_TOPICS, Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore
-from kafka_lag_cli.connecting.deployed_document import read_deployed
 from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
 from kafka_lag_cli.connecting.login_options import SERVERS, BrokerOptions, brokers_of, login_options
 from kafka_lag_cli.connecting.protocol import find_protocol
@@ -158,6 +157,9 @@ def collect_options_of(
         raise click.UsageError(f"--state: {state} is no folder.")
     if options["config"]:
         _refuse_beside_config()
+        # Costs the start of those alone who have a document.
+        from kafka_lag_cli.connecting.deployed_document import read_deployed  # noqa: PLC0415
+
         named = True
         settings, make_source = read_deployed(
             options["config"], options["cluster"], options["bootstrap_servers"], options["profile"]

@@ -14,12 +14,8 @@ from typing import Any, TypeAlias
 
 from kafka_lag import contract
 from kafka_lag.brokers.access import IAM
-from kafka_lag.brokers.login import (
-    CredentialSource,
-    FixedCredentials,
-    SecretCredentials,
-    client_certificate,
-)
+from kafka_lag.brokers.aws_login import SecretCredentials
+from kafka_lag.brokers.login import CredentialSource, FixedCredentials, client_certificate
 from kafka_lag.errors import ConfigError
 from kafka_lag.formatting import format_list
 from kafka_lag.settings import Settings, settings_of

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag_cli.help_sections import add_options
-from kafka_lag_cli.state.stores import OwnBucket, find_state, open_bucket, open_folder
+from kafka_lag_cli.state.stores import find_state, open_folder
+
+if TYPE_CHECKING:
+    from kafka_lag_cli.state.bucket import OwnBucket
 
 _OPTIONS = (
     click.option(
@@ -45,6 +48,9 @@ class SnapshotPlace:
 
     def open_bucket(self, connections: int) -> OwnBucket:
         """The bucket, of which nothing is read yet. Raises ConfigError."""
+        # Costs the start of those alone who use AWS.
+        from kafka_lag_cli.state.bucket import open_bucket  # noqa: PLC0415
+
         return open_bucket(self.bucket or "", self.region, self.profile, connections)
 
     def open_store(self, connections: int) -> BrowsableStore:

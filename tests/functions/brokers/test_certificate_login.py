@@ -22,12 +22,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from kafka_lag.brokers.login import (
-    ClientCertificate,
-    SecretCredentials,
-    as_file,
-    client_certificate,
-)
+from kafka_lag.brokers.aws_login import SecretCredentials
+from kafka_lag.brokers.login import ClientCertificate, as_file, client_certificate
 from kafka_lag.errors import ConfigError
 
 AUTHORITY = trustme.CA()

@@ -14,7 +14,8 @@ from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.exceptions import ClientError, CredentialRetrievalError
 
 from kafka_lag.brokers.access import IAM, Access
-from kafka_lag.brokers.login import FixedCredentials, TokenLogin, role_login
+from kafka_lag.brokers.aws_login import TokenLogin, role_login
+from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import ConfigError

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_lag.brokers.access import Credentials, Login
-from kafka_lag.brokers.login import SecretCredentials
+from kafka_lag.brokers.aws_login import SecretCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from tests.functions.brokers.listening import ALL, Cluster, cluster

@@ -14,7 +14,8 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
 from kafka_lag.brokers.access import Credentials
-from kafka_lag.brokers.login import FixedCredentials, SecretCredentials
+from kafka_lag.brokers.aws_login import SecretCredentials
+from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.errors import ConfigError
 
 FIRST, SECOND, THIRD = "first-pass", "second-pass", "third-pass"

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
 from kafka_lag.errors import StoreError, UnusableError
-from kafka_lag.snapshots.store import S3Store
+from kafka_lag.snapshots.s3_store import S3Store
 
 
 @pytest.fixture(name="client")

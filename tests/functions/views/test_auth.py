@@ -10,7 +10,8 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from kafka_lag.errors import ConfigError
-from kafka_lag.views.auth import Bearer, read_secret_token
+from kafka_lag.views.auth import Bearer
+from kafka_lag.views.secret_token import read_secret_token
 
 TOKEN = "correct-horse"
 

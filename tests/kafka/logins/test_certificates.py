@@ -12,7 +12,8 @@ import pytest
 
 from dev.kafka import ClientPair, KafkaCluster
 from dev.kafka.node.certificates import Authority
-from kafka_lag.brokers.login import SecretCredentials, client_certificate
+from kafka_lag.brokers.aws_login import SecretCredentials
+from kafka_lag.brokers.login import client_certificate
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import LoginError
 from tests.kafka.logins.ways import (

@@ -14,11 +14,11 @@ import pytest
 
 from dev.kafka import ClientPair, KafkaCluster
 from kafka_lag.brokers.access import IAM, Access, Login
+from kafka_lag.brokers.aws_login import TokenLogin
 from kafka_lag.brokers.login import (
     ClientCertificate,
     CredentialSource,
     FixedCredentials,
-    TokenLogin,
     client_certificate,
 )
 from kafka_lag.brokers.reading import ReadRequest

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logins of AWS: passwords and certificates from a secret, tokens signed by a role.
+
+Apart from the others, as boto3 takes half a second to load.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from botocore.credentials import CredentialProvider
+from botocore.exceptions import BotoCoreError, ClientError
+from kafka.net.sasl.oauth import AbstractTokenProvider
+
+from kafka_lag.aws import CURRENT, PREVIOUS, error_code, read_secret
+from kafka_lag.brokers.access import IAM, Login
+from kafka_lag.brokers.login import Shape, user_and_password
+from kafka_lag.errors import ConfigError
+
+_ASSUME_ROLE = "AssumeRole"
+
+
+class SecretCredentials:
+    """A login from Secrets Manager: a JSON object, of the shape given.
+
+    Starts with what was accepted last; when that is rejected, the current version is read once
+    more, and then the previous one, as brokers learn of a rotation late.
+    Raises ConfigError for a secret that is missing, forbidden or malformed.
+    """
+
+    def __init__(self, client: Any, secret_id: str, shape: Shape = user_and_password) -> None:
+        self._client = client
+        self._secret_id = secret_id
+        self._shape = shape
+        self._accepted: Login | None = None
+
+    def candidates(self) -> Iterator[Login | None]:
+        """Accepted before, current, previous; each once."""
+        if self._accepted is not None:
+            yield self._accepted
+        yield from self.others()
+
+    def others(self) -> Iterator[Login | None]:
+        """Current and previous, as far as they are not what was accepted before."""
+        tried = [self._accepted]
+        for stage in (CURRENT, PREVIOUS):
+            login = self._read(stage)
+            if login is not None and login not in tried:
+                tried.append(login)
+                yield login
+
+    def remember(self, login: Login | None) -> None:
+        """Held in memory only."""
+        self._accepted = login
+
+    def _read(self, stage: str) -> Login | None:
+        try:
+            text = read_secret(self._client, self._secret_id, stage)
+        except ClientError as error:
+            raise ConfigError(
+                f"The secret {self._secret_id} cannot be read ({error_code(error)}). "
+                "Check secret_id, and that the function's role may get and decrypt it."
+            ) from error
+        except BotoCoreError as error:
+            raise ConfigError(
+                f"Secrets Manager did not answer for {self._secret_id} ({type(error).__name__}). "
+                "Check the VPC's endpoint or route to it."
+            ) from error
+        return None if text is None else self._shape(self._secret_id, _decoded(text))
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+class TokenLogin(AbstractTokenProvider):  # type: ignore[misc]
+    """A token for each connection, made when that connection logs in, so that none is too old.
+
+    `make` is called while other connections wait, and may raise ConfigError.
+    """
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        super().__init__()
+        self._make = make
+
+    def token(self) -> str:
+        """A new token, as kafka-python asks for it."""
+        return self._make()
+
+    def client_options(self) -> dict[str, Any]:
+        """Settings of kafka-python's connection manager. Raises ConfigError."""
+        # Tried before connecting: else a role that is missing looks like brokers that are.
+        self.token()
+        return {"sasl_oauth_token_provider": self}
+
+
+def role_login(credentials: Any, region: str) -> TokenLogin:
+    """Logs in as whose AWS credentials these are (botocore's; None raises ConfigError).
+
+    `region` is the cluster's. A token costs about a millisecond and no request, as long as the
+    credentials are at hand.
+    """
+    # Costs the start of those alone who log in this way.
+    from aws_msk_iam_sasl_signer import (  # type: ignore[import-untyped]  # noqa: PLC0415
+        MSKAuthTokenProvider,
+    )
+
+    if credentials is None:
+        raise ConfigError(_no_credentials("none configured"))
+    provider = _FixedProvider(credentials)
+
+    def sign() -> str:
+        token, _ = MSKAuthTokenProvider.generate_auth_token_from_credentials_provider(
+            region, provider
+        )
+        return str(token)
+
+    return TokenLogin(sign)
+
+
+class _FixedProvider(CredentialProvider):
+    """The credentials found at the start: the signer alone would look for them at each token."""
+
+    def __init__(self, credentials: Any) -> None:
+        super().__init__()
+        self._credentials = credentials
+
+    def load(self) -> Any:
+        """What the credentials are by now, as some are renewed before they expire."""
+        try:
+            return self._credentials.get_frozen_credentials()
+        except BotoCoreError as error:
+            raise ConfigError(_no_credentials(type(error).__name__)) from error
+        except ClientError as error:
+            assumed = error.operation_name.startswith(_ASSUME_ROLE)
+            what = ", the role cannot be assumed" if assumed else ""
+            raise ConfigError(_no_credentials(f"{error_code(error)}{what}")) from error
+
+
+def _no_credentials(why: str) -> str:
+    return (
+        f"There are no AWS credentials to sign in to the brokers with ({why}): {IAM} needs those "
+        "of a role, a profile or a user."
+    )

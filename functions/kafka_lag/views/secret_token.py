@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The token of the views in a secret. Apart from its check: boto3 takes half a second to load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_lag.aws import AWS_ERRORS, error_code, read_secret
+from kafka_lag.errors import ConfigError
+from kafka_lag.views.auth import check_token
+
+
+def read_secret_token(client: Any, secret_id: str) -> str:
+    """The token that is the whole of a secret. Raises ConfigError, without any of its text.
+
+    An empty one would let everybody in.
+    """
+    try:
+        secret = read_secret(client, secret_id)
+    except AWS_ERRORS as error:
+        raise ConfigError(
+            f"Cannot read the token's secret {secret_id} ({error_code(error)}). "
+            "Check that it exists and the role's rights."
+        ) from error
+    if not secret or not secret.strip():
+        raise ConfigError(f"The secret {secret_id} must be a text, the token itself; it is empty.")
+    return check_token(secret, f"The secret {secret_id}")
