@@ -31,11 +31,11 @@ _AS_FAST = 0.85
 _MOST_OF_ITS_OWN = 0.8
 # A group that is behind owes it to rebalances that were seen in such a part of the last runs: a
 # classic one that waits in every second reading has one in two.
-_REBALANCING = 0.4
+REBALANCING = 0.4
 
 _BAD = (contract.WARN, contract.ERR)
-_UNOWNED = (contract.STOPPED, contract.NO_MEMBER)
-_RESET = (contract.REWOUND, contract.BEYOND_END)
+UNOWNED = (contract.STOPPED, contract.NO_MEMBER)
+RESET = (contract.REWOUND, contract.BEYOND_END)
 
 Evidence: TypeAlias = Mapping[str, Any]
 
@@ -178,6 +178,14 @@ def _lengths(lists: Strings) -> Rows:
     return lengths
 
 
+def is_under_replicated(topics: Frame) -> Mask:
+    """Where followers are out of step."""
+    lengths = (_lengths(topics.strings(name)) for name in ("in_sync_replicas", "replicas"))
+    in_sync, replicas = lengths
+    under: Mask = in_sync < replicas
+    return under
+
+
 def _count_behind(case: Case) -> dict[str, int]:
     return {"partitions_behind": int(case.behind.sum()), "partitions_read": int(case.active.sum())}
 
@@ -199,7 +207,7 @@ def _weigh_unavailable(case: Case) -> Finding:
         )
     replicas = _lengths(case.topics.strings("replicas"))
     in_sync = _lengths(case.topics.strings("in_sync_replicas"))
-    under = in_sync < replicas
+    under = is_under_replicated(case.topics)
     fine = case.fine
     if not case.behind.any() or not fine.any() or not under[case.behind].all() or under[fine].any():
         return RuledOut(
@@ -229,16 +237,16 @@ def _weigh_unavailable(case: Case) -> Finding:
 def _weigh_reset(case: Case) -> Finding:
     """The commit went back, or lies beyond the end of a log that was made anew."""
     words = case.rows.strings("consumer_status")
-    if case.group["worst_status"] not in _RESET:
+    if case.group["worst_status"] not in RESET:
         return RuledOut(
             contract.OFFSETS_RESET,
             lambda: {
-                "partitions_set_back": int(words.is_in(_RESET).sum()),
+                "partitions_set_back": int(words.is_in(RESET).sum()),
                 "partitions": len(case.age),
                 "worst_status": case.group["worst_status"],
             },
         )
-    reset = words.is_in(_RESET)
+    reset = words.is_in(RESET)
     at = int(np.argmax(reset))
     return Cause(
         contract.OFFSETS_RESET,
@@ -255,10 +263,10 @@ def _weigh_reset(case: Case) -> Finding:
 
 def _weigh_rebalances(case: Case) -> Finding:
     share = case.group["rebalancing_share"]
-    if share is None or share < _REBALANCING:
+    if share is None or share < REBALANCING:
         return RuledOut(
             contract.REBALANCES,
-            lambda: {"rebalancing_share": share, "rebalancing_share_from": _REBALANCING},
+            lambda: {"rebalancing_share": share, "rebalancing_share_from": REBALANCING},
         )
     return Cause(
         contract.REBALANCES,
@@ -299,7 +307,7 @@ def _weigh_open_transaction(case: Case) -> Finding:
 def _weigh_stopped(case: Case) -> Finding:
     """Nobody owns what is behind."""
     owned = case.rows.strings("member_id").known
-    if case.group["worst_status"] not in _UNOWNED or owned[case.behind].any():
+    if case.group["worst_status"] not in UNOWNED or owned[case.behind].any():
         return RuledOut(
             contract.STOPPED,
             lambda: {
@@ -328,7 +336,7 @@ def _weigh_retention_race(case: Case) -> Finding:
     is_read = case.consumed > 0
     if (
         not lost.any()
-        or case.group["worst_status"] in (contract.STALLED, *_UNOWNED, *_RESET)
+        or case.group["worst_status"] in (contract.STALLED, *UNOWNED, *RESET)
         or not is_read[lost].all()
     ):
         return RuledOut(

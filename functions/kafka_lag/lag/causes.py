@@ -9,7 +9,7 @@ its other partitions and members in this run, and with other groups under the sa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,16 @@ from kafka_lag import contract
 from kafka_lag.lag.carry_over import is_read, seconds_between
 from kafka_lag.lag.cause_rules import (
     GROUP_COLUMNS,
+    REBALANCING,
+    RESET,
+    UNOWNED,
     Broker,
     Case,
     Cause,
     Evidence,
     Finding,
     find_cause,
+    is_under_replicated,
     weigh,
 )
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
@@ -90,12 +94,16 @@ def add_causes(
     if not (wanted.any() or (kept & old.strings("cause").known).any()):
         return groups.with_columns(**_no_causes(len(groups)))
     found: list[Cause | None] = [None] * len(groups)
-    chosen = np.flatnonzero(wanted)
     partitions = _Partitions(
         rows, topics, at_group, counted.counts, counted.lagging(), leaderless, taken_at, rules
     )
-    for number, case in zip(chosen.tolist(), _list_cases(chosen, groups, partitions), strict=True):
+    survey = _survey(groups, partitions)
+    settled = _find_settled(groups, old, partitions, survey)
+    chosen = np.flatnonzero(wanted & ~settled)
+    cases = _list_cases(chosen, groups, partitions, survey)
+    for number, case in zip(chosen.tolist(), cases, strict=True):
         found[number] = find_cause(case)
+    kept |= wanted & settled
     return groups.with_columns(**_keep_causes(found, groups, old, kept))
 
 
@@ -121,7 +129,7 @@ def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding,
         taken_at=taken_at,
         rules=rules,
     )
-    cases = _list_cases(chosen, groups, partitions)
+    cases = _list_cases(chosen, groups, partitions, _survey(groups, partitions))
     return tuple(finding for case in cases for finding in weigh(case))
 
 
@@ -234,12 +242,58 @@ class _Partitions:
     rules: Rules
 
 
-def _list_cases(chosen: Rows, groups: Frame, every: _Partitions) -> Iterator[Case]:
-    """The groups that were chosen, one after another."""
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """Partitions that are behind or have records to read, and the brokers to blame by group."""
+
+    sets: Sets
+    behind: Mask
+    active: Mask
+    brokers: Mapping[int, Broker]
+
+
+def _survey(groups: Frame, every: _Partitions) -> _Survey:
     sets = every.counts.sets(Sets(every.at_group, len(groups)))
     rates = every.topics.numbers("produce_rate")
     behind, active = _find_behind(sets, every.counts, every.lagging, rates)
-    brokers = _blame_brokers(sets, every.rows, active, behind)
+    return _Survey(sets, behind, active, _blame_brokers(sets, every.rows, active, behind))
+
+
+def _find_settled(groups: Frame, old: Frame, every: _Partitions, survey: _Survey) -> Mask:
+    """Groups whose last cause stays, as nothing hints at another one that would be proven.
+
+    A hint is what a rule of `_PROVEN` looks at first. Where there is none, the rules would find the
+    same cause or one that rates alone make likely, and neither takes the place of the last, unless
+    that is over.
+    """
+    last, worst = old.strings("cause"), groups.strings("worst_status")
+    named = last.known & ~last.is_in([contract.UNEXPLAINED])
+    if not named.any():
+        return named
+    stalled = every.rows.strings("consumer_status").is_in([contract.STALLED])
+    ill = every.leaderless | is_under_replicated(every.topics)
+    blamed = np.zeros(len(groups), bool)
+    blamed[list(survey.brokers)] = True
+    hints = {
+        contract.UNAVAILABLE: survey.sets.have(ill),
+        contract.OFFSETS_RESET: worst.is_in(RESET),
+        contract.REBALANCES: groups.numbers("rebalancing_share") >= REBALANCING,
+        contract.OPEN_TRANSACTION: groups.numbers("held_up_records").known,
+        contract.STOPPED: worst.is_in(UNOWNED),
+        contract.SLOW_BROKER: blamed,
+        contract.STUCK_RECORD: survey.sets.have(stalled),
+    }
+    hinted = np.zeros(len(groups), bool)
+    for cause, hint in hints.items():
+        hinted |= hint & ~last.is_in([cause])
+    settled: Mask = named & ~hinted & ~_find_over(groups, old)
+    return settled
+
+
+def _list_cases(chosen: Rows, groups: Frame, every: _Partitions, survey: _Survey) -> Iterator[Case]:
+    """The groups that were chosen, one after another."""
+    sets, behind, active, brokers = survey.sets, survey.behind, survey.active, survey.brokers
+    rates = every.topics.numbers("produce_rate")
     age, produced = every.counts.age.fill(0.0), rates.fill(0.0)
     consumed = every.rows.numbers("consume_rate").fill(0.0)
     unchanged = every.taken_at - every.rows.numbers("commit_changed_at")

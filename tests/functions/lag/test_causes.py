@@ -526,3 +526,18 @@ def test_a_number_that_rules_a_cause_out_stands_beside_its_limit(
 
 def test_a_group_that_a_run_does_not_have_is_not_weighed(named: dict[str, Snapshot]) -> None:
     assert weigh_causes(named[contract.STOPPED], "nobody", Rules()) == ()
+
+
+def test_a_cause_that_rates_made_likely_gives_way_to_one_that_is_proven() -> None:
+    cluster = two_members()
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            _slow_down(cluster)
+        if minute == MINUTES:
+            _leave(cluster)
+
+    named = [row(each)["cause"] for each in run_minutes(cluster, MINUTES + 14, change)]
+
+    assert named[MINUTES - 1] == contract.CAPACITY_FELL
+    assert named[-1] == contract.STOPPED
