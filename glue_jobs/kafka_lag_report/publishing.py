@@ -148,6 +148,10 @@ def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
         storage.delete([complete])
     if alone:
         storage.delete_folder(replacing)
+        all_days = f"{root}/{REPLACING_FOLDER}"
+        for folder in (f"{all_days}/{place.partition('/')[0]}", all_days):
+            if not storage.folders(folder):
+                storage.delete_folder(folder)
 
 
 def _at_once(work: Callable[[str], T], names: Iterable[str]) -> list[T]:

@@ -5,7 +5,5 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import kafka_lag_cdk.broker_lookup_code
-
-# Some Python file, whatever it does.
-SMALL_PACKAGE = Path(kafka_lag_cdk.broker_lookup_code.__file__).parent
+# Nobody imports it: a cache beside it would make it another asset.
+SMALL_PACKAGE = Path(__file__).with_name("package")

@@ -45,7 +45,7 @@ def test_nothing_of_a_bootstrap_is_left(out: Path) -> None:
 
 def test_every_asset_is_written_and_read_below_the_prefix(out: Path, templates: Templates) -> None:
     keys = {path.name for path in (out / "assets").iterdir()}
-    assert len(keys) == 4
+    assert len(keys) == 5
     for template in templates.values():
         text = json.dumps(template["Resources"])
         named = {key for key in keys if key in text}
