@@ -76,8 +76,8 @@ class Ages(Judge):
     def _markers(self, where: str, row: Row, log: LogView, position: int) -> None:
         """All that lies between commit and end is markers, and records that were aborted."""
         self.verdict.checked["markers"] += 1
-        unread = log.next_record(position)
-        if unread is not None and unread < row["end_offset"]:
+        unread = log.next_committed(position, row["end_offset"])
+        if unread is not None:
             text = f"{position} to {row['end_offset']} are markers"
             self._wrong("markers", where, text, f"a record at {unread}")
         published = row["time_lag_seconds"], row["time_lag_error_seconds"]

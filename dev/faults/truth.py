@@ -115,6 +115,18 @@ class LogView:
         behind = (int(each) for each in self.offset[at:] if int(each) not in self.aborted)
         return next(behind, None)
 
+    def next_committed(self, offset: int, end: int) -> int | None:
+        """As `next_record`, where the log has its transaction's end below `end`.
+
+        A marker has no record at its offset: the first such behind a record ends what holds it.
+        """
+        at = self.next_record(offset)
+        if at is None:
+            return None
+        behind = self.offset[np.searchsorted(self.offset, at) :]
+        unbroken = int((behind == at + np.arange(len(behind))).sum())
+        return at if at + unbroken < end else None
+
     def readable(self, offset: int) -> tuple[int, int]:
         """Between which times the record at this offset, or what is there, became readable."""
         at = int(np.searchsorted(self.offset, offset))

@@ -64,15 +64,18 @@ def with_log(log: LogView) -> TruthView:
 
 
 @pytest.mark.parametrize(
-    ("aborted", "is_wrong"),
-    [((6, 7, 8, 9), False), ((6, 7, 8), True), ((7, 8, 9), True), ((), True)],
+    ("aborted", "marker", "is_wrong"),
+    [((6, 7, 8), 9, False), ((6, 7), 9, True), ((), 7, True), ((6, 7), 10, False)],
+    ids=["all aborted", "one committed", "committed at once", "one of an open transaction"],
 )
 def test_what_is_said_to_be_markers_holds_no_record_that_consumers_read(
-    aborted: tuple[int, ...], *, is_wrong: bool
+    aborted: tuple[int, ...], marker: int, *, is_wrong: bool
 ) -> None:
     planted = frames()
     planted[P][0] |= AT_MARKERS
-    found = rules(run(frames=planted), with_log(replace(LOG, aborted=frozenset(aborted))))
+    at = LOG.offset != marker
+    log = replace(LOG, offset=LOG.offset[at], low=LOG.low[at], high=LOG.high[at])
+    found = rules(run(frames=planted), with_log(replace(log, aborted=frozenset(aborted))))
     assert ("markers" in found) is is_wrong
     assert "bracket" not in found
 
