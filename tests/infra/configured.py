@@ -9,7 +9,9 @@ from typing import Any
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.reading import check, one_cluster
+from kafka_lag_cdk.config.faults import ConfigurationError
+from kafka_lag_cdk.config.reading import check
+from kafka_lag_cdk.config.strict import validate
 
 UUID = "0a1b2c3d-1111-2222-3333-444455556666-7"
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:AmazonMSK_monitor-a1B2c3"
@@ -47,6 +49,14 @@ def moved(given: dict[str, Any], region: str) -> dict[str, Any]:
 def deployment(*clusters: dict[str, Any], **changes: Any) -> Deployment:
     given = {"clusters": list(clusters) or [cluster_json()]} | changes
     return check(given, "the test", Path(__file__).parent)
+
+
+def one_cluster(given: Any, folder: Path = Path()) -> Cluster:
+    """A cluster without a deployment around it; `folder` is where its `ca_file` begins."""
+    found, faults = validate(Cluster, given, folder)
+    if found is None:
+        raise ConfigurationError("a cluster", faults)
+    return found
 
 
 def cluster(**changes: Any) -> Cluster:

@@ -11,14 +11,13 @@ from aws_cdk.assertions import Annotations, Match, Template
 from constructs import Construct
 
 from kafka_lag_cdk.config.doubts import find_doubts
-from kafka_lag_cdk.config.reading import one_cluster
 from kafka_lag_cdk.config.shared import Notify, SharedSettings
 from kafka_lag_cdk.from_document import import_cluster
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
-from tests.infra.configured import cluster_json
+from tests.infra.configured import cluster_json, one_cluster
 from tests.infra.notify.followed import topic_ids
 from tests.infra.notify.notified import NOTIFY
 from tests.infra.resolve import ACCOUNT, REGION

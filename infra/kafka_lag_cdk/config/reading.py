@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.faults import ConfigurationError, Fault
 from kafka_lag_cdk.config.source import CLUSTERS, DEFAULTS, load, merge, where_written
@@ -58,18 +57,6 @@ def check(source: Any, name: str, folder: Path) -> Deployment:
         found.sort(key=_order)
         raise ConfigurationError(name, found)
     return deployment
-
-
-def one_cluster(source: Mapping[str, Any], folder: Path | None = None) -> Cluster:
-    """A cluster from its JSON, for an app that places constructs itself.
-
-    Raises ConfigurationError; `folder` is where `ca_file` begins, by default the current one.
-    """
-    name = "a cluster"
-    cluster, faults = validate(Cluster, _object(source, name), folder or Path())
-    if cluster is None:
-        raise ConfigurationError(name, faults)
-    return cluster
 
 
 def _object(source: Any, name: str) -> dict[str, Any]:

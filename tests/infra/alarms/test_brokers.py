@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.config.reading import one_cluster
 from tests.infra.alarms.conftest import alarms_of, watched
 from tests.infra.config.refused import cluster_faults
-from tests.infra.configured import cluster_json
+from tests.infra.configured import cluster_json, one_cluster
 
 BOTH = {"broker-disk", "broker-cpu"}
 SERVERLESS = "arn:aws:kafka:eu-west-1:111122223333:cluster/orders/0a1b2c3d-1111-2222-3333-s2"

@@ -9,12 +9,11 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
-from kafka_lag_cdk.config.reading import one_cluster
 from kafka_lag_cdk.from_document import import_cluster
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
-from tests.infra.configured import cluster_json
+from tests.infra.configured import cluster_json, one_cluster
 from tests.infra.resolve import ACCOUNT, REGION, of_type
 
 ALL = f"arn:aws:sns:{REGION}:{ACCOUNT}:kafka-lag-alarms"

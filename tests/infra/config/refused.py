@@ -9,9 +9,8 @@ import pytest
 
 from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import one_cluster
 from tests.documents import GOOD
-from tests.infra.configured import cluster_json, deployment
+from tests.infra.configured import cluster_json, deployment, one_cluster
 
 
 def refused(*clusters: Any, **more: Any) -> tuple[str, ...]:

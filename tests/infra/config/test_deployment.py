@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import one_cluster
 from kafka_lag_cdk.config.shared import ExistingBucket
 from tests.infra.config.refused import refused
-from tests.infra.configured import SERVICE, STEPS, cluster_json, deployment, moved
+from tests.infra.configured import (
+    SERVICE,
+    STEPS,
+    cluster_json,
+    deployment,
+    moved,
+    one_cluster,
+)
 
 
 def test_a_stacks_name_may_have_128_characters() -> None:
@@ -83,14 +89,6 @@ def test_what_is_wrong_with_one_cluster_as_a_whole_has_no_path() -> None:
     assert refused_alone(cluster_json(arn=None, region="eu-west-1")) == (
         "give arn, or bootstrap_servers where it is not MSK",
     )
-
-
-def test_what_is_no_object_is_no_cluster() -> None:
-    assert refused_alone(["orders"]) == ("document: must be an object",)
-
-
-def test_one_cluster_has_no_stack_whose_name_could_be_taken() -> None:
-    assert one_cluster(cluster_json(name="shared")).name == "shared"
 
 
 def test_two_groups_of_one_cluster_may_not_scale_one_service() -> None:
