@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, TypeAlias, get_args
 
-from aws_cdk import Fn, Stack, Token
+from aws_cdk import Fn, IResource, Stack, Token
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_msk as msk
@@ -19,19 +19,21 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from kafka_lag.settings import SERVER, authorities_fault
-from kafka_lag_cdk.config.faults import Fault
+from kafka_lag_cdk.config.faults import Fault, Place
+from kafka_lag_cdk.config.login import is_secret_of_msk
+from kafka_lag_cdk.config.ports import PORTS, port_ranges, ports_of_other_logins
 from kafka_lag_cdk.config.scaling import EcsService, GroupScaling
 from kafka_lag_cdk.config.types import KAFKA_ARN, Listed
 from kafka_lag_cdk.config.watched import (
-    PORTS,
     AlarmSettings,
     WatchedCluster,
     WaysOut,
     is_serverless_arn,
-    port_ranges,
 )
 
 Endpoint: TypeAlias = Literal["s3", "secrets_manager", "monitoring"]
+
+Port: TypeAlias = Annotated[int, Field(ge=1, le=65_535)]
 
 _MSK_MECHANISM = "SCRAM-SHA-512"
 _KNOWN_PORT = re.compile(r":(\d{1,5})\Z")
@@ -48,7 +50,7 @@ class _Taken:
 
 
 class _Instance(_Taken):
-    """The same, of classes that can be told."""
+    """The same, of classes that can be checked here."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -223,7 +225,7 @@ class KafkaCluster(WatchedCluster):
     login: Annotated[Login, _Instance()]
     msk: Annotated[Msk | None, _Taken()] = None
     bootstrap_servers: Annotated[str | tuple[str, ...], Listed] | None = None
-    broker_ports: Annotated[tuple[int, ...], Listed] = ()
+    broker_ports: Annotated[tuple[Port, ...], Listed] = ()
     alarms: Alarms = Alarms()
     scaling: Annotated[tuple[ServiceScaling, ...], Listed] = ()
 
@@ -231,6 +233,7 @@ class KafkaCluster(WatchedCluster):
         """What cannot be, of objects and keys that are right one by one."""
         yield from self._unreachable()
         yield from self._unusable_login()
+        yield from self._elsewhere()
         if self.network.chosen().has_public:
             yield Fault(
                 ("network", "subnets"),
@@ -241,7 +244,7 @@ class KafkaCluster(WatchedCluster):
         yield from super().impossible()
 
     def _unreachable(self) -> Iterator[Fault]:
-        if self.msk is None and self.bootstrap_servers is None:
+        if self.msk is None and not self.servers:
             yield Fault((), "give msk, or bootstrap_servers where it is not MSK")
         if self.msk is None and isinstance(self.login, Iam):
             yield Fault((), "Iam() needs msk: rights are granted on its ARN")
@@ -259,6 +262,7 @@ class KafkaCluster(WatchedCluster):
         for index, server in enumerate(self.servers):
             if not Token.is_unresolved(server) and not SERVER.fullmatch(server):
                 yield Fault(("bootstrap_servers", index), f"must be host:port, not {server!r}")
+        yield from ports_of_other_logins(self.servers, self.way_in)
 
     def _unusable_login(self) -> Iterator[Fault]:
         login, of_msk = self.login, self.is_msk
@@ -272,12 +276,32 @@ class KafkaCluster(WatchedCluster):
         if of_msk and isinstance(login, Scram):
             if login.mechanism != _MSK_MECHANISM:
                 yield Fault(("login", "mechanism"), f"must be {_MSK_MECHANISM} on MSK")
-            if login.secret.encryption_key is None:
+            arn, key = login.secret.secret_arn, login.secret.encryption_key
+            if key is None and not Token.is_unresolved(arn) and is_secret_of_msk(arn):
                 yield Fault(
                     ("login", "secret"),
                     "must have its encryption_key: MSK's secrets are encrypted with a key of "
                     "yours, and the collector cannot read one without a right on it",
                 )
+
+    def _elsewhere(self) -> Iterator[Fault]:
+        """What is of another region: collectors and alarms use their own region's alone."""
+        here = Stack.of(self.network.vpc).region
+        for place, used in self._used():
+            there = used.env.region
+            if not Token.is_unresolved(here) and not Token.is_unresolved(there) and there != here:
+                yield Fault(place, f"is in {there}, but the network's stack in {here}")
+
+    def _used(self) -> Iterator[tuple[Place, IResource]]:
+        if isinstance(self.login, Scram | Tls):
+            secret = self.login.secret
+            yield ("login", "secret"), secret
+            if secret.encryption_key:
+                yield ("login", "secret", "encryption_key"), secret.encryption_key
+        if self.alarms.topic:
+            yield ("alarms", "topic"), self.alarms.topic
+        for owner, topic in self.alarms.owner_topics.items():
+            yield ("alarms", "owner_topics", owner), topic
 
     @property
     def arn(self) -> str | None:

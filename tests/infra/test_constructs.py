@@ -17,12 +17,15 @@ from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
 from tests.infra.code import SMALL_PACKAGE
-from tests.infra.configured import cluster_json, one_cluster
+from tests.infra.configured import SECRET, SERVICE, STEPS, cluster_json, one_cluster
 from tests.infra.notify.followed import topic_ids
 from tests.infra.notify.notified import NOTIFY
 from tests.infra.resolve import ACCOUNT, REGION
 
 ALARM = "AWS::CloudWatch::Alarm"
+# Of a login that MSK has under another name.
+COPY = SECRET.replace("AmazonMSK_", "")
+SCALED = {**SERVICE, "max": 8, "steps": STEPS}
 
 
 @pytest.fixture(name="template", scope="module")
@@ -131,6 +134,23 @@ def test_no_alarm_waits_for_metrics_that_go_elsewhere() -> None:
     alarms = properties(dict(Template.from_stack(stack).to_json()), ALARM)
     names = {each["AlarmName"].rpartition("/")[2] for each in alarms}
     assert names == {"collector-errors", "collector-dropped", "broker-disk", "broker-cpu"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"auth": {"type": "scram", "secret_arn": COPY}}, id="a-copy-of-a-secret"),
+        pytest.param({"auth": {"type": "tls", "secret_arn": COPY}}, id="tls"),
+        pytest.param({"auth": {"type": "none"}}, id="no-login"),
+        pytest.param(
+            {"scaling": [SCALED, {**SCALED, "account": "444455556666"}]}, id="of-two-accounts"
+        ),
+    ],
+)
+def test_a_cluster_that_a_document_may_have_can_be_deployed(changes: dict[str, Any]) -> None:
+    stack = Stack(App(), "Orders", env=Environment(account=ACCOUNT, region=REGION))
+    given = one_cluster(cluster_json(**changes))
+    assert import_cluster(stack, given).document() == given.document()
 
 
 def test_synthesis_warns_of_each_doubt_once() -> None:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -19,7 +19,8 @@ from kafka_lag_cdk.config.login import (
     login_faults,
 )
 from kafka_lag_cdk.config.network import Vpc
-from kafka_lag_cdk.config.scaling import Scaling
+from kafka_lag_cdk.config.ports import PORTS, port_ranges, ports_of_other_logins
+from kafka_lag_cdk.config.scaling import EcsService, Scaling
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import (
     Account,
@@ -32,18 +33,11 @@ from kafka_lag_cdk.config.types import (
     TopicArn,
 )
 from kafka_lag_cdk.config.watched import (
-    PORTS,
     AlarmSettings,
     WatchedCluster,
     WaysOut,
     is_serverless_arn,
-    port_ranges,
 )
-
-# How far above a way's port that of public addresses is [MSK developer guide, port information].
-_PUBLIC = 100
-# A broker of MSK by its own name; a balancer's, of amazonaws.com too, has whatever port it has.
-_OF_MSK = re.compile(r"\.kafka(-serverless)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?:", re.IGNORECASE)
 
 _OTHER_ACCOUNT = (
     ": MSK is asked for brokers, and rights are granted, in the collector's own account. Reach a "
@@ -103,8 +97,7 @@ class Cluster(WatchedCluster):
         yield from login_faults(
             self.auth, arn=self.arn, serverless=self.is_serverless, region=region
         )
-        yield from self._other_ports()
-        yield from self._two_masters()
+        yield from ports_of_other_logins(self.bootstrap_servers or (), self.way_in)
         yield from super().impossible()
 
     def without_effect(self) -> Iterator[Fault]:
@@ -127,32 +120,6 @@ class Cluster(WatchedCluster):
             if own and of_arn and own != of_arn:
                 yield Fault((), f"{key} is {own}, but the arn says {of_arn}{why}")
 
-    def _other_ports(self) -> Iterator[Fault]:
-        """Ports on which MSK expects another login; those of its private connectivity are any."""
-        own = _msk_ports(self.way_in)
-        for index, server in enumerate(self.bootstrap_servers or ()):
-            port = int(server.rpartition(":")[2])
-            others = [way for way in PORTS if port in _msk_ports(way)]
-            if others and port not in own and _OF_MSK.search(server):
-                right = own[0] if port in PORTS.values() else own[-1]
-                yield Fault(
-                    ("bootstrap_servers", index),
-                    f"{port} is MSK's port for {' and '.join(others)}; for {self.way_in} it is "
-                    f"{right}",
-                    joint=True,
-                )
-
-    def _two_masters(self) -> Iterator[Fault]:
-        first: dict[tuple[str, str], str] = {}
-        for index, scaling in enumerate(self.scaling):
-            service = (scaling.ecs_cluster, scaling.service)
-            if scaling.account and scaling.account != self.place[0]:
-                service = (f"{scaling.account}:{scaling.ecs_cluster}", scaling.service)
-            if service in first:
-                both = f"{first[service]} and {scaling.group} both scale the service "
-                yield Fault(("scaling", index), f"{both}{'/'.join(service)}, which follows one")
-            first.setdefault(service, scaling.group)
-
     def _topics_elsewhere(self) -> Iterator[Fault]:
         alarms = self.alarms
         topics: dict[Place, str | None] = {("alarms", "topic"): alarms.topic}
@@ -167,6 +134,11 @@ class Cluster(WatchedCluster):
                     f"{self.place[1]}",
                     joint=True,
                 )
+
+    def distinguished(self, service: EcsService) -> str:
+        """What distinguishes a service from all others; the cluster's account may be left out."""
+        own = service.account == self.place[0]
+        return super().distinguished(replace(service, account=None) if own else service)
 
     def arn_part(self, place: int) -> str | None:
         """A part of the ARN between its colons, None without an ARN."""
@@ -244,9 +216,3 @@ class Cluster(WatchedCluster):
             mechanism=self.auth.mechanism if isinstance(self.auth, ScramAuth) else None,
             secret_id=self.secret_arn,
         )
-
-
-def _msk_ports(way_in: str) -> tuple[int, ...]:
-    """MSK's port for a way in, and that at public addresses, where it has it."""
-    port = PORTS[way_in]
-    return (port,) if way_in == "plaintext" else (port, port + _PUBLIC)

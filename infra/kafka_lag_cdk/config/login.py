@@ -77,9 +77,13 @@ def login_faults(
         if arn and isinstance(auth, ScramAuth) and auth.mechanism != _MSK_MECHANISM:
             yield _fault("mechanism", f"must be {_MSK_MECHANISM}, as MSK has no other")
         yield from _elsewhere(auth, region)
-        name = _part(auth.secret_arn, _NAME)
-        if arn and isinstance(auth, ScramAuth) and name.startswith(_OF_MSK):
+        if arn and isinstance(auth, ScramAuth) and is_secret_of_msk(auth.secret_arn):
             yield from _of_msk(auth, arn)
+
+
+def is_secret_of_msk(arn: str) -> bool:
+    """Whether its name is one that MSK takes; others hold a copy of the same login."""
+    return _part(arn, _NAME).startswith(_OF_MSK)
 
 
 def _elsewhere(auth: ScramAuth | TlsAuth, region: str | None) -> Iterator[Fault]:

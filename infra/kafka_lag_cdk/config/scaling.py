@@ -114,8 +114,8 @@ class Tracking(Strict):
 class EcsService:
     """A service by the names of its cluster and its own, which may be known on deploy only.
 
-    `account` where it is another than the watched cluster's, or written down. `path` is what tells
-    it from others until then.
+    `account` where it is another than the watched cluster's, or written down. `path` is what
+    distinguishes it until then.
     """
 
     cluster: str

@@ -21,16 +21,13 @@ from kafka_lag.settings import levels_of
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.config.document import IAM, CollectorKeys, check_authorities, written
 from kafka_lag_cdk.config.faults import Fault, FaultsError, Place
-from kafka_lag_cdk.config.scaling import GroupScaling
+from kafka_lag_cdk.config.scaling import EcsService, GroupScaling
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.tasks import TaskKeys
 from kafka_lag_cdk.config.types import Distinct, GroupName, Listed, Name, Text, Whole
 
 # Beside the document in its layer.
 CA_FILE = "ca.pem"
-
-# The port of each way in on MSK [MSK developer guide, port information].
-PORTS = {"scram": 9096, "iam": 9098, "tls": 9094, "none": 9094, "plaintext": 9092}
 
 _TRANSPORT = {
     "scram": "SASL_SSL",
@@ -46,10 +43,6 @@ _SERVERLESS = re.compile(r"-s\d+\Z")
 _LARGEST_MINUTES = 60
 # Lambda ends the function after 55 s, and what was read has to be written by then.
 _LONGEST_RUN = 50
-
-# MSK's private connectivity gives each broker a port of its own in this range [MSK developer guide,
-# "MSK multi-VPC private connectivity in a single Region"].
-_PRIVATE_LINK = range(14_001, 14_101)
 
 # Characters that CDK lets a dimension have.
 _LONGEST_VALUE = 255
@@ -169,11 +162,25 @@ class WatchedCluster(CollectorKeys):
 
     def impossible(self) -> Iterator[Fault]:
         """What cannot be, of keys that are right one by one."""
+        yield from self._two_masters()
         yield from self._two_needs()
 
     def without_effect(self) -> Iterator[Fault]:
         """Keys of a possible cluster whose alarm or policy would never get data."""
         return _find_keys_without_effect(self)
+
+    def _two_masters(self) -> Iterator[Fault]:
+        first: dict[str, str] = {}
+        for index, scaling in enumerate(self.scaling):
+            service = self.distinguished(scaling.ecs_service)
+            if service in first:
+                both = f"{first[service]} and {scaling.group} both scale the service "
+                yield Fault(("scaling", index), f"{both}{service}, which follows one")
+            first.setdefault(service, scaling.group)
+
+    def distinguished(self, service: EcsService) -> str:
+        """What distinguishes a service from all others."""
+        return f"{service.account}:{service}" if service.account else service.known_as
 
     def _two_needs(self) -> Iterator[Fault]:
         first: dict[str, dict[str, Any] | None] = {}
@@ -301,15 +308,6 @@ class WatchedCluster(CollectorKeys):
 def is_serverless_arn(arn: str) -> bool:
     """Whether the ARN is of MSK Serverless."""
     return _SERVERLESS.search(arn) is not None
-
-
-def port_ranges(ports: Collection[int]) -> tuple[tuple[int, int], ...]:
-    """Ports as first and last of ranges; of MSK's private connectivity all brokers to come."""
-    linked = set(ports).intersection(_PRIVATE_LINK)
-    ranges = {(port, port) for port in set(ports) - linked}
-    if linked:
-        ranges.add((_PRIVATE_LINK[0], _PRIVATE_LINK[-1]))
-    return tuple(sorted(ranges))
 
 
 def _find_keys_without_effect(cluster: WatchedCluster) -> Iterator[Fault]:

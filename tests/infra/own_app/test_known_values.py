@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from aws_cdk import App, Stack
@@ -41,10 +41,11 @@ def network(stack: Stack) -> Network:
     return Network(vpc=known)
 
 
-def secret(stack: Stack, key: str | None = KEY) -> secretsmanager.ISecret:
-    known = kms.Key.from_key_arn(stack, "Key", key) if key else None
+def secret(stack: Stack, key: str | None = KEY, arn: str = SECRET) -> secretsmanager.ISecret:
+    name = f"Key{len(stack.node.children)}"
+    known = kms.Key.from_key_arn(stack, name, key) if key else None
     return secretsmanager.Secret.from_secret_attributes(
-        stack, "Login", secret_complete_arn=SECRET, encryption_key=known
+        stack, f"Login-{name}", secret_complete_arn=arn, encryption_key=known
     )
 
 
@@ -69,6 +70,11 @@ def fault(stack: Stack, **changes: Any) -> str:
     return found.removeprefix(": Value error, ")
 
 
+def follows(group: str) -> ServiceScaling:
+    service = EcsService("web", "worker")
+    return ServiceScaling(service=service, group=group, max=2, partitions=2, tasks=Tasks())
+
+
 IMPOSSIBLE = {
     "no-arn": ({"msk": "arn:aws:kafka:orders"}, "msk: must be an MSK cluster's ARN"),
     "elsewhere": (
@@ -80,6 +86,15 @@ IMPOSSIBLE = {
         {"msk": None, "bootstrap_servers": "b-1:9098"},
         "Iam() needs msk: rights are granted on its ARN",
     ),
+    "no-server": ({"msk": None, "login": NoLogin(), "bootstrap_servers": ()}, "give msk, or boot"),
+    "port-of-another-login": (
+        {"bootstrap_servers": "b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com:9096"},
+        "bootstrap_servers[0]: 9096 is MSK's port for scram; for iam it is 9098",
+    ),
+    "two-masters": (
+        {"scaling": (follows("billing"), follows("stock"))},
+        "scaling[1]: billing and stock both scale the service web/worker, which follows one",
+    ),
     "no-port": (
         {"bootstrap_servers": ("b-1:9098", "b-2")},
         "bootstrap_servers[1]: must be host:port, not 'b-2'",
@@ -89,16 +104,53 @@ IMPOSSIBLE = {
         {"groups": {"deny": "^bill"}, "alarms": Alarms(groups=("billing",))},
         "alarms.groups[0]: the group billing is not read: groups.deny matches it",
     ),
-    "topic-of-nobody": (
-        {"alarms": Alarms(owner_topics={"team-a": cast("sns.ITopic", object())})},
-        "alarms.owner_topics.team-a: owns no group that alarms name",
-    ),
 }
 
 
 @pytest.mark.parametrize(("changes", "begin"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
 def test_what_cannot_be_is_said(changes: dict[str, Any], begin: str) -> None:
     assert fault(a_stack(), **changes).startswith(begin)
+
+
+def topic(stack: Stack, region: str) -> sns.ITopic:
+    return sns.Topic.from_topic_arn(stack, "Topic", f"arn:aws:sns:{region}:111122223333:pages")
+
+
+def test_a_topic_for_an_owner_of_no_named_group_is_refused() -> None:
+    stack = a_stack()
+    found = fault(stack, alarms=Alarms(owner_topics={"team-a": topic(stack, "eu-west-1")}))
+    assert found.startswith("alarms.owner_topics.team-a: owns no group that alarms name")
+
+
+@pytest.mark.parametrize(
+    ("used", "place"),
+    [
+        ("secret", "login.secret"),
+        ("key", "login.secret.encryption_key"),
+        ("topic", "alarms.topic"),
+        ("owner", "alarms.owner_topics.team-a"),
+    ],
+)
+def test_what_is_of_another_region_is_refused(used: str, place: str) -> None:
+    stack = a_stack()
+    pages = topic(stack, "us-east-1")
+    changes: dict[str, Any] = {
+        "secret": {"login": Tls(secret(stack, arn=SECRET.replace("eu-west-1", "us-east-1")))},
+        "key": {"login": Tls(secret(stack, KEY.replace("eu-west-1", "us-east-1")))},
+        "topic": {"alarms": Alarms(topic=pages)},
+        "owner": {
+            "owner": {".*": "team-a"},
+            "alarms": Alarms(groups=("billing",), owner_topics={"team-a": pages}),
+        },
+    }
+    expected = f"{place}: is in us-east-1, but the network's stack in eu-west-1"
+    assert fault(stack, **changes[used]) == expected
+
+
+def test_a_copy_of_a_secret_of_msk_may_have_aws_own_key() -> None:
+    stack = a_stack()
+    copy = secret(stack, key=None, arn=SECRET.replace("AmazonMSK_", ""))
+    assert KafkaCluster(name="orders", network=network(stack), login=Scram(copy), msk=ARN)
 
 
 def test_a_secret_of_msk_needs_its_key() -> None:
