@@ -22,6 +22,7 @@ def find_shared_doubts(deployment: Deployment, account: str | None, region: str)
     yield from _no_receiver(deployment, account, region)
     yield from _no_reader(deployment.shared)
     yield from _unused_days(deployment, account, region)
+    yield from _nothing_learnt(deployment, account, region)
     yield from _unused_key(deployment, account, region)
     yield from _unknown_owners(deployment)
     yield from _owners_who_get_all(deployment.shared)
@@ -82,6 +83,21 @@ def _unused_days(deployment: Deployment, account: str | None, region: str) -> It
         else:
             continue
         yield Doubt("unused-days", key, f"shared.keep.{key} deletes nothing, as {why}.")
+
+
+def _nothing_learnt(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
+    """Of alarms on what is unusual, without the job that learns what is usual."""
+    if deployment.shared.report.enabled:
+        return
+    clusters = deployment.places()[account, region]
+    if watched := [each.name for each in clusters if each.watches_unusual]:
+        yield Doubt(
+            "nothing-learnt",
+            region,
+            f"alarms.any_unusual of {format_list(watched, _MOST_NAMES)} never goes off, as "
+            "report.enabled is false: the daily job learns what is usual. Set it, or drop "
+            "alarms.any_unusual.",
+        )
 
 
 def _unused_key(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:

@@ -108,6 +108,18 @@ def test_days_to_keep_in_a_bucket_of_the_users_are_its_lifecycles() -> None:
     assert doubts(existing_buckets=OURS) == []
 
 
+@pytest.mark.parametrize(("learns", "count"), [(True, 0), (False, 1)])
+def test_what_is_unusual_is_not_watched_without_the_job_that_learns(
+    learns: bool, count: int
+) -> None:
+    watched = cluster_json(alarms={"any_unusual": True})
+    found = doubts(watched, cluster_json(name="b"), report={"enabled": learns})
+    assert found == count * [
+        "alarms.any_unusual of orders never goes off, as report.enabled is false: the daily job "
+        "learns what is usual. Set it, or drop alarms.any_unusual."
+    ]
+
+
 @pytest.mark.parametrize(
     ("reported", "theirs", "count"), [(False, True, 1), (True, True, 0), (False, False, 0)]
 )
