@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kafka_lag_cdk.alarm_rules import alarm_shares
+    from kafka_lag_cdk.alarms import NamedGroupAlarms, Recipients
     from kafka_lag_cdk.config.document import (
         FilterSection,
         LevelsSection,
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
     )
 
 _MODULES = {
+    "alarm_rules": ("alarm_shares",),
+    "alarms": ("NamedGroupAlarms", "Recipients"),
     "config.document": (
         *("FilterSection", "LevelsSection", "OtlpSection", "OtlpSink", "PartitionsSection"),
         *("ToleranceSection", "TopicFilterSection"),
@@ -89,6 +93,7 @@ __all__ = [
     "LagCollector",
     "LagReports",
     "LevelsSection",
+    "NamedGroupAlarms",
     "Network",
     "NoLogin",
     "Notify",
@@ -96,6 +101,7 @@ __all__ = [
     "OtlpSink",
     "OwnerReceivers",
     "PartitionsSection",
+    "Recipients",
     "Report",
     "ScheduledBounds",
     "Scram",
@@ -114,6 +120,7 @@ __all__ = [
     "TopicFilterSection",
     "Tracking",
     "Views",
+    "alarm_shares",
 ]
 
 

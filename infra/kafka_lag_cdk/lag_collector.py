@@ -30,10 +30,14 @@ class LagCollector(Construct):
     `reports` is the region's shared part, or its names where another stack holds it; alarms and
     dashboard are named after its deployment. With `recovered` the topic also gets that an alarm
     is over. `package` is the collector's folder or zip; unless given, it is built from this
-    project's lock file. With `groups_apart` the alarms on named groups are in stacks of their own:
-    one holds those of 100 to 150 groups, and the app makes a `NamedGroupAlarms` for each of
-    `alarm_shares`, after this. `alarms` reach people, `scaling_alarms` only set numbers of tasks;
-    `dashboard` is None where the cluster wants none.
+    project's lock file.
+
+    A stack holds the alarms of 100 to 150 named groups. With `groups_apart` none of them is made
+    here: the app makes a `NamedGroupAlarms` for each of `alarm_shares`, in stacks of their own,
+    after this.
+
+    `alarms` reach people, `scaling_alarms` only set numbers of tasks; `dashboard` is None where the
+    cluster wants none.
     """
 
     def __init__(

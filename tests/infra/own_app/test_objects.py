@@ -21,15 +21,21 @@ from kafka_lag_cdk import (
     EcsService,
     Iam,
     KafkaCluster,
+    LagCollector,
+    NamedGroupAlarms,
     Network,
     NoLogin,
     OtlpSection,
     OtlpSink,
+    Recipients,
     Scram,
     ServiceScaling,
+    SharedNames,
     Tasks,
     Tls,
+    alarm_shares,
 )
+from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import KEY
 from tests.infra.own_app.network import (
     ARN,
@@ -373,3 +379,36 @@ def test_a_topic_whose_key_cannot_let_alarms_in_is_refused() -> None:
     )
     with pytest.raises(ValueError, match="Theirs/Pages is encrypted with Theirs/Imported"):
         collected(theirs, orders)
+
+
+def test_alarms_on_named_groups_may_be_in_stacks_of_their_own() -> None:
+    app = App()
+    theirs, apart = Theirs(app), Stack(app, "Apart", env=HERE)
+    orders = KafkaCluster(
+        name="orders",
+        network=theirs.network,
+        login=Iam(),
+        msk=theirs.provisioned(),
+        alarms=Alarms(groups=("billing", "stock"), any_group=False),
+        dashboard=False,
+    )
+    reports = SharedNames(bucket="b", topic_arn=f"arn:aws:sns:{REGION}:{ACCOUNT}:t")
+    LagCollector(
+        theirs, "Lag", cluster=orders, reports=reports, package=SMALL_PACKAGE, groups_apart=True
+    )
+    recipients = Recipients(sns.Topic(apart, "Pages"), recovered=True)
+    share = frozenset({"billing"})
+    NamedGroupAlarms(apart, orders, recipients, reports.name, share).make()
+    assembly = app.synth()
+    names = {
+        stack: sorted(
+            each["AlarmName"].partition("orders/")[2]
+            for each in of_type(
+                assembly.get_stack_by_name(stack).template["Resources"], "AWS::CloudWatch::Alarm"
+            ).values()
+        )
+        for stack in ("Theirs", "Apart")
+    }
+    assert names["Apart"] == ["data-loss/billing", "status/billing"]
+    assert [name for name in names["Theirs"] if "/" in name] == []
+    assert alarm_shares(orders) == ()
