@@ -196,6 +196,7 @@ class ClusterStack(Stack):
             description=f"Consumer lag of the cluster {cluster.name}",
             env=env,
         )
+        self.cluster = cluster
         keys = deployment.kms_keys(*deployment.place_of(cluster))
         collector = LagCollector(
             self,

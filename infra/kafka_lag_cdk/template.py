@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +30,8 @@ from kafka_lag_cdk.packaging import PackagingError
 from kafka_lag_cdk.stacks import ClusterStack, SharedStack, ViewsStack, stacks_of
 
 BUCKET, PREFIX = "AssetsBucket", "AssetsPrefix"
+# Named by their content.
+_ASSET = re.compile(r"[0-9a-f]{64}(\.\w+)?")
 # In a zip each file has a date; this is the earliest that there is.
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 _READABLE = 0o644 << 16
@@ -37,29 +40,38 @@ Json: TypeAlias = Any
 
 
 def write(deployment: Deployment, out: Path, package: Path | None = None) -> list[Path]:
-    """Writes all templates in the order they are deployed in, and their assets; those of before go.
+    """Writes all templates in the order they are deployed in, and their assets; earlier ones go.
 
     Raises PackagingError where a package cannot be built.
     """
-    shutil.rmtree(out / "assets", ignore_errors=True)
-    (out / "assets").mkdir(parents=True)
-    clusters = {deployment.stack_name(cluster): cluster for cluster in deployment.clusters}
+    clusters = dict[str, Cluster]()
     with TemporaryDirectory() as made:
         app = App(outdir=made, default_stack_synthesizer=_synthesizer(), context=_flags())
         for stack in stacks_of(app, deployment, package):
             if isinstance(stack, SharedStack | ViewsStack | ClusterStack):
                 description = "Bucket that holds the assets"
                 CfnParameter(stack, BUCKET, type="String", description=description)
+            if isinstance(stack, ClusterStack):
+                clusters[stack.artifact_id] = stack.cluster
         assembly = app.synth()
+        _clear(out / "assets")
         written = []
         for artifact in assembly.stacks_recursively:
             keys = list(_write_assets(Path(made), artifact.id, out / "assets"))
-            template = _with_parameters(artifact.template, keys, clusters.get(artifact.stack_name))
+            template = _with_parameters(artifact.template, keys, clusters.get(artifact.id))
             # One name may be a stack's in several accounts and regions.
             path = out / f"{artifact.id}.template.json"
             path.write_text(json.dumps(template, indent=1) + "\n")
             written.append(path)
     return written
+
+
+def _clear(folder: Path) -> None:
+    """Make the folder, without the assets in it; what has another name is somebody's own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        if _ASSET.fullmatch(path.name):
+            path.unlink()
 
 
 def _synthesizer() -> DefaultStackSynthesizer:

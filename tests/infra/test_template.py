@@ -78,10 +78,32 @@ def test_the_network_of_a_cluster_is_given_by_parameters(templates: Templates) -
     assert [each for each in ids if each in text] == []
 
 
+def test_clusters_of_one_name_have_each_its_own_network(tmp_path: Path) -> None:
+    here = cluster_json(dashboard=False, auth={"type": "none"})
+    vpc = here["vpc"] | {"id": "vpc-ffffffff"}
+    there = here | {"arn": here["arn"].replace("111122223333", "444455556666"), "vpc": vpc}
+    off = {"report": {"enabled": False}, "athena": "off"}
+    write(deployment(here, there, shared=off), tmp_path, SMALL_PACKAGE)
+    of_clusters = [json.loads(path.read_text()) for path in tmp_path.glob("*orders*.json")]
+    known = {each["Parameters"]["VpcId"]["Default"] for each in of_clusters}
+    assert known == {here["vpc"]["id"], vpc["id"]}
+    text = json.dumps([each["Resources"] for each in of_clusters])
+    assert [name for name in known if name in text] == []
+
+
 def test_the_same_configuration_is_the_same_files(out: Path, tmp_path: Path) -> None:
     write(deployment(), tmp_path, SMALL_PACKAGE)
     for path in (path for path in out.rglob("*") if path.is_file()):
         assert (tmp_path / path.relative_to(out)).read_bytes() == path.read_bytes()
+
+
+def test_of_what_was_there_earlier_assets_alone_are_removed(tmp_path: Path) -> None:
+    asset, own = (tmp_path / "assets" / name for name in (f"{'0a' * 32}.zip", "logo.png"))
+    asset.parent.mkdir()
+    for path in (asset, own):
+        path.touch()
+    write(deployment(), tmp_path, SMALL_PACKAGE)
+    assert (asset.exists(), own.exists()) == (False, True)
 
 
 def test_cfn_lint_finds_no_error(out: Path) -> None:
