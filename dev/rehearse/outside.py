@@ -85,9 +85,7 @@ _Calls = Callable[[_Caller, _Targets], None]
 
 
 def attempt_outside(rehearsal: Rehearsal) -> list[Attempt]:
-    """What collector, messages, views and the look-up of brokers must not do, nor Scheduler,
-    EventBridge and Glue.
-    """
+    """What functions must not do, nor Scheduler, EventBridge and Glue."""
     emulator, targets = rehearsal.emulator, _targets(rehearsal)
     functions = {
         "collector": (rehearsal.function(FULL), _as_collector),

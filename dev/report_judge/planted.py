@@ -49,7 +49,7 @@ NOBODY = r"no members|no member|nobody owned"
 STOOD = r"did not move|stalled|stood still"
 BEHIND = r"fell behind|falling behind|behind|too slowly"
 NOT_LOST = r"may lose|deletion arrives|(?<!nothing was )\blost\b"
-BACK = r"set back|went back|rewound|set back"
+BACK = r"set back|went back|rewound"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Planted:
 
     `since` None: before the day, and nobody can know when. `until` None: still so at midnight.
     `begin_within` and `end_within` are minutes. `lost` bounds what may be said to be lost.
-    `never` is a pattern of what would be false. `at` marks what is known by its moment alone.
+    `never` is a pattern of what would be false. `moment` marks what is known by its moment alone.
     """
 
     who: str
