@@ -110,7 +110,6 @@ def _rows_of_groups() -> dict[str, Any]:
             seen(3, 99.0, "ERR", unread_reason="timeout"),
             seen(10, None, None),
             seen(11, 0.0),
-            seen(12, 500.0, cluster="other"),
             seen(12, 500.0, consumer_group="not asked for"),
         ],
         "coverage": [
