@@ -70,8 +70,10 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
     contract.CAPACITY_FELL: _Template(
         (
-            "All members read less than before: {consume_rate}, {consume_rate_before} until "
-            "{kept_up_at}; no more is written",
+            "Members read less than before: {consume_rate}, {consume_rate_before} until "
+            "{kept_up_at}; {produce_rate} are written",
+            "Members read less than before: {consume_rate}, {consume_rate_before} until "
+            "{kept_up_at}",
         ),
         "look at what all members need: a database or service they call, a new release, their "
         "processor; more members may make it worse",
@@ -197,9 +199,9 @@ _TEMPLATES: Mapping[str, _Template] = {
 # Why a cause does not fit, as a clause: the first whose fields all are known is taken.
 _RULED_OUT: Mapping[str, tuple[str, ...]] = {
     contract.UNAVAILABLE: (
-        "no partition is without a leader; of those behind {behind_under_replicated} of "
-        "{partitions_behind} are under-replicated, of those in time {in_time_under_replicated} of "
-        "{partitions_in_time}",
+        "no partition is without a leader for a second run; of those behind "
+        "{behind_under_replicated} of {partitions_behind} are under-replicated, of those in time "
+        "{in_time_under_replicated} of {partitions_in_time}",
     ),
     contract.OFFSETS_RESET: (
         "{partitions_set_back} of {partitions} had its commit set back, or beyond the end",
@@ -208,13 +210,18 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{rebalancing_share} of the last runs saw one; {rebalancing_share_from} would count",
         "how often it rebalances is not known",
     ),
-    contract.OPEN_TRANSACTION: ("an open transaction holds up {held_up_records} of it",),
+    contract.OPEN_TRANSACTION: (
+        "an open transaction holds up {held_up_records}, which alone makes no {status}",
+        "an open transaction holds up {held_up_records}",
+    ),
     contract.STOPPED: (
         "{partitions_owned} of {partitions_behind} partitions behind have an owner, and the "
         "status is {worst_status}",
         "{partitions_owned} of {partitions_behind} partitions behind have an owner",
     ),
     contract.RETENTION_RACE: (
+        "{partitions_with_losses} partitions lost records; {of_these_read} of them are read, and "
+        "the status is {worst_status}",
         "{partitions_with_losses} partitions lost records; {of_these_read} of them are read",
     ),
     contract.HOT_PARTITION: (
@@ -226,8 +233,8 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{partitions_behind} of {partitions_read} partitions are behind: no others to compare with",
     ),
     contract.SLOW_BROKER: (
-        "{partitions_behind} of {partitions_there} that broker {broker} leads are behind, and too "
-        "few other groups are behind there alone",
+        "{partitions_behind} of {partitions_there} that broker {broker} leads are behind; nearly "
+        "all, and those of another group, would fit",
         "what is behind is led by {brokers_of_what_is_behind} brokers",
     ),
     contract.STUCK_RECORD: (
@@ -236,12 +243,14 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{partitions_moving} others move",
     ),
     contract.TOO_FEW_MEMBERS: (
+        "{members}, {members_before} before, but more is written: {produce_rate}, "
+        "{produce_rate_before} before",
         "{members}, {members_before} before; each reads {read_by_each}, and "
         "{read_by_each_from} would be as much as before",
         "{members}, {members_before} before",
         "it was never seen to keep up; {members} with {capacity} each, {produce_rate} are written "
         "to {partitions_read} partitions",
-        "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
+        "{partitions_behind} of {partitions_read} are behind; {produce_rate} are written to them",
         "how many members it has, or had, is not known",
     ),
     contract.SLOW_MEMBER: (
@@ -249,9 +258,11 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{partitions_behind_from} would fit",
         "one member is behind, but it gets {produce_rate}, others {produce_rate_of_others}",
         "{members_behind} of {members_read} members are behind",
+        "{read_share} of what was read before of what is behind, but {read_of_written} of what is "
+        "written to it",
         "{read_share} of what was read before of what is behind; below {read_share_below} would "
         "be less",
-        "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
+        "{partitions_behind} of {partitions_read} are behind; {produce_rate} are written to them",
     ),
     contract.MORE_PRODUCED: (
         "more is written, {produce_rate} after {produce_rate_before}, but less is read as well: "
@@ -260,14 +271,14 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "more",
         "{produce_rate} are written, {usual_produce_rate} usually; {produce_rate_from} would be "
         "more",
-        "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
+        "{partitions_behind} of {partitions_read} are behind; {produce_rate} are written to them",
         "what is usual is not known",
     ),
     contract.CAPACITY_FELL: (
         "{read_share} of before is read of what is behind, but {members_behind} of {members_read} "
         "members alone are behind",
         "{read_share} of before is read of what is behind; below {read_share_below} would be less",
-        "{partitions_behind} of {partitions_read} are behind, and {produce_rate} are written",
+        "{partitions_behind} of {partitions_read} are behind; {produce_rate} are written to them",
     ),
 }
 # The same where a number is 0.
@@ -278,6 +289,17 @@ _NONE_OF_IT: Mapping[str, tuple[str, str]] = {
         "no commit was set back, and none lies beyond the end",
     ),
     contract.RETENTION_RACE: ("partitions_with_losses", "no record was lost"),
+    contract.UNAVAILABLE: (
+        "partitions_behind",
+        "no partition is without a leader for a second run, and none is behind",
+    ),
+    contract.STOPPED: ("partitions_behind", "no partition is behind"),
+    contract.HOT_PARTITION: ("partitions_behind", "no partition is behind"),
+    contract.STUCK_RECORD: ("partitions_behind", "no partition is behind"),
+    contract.SLOW_BROKER: (
+        "brokers_of_what_is_behind",
+        "no broker is known to lead what is behind",
+    ),
 }
 _NEVER_KEPT_UP = "it was never seen to keep up: there is nothing to compare with"
 
@@ -342,7 +364,10 @@ _RATES = (
     *("produce_rate_from", "produce_rate_below", "consume_rate", "consume_rate_before"),
     *("capacity", "read_by_each", "read_by_each_before", "read_by_each_from"),
 )
-_SHARES = ("rebalancing_share", "rebalancing_share_from", "read_share", "read_share_below")
+_SHARES = (
+    *("rebalancing_share", "rebalancing_share_from"),
+    *("read_share", "read_share_below", "read_of_written"),
+)
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(_RATES, format_rate),
     **dict.fromkeys(_SHARES, format_share),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,12 @@ from dev.causes.cluster import BEGIN, Cluster, Group, Topic, run_minutes
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.s3_store import S3Store
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_cli.command import kafka_lag, main
 from kafka_lag_cli.why.command import parse_time
-from kafka_lag_cli.why.explanation import Explanation, explain, read_snapshot
+from kafka_lag_cli.why.explanation import Explanation, Weighed, explain, read_snapshot
 from kafka_lag_cli.why.output import print_explanation
 from tests.builders import HOUR, MINUTE, NOON
 
@@ -169,6 +171,38 @@ def test_a_terminal_shows_cause_rules_and_timeline(state: Path) -> None:
     assert "12:21     another leader of 6 partitions" in text
 
 
+def test_runs_without_the_group_are_not_counted_as_its_own(state: Path) -> None:
+    found = explained(state)
+    period = replace(found.timeline, runs=180, unreadable=2)
+    text = "\n".join(printed(replace(found, timeline=period)))
+
+    assert "From 12:00 UTC to 12:25 UTC (26 runs, 2 more not readable)" in text
+
+
+def test_a_cause_that_a_later_version_named_is_no_lack_of_one(state: Path) -> None:
+    found = explained(state)
+    later = replace(found, row={**found.row, "cause": "solar_flare"}, text=None)
+
+    assert "cause     solar flare, which a later version has named" in "\n".join(printed(later))
+
+
+@pytest.mark.parametrize(
+    ("named", "sentence"),
+    [
+        pytest.param(True, "this fits as well; what comes first is named", id="same-run"),
+        pytest.param(False, "this fits by now; the cause that was named stays", id="later-run"),
+    ],
+)
+def test_another_cause_that_fits_says_whether_the_named_one_does_by_then(
+    state: Path, named: bool, sentence: str
+) -> None:
+    found = explained(state)
+    other = Weighed("slow_member", True, {})
+    weighed = (*([each for each in found.weighed if named and each.fits]), other)
+
+    assert replace(found, weighed=weighed).describe(other).startswith(sentence)
+
+
 def test_what_is_not_in_trouble_has_no_line_among_all(state: Path) -> None:
     found = answer("--all", "--state", state)
 
@@ -223,6 +257,12 @@ def test_a_bucket_gives_the_same_answer_as_a_folder(
         pytest.param(
             ["billing", "--at", "2026-01-30T18:00"], 1, ", and none before", id="none-before"
         ),
+        pytest.param(
+            ["biling", "--at", "2026-01-31T12:03"],
+            1,
+            "There is no group biling in the snapshot of 2026-01-31 12:03 UTC; is it billing?",
+            id="near-name-then",
+        ),
         pytest.param(["billing", "--cluster", "x"], 1, "There is no cluster x", id="cluster"),
         pytest.param([], 2, "Name one group, or give --all.", id="nothing"),
         pytest.param(["billing", "--all"], 2, "Name one group, or give --all.", id="both"),
@@ -247,6 +287,18 @@ def test_an_error_is_a_sentence_with_its_exit_code(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert sentence in " ".join(captured.err.split())
+
+
+def test_a_damaged_run_of_a_time_is_not_said_to_be_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    FolderStore(tmp_path).write_once(object_key(contract.GROUPS, CLUSTER, BEGIN), b"damaged")
+
+    assert main(["why", "billing", "--at", "2026-01-31T12:00", "--state", str(tmp_path)]) == 1
+
+    assert "snapshots are of another version, or damaged" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ EVIDENCE: dict[str, dict[str, Any]] = {
     contract.CAPACITY_FELL: {
         "consume_rate": 210.0,
         "consume_rate_before": 400.0,
+        "produce_rate": 500.0,
         "kept_up_at": NOON,
     },
     contract.TOO_FEW_MEMBERS: {
@@ -82,7 +83,7 @@ EVIDENCE: dict[str, dict[str, Any]] = {
 # What has to stand in the text of each, beside its names.
 SAID = {
     contract.MORE_PRODUCED: ("1,200/s", "400/s", "410/s"),
-    contract.CAPACITY_FELL: ("210/s", "400/s"),
+    contract.CAPACITY_FELL: ("210/s, 400/s until", "500/s are written"),
     contract.TOO_FEW_MEMBERS: ("2 members", "5 until"),
     contract.HOT_PARTITION: ("Partition 4 of orders", "300/s", "40/s", "180/s"),
     contract.SLOW_MEMBER: ("m-2", "20/s of 80/s"),
@@ -180,7 +181,7 @@ def test_evidence_that_is_no_json_object_is_as_good_as_none() -> None:
         pytest.param(
             contract.TOO_FEW_MEMBERS,
             {"partitions_behind": 0, "partitions_read": 4, "produce_rate": 79.0},
-            "0 of 4 are behind, and 79/s",
+            "0 of 4 are behind; 79/s",
             id="nothing-behind",
         ),
         pytest.param(contract.TOO_FEW_MEMBERS, {"members": 2}, "is not known", id="members"),
@@ -201,6 +202,48 @@ def test_evidence_that_is_no_json_object_is_as_good_as_none() -> None:
             {"partitions_owned": 1, "partitions_behind": 2, "worst_status": "falling_behind"},
             "1 of 2 partitions behind have an owner, and the status is falling behind",
             id="status-in-words",
+        ),
+        pytest.param(
+            contract.STOPPED,
+            {"partitions_owned": 0, "partitions_behind": 0, "worst_status": "slow"},
+            "no partition is behind",
+            id="none-behind",
+        ),
+        pytest.param(
+            contract.HOT_PARTITION,
+            {"partitions_behind": 0, "partitions_read": 5},
+            "no partition is behind",
+            id="others-but-none-behind",
+        ),
+        pytest.param(
+            contract.SLOW_BROKER,
+            {"brokers_of_what_is_behind": 0},
+            "no broker is known to lead",
+            id="no-broker",
+        ),
+        pytest.param(
+            contract.OPEN_TRANSACTION,
+            {"held_up_records": 7, "status": "WARN"},
+            "7 records, which alone makes no WARN",
+            id="held-up-and-behind",
+        ),
+        pytest.param(
+            contract.RETENTION_RACE,
+            {"partitions_with_losses": 2, "of_these_read": 2, "worst_status": "stalled"},
+            "2 of them are read, and the status is stalled",
+            id="losses-of-a-stall",
+        ),
+        pytest.param(
+            contract.TOO_FEW_MEMBERS,
+            {"members": 2, "members_before": 3.0, "produce_rate": 9.0, "produce_rate_before": 5.0},
+            "3 before, but more is written: 9.0/s, 5.0/s before",
+            id="left-while-more-came",
+        ),
+        pytest.param(
+            contract.SLOW_MEMBER,
+            {"read_share": 0.5, "read_share_below": 0.9, "read_of_written": 1.2},
+            "50% of what was read before of what is behind, but 120% of what is written to it",
+            id="less-is-enough",
         ),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run of each cluster in a store that a question is about: the newest, or that of a time."""
+"""The run of each cluster in a store that a command is about: the newest, or that of a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, 
 from kafka_lag_cli.terminal.group_rows import Row, rows_of
 from kafka_lag_cli.terminal.text import hint_at_name
 
-_FEW = 3
+# In an error.
+_MOST_CLUSTERS = 3
 
 
 def find_runs(
@@ -32,17 +33,18 @@ def find_runs(
     if cluster is not None and cluster not in clusters:
         raise ConfigError(
             f"There is no cluster {cluster} in {where}; there is "
-            f"{format_list(clusters, _FEW)} (--cluster)."
+            f"{format_list(clusters, _MOST_CLUSTERS)} (--cluster)."
         )
     wanted = clusters if cluster is None else [cluster]
     now = int(time.time() * 1000) if at is None else at
     found = [find_latest_run(snapshots, each, now, at) for each in wanted]
     runs = [run for run in found if isinstance(run, LatestRun)]
+    broken = ", ".join(run.cluster for run in found if isinstance(run, UnreadableCluster))
     if at is not None:
-        _check_time(runs, at, where)
+        if not broken:
+            _check_time(runs, at, where)
         runs = [run for run in runs if not run.old]
     if not runs:
-        broken = ", ".join(run.cluster for run in found if isinstance(run, UnreadableCluster))
         raise ConfigError(
             f"No run of {broken or 'these clusters'} in {where} can be read; its "
             "snapshots are of another version, or damaged."
@@ -67,15 +69,18 @@ def groups_of(run: LatestRun) -> list[Row]:
     return sorted(rows_of(run.groups.where(~gone)), key=lambda row: row["consumer_group"])
 
 
-def run_of_group(group: str, runs: Sequence[LatestRun]) -> LatestRun:
-    """The run that has the group. Raises ConfigError where none has, or several."""
+def run_of_group(group: str, runs: Sequence[LatestRun], at: int | None = None) -> LatestRun:
+    """The run that has the group, of those found for `at`. Raises ConfigError where none has, or
+    several.
+    """
     names = {run.cluster: {row["consumer_group"] for row in groups_of(run)} for run in runs}
     having = [run for run in runs if group in names[run.cluster]]
     if len(having) == 1:
         return having[0]
     if having:
-        clusters = format_list([run.cluster for run in having], _FEW)
+        clusters = format_list([run.cluster for run in having], _MOST_CLUSTERS)
         raise ConfigError(f"{group} is a group of {clusters}: name one of them by --cluster.")
     every = sorted(set().union(*names.values()))
     hint = hint_at_name(group, every)
-    raise ConfigError(f"There is no group {group} in the newest snapshot; {hint}")
+    which = "newest snapshot" if at is None else f"snapshot of {format_minute(at)}"
+    raise ConfigError(f"There is no group {group} in the {which}; {hint}")

@@ -54,7 +54,7 @@ _TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Request:
     """Of which group, None for all that are in trouble; at which time, ms, None for now."""
 
     group: str | None
@@ -106,24 +106,24 @@ def why(**options: Any) -> None:
     Reads the snapshots of a folder (--state, or where watch keeps them) or of a bucket (--bucket);
     with --bootstrap-servers or --config the cluster itself, beside what the folder has of it.
     """
-    question = _question_of(options)
+    request = _request_of(options)
     if names_brokers(options):
-        if options["bucket"] or question.at is not None:
+        if options["bucket"] or request.at is not None:
             name = "--bucket" if options["bucket"] else "--at"
             raise click.UsageError(f"{name} is of snapshots: leave out the brokers.")
-        _answer_from_brokers(question, collect_options_of(options), options)
+        _answer_from_brokers(request, collect_options_of(options), options)
     else:
         # Snapshots do not say by which window they were made.
         refuse_without_brokers(options, _OF_COLLECTOR, allowed=["window"])
-        _answer_from_store(question, options)
+        _answer_from_store(request, options)
 
 
-def _question_of(options: Mapping[str, Any]) -> Question:
+def _request_of(options: Mapping[str, Any]) -> Request:
     """Raises click.UsageError."""
     if (options["group"] is None) != options["every"]:
         raise click.UsageError("Name one group, or give --all.")
     at = None if options["at"] is None else parse_time(options["at"], time.time())
-    return Question(options["group"], at, int(options["hours"]), options["output"])
+    return Request(options["group"], at, int(options["hours"]), options["output"])
 
 
 def parse_time(text: str, now: float) -> int:
@@ -149,21 +149,21 @@ def parse_time(text: str, now: float) -> int:
     return int(moment.timestamp() * 1000)
 
 
-def _answer_from_store(question: Question, options: Mapping[str, Any]) -> None:
+def _answer_from_store(request: Request, options: Mapping[str, Any]) -> None:
     if options["state"] and options["bucket"]:
         raise click.UsageError("--state and --bucket cannot go together.")
     state = options["state"].expanduser() if options["state"] else None
     place = SnapshotPlace(state, options["bucket"], options["region"], options["profile"])
     store = place.open_store(AT_ONCE)
-    runs = find_runs(store, place.describe(), options["cluster"], question.at)
-    if question.group is None:
-        _answer_all(question, [(run.cluster, run.taken_at, groups_of(run)) for run in runs])
+    runs = find_runs(store, place.describe(), options["cluster"], request.at)
+    if request.group is None:
+        _answer_all(request, [(run.cluster, run.taken_at, groups_of(run)) for run in runs])
         return
-    run = run_of_group(question.group, runs)
+    run = run_of_group(request.group, runs, request.at)
     newest = read_snapshot(store, run.cluster, run.taken_at)
     rules = rules_of(options, run.interval_seconds)
-    _answer_one(question, store, run.cluster, newest, rules)
-    if question.at is None and run.old:
+    _answer_one(request, store, run.cluster, newest, rules)
+    if request.at is None and run.old:
         click.echo(
             f"The newest run is of {format_minute(run.taken_at)}: what is so now is not known.",
             err=True,
@@ -171,7 +171,7 @@ def _answer_from_store(question: Question, options: Mapping[str, Any]) -> None:
 
 
 def _answer_from_brokers(
-    question: Question, collect: CollectOptions, options: Mapping[str, Any]
+    request: Request, collect: CollectOptions, options: Mapping[str, Any]
 ) -> None:
     stderr, by_document = Console(stderr=True), bool(options["config"])
     logger = WarningPrinter(stderr, by_document)
@@ -179,32 +179,30 @@ def _answer_from_brokers(
     snapshot = report.snapshot
     if not len(snapshot.groups):
         check_rights_to_read(collect, snapshot)
-    if question.group is None:
-        _answer_all(question, [(report.cluster, snapshot.taken_at, rows_of(snapshot.groups))])
+    if request.group is None:
+        _answer_all(request, [(report.cluster, snapshot.taken_at, rows_of(snapshot.groups))])
         return
-    check_group(snapshot, question.group, report.unread_brokers)
+    check_group(snapshot, request.group, report.unread_brokers)
     _answer_one(
-        question, FolderStore(collect.state), report.cluster, snapshot, collect.settings.rules
+        request, FolderStore(collect.state), report.cluster, snapshot, collect.settings.rules
     )
 
 
-def _answer_all(question: Question, runs: Sequence[tuple[str, int, Sequence[Row]]]) -> None:
+def _answer_all(request: Request, runs: Sequence[tuple[str, int, Sequence[Row]]]) -> None:
     with ignore_closed_pipe():
-        if question.output == TABLE:
+        if request.output == TABLE:
             print_troubles(runs, open_screen())
         else:
             write_troubles(runs, sys.stdout)
 
 
 def _answer_one(
-    question: Question, store: BrowsableStore, cluster: str, newest: Snapshot, rules: Rules
+    request: Request, store: BrowsableStore, cluster: str, newest: Snapshot, rules: Rules
 ) -> None:
     with count_objects() as progress:
-        found = explain(
-            store, cluster, str(question.group), newest, question.hours, rules, progress
-        )
+        found = explain(store, cluster, str(request.group), newest, request.hours, rules, progress)
     with ignore_closed_pipe():
-        if question.output == TABLE:
+        if request.output == TABLE:
             print_explanation(found, open_screen())
         else:
             write_explanation(found, sys.stdout)

@@ -31,12 +31,6 @@ class Weighed:
     fits: bool
     evidence: Mapping[str, Any]
 
-    def describe(self) -> str:
-        """Why it fits, or why not."""
-        if not self.fits:
-            return describe_ruled_out(self.cause, self.evidence)
-        return "this fits as well; what comes first is named"
-
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -59,6 +53,14 @@ class Explanation:
     def evidence(self) -> Mapping[str, Any]:
         """The numbers that decided the cause."""
         return read_evidence(self.row)
+
+    def describe(self, weighed: Weighed) -> str:
+        """Why a cause that is not the named one fits, or why not."""
+        if not weighed.fits:
+            return describe_ruled_out(weighed.cause, weighed.evidence)
+        if any(each.fits and each.cause == self.row["cause"] for each in self.weighed):
+            return "this fits as well; what comes first is named"
+        return "this fits by now; the cause that was named stays until the group is OK"
 
 
 def explain(

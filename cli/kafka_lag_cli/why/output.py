@@ -121,6 +121,8 @@ def _members(number: int | None) -> str:
 def _explain_none(found: Explanation) -> str:
     """Why there is no cause, and the last one that there was."""
     row = found.row
+    if row["cause"] is not None:
+        return f"{find_word(row['cause'])}, which a later version has named"
     last = next((each for each in reversed(found.timeline.minutes) if each.row["cause"]), None)
     before = ""
     if last is not None:
@@ -150,14 +152,14 @@ def _rule_out(found: Explanation) -> Iterator[tuple[str, Text]]:
         if each.cause != found.row["cause"] and (each.cause not in by_name or each.fits):
             by_name[each.cause] = each
     for name, each in by_name.items():
-        yield find_word(name), Text(printable(each.describe()))
+        yield find_word(name), Text(printable(found.describe(each)))
 
 
 def _print_timeline(found: Explanation, screen: Console) -> None:
     timeline, now = found.timeline, found.row["taken_at"]
     first = timeline.minutes[0].taken_at
-    runs = format_quantity(timeline.runs, "run")
-    unread = f", {timeline.unreadable} not readable" if timeline.unreadable else ""
+    runs = format_quantity(len(timeline.minutes), "run")
+    unread = f", {timeline.unreadable} more not readable" if timeline.unreadable else ""
     title = f"From {format_time_of_day(first, now)} to {format_time_of_day(now, now)}"
     screen.print(Text(f"{title} ({runs}{unread})", "bold"), soft_wrap=True)
     clock = _to_the_second if timeline.interval_ms < MINUTE_MS else _to_the_minute
@@ -270,7 +272,7 @@ def write_explanation(found: Explanation, out: TextIO) -> None:
                 "cause": each.cause,
                 "fits": each.fits,
                 "evidence": _plain(each.evidence),
-                "text": None if each.fits else each.describe(),
+                "text": None if each.fits else found.describe(each),
             }
             for each in found.weighed
         ],

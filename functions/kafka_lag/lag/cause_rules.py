@@ -22,7 +22,7 @@ from kafka_lag.lag.frame import Frame
 # come in ten minutes, as rates are averages of about that time.
 _SAME_RATE, _NO_NOISE, _RATE_SECONDS = 0.1, 3.0, 600.0
 # So many times what the others get is a hot partition, and so many hot ones of all are none.
-_HOT, _FEW = 1.5, 0.34
+_HOT, _MOST_HOT = 1.5, 0.34
 # Members that left, of an average of some time.
 _MEMBERS_LEFT = 0.6
 # A member that reads such a part of what it read before is as fast as it was.
@@ -364,7 +364,7 @@ def _weigh_retention_race(case: Case) -> Finding:
 def _weigh_hot_partition(case: Case) -> Finding:
     """To each partition that is behind more is written than to any that is not."""
     behind, fine = case.behind, case.fine
-    most = max(1.0, _FEW * case.active.sum())
+    most = max(1.0, _MOST_HOT * case.active.sum())
     if not behind.any() or not fine.any():
         return RuledOut(contract.HOT_PARTITION, lambda: _count_behind(case))
     if (unmoved := int(case.still[behind].sum())) > 0:
@@ -444,7 +444,10 @@ def _weigh_stuck_record(case: Case) -> Finding:
 
     if not stalled.any() or not moving.any() or not (case.consumed[moving] > 0).any():
         return RuledOut(contract.STUCK_RECORD, rule_out)
-    if stalled.sum() > max(1.0, _FEW * case.active.sum() / 2) or (case.behind & ~stalled).any():
+    if (
+        stalled.sum() > max(1.0, _MOST_HOT * case.active.sum() / 2)
+        or (case.behind & ~stalled).any()
+    ):
         return RuledOut(contract.STUCK_RECORD, rule_out)
     at = case.worst
     own = case.active & (case.members == case.members[at])
@@ -502,8 +505,9 @@ def _compare(case: Case, written: float) -> _Change | None:
         return None
     tolerance = max(_SAME_RATE, _NO_NOISE / np.sqrt(before * _RATE_SECONDS))
     grown = written / before
-    was = float(case.produced[case.behind].sum()) / grown
-    return _Change(before, grown, float(case.consumed[case.behind].sum()) / was, float(tolerance))
+    written_then = float(case.produced[case.behind].sum()) / grown
+    read = float(case.consumed[case.behind].sum()) / written_then
+    return _Change(before, grown, read, float(tolerance))
 
 
 _BY_RATES = (
@@ -515,11 +519,15 @@ _BY_RATES = (
 
 
 def _weigh_rates(case: Case) -> Iterator[Finding]:
-    """What changed since the group kept up: what is written, what is read, or by how many."""
-    written = float(case.produced.sum())
-    if not case.behind.any() or not written:
+    """What changed since the group kept up: what is written, what is read, or by how many.
+
+    Nothing, where to all that is behind no record is written in ten minutes: what was read of it
+    before is not known then.
+    """
+    written, to_behind = float(case.produced.sum()), float(case.produced[case.behind].sum())
+    if to_behind * _RATE_SECONDS < 1.0:
         for name in _BY_RATES:
-            yield RuledOut(name, lambda: {**_count_behind(case), "produce_rate": written})
+            yield RuledOut(name, lambda: {**_count_behind(case), "produce_rate": to_behind})
         return
     change = _compare(case, written)
     if change is None:
@@ -534,7 +542,14 @@ def _weigh_rates(case: Case) -> Iterator[Finding]:
         yield _weigh_slow_member(case)
         yield _weigh_slow_partition(case)
     else:
-        yield RuledOut(contract.SLOW_MEMBER, lambda: _describe_read(change))
+        yield RuledOut(
+            contract.SLOW_MEMBER,
+            lambda: (
+                {**_describe_read(change), "read_of_written": change.grown * change.read}
+                if change.fell
+                else _describe_read(change)
+            ),
+        )
     yield _weigh_more_produced(case, change)
     yield _weigh_capacity(case, change)
 
@@ -543,14 +558,18 @@ def _describe_read(change: _Change) -> Evidence:
     return {"read_share": change.read, "read_share_below": 1.0 - change.tolerance}
 
 
-def _weigh_more_produced(case: Case, change: _Change) -> Finding:
-    if change.rose and (not change.fell or change.keeps_pace):
-        return Cause(contract.MORE_PRODUCED, case.kept_up_at, _list_rates(case))
-    written: Evidence = {
+def _describe_written(change: _Change) -> Evidence:
+    return {
         "produce_rate": change.grown * change.before,
         "produce_rate_before": change.before,
         "produce_rate_from": (1.0 + change.tolerance) * change.before,
     }
+
+
+def _weigh_more_produced(case: Case, change: _Change) -> Finding:
+    if change.rose and (not change.fell or change.keeps_pace):
+        return Cause(contract.MORE_PRODUCED, case.kept_up_at, _list_rates(case))
+    written = _describe_written(change)
     return RuledOut(
         contract.MORE_PRODUCED,
         lambda: {**written, **_describe_read(change)} if change.rose else written,
@@ -587,6 +606,8 @@ def _weigh_too_few_members(case: Case, change: _Change) -> Finding:
         counted = {"members": members, "members_before": before}
         if not left:
             return counted
+        if change.rose:
+            return {**counted, **_describe_written(change)}
         each = {"read_by_each": read / members, "read_by_each_before": written / before}
         return {**counted, **each, "read_by_each_from": _AS_FAST * written / before}
 

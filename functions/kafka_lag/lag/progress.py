@@ -23,7 +23,7 @@ _SURE = 3.0
 # What makes a status WARN.
 _WARNINGS = (contract.FALLING_BEHIND, contract.SLOW, contract.NO_MEMBER)
 # What a consumer does that stands still for longer than it may.
-_STANDING = (contract.STOPPED, contract.STALLED)
+_UNMOVING = (contract.STOPPED, contract.STALLED)
 # One reading shows no movement.
 _READINGS = 2
 # Moves of the commit that are compared lie so many intervals apart at least.
@@ -62,7 +62,7 @@ def add_progress(
     # The first commit after a stop is of a part of an interval: the next run judges.
     resumed = Column.of(np.full(len(rows), taken_at - rules.window_ms + 2 * rules.interval_ms))
     since = since.or_else(begun.only(looked))
-    since = resumed.where(moved & _was_standing(old), since).only(~sure)
+    since = resumed.where(moved & _stood_still(old), since).only(~sure)
     renewed = _starts_anew(rows, old, gains, moved, taken_at, rules)
     this_run = Column.of(np.full(len(rows), taken_at, np.int64))
     return set_where_read(
@@ -98,9 +98,9 @@ def was_warned(old: Frame) -> Mask:
     return status.is_in([contract.WARN]) | behind_a_loss
 
 
-def _was_standing(old: Frame) -> Mask:
+def _stood_still(old: Frame) -> Mask:
     """Rows that the previous run called STOP or STALL, or would have but for a loss."""
-    return old.strings("consumer_status").is_in(_STANDING)
+    return old.strings("consumer_status").is_in(_UNMOVING)
 
 
 def _drains_within(rows: Frame, limit: Seconds) -> Mask:
@@ -128,7 +128,7 @@ def _find_gaps(old: Frame, moved: Mask, taken_at: int, rules: Rules) -> Column:
     known = old.numbers("commit_gap_seconds")
     lately = known * np.exp2(-gap.fill(0.0) / window)
     longest = Column(np.maximum(gap.values, lately.fill(0.0)), gap.known)
-    after_stop = _was_standing(old)
+    after_stop = _stood_still(old)
     counted = longest.where(~after_stop, known.or_else(gap.clip(most=interval))).or_else(known)
     return counted.where(moved, known)
 

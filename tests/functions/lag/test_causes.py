@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from kafka_lag import contract
 from kafka_lag.cause_texts import describe_ruled_out
 from kafka_lag.lag.cause_rules import Cause, RuledOut
 from kafka_lag.lag.causes import weigh_causes, write_evidence
+from kafka_lag.lag.columns import Column
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 
@@ -417,6 +419,52 @@ def test_what_a_group_is_compared_with_is_not_learnt_while_it_is_behind() -> Non
 
     assert kept_up[-1] == pytest.approx(60, rel=0.15)
     assert runs[-1].groups.numbers("kept_up_at").to_list()[0] < BEGIN + (TROUBLE + 4) * MINUTE
+
+
+def idle_and_behind() -> Snapshot:
+    """To two partitions nothing is written; both are set back, and not read again."""
+    cluster = two_members()
+    cluster.topics[0].rates[4:] = 0.0
+
+    def act() -> None:
+        cluster.groups[0].position[4:] = 100.0
+        cluster.groups[0].stuck.update({4: 100.0, 5: 100.0})
+
+    return run(cluster, act)[-1]
+
+
+def test_a_backlog_to_which_nothing_is_written_is_explained_by_no_rate() -> None:
+    last = idle_and_behind()
+    rates = {contract.TOO_FEW_MEMBERS, contract.MORE_PRODUCED, contract.CAPACITY_FELL}
+    out = {
+        each.name: each.reckon()
+        for each in weigh_causes(last, "billing", Rules())
+        if isinstance(each, RuledOut) and each.name in rates
+    }
+
+    assert row(last)["cause"] == contract.OFFSETS_RESET
+    assert row(last)["worst_status"] == contract.STALLED
+    nothing = {"partitions_behind": 2, "partitions_read": 6, "produce_rate": 0.0}
+    assert out == dict.fromkeys(rates, nothing)
+
+
+@pytest.mark.parametrize(
+    ("records", "compared"),
+    [pytest.param(0.98, False, id="less"), pytest.param(1.02, True, id="more")],
+)
+def test_a_record_in_ten_minutes_is_the_least_that_rates_are_compared_by(
+    records: float, compared: bool
+) -> None:
+    last = idle_and_behind()
+    topics = last.topic_partitions
+    idle = Column.of(topics.numbers("partition_id").values >= 4)
+    few = Column.of(np.full(len(topics), records / 600 / 2))
+    rates = few.where(idle.values, topics.numbers("produce_rate"))
+    last = replace(last, topic_partitions=topics.with_columns(produce_rate=rates))
+    findings = weigh_causes(last, "billing", Rules())
+    out = {each.name: each.reckon() for each in findings if isinstance(each, RuledOut)}
+
+    assert ("partitions_behind" not in out.get(contract.CAPACITY_FELL, {})) is compared
 
 
 def test_names_in_the_evidence_are_cut() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where more members read no more in all: told from too few of them, and held."""
+"""Where more members read no more in all: known from too few of them, and held."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_members_that_read_no_more_in_all_are_not_needed(
     assert found(THREE, more) == held
 
 
-def test_a_tenth_more_members_is_too_few_to_tell() -> None:
+def test_a_fifth_more_members_is_too_few_to_compare() -> None:
     assert found((10, 10.0, 5), (12, 8.3, 9)) == (None, None)
     assert found((10, 10.0, 5), (13, 7.0, 9)) == (10, 100.0)
 
