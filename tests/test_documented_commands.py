@@ -91,9 +91,10 @@ def test_what_the_readme_serves_answers_on_a_machine_without_snapshots(folder: P
             connection = HTTPConnection(place, timeout=240)
             connection.request("GET", "/burrow/admin/ready")
             answer = connection.getresponse()
+            body = answer.read()
         finally:
             served.terminate()
-    assert (answer.status, answer.read()) == (HTTPStatus.SERVICE_UNAVAILABLE, b"STARTING")
+    assert (answer.status, body) == (HTTPStatus.SERVICE_UNAVAILABLE, b"STARTING")
     assert served.returncode == 0
 
 
