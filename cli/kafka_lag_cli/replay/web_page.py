@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from kafka_lag.errors import ConfigError
 from kafka_lag.formatting import escape_name, format_duration, format_minute, question_mark
+from kafka_lag.views.html_templates import make_environment
 from kafka_lag_cli.replay.output import summarise
 from kafka_lag_cli.replay.pages import ASSUMED
 from kafka_lag_cli.replay.replayed import Replay
@@ -19,13 +18,7 @@ from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 
 def render_page(replays: Sequence[Replay]) -> str:
     """The page; names are strangers' and escaped."""
-    environment = Environment(
-        loader=PackageLoader("kafka_lag_cli.replay", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = make_environment("kafka_lag_cli.replay")
     environment.filters |= {
         "duration": format_duration,
         "minute": format_minute,

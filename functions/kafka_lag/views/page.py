@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from kafka_lag import contract
@@ -26,6 +26,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.losses import find_losses
 from kafka_lag.lag.urgency import rank_severities
 from kafka_lag.views import page_format
+from kafka_lag.views.html_templates import make_environment
 from kafka_lag.views.http import Answer, Request, redirect_trailing_slash
 from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
 from kafka_lag.views.page_tables import (
@@ -335,14 +336,7 @@ def _render(template: str, status: int = 200, **context: Any) -> Answer:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        # By the package's loader templates are found in a zip too.
-        loader=PackageLoader("kafka_lag.views", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = make_environment("kafka_lag.views")
     environment.filters |= page_format.FILTERS
     environment.globals |= {
         "dash": page_format.DASH.format,

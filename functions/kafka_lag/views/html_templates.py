@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How pages are made of templates: all that is filled in is escaped, and a misspelt name fails."""
+
+from __future__ import annotations
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def make_environment(package: str) -> Environment:
+    """For the files in the folder `templates` of a package."""
+    return Environment(
+        # By the package's loader templates are found in a zip too.
+        loader=PackageLoader(package, "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
