@@ -29,7 +29,7 @@ _RELEASE = "bookworm"
 # How this machine reaches registries of packages.
 _FROM_HERE = ("PIP_", "UV_", "HTTP_", "HTTPS_", "http_", "https_", "NO_PROXY", "SSL_")
 _FILES_FROM_HERE = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt")
-# Debian's pip asks to be told that the system's Python may be changed; the image's does not.
+# Debian's pip has to be allowed to change the system's Python; the image's does not.
 _AS_IN_THE_IMAGE = {"PIP_BREAK_SYSTEM_PACKAGES": "1"}
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _URL = "http://127.0.0.1:8000/metrics"

@@ -49,7 +49,7 @@ _IDLE_SECONDS = 30.0
 # How long the head of a request may take from its first byte.
 _REQUEST_SECONDS = 10.0
 # What a request in progress is given once the server is to end.
-_GRACE_SECONDS = 5
+_END_SECONDS = 5
 _CERTIFICATE_SECONDS = 10.0
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
@@ -104,7 +104,7 @@ class LocalServer:
             backlog=_BACKLOG,
             # uvicorn takes any number; its annotation wants a whole one.
             timeout_keep_alive=idle_seconds,  # type: ignore[arg-type]
-            timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_graceful_shutdown=_END_SECONDS,
             h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
         )
         config.load()

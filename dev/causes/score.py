@@ -21,7 +21,7 @@ NO_TROUBLE = "no trouble"
 VERDICTS = (RIGHT, WRONG, SILENT, NO_TROUBLE)
 HEALTHY = "(healthy)"
 
-# A run of a case, and the cause it names by group: those it is silent of are absent.
+# A run of a case, and the cause it names by group: those it names none of are absent.
 Named = Mapping[str, str]
 Namer = Callable[[Snapshot], Named]
 

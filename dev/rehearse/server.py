@@ -128,8 +128,8 @@ def _name_source_account() -> None:
 
 
 def _report_invocations(reporter: Reporter) -> None:
-    """Functions are run by the rehearsal, which has their layers at hand; here they are noted. But
-    the one that CloudFormation waits for has no layers, and runs.
+    """Functions are run by the rehearsal, which has their layers at hand; here they are reported.
+    But the one that CloudFormation waits for has no layers, and runs.
     """
     execute = lambda_svc._execute_function
 

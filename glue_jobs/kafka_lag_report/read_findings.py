@@ -347,8 +347,8 @@ def _tasks(report: pa.Table, limit: int) -> Listed[GroupTasks]:
 
 
 def _tasks_order(row: Row) -> Order:
-    lacking = _difference(row["median"], row["members"])
-    return *_falling(lacking), *_falling(row["most"]), row["consumer_group"]
+    missing = _difference(row["median"], row["members"])
+    return *_falling(missing), *_falling(row["most"]), row["consumer_group"]
 
 
 def _group_tasks(row: Row, hours: Mapping[str, Mapping[int, int]]) -> GroupTasks:

@@ -152,7 +152,7 @@ def measure_words(measure: str) -> Callable[[float], str]:
 def incident_of(one: Incident, day: date, seen_until: datetime | None = None) -> Sentence:
     """What happened, to whom, from when to when, why, and what it cost.
 
-    `seen_until`: the last run, where it is not the end of the day that is told of.
+    `seen_until`: the last run, where it is not the end of the day that is reported.
     """
     period = Period(day, seen_until)
     return (*_what(one, period), *_costs(one, period))

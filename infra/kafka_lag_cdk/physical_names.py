@@ -30,7 +30,7 @@ def alarm_name(deployment: str, cluster: str, *parts: str) -> str:
 
 
 def report_logs(deployment: str) -> str:
-    """The prefix of the daily report's log groups, which Glue is told."""
+    """The prefix of the daily report's log groups, which Glue gets as an argument."""
     return f"/{deployment}/daily-report"
 
 

@@ -250,7 +250,7 @@ class _Deployed:
         return sum(each["Maximum"] >= 1 for each in answer["Datapoints"])
 
     def heartbeat(self) -> Iterator[Finding]:
-        """Its state, and that its warm-up kept it silent while the stack was made."""
+        """Its state, and that its warm-up kept it from going off while the stack was made."""
         name = self._alarm(HEARTBEAT.name)
         client = self.place.client("cloudwatch")
         with using("cloudwatch:DescribeAlarms"):
@@ -378,7 +378,7 @@ class _Deployed:
         return ServiceCall(_ALARM_SERVICE, account, f"arn:{partition or 'aws'}:{source}")
 
     def subscriptions(self) -> Iterator[Finding]:
-        """That whoever is to be told has confirmed it; whoever else listens is not looked at."""
+        """That each receiver has confirmed it; whoever else listens is not looked at."""
         notify = self.place.deployment.shared.notify
         mail = [("email", each) for each in notify.email]
         of_alarms = [*mail, *(("https", each) for each in notify.https)]

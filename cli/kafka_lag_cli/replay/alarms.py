@@ -103,7 +103,7 @@ def heartbeat(cluster: Cluster) -> Condition | None:
 
 
 def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
-    """What the document would deploy and a replay cannot tell, a sentence each."""
+    """What the document would deploy and a replay cannot know of, a sentence each."""
     if cluster.paused:
         yield "the cluster is paused: nothing is collected, so nothing pages"
         return

@@ -18,7 +18,7 @@ _FEW = 3
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one document would have done; `left_out` says what a replay of it cannot tell."""
+    """What one document would have done; `left_out` says what a replay of it cannot know."""
 
     cluster: Cluster
     pages: Pages
@@ -58,7 +58,7 @@ class Replay:
 
 
 def explain_services_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
-    """Services whose tasks a replay cannot tell, a sentence each."""
+    """Services whose tasks a replay cannot know, a sentence each."""
     for scaling in cluster.scaling:
         service = f"{scaling.ecs_cluster}/{scaling.service}"
         missing = [group for group in scaling.groups if group not in groups]

@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _print_stores(console: Console, seed: int | None) -> int:
-    """Whether a full store is told from too few tasks; how often it was not.
+    """Whether a full store is distinguished from too few tasks; how often it was not.
 
     The number may end at twice the fewest that read as much as the most, or at that before a store
     became slower.

@@ -85,7 +85,7 @@ ATTRIBUTE_WORST_STATUS = "worst_status"
 ATTRIBUTE_OWNER = "owner"
 ATTRIBUTE_KIND = "kind"
 # Owners with something to be paged for, and with something that is over: SNS tests each list by
-# itself, so no filter on status and owner can tell whose status it is.
+# itself, so no filter on status and owner knows whose status it is.
 ATTRIBUTE_PAGE_OWNERS, ATTRIBUTE_END_OWNERS = "page_owners", "end_owners"
 
 # The event a schedule sends.

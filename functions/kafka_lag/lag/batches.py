@@ -35,7 +35,7 @@ _UNLIKE = 1.5
 # A lag may be so many times the usual batch, as a batch may be larger, and the job late.
 _LIMIT_RATIO = 1.25
 # A batch may take so many times the longest one of late, as fewer records may come than ever.
-_PATIENCE = 4.0
+_LONGEST_RATIO = 4.0
 # Half of the longest one is forgotten in so many times its length.
 _FADING = 16.0
 # A batch has come during a pause if the oldest record is at most so many times as old as that.
@@ -114,7 +114,7 @@ def find_expected_batches(rows: Frame, ages: Column, still: Mask, taken_at: int)
     age = rows.numbers("time_lag_seconds").or_else(ages).take(at).fill(np.inf)
     unmoved = (taken_at - rows.numbers("commit_changed_at").take(at)) / 1_000
     took = np.where(still[at], np.minimum(age, unmoved.fill(np.inf)), age)
-    in_time = took <= _PATIENCE * batches.longest
+    in_time = took <= _LONGEST_RATIO * batches.longest
     found.known[at] = batches.known
     found.explained[at] = batches.known & in_time & (lag <= _LIMIT_RATIO * batches.records)
     return found
