@@ -11,10 +11,12 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.acknowledgements import warn
+from kafka_lag_cdk.alarm_rules import alarm_shares
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
 from kafka_lag_cdk.config.doubts import find_doubts
+from kafka_lag_cdk.config.shared_doubts import find_unlearnt
 from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
@@ -32,9 +34,9 @@ class LagCollector(Construct):
     is over. `package` is the collector's folder or zip; unless given, it is built from this
     project's lock file.
 
-    A stack holds the alarms of 100 to 150 named groups. With `groups_apart` none of them is made
-    here: the app makes a `NamedGroupAlarms` for each of `alarm_shares`, in stacks of their own,
-    after this.
+    A stack holds the alarms of 100 to 150 named groups; more are a ValueError. With `groups_apart`
+    none of them is made here: the app makes a `NamedGroupAlarms` for each of `alarm_shares`, in
+    stacks of their own, after this.
 
     `alarms` reach people, `scaling_alarms` only set numbers of tasks; `dashboard` is None where the
     cluster wants none.
@@ -52,6 +54,14 @@ class LagCollector(Construct):
         groups_apart: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
+        shares = alarm_shares(cluster)
+        if shares and not groups_apart:
+            raise ValueError(
+                f"The alarms on the {len(frozenset().union(*shares)):,} groups that alarms of "
+                f"{cluster.name} name are more than one stack holds: give LagCollector "
+                "groups_apart=True, and make NamedGroupAlarms in a stack of its own for each of "
+                f"the {len(shares)} alarm_shares(cluster)."
+            )
         shared = reports.names if isinstance(reports, LagReports) else reports
         self._cluster, self._name = cluster, shared.name
         self._workgroup = shared.name if shared.queries else None
@@ -77,7 +87,10 @@ class LagCollector(Construct):
         ).make()
         self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if cluster.dashboard else None
-        for doubt in find_doubts(cluster):
+        doubts = [*find_doubts(cluster)]
+        if isinstance(reports, LagReports) and reports.job_name is None:
+            doubts += find_unlearnt([cluster.name] if cluster.watches_unusual else [])
+        for doubt in doubts:
             warn(self, doubt, f"{cluster.name}: ")
 
     def _recipients(self, topic_arn: str, recovered: bool) -> Recipients:

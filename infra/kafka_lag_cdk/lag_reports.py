@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from aws_cdk import Stack
@@ -12,11 +12,14 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.alarms import Recipients, report_alarm
 from kafka_lag_cdk.athena import make_athena
 from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_cdk.collector_code import collector_code
+from kafka_lag_cdk.config.doubts import Doubt
 from kafka_lag_cdk.config.shared import SharedSettings
+from kafka_lag_cdk.config.shared_doubts import SharedPlace, find_settings_doubts
 from kafka_lag_cdk.config.watched import Function
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
 from kafka_lag_cdk.notifications import (
@@ -50,7 +53,8 @@ class LagReports(Construct):
 
     `views` and `status_messages` are None where `settings` have them off; their code is `package`,
     the daily job's `report_package`, both built from locked requirements unless given. `watched`
-    is whether any cluster runs, so that snapshots are to be expected.
+    is whether any cluster runs, so that snapshots are to be expected. `doubts` are warned of at
+    synthesis in place of those about `settings`.
     """
 
     def __init__(
@@ -71,9 +75,14 @@ class LagReports(Construct):
         package: Path | None = None,
         report_package: Path | None = None,
         watched: bool = True,
+        doubts: Iterable[Doubt] | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         settings = settings or SharedSettings()
+        if doubts is None:
+            doubts = find_settings_doubts(settings, _in_an_app(existing_bucket, topic))
+        for doubt in doubts:
+            warn(self, doubt)
         bucket = DataBucket(
             self,
             "Data",
@@ -205,3 +214,13 @@ class LagReports(Construct):
             name=self.names.name,
             log_key_arn=self._log_key_arn,
         )
+
+
+def _in_an_app(bucket: s3.IBucket | None, topic: sns.ITopic | None) -> SharedPlace:
+    return SharedPlace(
+        key="settings",
+        paged=["each cluster without a topic of its own"],
+        bucket="existing_bucket" if bucket else None,
+        own_topic="give LagReports a topic of yours",
+        has_topic=topic is not None,
+    )

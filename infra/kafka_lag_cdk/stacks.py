@@ -68,8 +68,6 @@ class SharedStack(Stack):
             env=env,
         )
         place = env.account, env.region or ""
-        for doubt in find_shared_doubts(deployment, *place):
-            warn(self, doubt)
         existing, keys = deployment.existing_bucket(*place), deployment.kms_keys(*place)
         theirs, bucket_key = deployment.existing_topic(*place), _key(self, "BucketKey", keys.bucket)
         reports = LagReports(
@@ -91,6 +89,7 @@ class SharedStack(Stack):
             chat=(),
             package=package,
             watched=any(not cluster.paused for cluster in clusters),
+            doubts=find_shared_doubts(deployment, *place),
         )
         reports.names.publish(self)
         CfnOutput(self, "Bucket", value=reports.names.bucket)

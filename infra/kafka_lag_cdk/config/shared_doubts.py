@@ -1,103 +1,129 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `shared` says of one account and region and is unlikely to be meant.
+"""What a region's shared part says and is unlikely to be meant, in a document or in an app.
 
 Like `doubts`, of which it has the form: nothing is a fault, and whoever deploys is warned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from kafka_lag.formatting import format_list
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.doubts import Doubt
-from kafka_lag_cdk.config.shared import NEVER, Shared
+from kafka_lag_cdk.config.shared import NEVER, Notify, SharedSettings
 
 _MOST_NAMES = 3
 _READERS = "set notify.email, slack or teams"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedPlace:
+    """Where settings are used, in the words of whoever wrote them.
+
+    `key` is what they call the settings, `bucket` a bucket of theirs, None where one is made, and
+    `own_topic` how they give a topic; with `has_topic` they did, or else alarms of `paged` go to
+    one that is made.
+    """
+
+    key: str
+    paged: Sequence[str]
+    bucket: str | None
+    own_topic: str
+    has_topic: bool
+    region: str | None = None
+
+
 def find_shared_doubts(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
     """Each of a deployment without faults, in one of its places."""
-    yield from _no_receiver(deployment, account, region)
-    yield from _no_reader(deployment.shared)
-    yield from _unused_days(deployment, account, region)
-    yield from _nothing_learnt(deployment, account, region)
+    clusters = deployment.places()[account, region]
+    bucket = deployment.existing_bucket(account, region)
+    place = SharedPlace(
+        key="shared",
+        paged=[each.name for each in clusters if each.alarms.topic is None],
+        bucket=f"the bucket {bucket.name}" if bucket else None,
+        own_topic="name a topic of yours in notify.existing_topics",
+        has_topic=deployment.existing_topic(account, region) is not None,
+        region=region,
+    )
+    yield from find_settings_doubts(deployment.shared, place)
+    if not deployment.shared.report.enabled:
+        yield from find_unlearnt([each.name for each in clusters if each.watches_unusual])
     yield from _unused_key(deployment, account, region)
     yield from _unknown_owners(deployment)
-    yield from _owners_who_get_all(deployment.shared)
 
 
-def _no_receiver(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
-    """Of alarms that go to a topic to which nobody is subscribed."""
-    shared = deployment.shared
-    notify = shared.notify
-    if notify.pages or deployment.existing_topic(account, region):
-        return
-    clusters = deployment.places()[account, region]
-    silent = [each.name for each in clusters if each.alarms.topic is None]
-    silent += ["the daily report"] * shared.report.enabled
-    silent += ["status messages"] * (shared.status_messages is not None)
-    if silent:
-        yield Doubt(
-            "no-receiver",
-            region,
-            f"shared.notify names nobody, so alarms of {format_list(silent, _MOST_NAMES)} reach no "
-            f"one in {region}: set notify.email, https, slack or teams, or name a topic of yours "
-            "in notify.existing_topics.",
-        )
+def find_settings_doubts(settings: SharedSettings, place: SharedPlace) -> Iterator[Doubt]:
+    """Each that the settings make without any cluster."""
+    yield from _no_receiver(settings, place)
+    yield from _no_reader(settings, place.key)
+    yield from _unused_days(settings, place)
+    yield from _owners_who_get_all(settings.notify, place.key)
 
 
-def _no_reader(shared: Shared) -> Iterator[Doubt]:
-    """Of what is sent to the topic of reports, to which pagers are not subscribed."""
-    if shared.notify.reads:
-        return
-    report, messages = shared.report, shared.status_messages
-    if "summary" in report.model_fields_set and report.summary != NEVER:
-        yield Doubt(
-            "no-reader",
-            "summary",
-            f"shared.report.summary is {report.summary}, and nobody gets the topic of reports: "
-            f'{_READERS}, or summary to "{NEVER}".',
-        )
-    if messages is not None and messages.topic and not shared.notify.owners:
-        yield Doubt(
-            "no-reader",
-            "status_messages",
-            "shared.status_messages go to the topic of reports, which nobody gets: "
-            f"{_READERS}, or status_messages.topic to false.",
-        )
-
-
-def _unused_days(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
-    shared = deployment.shared
-    bucket = deployment.existing_bucket(account, region)
-    for key in sorted(shared.keep.model_fields_set):
-        if not shared.report.enabled:
-            why = "report.enabled is false: the daily job deletes snapshots and writes all else"
-        elif bucket is not None and key != "snapshot_days":
-            why = (
-                f"the bucket {bucket.name} is yours: add a rule to its lifecycle; here it only "
-                "says how far back queries look"
-            )
-        else:
-            continue
-        yield Doubt("unused-days", key, f"shared.keep.{key} deletes nothing, as {why}.")
-
-
-def _nothing_learnt(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
-    """Of alarms on what is unusual, without the job that learns what is usual."""
-    if deployment.shared.report.enabled:
-        return
-    clusters = deployment.places()[account, region]
-    if watched := [each.name for each in clusters if each.watches_unusual]:
+def find_unlearnt(watched: Sequence[str]) -> Iterator[Doubt]:
+    """Of clusters with alarms on what is unusual, without the job that learns what is usual."""
+    if watched:
         yield Doubt(
             "nothing-learnt",
-            region,
+            "",
             f"alarms.any_unusual of {format_list(watched, _MOST_NAMES)} never goes off, as "
             "report.enabled is false: the daily job learns what is usual. Set it, or drop "
             "alarms.any_unusual.",
         )
+
+
+def _no_receiver(settings: SharedSettings, place: SharedPlace) -> Iterator[Doubt]:
+    """Of alarms that go to a topic to which nobody is subscribed."""
+    if settings.notify.pages or place.has_topic:
+        return
+    silent = [*place.paged]
+    silent += ["the daily report"] * settings.report.enabled
+    silent += ["status messages"] * (settings.status_messages is not None)
+    if silent:
+        where = f" in {place.region}" if place.region else ""
+        yield Doubt(
+            "no-receiver",
+            place.region or "",
+            f"{place.key}.notify names nobody, so alarms of {format_list(silent, _MOST_NAMES)} "
+            f"reach no one{where}: set notify.email, https, slack or teams, or {place.own_topic}.",
+        )
+
+
+def _no_reader(settings: SharedSettings, key: str) -> Iterator[Doubt]:
+    """Of what is sent to the topic of reports, to which pagers are not subscribed."""
+    if settings.notify.reads:
+        return
+    report, messages = settings.report, settings.status_messages
+    if "summary" in report.model_fields_set and report.summary != NEVER:
+        yield Doubt(
+            "no-reader",
+            "summary",
+            f"{key}.report.summary is {report.summary}, and nobody gets the topic of reports: "
+            f'{_READERS}, or summary to "{NEVER}".',
+        )
+    if messages is not None and messages.topic and not settings.notify.owners:
+        yield Doubt(
+            "no-reader",
+            "status_messages",
+            f"{key}.status_messages go to the topic of reports, which nobody gets: "
+            f"{_READERS}, or status_messages.topic to false.",
+        )
+
+
+def _unused_days(settings: SharedSettings, place: SharedPlace) -> Iterator[Doubt]:
+    for key in sorted(settings.keep.model_fields_set):
+        if not settings.report.enabled:
+            why = "report.enabled is false: the daily job deletes snapshots and writes all else"
+        elif place.bucket is not None and key != "snapshot_days":
+            why = (
+                f"{place.bucket} is yours: add a rule to its lifecycle; here it only says how far "
+                "back queries look"
+            )
+        else:
+            continue
+        yield Doubt("unused-days", key, f"{place.key}.keep.{key} deletes nothing, as {why}.")
 
 
 def _unused_key(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
@@ -125,17 +151,17 @@ def _unknown_owners(deployment: Deployment) -> Iterator[Doubt]:
             )
 
 
-def _owners_who_get_all(shared: Shared) -> Iterator[Doubt]:
+def _owners_who_get_all(notify: Notify, key: str) -> Iterator[Doubt]:
     """Of owners' addresses that have a subscription without a filter, beside which there is none.
 
     They are not named: a synthesis' output is widely read.
     """
-    for owner, receivers in shared.notify.owners.items():
-        if not set(receivers.email).isdisjoint(shared.notify.email):
+    for owner, receivers in notify.owners.items():
+        if not set(receivers.email).isdisjoint(notify.email):
             yield Doubt(
                 "gets-all",
                 owner,
-                f"shared.notify.owners gives {owner} an address that notify.email has too: it gets "
+                f"{key}.notify.owners gives {owner} an address that notify.email has too: it gets "
                 "all messages, not only those on their groups, as SNS takes an address once a "
                 "topic. Drop one of them.",
             )
