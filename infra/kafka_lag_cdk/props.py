@@ -224,7 +224,7 @@ class KafkaCluster(WatchedCluster):
     network: Annotated[Network, _Instance()]
     login: Annotated[Login, _Instance()]
     msk: Annotated[Msk | None, _Taken()] = None
-    bootstrap_servers: Annotated[str | tuple[str, ...], Listed] | None = None
+    bootstrap_servers: str | Annotated[tuple[str, ...], Listed] | None = None
     broker_ports: Annotated[tuple[Port, ...], Listed] = ()
     alarms: Alarms = Alarms()
     scaling: Annotated[tuple[ServiceScaling, ...], Listed] = ()

@@ -40,7 +40,6 @@ from kafka_lag_cdk.config.types import (
     Listed,
     Name,
     Number,
-    limits,
     matching,
 )
 from kafka_lag_cdk.config.window import (
@@ -131,13 +130,7 @@ def _check_server(server: str) -> str:
     return server
 
 
-class Section(Strict):
-    """An object inside of the document."""
-
-    lists_keys: ClassVar[bool] = True
-
-
-class FilterSection(Section):
+class FilterSection(Strict):
     """Allow and deny for names; deny wins."""
 
     allow: Expression | None = None
@@ -155,17 +148,17 @@ class TopicFilterSection(FilterSection):
     deny: Expression | None = INTERNAL_TOPICS
 
 
-class PartitionsSection(Section):
+class PartitionsSection(Strict):
     """The allow-list of partition metrics."""
 
     groups: FilterSection = FilterSection()
     topics: FilterSection = FilterSection()
 
 
-class LevelsSection(Section):
+class LevelsSection(Strict):
     """Which metrics are published, and how many at most."""
 
-    max_metrics: Annotated[int, limits(0, 1_000_000)] = _LEVELS.max_metrics
+    max_metrics: Annotated[int, Field(ge=0, le=1_000_000)] = _LEVELS.max_metrics
     topics: bool = _LEVELS.topics
     max_offset_lag: bool = _LEVELS.max_offset_lag
     partitions: PartitionsSection | None = None
@@ -178,11 +171,11 @@ class LevelsSection(Section):
     named: Annotated[tuple[str, ...], Listed] = ()
 
 
-class ToleranceSection(Section):
+class ToleranceSection(Strict):
     """How exact a time lag must be: seconds, or a share of the age, the larger."""
 
-    seconds: Annotated[Number, limits(0.001, 3600)] = _RULES.tolerance.floor_ms / 1000
-    share: Annotated[Number, limits(0, 1)] = _RULES.tolerance.share
+    seconds: Annotated[Number, Field(ge=0.001, le=3600)] = _RULES.tolerance.floor_ms / 1000
+    share: Annotated[Number, Field(ge=0, le=1)] = _RULES.tolerance.share
 
 
 def _check_object(levels: Any) -> Any:
@@ -192,7 +185,7 @@ def _check_object(levels: Any) -> Any:
     return levels
 
 
-class OtlpSection(Section):
+class OtlpSection(Strict):
     """One OTLP endpoint; without one, with `sigv4`, CloudWatch's own in the function's region."""
 
     sigv4: bool = False
@@ -221,7 +214,7 @@ class OtlpSection(Section):
         return url
 
 
-class OtlpSink(Section):
+class OtlpSink(Strict):
     """A sink that is no word but an object."""
 
     tag: ClassVar[str | None] = _OTLP
@@ -266,14 +259,14 @@ class CollectorKeys(Strict):
     groups: FilterSection = FilterSection()
     topics: TopicFilterSection = TopicFilterSection()
     uncommitted: ByExpression[Literal["earliest", "apart"]] = Field(default_factory=dict)
-    allowed_lag: ByExpression[Annotated[int, limits(0, _MOST_ALLOWED)]] = Field(
+    allowed_lag: ByExpression[Annotated[int, Field(ge=0, le=_MOST_ALLOWED)]] = Field(
         default_factory=dict
     )
     owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(default_factory=dict)
     runbook_url: ByExpression[Annotated[str, AfterValidator(_check_runbook)]] = Field(
         default_factory=dict
     )
-    sla_seconds: ByExpression[Annotated[Number, limits(0, _LONGEST_SLA, above=True)]] = Field(
+    sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=_LONGEST_SLA)]] = Field(
         default_factory=dict
     )
     tasks: ByExpression[TaskKeys] = Field(default_factory=dict)
@@ -285,17 +278,17 @@ class CollectorKeys(Strict):
         str,
         matching(r"(?!AWS/)[A-Za-z0-9._\-/#: ]{1,255}", "is no CloudWatch namespace of your own"),
     ] = DEFAULTS.namespace
-    interval_seconds: Annotated[Number, limits(1, 3600)] = _INTERVAL
+    interval_seconds: Annotated[Number, Field(ge=1, le=3600)] = _INTERVAL
     window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = DEFAULT_WINDOW
-    hold: Annotated[int, limits(1, 1000)] = _RULES.hold
+    hold: Annotated[int, Field(ge=1, le=1000)] = _RULES.hold
     tolerance: ToleranceSection = ToleranceSection()
-    lookup_budget: Annotated[int, limits(0, 1_000_000)] = _RULES.lookup_budget
-    risk_horizon_hours: Annotated[Number, limits(0, 720, above=True)] = (
-        _RULES.risk_horizon_ms / _HOUR_MS
-    )
+    lookup_budget: Annotated[int, Field(ge=0, le=1_000_000)] = _RULES.lookup_budget
+    risk_horizon_hours: Annotated[Number, Field(gt=0, le=720)] = _RULES.risk_horizon_ms / _HOUR_MS
     ignore_inactive: bool = _RULES.ignore_inactive
-    deadline_seconds: Annotated[Number, limits(1, 900)] = DEFAULTS.deadline
-    broker_timeout_seconds: Annotated[Number, limits(0.1, 300)] = DEFAULTS.access.broker_timeout
+    deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = DEFAULTS.deadline
+    broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = (
+        DEFAULTS.access.broker_timeout
+    )
 
     @field_validator("window", mode="before")
     @classmethod

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -43,10 +43,6 @@ class Vpc(Strict):
     have a way out to AWS's public addresses. `existing_endpoints`: those that are there, and that
     the subnets reach; of S3 the gateway endpoint of their route tables, too.
     """
-
-    missing: ClassVar[Mapping[str, str]] = {
-        "subnets": "the ids of one or more private subnets, best in two zones",
-    }
 
     id: VpcId
     subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)]

@@ -7,12 +7,8 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Never
-
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from kafka_lag_cdk.config.faults import ConfigurationError, Fault, Place
 
@@ -20,14 +16,6 @@ CLUSTERS, DEFAULTS = "clusters", "defaults"
 
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 _COMMENT = re.compile(r"\s*(//|/\*|#)")
-
-# Where tomllib stopped, behind its reason.
-_STOPPED = re.compile(r" \(at (?P<place>line (?P<line>\d+), column (?P<column>\d+)|.*)\)\Z")
-# What to do, by how the reason begins or what stands where it stopped.
-_TWICE = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Duplicate")
-_NAMED = re.compile(r'Key "(.+)" already exists')
-_NULL = re.compile(r"null\b")
-_BARE = re.compile(r"[A-Za-z_]")
 
 
 def load(path: Path) -> Any:
@@ -75,9 +63,9 @@ def json_in(text: str, name: str) -> Any:
 def toml_in(text: str, name: str) -> Any:
     """What a text says. Raises ConfigurationError, also for keys that stand twice."""
     try:
-        return tomlkit.parse(text).unwrap()
-    except TOMLKitError as error:
-        raise ConfigurationError(name, [_toml_fault(text, error)]) from None
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigurationError(name, [f"it is not TOML ({error})"]) from None
 
 
 def merge(defaults: Any, own: Any) -> Any:
@@ -135,45 +123,3 @@ def _hint(text: str, error: json.JSONDecodeError) -> str:
     comma = text.rfind(",", 0, error.pos + ("trailing comma" in error.msg))
     trails = comma >= 0 and _TRAILING_COMMA.match(text, comma)
     return ": take out the comma before the closing bracket" if trails else ""
-
-
-def _toml_fault(text: str, error: TOMLKitError) -> str:
-    """What is wrong, where, and what to do.
-
-    tomlkit knows no place, or another, of much that is wrong; the standard library knows each.
-    """
-    reason = str(error)
-    # It has no limit to how deep values lie.
-    with suppress(RecursionError):
-        try:
-            tomllib.loads(text)
-        except tomllib.TOMLDecodeError as placed:
-            reason = str(placed)
-    place, stopped = "", _STOPPED.search(reason)
-    if stopped:
-        reason, place = reason[: stopped.start()], f": {stopped['place']}"
-    if reason.startswith(_TWICE):
-        named = _NAMED.search(str(error))
-        key = f"the key {json.dumps(named[1])}" if named else "a key"
-        return f"it is not TOML ({reason}{place}): {key} stands twice in one table, keep one"
-    return f"it is not TOML ({reason}{place}): {_toml_advice(reason, _rest(text, stopped))}"
-
-
-def _rest(text: str, stopped: re.Match[str] | None) -> str:
-    """The text of a line from where parsing stopped."""
-    if stopped is None or stopped["line"] is None:
-        return ""
-    line = text.split("\n")[int(stopped["line"]) - 1]
-    return line[int(stopped["column"]) - 1 :]
-
-
-def _toml_advice(reason: str, rest: str) -> str:
-    if reason.startswith("Unescaped"):
-        return "write an expression in single quotes, in which a backslash is itself"
-    if reason.startswith("Invalid value") and _NULL.match(rest):
-        return "TOML has no null: leave the key out"
-    if reason.startswith("Invalid value") and _BARE.match(rest):
-        return "put text into quotes; only true and false stand without"
-    if reason.startswith("Invalid statement") and rest.startswith("{"):
-        return "it looks like JSON: let the file's name end in .json"
-    return "correct what stands there, or just before"

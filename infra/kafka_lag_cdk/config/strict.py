@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of every model of a configuration, and its errors in this project's words."""
+"""The base of every model of a configuration, and pydantic's errors as faults at their places."""
 
 from __future__ import annotations
 
-import json
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,30 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kafka_lag_cdk.config.faults import Fault, FaultsError, Place, unknown
 
-_EXPECTED = {
-    "missing": "is required",
-    "string_type": "must be text",
-    "string_unicode": "must be words that can be printed",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "finite_number": "must be a number",
-    "bool_type": "must be true or false",
-    "dict_type": "must be an object",
-    "tuple_type": "must be a list",
-    "model_type": "must be an object",
-    "model_attributes_type": "must be an object",
-    "greater_than_equal": "must be at least {ge:g}",
-    "greater_than": "must be above {gt:g}",
-    "less_than_equal": "must be at most {le:g}",
-    "too_short": "must have at least {min_length}",
-    "too_long": "must have at most {max_length}",
-    "literal_error": "must be {expected}",
-    "union_tag_invalid": "type must be one of {tags}",
-    "union_tag_not_found": "type is required, one of {tags}",
-    "value_error": "{error}",
-}
-_FEWEST = "one"
-
+# What pydantic puts before the sentence of a check of ours.
+_OF_OURS = "Value error, "
 # What pydantic puts behind a key that is wrong itself.
 _KEY = "[key]"
 # Where files are looked for, in the context of a validation.
@@ -49,15 +26,11 @@ class Strict(BaseModel):
     """Frozen; unknown keys are faults, and no text is taken for a number or a truth value.
 
     `elsewhere` has what to say of keys that are not these but are written by those who know
-    another document. A model that `lists_keys` names them all where something is no object.
-    `missing` has what to say of required keys beside that. `tag` is what its union calls it, where
-    no `type` does.
+    another document. `tag` is what its union calls it, where no `type` does.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     elsewhere: ClassVar[Mapping[str, str]] = {}
-    missing: ClassVar[Mapping[str, str]] = {}
-    lists_keys: ClassVar[bool] = False
     tag: ClassVar[str | None] = None
 
 
@@ -95,29 +68,10 @@ def _fault(found: dict[str, Any], model: type[Strict], beside: Iterable[str]) ->
             valid |= set(beside)
         known = [each.elsewhere[key] for each in models if key in each.elsewhere]
         return Fault(place, known[0] if known else unknown(key, valid))
-    sentence = _sentence(found, model)
+    sentence = str(found["msg"]).removeprefix(_OF_OURS)
     if place and place[-1] == _KEY:
-        return Fault(place[:-2], f"the key {place[-2]} {sentence}")
+        return Fault(place[:-2], f"the key {place[-2]}: {sentence}")
     return Fault(place, sentence)
-
-
-def _sentence(found: dict[str, Any], model: type[Strict]) -> str:
-    values = dict(found.get("ctx", {}))
-    if values.get("min_length") == 1:
-        values["min_length"] = _FEWEST
-    models = _models_at(found["loc"], [model])
-    if found["type"] == "model_type" and all(each.lists_keys for each in models):
-        return f"must be an object with {', '.join(models[0].model_fields)}"
-    if found["type"] == "missing":
-        above, key = _models_at(found["loc"][:-1], [model]), found["loc"][-1]
-        wanted = [each.missing[key] for each in above if key in each.missing]
-        return ": ".join([_EXPECTED["missing"], *wanted])
-    # A list of objects has none of which one word would be an example.
-    if found["type"] == "tuple_type" and not models and isinstance(found["input"], str):
-        return f"{_EXPECTED['tuple_type']}, as in {json.dumps([found['input']])}"
-    values["tags"] = ", ".join(f"'{_tag(each)}'" for each in models)
-    sentence = _EXPECTED.get(found["type"])
-    return sentence.format(**values) if sentence else str(found["msg"])
 
 
 def _models_at(place: Place, models: list[type[Strict]]) -> list[type[Strict]]:

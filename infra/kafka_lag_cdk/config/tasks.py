@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from pydantic import Field
+
 from kafka_lag.lag.group_settings import TaskSettings
 from kafka_lag_cdk.config.strict import Strict
-from kafka_lag_cdk.config.types import Number, limits
+from kafka_lag_cdk.config.types import Number
 
 _DEFAULT = TaskSettings()
 # Beyond these a number is a slip of the pen.
@@ -19,9 +21,9 @@ _MOST_MEMBERS = 1_000
 class TaskKeys(Strict):
     """`capacity` is that of one member in records/s; without it what the collector learns."""
 
-    capacity: Annotated[Number, limits(0, _MOST_RECORDS, above=True)] | None = _DEFAULT.capacity
-    catch_up_seconds: Annotated[Number, limits(60, _LONGEST)] = _DEFAULT.catch_up_seconds
-    members_per_task: Annotated[int, limits(1, _MOST_MEMBERS)] = _DEFAULT.members_per_task
+    capacity: Annotated[Number, Field(gt=0, le=_MOST_RECORDS)] | None = _DEFAULT.capacity
+    catch_up_seconds: Annotated[Number, Field(ge=60, le=_LONGEST)] = _DEFAULT.catch_up_seconds
+    members_per_task: Annotated[int, Field(ge=1, le=_MOST_MEMBERS)] = _DEFAULT.members_per_task
     prefer_even: bool = _DEFAULT.prefer_even
 
     def task_keys(self) -> dict[str, Any] | None:

@@ -75,19 +75,6 @@ def matching(pattern: str, sentence: str) -> Checked:
     return Checked(check, lambda schema: {**schema, "pattern": whole})
 
 
-def limits(low: float, high: float, *, above: bool = False) -> Checked:
-    """A number from `low`, or only above it, to `high`."""
-    least = f"greater than {low}" if above else f"greater than or equal to {low}"
-
-    def check(number: float) -> float:
-        if number < low or number > high or (above and number == low):
-            raise ValueError(f"must be {least} and less than or equal to {high}")
-        return number
-
-    lowest = "exclusiveMinimum" if above else "minimum"
-    return Checked(check, lambda schema: {**schema, lowest: low, "maximum": high})
-
-
 def _like(pattern: str, expected: str) -> Checked:
     return matching(pattern, f"must be {expected}")
 
@@ -137,8 +124,11 @@ def _port(server: str) -> str:
     return server
 
 
-def _listed(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _listed(value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        # Pydantic would ask for a tuple, which no document has.
+        raise ValueError("must be a list")
+    return tuple(value)
 
 
 def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:

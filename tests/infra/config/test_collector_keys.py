@@ -24,8 +24,11 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
         ({"cluster": "a b"}, "cluster: must be letters, digits, '.', '_' or '-'"),
         ({"cluster": "a\n"}, "cluster: must be letters, digits, '.', '_' or '-'"),
         ({"cluster": "../other"}, "cluster: must be letters, digits, '.', '_' or '-'"),
-        ({"cluster": 5}, "cluster: must be text"),
-        ({"bootstrap_servers": []}, "bootstrap_servers: must have at least one"),
+        ({"cluster": 5}, "cluster: Input should be a valid string"),
+        (
+            {"bootstrap_servers": []},
+            "bootstrap_servers: Value should have at least 1 item after validation, not 0",
+        ),
         ({"bootstrap_servers": "b:9096"}, "bootstrap_servers: must be a list"),
         (
             {"bootstrap_servers": ["b:9096", "b"]},
@@ -33,18 +36,18 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
         ),
         ({"namespace": "AWS/Kafka"}, "namespace: is no CloudWatch namespace of your own"),
         ({"namespace": ""}, "namespace: is no CloudWatch namespace of your own"),
-        ({"levels": None}, "levels: must be an object with max_metrics, topics"),
-        ({"levels": [5]}, "levels: must be an object with max_metrics, topics"),
-        ({"sasl_mechanism": "GSSAPI"}, "sasl_mechanism: must be 'SCRAM-SHA-512', "),
-        ({"security_protocol": "TLS"}, "security_protocol: must be 'PLAINTEXT', 'SSL', "),
-        ({"security_protocol": 7}, "security_protocol: must be 'PLAINTEXT', 'SSL', "),
+        ({"levels": None}, "levels: Input should be a valid dictionary"),
+        ({"levels": [5]}, "levels: Input should be a valid dictionary"),
+        ({"sasl_mechanism": "GSSAPI"}, "sasl_mechanism: Input should be 'SCRAM-SHA-512', "),
+        ({"security_protocol": "TLS"}, "security_protocol: Input should be 'PLAINTEXT', 'SSL', "),
+        ({"security_protocol": 7}, "security_protocol: Input should be 'PLAINTEXT', 'SSL', "),
         (
             {"security_protocol": "TLS", "secret_id": None},
-            "security_protocol: must be 'PLAINTEXT',",
+            "security_protocol: Input should be 'PLAINTEXT',",
         ),
         ({"secret_id": None}, "secret_id: is required for a SASL protocol"),
         ({"secret_id": ""}, "secret_id: is required for a SASL protocol"),
-        ({"secret_id": 7}, "secret_id: must be text"),
+        ({"secret_id": 7}, "secret_id: Input should be a valid string"),
         ({"secret_id": None, "sasl_mechanism": "PLAIN"}, "secret_id: is required for a SASL"),
         ({"sasl_mechanism": "OAUTHBEARER"}, "secret_id: must be left out for OAUTHBEARER"),
         (
@@ -58,17 +61,17 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
         ({"uncommitted": "late"}, "uncommitted: must be an object of regular expressions"),
         ({"allowed_lag": None}, "allowed_lag: must be an object of regular expressions"),
         ({"owner": ["g"]}, "owner: must be an object of regular expressions"),
-        ({"uncommitted": {"g": "latest"}}, "uncommitted.g: must be 'earliest' or 'apart'"),
-        ({"allowed_lag": {"t": -1}}, "allowed_lag.t: must be greater than or equal to 0"),
-        ({"allowed_lag": {"t": 10**13}}, "allowed_lag.t: must be greater than or equal to 0 and"),
-        ({"allowed_lag": {"t": 1.5}}, "allowed_lag.t: must be a whole number"),
-        ({"allowed_lag": {"t": None}}, "allowed_lag.t: must be a whole number"),
+        ({"uncommitted": {"g": "latest"}}, "uncommitted.g: Input should be 'earliest' or 'apart'"),
+        ({"allowed_lag": {"t": -1}}, "allowed_lag.t: Input should be greater than or equal to 0"),
+        ({"allowed_lag": {"t": 10**13}}, "allowed_lag.t: Input should be less than or equal to"),
+        ({"allowed_lag": {"t": 1.5}}, "allowed_lag.t: Input should be a valid integer"),
+        ({"allowed_lag": {"t": None}}, "allowed_lag.t: Input should be a valid integer"),
         ({"owner": {"g": ""}}, "owner.g: length must be between 1 and 256"),
         ({"owner": {"g": "a\ud800"}}, "owner.g: must be words that can be printed"),
         ({"owner": {"g": "   "}}, "owner.g: must be words that can be printed"),
         ({"allowed_lag": {"": 3}}, "allowed_lag.: must not be empty: every name matches that"),
-        ({"tolerance": "1s"}, "tolerance: must be an object with seconds, share"),
-        ({"owner": {"g": 5}}, "owner.g: must be text"),
+        ({"tolerance": "1s"}, "tolerance: Input should be a valid dictionary"),
+        ({"owner": {"g": 5}}, "owner.g: Input should be a valid string"),
         ({"runbook_url": {"g": "wiki"}}, "runbook_url.g: must be a whole URL, as in https://wiki"),
         ({"runbook_url": {"g": "javascript:alert(1)"}}, "runbook_url.g: must be a whole URL"),
         ({"runbook_url": {"g": "https://w/a b"}}, "runbook_url.g: must be a whole URL"),
@@ -78,20 +81,29 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
             {"runbook_url": {"g": "https://w/" + "x" * 2_039}},
             "runbook_url.g: must not be longer than 2,048 characters",
         ),
-        ({"sla_seconds": {"g": 0}}, "sla_seconds.g: must be greater than 0 and less than or equal"),
-        ({"sla_seconds": {"g": 1e9}}, "sla_seconds.g: must be greater than 0 and less than or"),
-        ({"tasks": {"g": 5}}, "tasks.g: must be an object"),
-        ({"tasks": {"g": {"capacity": 0}}}, "tasks.g.capacity: must be greater than 0 and less"),
-        ({"tasks": {"g": {"catch_up_seconds": 59}}}, "tasks.g.catch_up_seconds: must be greater"),
-        ({"tasks": {"g": {"members_per_task": 0}}}, "tasks.g.members_per_task: must be greater"),
+        ({"sla_seconds": {"g": 0}}, "sla_seconds.g: Input should be greater than 0"),
+        ({"sla_seconds": {"g": 1e9}}, "sla_seconds.g: Input should be less than or equal to"),
+        ({"tasks": {"g": 5}}, "tasks.g: Input should be a valid dictionary"),
+        ({"tasks": {"g": {"capacity": 0}}}, "tasks.g.capacity: Input should be greater than 0"),
+        (
+            {"tasks": {"g": {"catch_up_seconds": 59}}},
+            "tasks.g.catch_up_seconds: Input should be greater",
+        ),
+        (
+            {"tasks": {"g": {"members_per_task": 0}}},
+            "tasks.g.members_per_task: Input should be greater",
+        ),
         ({"tasks": {"g": {"even": True}}}, "tasks.g.even: unknown key"),
-        ({"tolerance": 1}, "tolerance: must be an object with seconds, share"),
+        ({"tolerance": 1}, "tolerance: Input should be a valid dictionary"),
         ({"tolerance": {"second": 1}}, "tolerance.second: unknown key, did you mean seconds?"),
-        ({"tolerance": {"seconds": 0}}, "tolerance.seconds: must be greater than or equal to 0.0"),
-        ({"tolerance": {"share": 1.1}}, "tolerance.share: must be greater than or equal to 0 and"),
-        ({"risk_horizon_hours": 0}, "risk_horizon_hours: must be greater than 0 and less than"),
-        ({"ignore_inactive": "yes"}, "ignore_inactive: must be true or false"),
-        ({"levels": {"scaling": True}}, "levels.scaling: must be an object with allow, deny"),
+        (
+            {"tolerance": {"seconds": 0}},
+            "tolerance.seconds: Input should be greater than or equal to 0.0",
+        ),
+        ({"tolerance": {"share": 1.1}}, "tolerance.share: Input should be less than or equal to 1"),
+        ({"risk_horizon_hours": 0}, "risk_horizon_hours: Input should be greater than 0"),
+        ({"ignore_inactive": "yes"}, "ignore_inactive: Input should be a valid boolean"),
+        ({"levels": {"scaling": True}}, "levels.scaling: Input should be a valid dictionary"),
     ],
 )
 def test_one_fault_is_told_once(changes: dict[str, Any], fault: str) -> None:
@@ -194,8 +206,8 @@ def test_a_count_of_runs_is_refused_with_the_window_that_it_meant(
     ]
 
 
-@pytest.mark.parametrize("value", ["soon", "10 m", "0m", "-5m", "1d", "", True, None])
-def test_a_window_is_a_whole_number_of_seconds_minutes_or_hours(value: Any) -> None:
+@pytest.mark.parametrize("value", ["soon", "10 m", "0m", "-5m", "1d", ""])
+def test_a_window_is_a_whole_number_of_seconds_minutes_or_hours(value: str) -> None:
     (message,) = document_faults(window=value)
     assert message.startswith("window: must be ")
 
@@ -232,7 +244,7 @@ def test_numbers_are_taken_up_to_their_bounds(key: str, low: float, high: float)
     assert document_faults(**{key: low}) == document_faults(**{key: high}) == []
     for beyond in (low - 1, high + 1):
         (message,) = document_faults(**{key: beyond})
-        assert message.startswith(f"{key}: must be greater than or equal to")
+        assert message.startswith(f"{key}: Input should be ")
 
 
 @pytest.mark.parametrize("value", ["10", True, 10.5, None])

@@ -22,20 +22,20 @@ INTERVALS = (
     ("defaults", "fault"),
     [
         ({"pasued": True}, "pasued: unknown key, did you mean paused?"),
-        ({"paused": "yes"}, "paused: must be true or false"),
-        ({"hold": 0}, "hold: must be greater than or equal to 1 and less than or equal to 1000"),
+        ({"paused": "yes"}, "paused: Input should be a valid boolean"),
+        ({"hold": 0}, "hold: Input should be greater than or equal to 1"),
         ({"groups": {"denny": "x"}}, "groups.denny: unknown key, did you mean deny?"),
-        ({"sla_seconds": {"a.b: c": 0}}, "sla_seconds.a.b: c: must be greater than 0 and less "
-            "than or equal to 31622400"),
+        ({"sla_seconds": {"a.b: c": 0}}, "sla_seconds.a.b: c: Input should be greater than 0"),
         ({"interval_seconds": 90}, f"interval_seconds: {INTERVALS}"),
         ({"interval_seconds": 3600, "window": "25h"}, "window: must be at most 24h, and is 25h"),
         ({"ca_file": "no.pem"}, "ca_file: there is no file no.pem"),
         ({"secret_id": "x"}, "secret_id: follows from auth; leave it out"),
         ({"collector": {}}, "collector: unknown key"),
-        ({"function": {"memory_mb": 1}}, "function.memory_mb: must be at least 256"),
-        ({"alarms": {"groups": ["ok", 7]}}, "alarms.groups[1]: must be text"),
+        ({"function": {"memory_mb": 1}},
+            "function.memory_mb: Input should be greater than or equal to 256"),
+        ({"alarms": {"groups": ["ok", 7]}}, "alarms.groups[1]: Input should be a valid string"),
         ({"scaling": [{k: v for k, v in SCALING.items() if k != "max"}]},
-            "scaling[0].max: is required"),
+            "scaling[0].max: Field required"),
         ({"scaling": [SCALING | {"min": 9}]}, "scaling[0]: min is 9 and above max, 8"),
     ],
 )  # fmt: skip
@@ -66,16 +66,13 @@ def test_what_a_cluster_says_itself_is_told_with_it() -> None:
 def test_an_expression_is_told_apart_from_one_that_it_begins_with() -> None:
     given = cluster_json(sla_seconds={"a": 1, "a.b": 1})
     (message,) = refused(given, defaults={"sla_seconds": {"a.b: c": 0}})
-    assert message.startswith("defaults.sla_seconds.a.b: c: must be greater than 0")
+    assert message.startswith("defaults.sla_seconds.a.b: c: Input should be greater than 0")
 
 
 def test_what_is_missing_everywhere_is_missing_in_the_clusters() -> None:
     given = {key: value for key, value in cluster_json().items() if key != "vpc"}
     found = refused(given, defaults={"vpc": {"id": "vpc-0a1b2c3d4e5f60718"}})
-    assert found == (
-        "clusters[0].vpc.subnets: is required: the ids of one or more private subnets, best in two "
-        "zones",
-    )
+    assert found == ("clusters[0].vpc.subnets: Field required",)
 
 
 @pytest.mark.parametrize(

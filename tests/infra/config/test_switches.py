@@ -41,15 +41,23 @@ def test_views_are_signed_for_unless_told_otherwise() -> None:
 @pytest.mark.parametrize("auth", ["none", "open", "", None])
 def test_views_are_never_open(auth: Any) -> None:
     (message,) = refused(cluster_json(), shared={"views": {"auth": auth}})
-    assert message == "shared.views.auth: must be 'iam' or 'bearer'"
+    assert message == "shared.views.auth: Input should be 'iam' or 'bearer'"
 
 
 @pytest.mark.parametrize(
     ("key", "given", "message"),
     [
-        ("views", {"concurrency": 0}, "views.concurrency: must be at least 1"),
+        (
+            "views",
+            {"concurrency": 0},
+            "views.concurrency: Input should be greater than or equal to 1",
+        ),
         ("views", {"auht": "iam"}, "views.auht: unknown key, did you mean auth?"),
-        ("views", {"memory_mb": 64}, "views.memory_mb: must be at least 256"),
+        (
+            "views",
+            {"memory_mb": 64},
+            "views.memory_mb: Input should be greater than or equal to 256",
+        ),
         (
             "status_messages",
             {"event_bus": "arn:aws:events:eu-west-1:111122223333:event-bus/ours"},

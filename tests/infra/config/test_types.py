@@ -70,5 +70,5 @@ def test_a_range_of_addresses_is_taken() -> None:
 def test_no_text_or_truth_is_taken_for_a_number(value: object) -> None:
     scaling = [{**SERVICE, "max": 8, "tracking": {"lag_per_member": value}}]
     assert refused_cluster(scaling=scaling) == (
-        "scaling[0].tracking.lag_per_member: must be a number",
+        "scaling[0].tracking.lag_per_member: Input should be a valid number",
     )
