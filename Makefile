@@ -199,7 +199,7 @@ synth/%.py: cdk
 bench-import: setup ## how long a new Lambda process takes to import the package
 	$(BIN)/python -m dev.benchmarks.import_time
 
-schema: setup ## write the configuration's JSON Schema for editors: docs/configuration.schema.json
+schema: setup ## write the docs' tables of configuration keys, and the JSON Schema for editors, out of the models
 	$(BIN)/python -m kafka_lag_cdk.config.schema docs
 
 rehearse: prerequisites cdk ## bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1)

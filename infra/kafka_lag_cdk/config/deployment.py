@@ -31,18 +31,43 @@ V = TypeVar("V")
 
 
 class Deployment(Strict):
-    """`name` begins all names that another would share; `account` is everyone's default.
+    """All clusters, and what they share."""
 
-    `tags` are on all that takes some, and `application` beside them. `permissions_boundary` is the
-    name of a managed policy, with its path, which each account has, for every role.
-    """
-
-    name: Prefix = "kafka-lag"
-    account: Account | None = None
-    tags: Annotated[dict[TagKey, TagValue], Field(max_length=40)] = Field(default_factory=dict)
-    permissions_boundary: PolicyName | None = None
-    shared: Shared = Shared()
-    clusters: Annotated[tuple[Cluster, ...], Listed, Field(min_length=1)]
+    name: Prefix = Field(
+        default="kafka-lag",
+        description=(
+            "begins the names of stacks, alarms, policies, dashboards, topics, workgroup, "
+            "database (with underscores) and SSM parameters; another name is another, separate "
+            "deployment (but a chat channel can belong to one)"
+        ),
+    )
+    account: Account | None = Field(
+        default=None,
+        description=(
+            "of clusters whose ARN or `account` says no other (unless given: whoever deploys)"
+        ),
+    )
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=40)] = Field(
+        default_factory=dict,
+        description=(
+            "on all that takes some, beside `application`, which is the deployment's name "
+            'unless you give it, in any spelling: `{"cost-centre": "4711"}`; 40 at most, '
+            "and none that differ by case alone, which IAM refuses"
+        ),
+    )
+    permissions_boundary: PolicyName | None = Field(
+        default=None,
+        description=(
+            "the name of a managed policy, with its path, that each account has: the boundary "
+            "of every role that is made"
+        ),
+    )
+    shared: Shared = Field(
+        default=Shared(), description="what the clusters of a region share, below"
+    )
+    clusters: Annotated[tuple[Cluster, ...], Listed, Field(min_length=1)] = Field(
+        description="one object each"
+    )
 
     @model_validator(mode="after")
     def _together(self) -> Deployment:

@@ -133,8 +133,14 @@ def _check_server(server: str) -> str:
 class FilterSection(Strict):
     """Allow and deny for names; deny wins."""
 
-    allow: Expression | None = None
-    deny: Expression | None = None
+    allow: Expression | None = Field(
+        default=None,
+        description=(
+            "a regular expression found anywhere in a name; without it every name. `^test-` is "
+            "every name that begins so; a shell's `test-*` is not, and is warned of"
+        ),
+    )
+    deny: Expression | None = Field(default=None, description="likewise; deny wins")
 
     @property
     def names(self) -> NameFilter:
@@ -145,37 +151,66 @@ class FilterSection(Strict):
 class TopicFilterSection(FilterSection):
     """The same; where nothing else is denied, topics that are Kafka's own are."""
 
-    deny: Expression | None = INTERNAL_TOPICS
+    deny: Expression | None = Field(
+        default=INTERNAL_TOPICS, description="Kafka's own topics, unless you give another"
+    )
 
 
 class PartitionsSection(Strict):
     """The allow-list of partition metrics."""
 
-    groups: FilterSection = FilterSection()
-    topics: FilterSection = FilterSection()
+    groups: FilterSection = Field(
+        default=FilterSection(),
+        description=(
+            "filter of the groups that get partition metrics; `partitions` present, as `{}`, "
+            "means on"
+        ),
+    )
+    topics: FilterSection = Field(default=FilterSection(), description="filter of their topics")
 
 
 class LevelsSection(Strict):
     """Which metrics are published, and how many at most."""
 
-    max_metrics: Annotated[int, Field(ge=0, le=1_000_000)] = _LEVELS.max_metrics
-    topics: bool = _LEVELS.topics
-    max_offset_lag: bool = _LEVELS.max_offset_lag
+    max_metrics: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=_LEVELS.max_metrics, description="the budget, up to 1000000"
+    )
+    topics: bool = Field(default=_LEVELS.topics, description="metrics by topic")
+    max_offset_lag: bool = Field(
+        default=_LEVELS.max_offset_lag, description="`MaxOffsetLag` by topic"
+    )
     partitions: PartitionsSection | None = None
-    scaling: FilterSection | None = None
-    drain_time: bool = _LEVELS.drain_time
-    members: bool = _LEVELS.members
-    rebalancing: bool = _LEVELS.rebalancing
-    rates: bool = _LEVELS.rates
-    unusual: bool = _LEVELS.unusual
-    named: Annotated[tuple[str, ...], Listed] = ()
+    scaling: FilterSection | None = Field(
+        default=None,
+        description=(
+            "filter of the groups that get `ScalingLag`, `ScalingLagPerMember` and "
+            "`TasksNeeded`; present means on"
+        ),
+    )
+    drain_time: bool = Field(
+        default=_LEVELS.drain_time, description="`EstimatedDrainTime` by group"
+    )
+    members: bool = Field(default=_LEVELS.members, description="`Members` by group")
+    rebalancing: bool = Field(default=_LEVELS.rebalancing, description="`Rebalancing` by group")
+    rates: bool = Field(
+        default=_LEVELS.rates, description="`ProduceRate` and `ConsumeRate` by group"
+    )
+    unusual: bool = Field(default=_LEVELS.unusual, description="`Unusual` by group")
+    named: Annotated[tuple[str, ...], Listed] = Field(
+        default=(), description="groups that alarms or scaling watch: first in the budget"
+    )
 
 
 class ToleranceSection(Strict):
     """How exact a time lag must be: seconds, or a share of the age, the larger."""
 
-    seconds: Annotated[Number, Field(ge=0.001, le=3600)] = _RULES.tolerance.floor_ms / 1000
-    share: Annotated[Number, Field(ge=0, le=1)] = _RULES.tolerance.share
+    seconds: Annotated[Number, Field(ge=0.001, le=3600)] = Field(
+        default=_RULES.tolerance.floor_ms / 1000,
+        description="the error at which the search for a time lag ends",
+    )
+    share: Annotated[Number, Field(ge=0, le=1)] = Field(
+        default=_RULES.tolerance.share, description="or the share of the age, where that is larger"
+    )
 
 
 def _check_object(levels: Any) -> Any:
@@ -188,13 +223,41 @@ def _check_object(levels: Any) -> Any:
 class OtlpSection(Strict):
     """One OTLP endpoint; without one, with `sigv4`, CloudWatch's own in the function's region."""
 
-    sigv4: bool = False
-    headers_secret: str | None = None
-    names: Literal["cloudwatch", "otel"] = CLOUDWATCH
+    sigv4: bool = Field(
+        default=False,
+        description=(
+            "sign with the function's role, for CloudWatch; `endpoint` is then CloudWatch's "
+            "own in the function's region by default"
+        ),
+    )
+    headers_secret: str | None = Field(
+        default=None,
+        description=(
+            "name or ARN of a secret in Secrets Manager: a JSON object of headers, as in "
+            '`{"Authorization": "Bearer ..."}`; encrypted by the key that AWS manages, as '
+            "the collector has no right on another"
+        ),
+    )
+    names: Literal["cloudwatch", "otel"] = Field(
+        default=CLOUDWATCH,
+        description=(
+            'what metrics and attributes are called: as in CloudWatch, or "otel", as '
+            "[OpenTelemetry's receiver for Kafka](#opentelemetrys-names) calls them"
+        ),
+    )
     endpoint: Annotated[
         Annotated[str, AfterValidator(_check_url)] | None, Field(validate_default=True)
-    ] = None
-    levels: Annotated[LevelsSection | None, BeforeValidator(_check_object)] = None
+    ] = Field(
+        default=None,
+        description="the whole URL, path included; the usual one ends in `/v1/metrics`",
+    )
+    levels: Annotated[LevelsSection | None, BeforeValidator(_check_object)] = Field(
+        default=None,
+        description=(
+            "what this endpoint gets instead: an object of the same keys, below (unless given: "
+            "the cluster's)"
+        ),
+    )
 
     @field_validator("headers_secret")
     @classmethod
@@ -258,36 +321,114 @@ class CollectorKeys(Strict):
 
     groups: FilterSection = FilterSection()
     topics: TopicFilterSection = TopicFilterSection()
-    uncommitted: ByExpression[Literal["earliest", "apart"]] = Field(default_factory=dict)
-    allowed_lag: ByExpression[Annotated[int, Field(ge=0, le=_MOST_ALLOWED)]] = Field(
-        default_factory=dict
+    uncommitted: ByExpression[Literal["earliest", "apart"]] = Field(
+        default_factory=dict,
+        description=(
+            'by group, where it never committed: "earliest" lags from the log start, '
+            '"apart" is counted apart'
+        ),
     )
-    owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(default_factory=dict)
+    allowed_lag: ByExpression[Annotated[int, Field(ge=0, le=_MOST_ALLOWED)]] = Field(
+        default_factory=dict,
+        description=(
+            "by topic: so many records are no lag, 0 or more; 1 for topics written in "
+            "transactions, where [learning it](metrics.md#rests-after-transaction-markers) "
+            "takes too long"
+        ),
+    )
+    owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(
+        default_factory=dict,
+        description=(
+            "by group: who looks after it, up to 256 characters; in the snapshots and in the "
+            "description of the group's alarms"
+        ),
+    )
     runbook_url: ByExpression[Annotated[str, AfterValidator(_check_runbook)]] = Field(
-        default_factory=dict
+        default_factory=dict,
+        description=(
+            "by group, or by its owner where the group's name has none: a URL, up to 2,048 "
+            "characters, that messages, events, the page of a group and `kafka-lag why` show; "
+            "no user or password in it"
+        ),
     )
     sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=_LONGEST_SLA)]] = Field(
-        default_factory=dict
+        default_factory=dict,
+        description=(
+            "by group: the time lag that is promised, above 0; kept in the snapshots, and "
+            "`SlaUsed` is published"
+        ),
     )
-    tasks: ByExpression[TaskKeys] = Field(default_factory=dict)
+    tasks: ByExpression[TaskKeys] = Field(
+        default_factory=dict,
+        description=(
+            "by group: an object of `capacity`, `catch_up_seconds`, `members_per_task` and "
+            "`prefer_even`, [as in `scaling`](#a-cluster-what-it-does), for groups that "
+            "something else scales; what an entry of `scaling` gives comes first"
+        ),
+    )
     levels: LevelsSection = LevelsSection()
-    sinks: Annotated[tuple[Sink, ...], Listed, AfterValidator(_check_sinks)] = cast(
-        "tuple[Sink, ...]", DEFAULTS.sinks
+    sinks: Annotated[tuple[Sink, ...], Listed, AfterValidator(_check_sinks)] = Field(
+        default=cast("tuple[Sink, ...]", DEFAULTS.sinks),
+        description=(
+            'where metrics go: any of "emf" or "cloudwatch", and [OTLP '
+            "endpoints](sinks.md), which may have [`levels` of their "
+            "own](sinks.md#levels-of-its-own)"
+        ),
     )
     namespace: Annotated[
         str,
         matching(r"(?!AWS/)[A-Za-z0-9._\-/#: ]{1,255}", "is no CloudWatch namespace of your own"),
-    ] = DEFAULTS.namespace
-    interval_seconds: Annotated[Number, Field(ge=1, le=3600)] = _INTERVAL
-    window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = DEFAULT_WINDOW
-    hold: Annotated[int, Field(ge=1, le=1000)] = _RULES.hold
+    ] = Field(default=DEFAULTS.namespace, description="of the metrics")
+    interval_seconds: Annotated[Number, Field(ge=1, le=3600)] = Field(
+        default=_INTERVAL, description="between scheduled runs"
+    )
+    window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = Field(
+        default=DEFAULT_WINDOW,
+        description=(
+            "a time, such as 90s, 10m or 1h, after which a commit that does not move is stuck: "
+            "three intervals at least, 24h at most; without it ten minutes, or three intervals "
+            "if that is longer"
+        ),
+    )
+    hold: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=_RULES.hold,
+        description="runs that a status must last to be `held_status`, 1 to 1000",
+    )
     tolerance: ToleranceSection = ToleranceSection()
-    lookup_budget: Annotated[int, Field(ge=0, le=1_000_000)] = _RULES.lookup_budget
-    risk_horizon_hours: Annotated[Number, Field(gt=0, le=720)] = _RULES.risk_horizon_ms / _HOUR_MS
-    ignore_inactive: bool = _RULES.ignore_inactive
-    deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = DEFAULTS.deadline
-    broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = (
-        DEFAULTS.access.broker_timeout
+    lookup_budget: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=_RULES.lookup_budget,
+        description=(
+            "times that a run may ask the brokers' time index for; with 0 they come from "
+            "earlier runs alone"
+        ),
+    )
+    risk_horizon_hours: Annotated[Number, Field(gt=0, le=720)] = Field(
+        default=_RULES.risk_horizon_ms / _HOUR_MS,
+        description=(
+            "up to 720: a loss nearer than this, and than half of what `retention.ms` or "
+            "`retention.bytes` keeps, is AT_RISK"
+        ),
+    )
+    ignore_inactive: bool = Field(
+        default=_RULES.ignore_inactive,
+        description=(
+            "leave out topics that nobody in a group owns and whose commits have not moved for "
+            "24 hours"
+        ),
+    )
+    deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = Field(
+        default=DEFAULTS.deadline,
+        description=(
+            "of a run: its state is loaded within three tenths of it, the cluster read within "
+            "nine, and the store has what is left but for a second a sink"
+        ),
+    )
+    broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = Field(
+        default=DEFAULTS.access.broker_timeout,
+        description=(
+            "of each broker, and at most a quarter of the time that is left when reading "
+            "begins; a hung one costs this once a run"
+        ),
     )
 
     @field_validator("window", mode="before")

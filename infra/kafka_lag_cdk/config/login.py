@@ -23,13 +23,32 @@ _REGION, _ACCOUNT, _NAME = 3, 4, 6
 _OF_SECRETS = ("secret_arn", "kms_key_arn")
 
 
-class ScramAuth(Strict):
+_TYPE = "`scram`, `iam`, `tls` (client certificate) or `none`"
+
+
+class SecretAuth(Strict):
+    """What a login by a secret has; its role may decrypt with the key."""
+
+    secret_arn: SecretArn = Field(
+        description="of `scram` and `tls`: the secret, in the collector's region"
+    )
+    kms_key_arn: KeyArn | None = Field(
+        default=None,
+        description=(
+            "the key of yours that encrypts it (unless given: AWS's own); MSK's secrets "
+            "(`AmazonMSK_...`) always have one"
+        ),
+    )
+
+
+class ScramAuth(SecretAuth):
     """User name and password from Secrets Manager; MSK takes SCRAM-SHA-512 only."""
 
-    type: Literal["scram"]
-    secret_arn: SecretArn
-    kms_key_arn: KeyArn | None = None
-    mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256"] = "SCRAM-SHA-512"
+    type: Literal["scram"] = Field(description=_TYPE)
+    mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256"] = Field(
+        default="SCRAM-SHA-512",
+        description="of `scram`; MSK has no other, other Kafka also SCRAM-SHA-256",
+    )
 
 
 class IamAuth(Strict):
@@ -39,15 +58,13 @@ class IamAuth(Strict):
         _OF_SECRETS, "iam takes no secret: remove it, or set type to scram"
     )
 
-    type: Literal["iam"]
+    type: Literal["iam"] = Field(description=_TYPE)
 
 
-class TlsAuth(Strict):
+class TlsAuth(SecretAuth):
     """A client certificate from Secrets Manager: `certificate` and `private_key`, PEM."""
 
-    type: Literal["tls"]
-    secret_arn: SecretArn
-    kms_key_arn: KeyArn | None = None
+    type: Literal["tls"] = Field(description=_TYPE)
 
 
 class OpenAuth(Strict):
@@ -57,8 +74,8 @@ class OpenAuth(Strict):
         _OF_SECRETS, "none takes no secret: remove it, or set type to scram or tls"
     )
 
-    type: Literal["none"]
-    plaintext: bool = False
+    type: Literal["none"] = Field(description=_TYPE)
+    plaintext: bool = Field(default=False, description="of `none`: not even TLS")
 
 
 Auth = Annotated[ScramAuth | IamAuth | TlsAuth | OpenAuth, Field(discriminator="type")]

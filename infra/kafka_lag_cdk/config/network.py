@@ -24,9 +24,20 @@ from kafka_lag_cdk.config.types import (
 class Endpoints(Strict):
     """VPC endpoints to make; a VPC holds one of each, and many have them already."""
 
-    s3: bool = False
-    secrets_manager: bool = False
-    monitoring: bool = False
+    s3: bool = Field(default=False, description="make the (free) S3 gateway endpoint")
+    secrets_manager: bool = Field(
+        default=False,
+        description=(
+            "make the Secrets Manager endpoint; a VPC can have one. Subnets in distinct zones"
+        ),
+    )
+    monitoring: bool = Field(
+        default=False,
+        description=(
+            "make the CloudWatch endpoint, likewise; for the sink `cloudwatch` and for `otlp` "
+            "with `sigv4`"
+        ),
+    )
 
     @property
     def interfaces(self) -> bool:
@@ -35,27 +46,60 @@ class Endpoints(Strict):
 
 
 class Vpc(Strict):
-    """The brokers' network; the collector gets a security group of its own there.
+    """The brokers' network; the collector gets a security group of its own there."""
 
-    `brokers_security_group` is opened for the collector on the brokers' port, each of
-    `endpoint_security_groups` on 443; left out, opening them is the user's. Interface endpoints
-    that are made lie in `endpoint_subnets`, those of the collector unless named. `nat`: the subnets
-    have a way out to AWS's public addresses. `existing_endpoints`: those that are there, and that
-    the subnets reach; of S3 the gateway endpoint of their route tables, too.
-    """
-
-    id: VpcId
-    subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)]
-    brokers_security_group: SecurityGroupId | None = None
-    endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = ()
-    route_tables: Annotated[tuple[RouteTableId, ...], Listed, Distinct] = ()
+    id: VpcId = Field(description="the brokers' network")
+    subnets: Annotated[
+        tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)
+    ] = Field(
+        description=(
+            "private subnets of it, best two in two zones. One works, but not when its zone "
+            "fails, and is warned of"
+        )
+    )
+    brokers_security_group: SecurityGroupId | None = Field(
+        default=None,
+        description=(
+            "the brokers' own group, as MSK shows it for the cluster, not that of their "
+            "clients: the collector's own group, which is made, is let into it on the brokers' "
+            "port; left out, opening it is yours"
+        ),
+    )
+    endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = Field(
+        default=(), description="of endpoints that exist; opened for the collector on 443"
+    )
+    route_tables: Annotated[tuple[RouteTableId, ...], Listed, Distinct] = Field(
+        default=(), description="that the S3 endpoint is put into: those of the subnets"
+    )
     endpoints: Endpoints = Endpoints()
     existing_endpoints: Annotated[
         tuple[Literal["s3", "secrets_manager", "monitoring"], ...], Listed, Distinct
-    ] = ()
-    endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = ()
-    cidr: Cidr | None = None
-    nat: bool = False
+    ] = Field(
+        default=(),
+        description=(
+            'any of "s3", "secrets_manager", "monitoring": there is such an endpoint, '
+            "and the subnets reach it; of S3 the gateway in their route tables. Nothing is "
+            "made or changed for it"
+        ),
+    )
+    endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = Field(
+        default=(),
+        description=(
+            "where those two endpoints lie: $7.30 a month each, so one subnet halves it and "
+            "loses the endpoint with its zone (unless given: `vpc.subnets`)"
+        ),
+    )
+    cidr: Cidr | None = Field(
+        default=None, description="the VPC's range, from which those endpoints let in"
+    )
+    nat: bool = Field(
+        default=False,
+        description=(
+            "the subnets have a NAT gateway; without it synthesis and `make cost` warn of S3, "
+            "and of Secrets Manager and CloudWatch where they are called, unless `endpoints` "
+            "or `existing_endpoints` has them"
+        ),
+    )
 
     @model_validator(mode="after")
     def _all_that_endpoints_need(self) -> Vpc:

@@ -56,14 +56,32 @@ class Steps(Strict):
     every one of `in_minutes`; then nothing of the kind for a cooldown. Missing data does nothing.
     """
 
-    metric: Literal["ScalingLag", "EstimatedTimeLag"] = "ScalingLag"
-    out: Annotated[tuple[Step, ...], Listed, Field(min_length=1, max_length=10)]
-    below: Positive
-    remove: Whole = 1
-    out_minutes: Minutes = 3
-    in_minutes: Minutes = 15
-    out_cooldown_seconds: Cooldown = 120
-    in_cooldown_seconds: InCooldown = 600
+    metric: Literal["ScalingLag", "EstimatedTimeLag"] = Field(
+        default="ScalingLag",
+        description=(
+            "or EstimatedTimeLag. Steps add to the tasks that there are; beside `tasks` they "
+            "act only while `TasksNeeded` is unknown"
+        ),
+    )
+    out: Annotated[tuple[Step, ...], Listed, Field(min_length=1, max_length=10)] = Field(
+        description="objects of `above` and `add`, rising: from this value on, so many tasks more"
+    )
+    below: Positive = Field(description="under this value ...")
+    remove: Whole = Field(default=1, description="... so many tasks fewer")
+    out_minutes: Minutes = Field(default=3, description="how long it must be so for more tasks")
+    in_minutes: Minutes = Field(
+        default=15, description="how long it must be so for fewer; beside `tasks` it is 60"
+    )
+    out_cooldown_seconds: Cooldown = Field(
+        default=120, description="no further task is added for so long"
+    )
+    in_cooldown_seconds: InCooldown = Field(
+        default=600,
+        description=(
+            "none is taken away for so long, 600 at least, as each task that leaves costs a "
+            "rebalance; beside `tasks` it is 3600"
+        ),
+    )
 
     @model_validator(mode="after")
     def _rising(self) -> Steps:
@@ -80,34 +98,43 @@ class Steps(Strict):
 
 
 class Tasks(Strict):
-    """As many tasks as `TasksNeeded` says: of the group, or the most of it and of `groups`.
+    """As many tasks as `TasksNeeded` says: of the group, or the most of it and of `groups`."""
 
-    `groups` are further ones that the same tasks consume as. While one of these numbers is not
-    known, nothing is scaled.
-    """
-
-    groups: Annotated[tuple[GroupName, ...], Listed] = ()
+    groups: Annotated[tuple[GroupName, ...], Listed] = Field(
+        default=(),
+        description=(
+            '`"tasks": {}`: exactly as many tasks as [TasksNeeded](metrics.md#tasksneeded) '
+            "says. With further groups, that the same tasks consume as: the largest of their "
+            "numbers, and none while one is unknown"
+        ),
+    )
 
 
 class ScheduledBounds(Strict):
-    """From these times on at least `min` tasks, and at most `max`, by default the service's.
+    """Other bounds from some times on."""
 
-    `cron` is an expression of Application Auto Scaling, in the `timezone`.
-    """
-
-    cron: Cron
-    timezone: Timezone = "UTC"
-    min: Count
-    max: Whole | None = None
+    cron: Cron = Field(description="`cron(0 7 ? * MON-FRI *)`")
+    timezone: Timezone = Field(default="UTC", description="of `cron`")
+    min: Count = Field(
+        description="tasks at least from then on, until another entry or a deploy sets others"
+    )
+    max: Whole | None = Field(
+        default=None, description="tasks at most (unless given: the service's)"
+    )
 
 
 class Tracking(Strict):
-    """As many tasks as keep `ScalingLagPerMember` at `lag_per_member` records."""
+    """As many tasks as keep `ScalingLagPerMember` at a value."""
 
-    lag_per_member: Positive
-    out_cooldown_seconds: Cooldown = 60
-    in_cooldown_seconds: InCooldown = 600
-    scale_in: bool = True
+    lag_per_member: Positive = Field(
+        description=(
+            "instead of steps: as many tasks as keep `ScalingLagPerMember` there: about the "
+            "records a second that a task works off, times the seconds of lag that you accept"
+        )
+    )
+    out_cooldown_seconds: Cooldown = Field(default=60, description="as for steps")
+    in_cooldown_seconds: InCooldown = Field(default=600, description="as for steps")
+    scale_in: bool = Field(default=True, description="false: only ever add tasks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,21 +160,29 @@ class EcsService:
 
 
 class GroupScaling(TaskKeys):
-    """How some service follows a group, with no more tasks than that has `partitions` to read.
+    """How some service follows a group, with no more tasks than that has `partitions` to read."""
 
-    `steps` beside `tasks` act only while the tasks that are needed are not known. While `suspended`
-    all is there and nothing acts: to watch the alarms first.
-    """
-
-    group: GroupName
-    min: Count = 1
-    max: Whole
-    partitions: Whole
+    group: GroupName = Field(
+        description="exact name of the consumer group that the service's tasks are"
+    )
+    min: Count = Field(default=1, description="tasks at least")
+    max: Whole = Field(description="tasks at most; never above `partitions`")
+    partitions: Whole = Field(
+        description=(
+            "of the topics that the group reads, of the largest one: more tasks than these "
+            "read nothing"
+        )
+    )
     tasks: Tasks | None = None
     steps: Steps | None = None
     tracking: Tracking | None = None
-    schedule: Annotated[tuple[ScheduledBounds, ...], Listed] = ()
-    suspended: bool = False
+    schedule: Annotated[tuple[ScheduledBounds, ...], Listed] = Field(
+        default=(), description="a list, each entry of which sets other bounds at its times"
+    )
+    suspended: bool = Field(
+        default=False,
+        description="everything is deployed and nothing acts: to watch the alarms first",
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -229,9 +264,16 @@ class GroupScaling(TaskKeys):
 class Scaling(GroupScaling):
     """A service of a document, by names; `account`: if it is another than the cluster's."""
 
-    ecs_cluster: Name
-    service: Name
-    account: Account | None = None
+    ecs_cluster: Name = Field(description="its name")
+    service: Name = Field(description="its name")
+    account: Account | None = Field(
+        default=None,
+        description=(
+            "the account of the service, in the cluster's region: a stack of its own there, "
+            "[see](scaling.md#a-service-in-another-account-or-region) (unless given: the "
+            "cluster's)"
+        ),
+    )
 
     @property
     def ecs_service(self) -> EcsService:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration's JSON Schema, by which an editor completes and explains keys.
+"""The models' keys with their descriptions: the docs' tables, and the editors' JSON Schema.
 
     python -m kafka_lag_cdk.config.schema docs
 
-writes configuration.schema.json out of the models and the folder's tables of keys. It refuses
-nothing that a deploy accepts; what keys must be together, a deploy alone checks. It is of draft 7,
-which is what editors of TOML know as well.
+writes configuration.schema.json and the tables of keys into the folder. The schema refuses nothing
+that a deploy accepts; what keys must be together, a deploy alone checks. It is of draft 7, which
+is what editors of TOML know as well.
 """
 
 from __future__ import annotations
@@ -13,70 +13,167 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+from pydantic.fields import FieldInfo
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_cdk.config.document import CollectorKeys, FilterSection, OtlpSection, OtlpSink
 from kafka_lag_cdk.config.reading import SCHEMA
+from kafka_lag_cdk.config.scaling import Scaling
+from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.config.source import CLUSTERS, DEFAULTS
+from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.tasks import TaskKeys
 
 FILE = "configuration.schema.json"
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 _CLUSTER = "cluster"
+# In no model, as a cluster is checked once they are merged into it.
+_OF_DEFAULTS = (
+    "keys for every cluster; a cluster's own go before, objects are merged, lists are not"
+)
 
-# Where the tables of keys are: by file and heading, what is above the keys.
-_TABLES = {
-    ("configuration.md", "## The whole"): (),
-    ("configuration.md", "## `shared`"): ("shared",),
-    ("configuration.md", "## A cluster: where and how"): (CLUSTERS,),
-    ("configuration.md", "## A cluster: what it does"): (CLUSTERS,),
-    ("configuration.md", "## A cluster: what its collector does"): (CLUSTERS,),
-    ("sinks.md", "## OTLP"): (CLUSTERS, "sinks", "otlp"),
-}
-_ITEMS = re.compile(r"Each of `(\w+)` is an object:")
+# Explained once, in another table or row.
+_EXPLAINED_APART = (Shared, Cluster, Scaling, TaskKeys, FilterSection, OtlpSink)
+_HEAD = ("| key | default | meaning |", "|---|---|---|")
+_PLAIN = re.compile(r"[\w.-]+")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
-_ENDPOINT_LEVELS = (CLUSTERS, "sinks", "otlp", "levels")
 
-Keys = tuple[str, ...]
+@dataclass(frozen=True, slots=True)
+class KeyTable:
+    """A table in the docs: the first behind a line of a file; `keys` None: all of the model."""
+
+    file: str
+    behind: str
+    model: type[Strict]
+    keys: tuple[str, ...] | None = None
+
+    def rows(self) -> Iterator[str]:
+        """With its head."""
+        yield from _HEAD
+        for key, (default, meaning) in _rows(self.model, self.keys).items():
+            yield f"| `{key}` | {default + ' ' if default else ''}| {meaning} |"
+        if self.model is Deployment:
+            yield f"| `{DEFAULTS}` | | {_OF_DEFAULTS} |"
 
 
-def deployment_schema(descriptions: Mapping[Keys, str]) -> dict[str, Any]:
-    """The schema of a configuration file; keys are described by their place, lists left out."""
-    whole = _Writer(Deployment.model_json_schema(), descriptions)
+_REACHED = ("name", "arn", "bootstrap_servers", "region", "account", "vpc", "auth", "ca_file")
+TABLES = (
+    KeyTable("configuration.md", "## The whole", Deployment),
+    KeyTable("configuration.md", "## `shared`", Shared),
+    KeyTable(
+        "configuration.md",
+        "## A cluster: where and how",
+        Cluster,
+        (*_REACHED, "broker_type", "paused", "function"),
+    ),
+    KeyTable(
+        "configuration.md",
+        "## A cluster: what it does",
+        Cluster,
+        ("alarms", "scaling", "dashboard", "expected"),
+    ),
+    KeyTable("configuration.md", "Each of `scaling` is an object:", Scaling),
+    KeyTable("configuration.md", "## A cluster: what its collector does", CollectorKeys),
+    KeyTable("sinks.md", "## OTLP", OtlpSection),
+)
+
+
+def _rows(
+    model: type[Strict], keys: Sequence[str] | None = None, above: str = ""
+) -> dict[str, tuple[str, str]]:
+    """Default and meaning by key, those of objects below as `vpc.id`."""
+    found: dict[str, tuple[str, str]] = {}
+    for key in keys or model.model_fields:
+        field, place = model.model_fields[key], f"{above}{key}"
+        if field.description:
+            found[place] = (_default(field), field.description)
+        below = [*_models_in(field.annotation)]
+        if field.description and any(issubclass(each, _EXPLAINED_APART) for each in below):
+            continue
+        for each in below:
+            # Of several types an object has the keys of each.
+            found |= {
+                inner: row
+                for inner, row in _rows(each, above=f"{place}.").items()
+                if inner not in found
+            }
+    return found
+
+
+def _models_in(annotation: Any) -> Iterator[type[Strict]]:
+    if isinstance(annotation, type) and issubclass(annotation, Strict):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _default(field: FieldInfo) -> str:
+    """Nothing where it is no value that a document has, or one that the meaning has to explain."""
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"{value:g}"
+        case str():
+            return value if _PLAIN.fullmatch(value) else ""
+        case ():
+            return "none"
+        case tuple() | {}:
+            return f"`{json.dumps(value)}`"
+    return ""
+
+
+def with_tables(text: str, file: str) -> str:
+    """A file of the docs with its tables as the models have them."""
+    lines = text.splitlines()
+    for table in TABLES:
+        if table.file == file:
+            first = lines.index(_HEAD[0], lines.index(table.behind))
+            last = next(at for at in range(first, len(lines)) if not lines[at].startswith("|"))
+            lines[first:last] = table.rows()
+    return "\n".join(lines) + "\n"
+
+
+def deployment_schema() -> dict[str, Any]:
+    """The schema of a configuration file."""
+    whole = _Writer(Deployment.model_json_schema())
     # A cluster may have the rest from `defaults`, wherever in it that is no list.
-    cluster = _Writer(Cluster.model_json_schema(), descriptions, merged=True)
+    cluster = _Writer(Cluster.model_json_schema(), merged=True)
     of_cluster = {"$ref": f"#/definitions/{_CLUSTER}"}
-    found = whole.written(whole.source, ())
+    found = whole.written(whole.source)
     found["properties"] = {
         SCHEMA: {"type": "string", "description": "where this schema is, for an editor"},
         **found["properties"],
-        DEFAULTS: {"allOf": [of_cluster], "description": descriptions[(DEFAULTS,)]},
+        DEFAULTS: {"allOf": [of_cluster], "description": _OF_DEFAULTS},
         CLUSTERS: found["properties"][CLUSTERS] | {"items": of_cluster},
     }
-    definition = cluster.written(cluster.source, (CLUSTERS,))
+    definition = cluster.written(cluster.source)
     return {"$schema": _DIALECT, **found, "definitions": {_CLUSTER: definition}}
 
 
 class _Writer:
     """Pydantic's schema of a model with nothing but what an editor needs, each model in its place.
 
-    A place has a description of its own, so models are not shared by reference. With `merged` no
-    key is required but in lists, which are not merged.
+    With `merged` no key is required but in lists, which are not merged.
     """
 
-    def __init__(
-        self, source: dict[str, Any], descriptions: Mapping[Keys, str], *, merged: bool = False
-    ) -> None:
+    def __init__(self, source: dict[str, Any], *, merged: bool = False) -> None:
         self.source = source
         self._models = source["$defs"]
-        self._descriptions = descriptions
         self._merged = merged
 
-    def written(self, node: Mapping[str, Any], place: Keys, *, in_list: bool = False) -> Any:
-        """What is at a place, with all below it."""
+    def written(self, node: Mapping[str, Any], *, in_list: bool = False) -> Any:
+        """A node with all below it."""
         if "$ref" in node:
             model = self._models[node["$ref"].rpartition("/")[2]]
             node = model | {key: value for key, value in node.items() if key != "$ref"}
@@ -95,64 +192,39 @@ class _Writer:
                 kept["anyOf"] = kept.pop("oneOf")
         for key in ("anyOf", "oneOf"):
             if key in kept:
-                kept[key] = [self.written(each, place, in_list=in_list) for each in kept[key]]
+                kept[key] = [self.written(each, in_list=in_list) for each in kept[key]]
         if "properties" in kept:
             kept["properties"] = {
-                key: self._property(value, (*place, key), in_list=in_list)
+                key: self._property(value, in_list=in_list)
                 for key, value in kept["properties"].items()
             }
         if "items" in kept:
-            kept["items"] = self.written(kept["items"], place, in_list=True)
+            kept["items"] = self.written(kept["items"], in_list=True)
             # Pydantic takes a list that is checked before for text.
             for length, items in (("minLength", "minItems"), ("maxLength", "maxItems")):
                 if length in kept:
                     kept[items] = kept.pop(length)
         return kept
 
-    def _property(self, node: Mapping[str, Any], place: Keys, *, in_list: bool) -> Any:
-        written = self.written(node, place, in_list=in_list)
-        above, same = place[: len(_ENDPOINT_LEVELS)], place
-        if above == _ENDPOINT_LEVELS and place != above:
-            same = (CLUSTERS, "levels", *place[len(above) :])
-        text = self._descriptions.get(same)
+    def _property(self, node: Mapping[str, Any], *, in_list: bool) -> Any:
+        """With the description of the key, not that of the model which it may hold."""
+        written = self.written(node, in_list=in_list)
+        text = _LINK.sub(r"\1", node.get("description", ""))
         return {"description": text, **written} if text else written
 
 
-def described(docs: Path) -> dict[Keys, str]:
-    """What the tables of keys in the folder say of each."""
-    found: dict[Keys, str] = {}
-    for name in dict.fromkeys(file for file, _ in _TABLES):
-        above: Keys | None = None
-        for line in (docs / name).read_text(encoding="utf-8").splitlines():
-            if line.startswith("#"):
-                above = _TABLES.get((name, line))
-            elif above is not None and (items := _ITEMS.match(line)):
-                above = (*above, items[1])
-            elif above is not None and line.startswith("| `"):
-                keys, _, meaning = line.strip("|").split("|", 2)
-                for key in _keys_in(keys):
-                    found[(*above, *key)] = _LINK.sub(r"\1", meaning).strip()
-    return found
-
-
-def _keys_in(cell: str) -> list[Keys]:
-    """The keys that a cell names; one that begins with a dot stands beside the one before it."""
-    found: list[Keys] = []
-    for name in re.findall(r"`([^`]+)`", cell):
-        key = tuple(name.lstrip(".").split("."))
-        found.append((*found[-1][:-1], *key) if name.startswith(".") else key)
-    return found
-
-
 def main(argv: Sequence[str] | None = None) -> None:
-    """Writes the schema into the folder of the docs."""
+    """Writes the schema and the tables into the folder of the docs."""
     parser = argparse.ArgumentParser(
         prog="python -m kafka_lag_cdk.config.schema",
-        description="Writes the JSON Schema of a configuration file for editors.",
+        description="Writes the keys' tables and the JSON Schema of a configuration file.",
     )
     parser.add_argument("docs", type=Path, help="the folder with the tables of keys")
     docs = parser.parse_args(argv).docs
-    text = json.dumps(deployment_schema(described(docs)), indent=2, ensure_ascii=False)
+    for file in dict.fromkeys(table.file for table in TABLES):
+        text = (docs / file).read_text(encoding="utf-8")
+        (docs / file).write_text(with_tables(text, file), encoding="utf-8")
+    text = json.dumps(deployment_schema(), indent=2, ensure_ascii=False)
     (docs / FILE).write_text(f"{text}\n", encoding="utf-8")
 
 

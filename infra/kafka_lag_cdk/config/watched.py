@@ -56,32 +56,61 @@ Groups = Annotated[tuple[GroupName, ...], Listed, Distinct]
 
 
 class Function(Strict):
-    """The collector's Lambda; `alone` reserves a concurrency of one, which small accounts lack."""
+    """The collector's Lambda."""
 
-    memory_mb: MemoryMb = 512
-    alone: bool = False
-    log_days: LogDays = 14
-    python: Literal["3.13", "3.14"] = "3.13"
-    architecture: Literal["arm64", "x86_64"] = "arm64"
+    memory_mb: MemoryMb = Field(default=512, description="of the Lambda")
+    alone: bool = Field(
+        default=False,
+        description="reserve a concurrency of one; small accounts have none to reserve",
+    )
+    log_days: LogDays = Field(
+        default=14, description="that its log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"
+    )
+    python: Literal["3.13", "3.14"] = Field(default="3.13", description="or 3.14")
+    architecture: Literal["arm64", "x86_64"] = Field(default="arm64", description="or x86_64")
 
 
 class AlarmSettings(Strict):
-    """`groups` get alarms on status, data loss and, where `sla_seconds` names one, on their SLA.
+    """Which alarms there are; those on the reporter's own health always are."""
 
-    `any_group` watches status, data loss and SLA of all others with a query each, `anomalies` the
-    time lag of some against their own past, `any_unusual` all groups against what the daily report
-    has learnt; names are exact. The reporter's own health always has its alarms.
-
-    `offset_lag` alarms on more records than these, by group. `brokers` watches disk and processor
-    by MSK's own metrics, where the cluster has them.
-    """
-
-    groups: Groups = ()
-    any_group: bool = True
-    any_unusual: bool = False
-    anomalies: Groups = ()
-    offset_lag: dict[GroupName, Whole] = Field(default_factory=dict)
-    brokers: bool = True
+    groups: Groups = Field(
+        default=(),
+        description=(
+            "exact names of groups with alarms of their own: status, data loss, the age in "
+            "`sla_seconds`"
+        ),
+    )
+    any_group: bool = Field(
+        default=True,
+        description=(
+            "an alarm each that watches status, data loss and (where there are `sla_seconds`) "
+            "SLA of every group that is not in `alarms.groups`"
+        ),
+    )
+    any_unusual: bool = Field(
+        default=False,
+        description=(
+            "an alarm on groups that are unlike what the daily report has learnt of this hour "
+            "of the week; `levels.unusual` is true with it"
+        ),
+    )
+    anomalies: Groups = Field(
+        default=(), description="exact names of groups whose time lag is compared with its own past"
+    )
+    offset_lag: dict[GroupName, Whole] = Field(
+        default_factory=dict,
+        description=(
+            "by exact name of a group: an alarm when more records than these are unread, named "
+            "in `alarms.groups` or not"
+        ),
+    )
+    brokers: bool = Field(
+        default=True,
+        description=(
+            "alarms on MSK's own metrics of its brokers: disk 85 % full, processor idle less "
+            "than 40 %"
+        ),
+    )
 
     @property
     def owners_with_topics(self) -> Collection[str]:
@@ -117,14 +146,36 @@ class WatchedCluster(CollectorKeys):
         "secret_id": _FOLLOWS,
     }
 
-    name: Name
-    ca_file: Text | None = None
-    broker_type: Literal["standard", "express"] = "standard"
+    name: Name = Field(
+        description=(
+            "in metrics, keys and the stack's name, once an account: letters, digits, `.`, `_`, `-`"
+        )
+    )
+    ca_file: Text | None = Field(
+        default=None,
+        description=(
+            "PEM file of a private authority that signed the brokers' certificates, seen from "
+            "this file; every certificate in it must be readable (unless given: the system's)"
+        ),
+    )
+    broker_type: Literal["standard", "express"] = Field(
+        default="standard",
+        description=(
+            "`express` for MSK's Express brokers, which have no disks: no alarm and no graph "
+            "of them"
+        ),
+    )
     function: Function = Function()
     alarms: AlarmSettings = AlarmSettings()
     scaling: Annotated[tuple[GroupScaling, ...], Listed] = ()
-    dashboard: bool = True
-    paused: bool = False
+    dashboard: bool = Field(default=True, description="one a cluster")
+    paused: bool = Field(
+        default=False,
+        description=(
+            "run nothing: the schedule is kept, but disabled; the alarms that would miss the "
+            "runs are not"
+        ),
+    )
 
     @field_validator("interval_seconds")
     @classmethod

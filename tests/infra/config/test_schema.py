@@ -13,9 +13,10 @@ import pytest
 from jsonschema import Draft7Validator
 
 from kafka_lag import contract
+from kafka_lag_cdk.config.document import LevelsSection
 from kafka_lag_cdk.config.reading import read
-from kafka_lag_cdk.config.scaling import Steps, Tracking
-from kafka_lag_cdk.config.schema import FILE, described, main
+from kafka_lag_cdk.config.scaling import Scaling, Steps
+from kafka_lag_cdk.config.schema import FILE, TABLES, main, with_tables
 from kafka_lag_cdk.config.source import load
 from tests.infra.configured import KEY, SECRET, cluster_json, deployment
 
@@ -37,11 +38,13 @@ def of_cluster(**changes: Any) -> dict[str, Any]:
     return {"clusters": [cluster_json(**changes)]}
 
 
-def test_the_schema_in_the_docs_is_what_the_models_and_tables_give(tmp_path: Path) -> None:
-    for name in ("configuration.md", "sinks.md"):
+def test_schema_and_tables_in_the_docs_are_what_the_models_give(tmp_path: Path) -> None:
+    tables = ("configuration.md", "sinks.md")
+    for name in tables:
         (tmp_path / name).write_text((DOCS / name).read_text())
     main([str(tmp_path)])
-    assert (tmp_path / FILE).read_text() == (DOCS / FILE).read_text(), "run make schema"
+    for name in (FILE, *tables):
+        assert (tmp_path / name).read_text() == (DOCS / name).read_text(), "run make schema"
 
 
 def test_it_is_a_schema() -> None:
@@ -153,27 +156,36 @@ def unexplained(node: dict[str, Any], above: str = "") -> Iterator[str]:
         yield from unexplained(node["items"])
 
 
-def test_every_key_is_explained_by_the_docs() -> None:
+def test_every_key_is_explained() -> None:
     assert list(unexplained(SCHEMA)) == []
     assert list(unexplained(SCHEMA["definitions"]["cluster"], "cluster")) == []
 
 
 @pytest.mark.parametrize("key", contract.CHOSEN_METRICS)
 def test_a_switch_is_described_by_its_metrics_and_no_other(key: str) -> None:
-    text = described(DOCS)["clusters", "levels", key]
+    text = LevelsSection.model_fields[key].description
+    assert text
     assert re.findall(r"`(\w+)`", text) == list(contract.CHOSEN_METRICS[key])
 
 
-def test_a_description_is_a_row_of_the_docs_without_its_links() -> None:
-    found = described(DOCS)
-    assert found["clusters", "window"].startswith("a time, such as 90s, 10m or 1h")
-    assert found["shared", "athena"].startswith('or `"off"`: no database')
-    assert found["clusters", "scaling", "max"] == "tasks; never above `partitions`"
-    assert found["clusters", "levels", "partitions", "topics"]
-    assert not [text for text in found.values() if "](" in text]
-    assert {key[2:] for key in found if key[:3] == ("clusters", "scaling", "steps")} == {
-        ("steps", key) for key in Steps.model_fields
+def test_a_description_in_the_schema_has_no_links() -> None:
+    athena = SCHEMA["properties"]["shared"]["properties"]["athena"]["description"]
+    assert "where Lake Formation governs the catalog" in athena
+    assert "](" not in json.dumps(SCHEMA)
+
+
+def test_a_table_has_a_row_a_key_with_its_default_and_those_of_objects_below() -> None:
+    (table,) = [each for each in TABLES if each.model is Scaling]
+    rows = [row.strip("| ").split(" | ")[0].split(" ")[0] for row in [*table.rows()][2:]]
+    assert {row for row in rows if row.startswith("`steps.")} == {
+        f"`steps.{key}`" for key in Steps.model_fields
     }
-    assert {key[-1] for key in found if key[:3] == ("clusters", "scaling", "tracking")} == set(
-        Tracking.model_fields
-    )
+    assert "| `max` | required | tasks at most; never above `partitions` |" in table.rows()
+    assert "| `schedule.max` | | tasks at most (unless given: the service's) |" in table.rows()
+
+
+def test_what_stands_around_a_table_stays() -> None:
+    text = (DOCS / "sinks.md").read_text()
+    without = re.sub(r"\| `sigv4` .*\n", "", text)
+    assert without != text
+    assert with_tables(without, "sinks.md") == text
