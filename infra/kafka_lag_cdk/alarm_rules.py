@@ -407,6 +407,13 @@ def group_thresholds(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float
         yield group, OFFSET_LAG, records
 
 
+def group_rules(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | None]]:
+    """The same with those on what is usual, which CloudWatch learns, at the end."""
+    yield from group_thresholds(cluster)
+    for group in cluster.alarms.anomalies:
+        yield group, ANOMALY, None
+
+
 def alarm_shares(cluster: WatchedCluster) -> tuple[frozenset[str], ...]:
     """The named groups by the stack that holds their alarms; none: the cluster's own holds all.
 
@@ -414,10 +421,10 @@ def alarm_shares(cluster: WatchedCluster) -> tuple[frozenset[str], ...]:
     later one. So deployed in order, an alarm is gone before another stack makes it: CloudFormation
     refuses one whose name is taken.
     """
-    weights = Counter(group for group, *_ in group_thresholds(cluster))
-    for group in cluster.alarms.anomalies:
-        # The alarm, and what learns.
-        weights[group] += 2
+    weights: Counter[str] = Counter()
+    for group, rule, _ in group_rules(cluster):
+        # Of what is usual the alarm, and what learns.
+        weights[group] += 2 if rule is ANOMALY else 1
     shares = 1
     while True:
         found: list[set[str]] = [set() for _ in range(shares)]

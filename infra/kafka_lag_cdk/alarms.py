@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -29,7 +29,7 @@ from kafka_lag_cdk.alarm_rules import (
     Rule,
     any_group_rules,
     broker_rules,
-    group_thresholds,
+    group_rules,
     query_brokers,
     query_groups,
     reporter_rules,
@@ -157,22 +157,36 @@ def rule_alarm(
     where: str,
     threshold: float | None = None,
 ) -> cloudwatch.Alarm:
-    """An alarm by a rule; `where` a person looks first, `threshold` where the rule has none."""
+    """An alarm by a rule; `where` a person looks first, `threshold` where the rule has none.
+
+    That on what is usual has none at all: CloudWatch trains on up to two weeks of the metric. It
+    costs three plain ones.
+    """
+    common: dict[str, Any] = {
+        "alarm_name": subject.name(rule),
+        "alarm_description": subject.description(rule, where),
+        "metric": metric,
+        "datapoints_to_alarm": rule.datapoints,
+        "evaluation_periods": rule.periods,
+        "treat_missing_data": MISSING[rule.missing],
+    }
     bound = rule.threshold if threshold is None else threshold
-    if bound is None:
+    alarm: cloudwatch.Alarm
+    if rule is ANOMALY:
+        alarm = cloudwatch.AnomalyDetectionAlarm(
+            scope,
+            construct_id,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_UPPER_THRESHOLD,
+            std_devs=_DEVIATIONS,
+            **common,
+        )
+    elif bound is None:
         raise ValueError(f"the rule {rule.name} needs a threshold")
-    alarm = cloudwatch.Alarm(
-        scope,
-        construct_id,
-        alarm_name=subject.name(rule),
-        alarm_description=subject.description(rule, where),
-        metric=metric,
-        comparison_operator=OPERATORS[rule.operator],
-        threshold=bound,
-        datapoints_to_alarm=rule.datapoints,
-        evaluation_periods=rule.periods,
-        treat_missing_data=MISSING[rule.missing],
-    )
+    else:
+        operator = OPERATORS[rule.operator]
+        alarm = cloudwatch.Alarm(
+            scope, construct_id, comparison_operator=operator, threshold=bound, **common
+        )
     if rule.warm_up:
         _warm_up(alarm, subject.warm_up_minutes)
     notify(alarm, replace(recipients, recovered=recipients.recovered and not rule.counts))
@@ -318,66 +332,41 @@ class NamedGroupAlarms:
 
     def make(self) -> tuple[cloudwatch.IAlarm, ...]:
         """Alarms on thresholds, then those on what is usual."""
-        return (*self._thresholds(), *self._anomalies())
-
-    def known(self) -> Iterator[cloudwatch.IAlarm]:
-        """The same alarms, which another stack of the account and region makes."""
-        scope = Construct(self.scope, "GroupsApart")
-        rules = [(group, rule) for group, rule, _ in group_thresholds(self.cluster)]
-        rules += [(group, ANOMALY) for group in self.cluster.alarms.anomalies]
-        for group, rule in rules:
-            arn = Stack.of(scope).format_arn(
-                service="cloudwatch",
-                resource="alarm",
-                resource_name=ClusterSubject(self.cluster, group, self.name).name(rule),
-                arn_format=ArnFormat.COLON_RESOURCE_NAME,
-            )
-            yield cloudwatch.Alarm.from_alarm_arn(scope, id_of(pascal_case(rule.name), group), arn)
-
-    def _has(self, group: str) -> bool:
-        return self.share is None or group in self.share
-
-    def _thresholds(self) -> Iterator[cloudwatch.IAlarm]:
-        """Status, data loss and, where they are set, SLA and offset lag."""
-        cluster, metrics = self.cluster, LagMetrics(self.cluster)
-        scope = Construct(self.scope, "Groups")
-        for group, rule, threshold in group_thresholds(cluster):
-            if not self._has(group):
-                continue
-            subject = ClusterSubject(cluster, group, self.name)
-            yield rule_alarm(
-                scope,
+        metrics, subjects = LagMetrics(self.cluster), self._subjects()
+        scopes = {
+            is_learnt: Construct(self.scope, "Anomalies" if is_learnt else "Groups")
+            for is_learnt in (False, True)
+        }
+        return tuple(
+            rule_alarm(
+                scopes[rule is ANOMALY],
                 id_of(pascal_case(rule.name), group),
                 rule=rule,
                 subject=subject,
                 metric=metrics.of_group(rule.metric, group),
-                recipients=self.recipients.of_group(cluster, group),
+                recipients=self.recipients.of_group(self.cluster, group),
                 where=subject.shown,
                 threshold=threshold,
             )
+            for group, rule, threshold, subject in subjects
+            if self.share is None or group in self.share
+        )
 
-    def _anomalies(self) -> Iterator[cloudwatch.IAlarm]:
-        """The time lag of some groups against what CloudWatch has learnt of each; above only.
-
-        CloudWatch trains on up to two weeks. Such an alarm costs three plain ones.
-        """
-        scope = Construct(self.scope, "Anomalies")
-        for group in filter(self._has, self.cluster.alarms.anomalies):
-            subject = ClusterSubject(self.cluster, group, self.name)
-            alarm = cloudwatch.AnomalyDetectionAlarm(
-                scope,
-                id_of("Anomaly", group),
-                alarm_name=subject.name(ANOMALY),
-                alarm_description=subject.description(ANOMALY, subject.shown),
-                metric=LagMetrics(self.cluster).of_group(ANOMALY.metric, group),
-                comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_UPPER_THRESHOLD,
-                std_devs=_DEVIATIONS,
-                datapoints_to_alarm=ANOMALY.datapoints,
-                evaluation_periods=ANOMALY.periods,
-                treat_missing_data=MISSING[ANOMALY.missing],
+    def known(self) -> Iterator[cloudwatch.IAlarm]:
+        """The same alarms, which another stack of the account and region makes."""
+        scope = Construct(self.scope, "GroupsApart")
+        for group, rule, _, subject in self._subjects():
+            arn = Stack.of(scope).format_arn(
+                service="cloudwatch",
+                resource="alarm",
+                resource_name=subject.name(rule),
+                arn_format=ArnFormat.COLON_RESOURCE_NAME,
             )
-            notify(alarm, self.recipients.of_group(self.cluster, group))
-            yield alarm
+            yield cloudwatch.Alarm.from_alarm_arn(scope, id_of(pascal_case(rule.name), group), arn)
+
+    def _subjects(self) -> Iterator[tuple[str, Rule, float | None, ClusterSubject]]:
+        for group, rule, threshold in group_rules(self.cluster):
+            yield group, rule, threshold, ClusterSubject(self.cluster, group, self.name)
 
 
 def report_alarm(
