@@ -88,8 +88,10 @@ class LagCollector(Construct):
         self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if cluster.dashboard else None
         doubts = [*find_doubts(cluster)]
-        if isinstance(reports, LagReports) and reports.job_name is None:
-            doubts += find_unlearnt([cluster.name] if cluster.watches_unusual else [])
+        if isinstance(reports, LagReports):
+            reports.expect_owners(cluster.owner.values())
+            if reports.job_name is None and cluster.watches_unusual:
+                doubts += find_unlearnt([cluster.name])
         for doubt in doubts:
             warn(self, doubt, f"{cluster.name}: ")
 

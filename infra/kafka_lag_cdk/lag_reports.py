@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aws_cdk import Stack
+import jsii
+from aws_cdk import Aspects, IAspect, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.alarms import Recipients, report_alarm
@@ -18,8 +19,12 @@ from kafka_lag_cdk.athena import make_athena
 from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.config.doubts import Doubt
-from kafka_lag_cdk.config.shared import SharedSettings
-from kafka_lag_cdk.config.shared_doubts import SharedPlace, find_settings_doubts
+from kafka_lag_cdk.config.shared import Notify, SharedSettings
+from kafka_lag_cdk.config.shared_doubts import (
+    SharedPlace,
+    find_settings_doubts,
+    find_unknown_owners,
+)
 from kafka_lag_cdk.config.watched import Function
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
 from kafka_lag_cdk.notifications import (
@@ -32,6 +37,9 @@ from kafka_lag_cdk.packaging import glue_package
 from kafka_lag_cdk.report_job import DailyReport
 from kafka_lag_cdk.status_function import StatusNotifier
 from kafka_lag_cdk.views_function import LagViews
+
+# What an app calls them.
+_SETTINGS = "settings"
 
 
 class LagReports(Construct):
@@ -79,8 +87,12 @@ class LagReports(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         settings = settings or SharedSettings()
+        self._owners_named: set[str] = set()
         if doubts is None:
             doubts = find_settings_doubts(settings, _in_an_app(existing_bucket, topic))
+            if settings.notify.owners:
+                aspect = _UnknownOwners(self, settings.notify, self._owners_named)
+                Aspects.of(self).add(aspect)
         for doubt in doubts:
             warn(self, doubt)
         bucket = DataBucket(
@@ -115,6 +127,10 @@ class LagReports(Construct):
         )
         self.views = self._make_views(settings, bucket, package)
         self.status_messages = self._make_status_messages(settings, bucket, package, watched)
+
+    def expect_owners(self, owners: Iterable[str]) -> None:
+        """Takes note of the owners whom a cluster gives groups."""
+        self._owners_named.update(owners)
 
     def _make_chats(self, name: str, settings: SharedSettings, chat: Sequence[str] | None) -> None:
         here = Stack.of(self).region
@@ -218,9 +234,26 @@ class LagReports(Construct):
 
 def _in_an_app(bucket: s3.IBucket | None, topic: sns.ITopic | None) -> SharedPlace:
     return SharedPlace(
-        key="settings",
+        key=_SETTINGS,
         paged=["each cluster without a topic of its own"],
         bucket="existing_bucket" if bucket else None,
         own_topic="give LagReports a topic of yours",
         has_topic=topic is not None,
     )
+
+
+@jsii.implements(IAspect)
+class _UnknownOwners:
+    """Warns at synthesis, as collectors come after what they share.
+
+    Where no collector has it as an object, their clusters' owners are not known.
+    """
+
+    def __init__(self, reports: LagReports, notify: Notify, named: set[str]) -> None:
+        self._reports, self._notify, self._named = reports, notify, named
+
+    def visit(self, node: IConstruct) -> None:
+        """Each construct below; the warnings are those of the topmost."""
+        if self._named and node.node.path == self._reports.node.path:
+            for doubt in find_unknown_owners(self._notify, self._named, _SETTINGS):
+                warn(self._reports, doubt)

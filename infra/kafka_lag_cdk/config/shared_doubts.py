@@ -6,7 +6,7 @@ Like `doubts`, of which it has the form: nothing is a fault, and whoever deploys
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kafka_lag.formatting import format_list
@@ -51,7 +51,8 @@ def find_shared_doubts(deployment: Deployment, account: str | None, region: str)
     if not deployment.shared.report.enabled:
         yield from find_unlearnt([each.name for each in clusters if each.watches_unusual])
     yield from _unused_key(deployment, account, region)
-    yield from _unknown_owners(deployment)
+    named = {owner for cluster in deployment.clusters for owner in cluster.owner.values()}
+    yield from find_unknown_owners(deployment.shared.notify, named, place.key)
 
 
 def find_settings_doubts(settings: SharedSettings, place: SharedPlace) -> Iterator[Doubt]:
@@ -72,6 +73,18 @@ def find_unlearnt(watched: Sequence[str]) -> Iterator[Doubt]:
             "report.enabled is false: the daily job learns what is usual. Set it, or drop "
             "alarms.any_unusual.",
         )
+
+
+def find_unknown_owners(notify: Notify, named: Collection[str], key: str) -> Iterator[Doubt]:
+    """Of owners who are paged for their groups, and to whom no cluster gives any."""
+    for owner in notify.owners:
+        if owner not in named:
+            yield Doubt(
+                "unknown-owner",
+                owner,
+                f"{key}.notify.owners names {owner}, whom no cluster's owner names: nobody of "
+                "theirs is paged. Write the name as owner has it.",
+            )
 
 
 def _no_receiver(settings: SharedSettings, place: SharedPlace) -> Iterator[Doubt]:
@@ -136,19 +149,6 @@ def _unused_key(deployment: Deployment, account: str | None, region: str) -> Ite
             f"shared.kms_keys.topic of {region} encrypts nothing, as no topic is made there: "
             "alarms go to one of yours and nothing is reported. Drop it.",
         )
-
-
-def _unknown_owners(deployment: Deployment) -> Iterator[Doubt]:
-    """Of owners whom no cluster gives a group."""
-    known = {owner for cluster in deployment.clusters for owner in cluster.owner.values()}
-    for owner in deployment.shared.notify.owners:
-        if owner not in known:
-            yield Doubt(
-                "unknown-owner",
-                owner,
-                f"shared.notify.owners names {owner}, whom no cluster's owner names: nobody of "
-                "theirs is paged. Write the name as owner has it.",
-            )
 
 
 def _owners_who_get_all(notify: Notify, key: str) -> Iterator[Doubt]:

@@ -11,7 +11,7 @@ from aws_cdk.assertions import Annotations, Match
 
 from kafka_lag_cdk import Alarms, Iam, KafkaCluster, LagCollector, LagReports, SharedSettings
 from kafka_lag_cdk.config.document import LevelsSection
-from kafka_lag_cdk.config.shared import Keep, Notify, Report
+from kafka_lag_cdk.config.shared import Keep, Notify, OwnerReceivers, Report, StatusMessages
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.own_app.network import ARN, Theirs
 
@@ -79,6 +79,30 @@ def test_what_is_unusual_is_not_watched_without_the_job_that_learns(
     assert warnings(theirs) == count * [
         "orders: alarms.any_unusual of orders never goes off, as report.enabled is false: the "
         "daily job learns what is usual. Set it, or drop alarms.any_unusual."
+    ]
+
+
+def test_an_owner_whom_no_cluster_names_is_named_once_all_clusters_are_there() -> None:
+    theirs = Theirs()
+    mail = OwnerReceivers(email=("money@example.com",))
+    settings = SharedSettings(
+        notify=Notify(email=("me@example.com",), owners={"team-mony": mail, "team-a": mail}),
+        status_messages=StatusMessages(),
+    )
+    reports = LagReports(
+        theirs, "Lag", clusters=["orders"], settings=settings, package=SMALL_PACKAGE
+    )
+    owned = KafkaCluster(
+        name="orders",
+        network=theirs.network,
+        login=Iam(),
+        msk=ARN,
+        owner={"^pay": "team-money", ".*": "team-a"},
+    )
+    LagCollector(theirs, "Orders", cluster=owned, reports=reports, package=SMALL_PACKAGE)
+    assert warnings(theirs) == [
+        "settings.notify.owners names team-mony, whom no cluster's owner names: nobody of theirs "
+        "is paged. Write the name as owner has it."
     ]
 
 
