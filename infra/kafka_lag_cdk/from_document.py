@@ -10,7 +10,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.config.cluster import Cluster, TopicAlarms
-from kafka_lag_cdk.config.login import Auth, IamAuth, OpenAuth, ScramAuth, TlsAuth
+from kafka_lag_cdk.config.login import Auth, IamAuth, OpenAuth, ScramAuth, SecretAuth, TlsAuth
 from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.scaling import GroupScaling, Scaling
 from kafka_lag_cdk.config.watched import AlarmSettings, WatchedCluster
@@ -96,7 +96,7 @@ def _import_login(scope: Construct, auth: Auth) -> Login:
             return Tls(_import_secret(scope, auth))
 
 
-def _import_secret(scope: Construct, auth: ScramAuth | TlsAuth) -> secretsmanager.ISecret:
+def _import_secret(scope: Construct, auth: SecretAuth) -> secretsmanager.ISecret:
     key = auth.kms_key_arn
     return secretsmanager.Secret.from_secret_attributes(
         scope,

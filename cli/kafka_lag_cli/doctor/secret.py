@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 from kafka_lag.aws import read_secret
-from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
+from kafka_lag_cdk.config.login import ScramAuth, SecretAuth
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import (
     MskCluster,
@@ -28,7 +28,7 @@ _LOGIN_FILE = "login.json"
 
 def check_secret(place: Place, msk: MskCluster | None) -> Iterator[Finding]:
     auth = place.cluster.auth
-    if not isinstance(auth, ScramAuth | TlsAuth):
+    if not isinstance(auth, SecretAuth):
         return
     # MSK's users; brokers that are not MSK's, or certificates, want no name and no key.
     of_msk = isinstance(auth, ScramAuth) and place.cluster.arn is not None
@@ -67,7 +67,7 @@ def check_secret(place: Place, msk: MskCluster | None) -> Iterator[Finding]:
         yield from collect_findings("login in the secret", _check_content(place, secret, auth.type))
 
 
-def _absent_secret(place: Place, auth: ScramAuth | TlsAuth) -> Finding:
+def _absent_secret(place: Place, auth: SecretAuth) -> Finding:
     name = auth.secret_arn.split(":")[6][:-7]
     return Finding(
         SECRET,
@@ -90,7 +90,7 @@ def _create_secret(place: Place, name: str, key: str | None) -> str:
 
 
 def _check_key(
-    place: Place, secret: Secret, auth: ScramAuth | TlsAuth, *, of_msk: bool
+    place: Place, secret: Secret, auth: SecretAuth, *, of_msk: bool
 ) -> Iterator[Finding]:
     check = "secret's key"
     client = place.client("kms")

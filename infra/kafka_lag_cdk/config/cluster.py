@@ -15,7 +15,7 @@ from kafka_lag_cdk.config.login import (
     IamAuth,
     OpenAuth,
     ScramAuth,
-    TlsAuth,
+    SecretAuth,
     login_faults,
 )
 from kafka_lag_cdk.config.network import Vpc
@@ -258,7 +258,7 @@ class Cluster(WatchedCluster):
     @property
     def secret_arn(self) -> str | None:
         """The secret of its login, None where that has none."""
-        return self.auth.secret_arn if isinstance(self.auth, ScramAuth | TlsAuth) else None
+        return self.auth.secret_arn if isinstance(self.auth, SecretAuth) else None
 
     def document(self) -> dict[str, Any]:
         """Its collector's normalised document, without brokers that MSK is asked for."""

@@ -90,7 +90,7 @@ def login_faults(
     """
     if serverless and not isinstance(auth, IamAuth):
         yield _fault("type", "must be iam, as MSK Serverless takes nothing else")
-    elif isinstance(auth, ScramAuth | TlsAuth):
+    elif isinstance(auth, SecretAuth):
         if arn and isinstance(auth, ScramAuth) and auth.mechanism != _MSK_MECHANISM:
             yield _fault("mechanism", f"must be {_MSK_MECHANISM}, as MSK has no other")
         yield from _elsewhere(auth, region)
@@ -103,7 +103,7 @@ def is_secret_of_msk(arn: str) -> bool:
     return _part(arn, _NAME).startswith(_OF_MSK)
 
 
-def _elsewhere(auth: ScramAuth | TlsAuth, region: str | None) -> Iterator[Fault]:
+def _elsewhere(auth: SecretAuth, region: str | None) -> Iterator[Fault]:
     for key, arn in (("secret_arn", auth.secret_arn), ("kms_key_arn", auth.kms_key_arn)):
         at = _part(arn, _REGION) if arn else None
         if region and at and at != region:

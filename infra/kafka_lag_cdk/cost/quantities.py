@@ -25,7 +25,7 @@ from kafka_lag_cdk.alarm_rules import (
 )
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
-from kafka_lag_cdk.config.login import ScramAuth, TlsAuth
+from kafka_lag_cdk.config.login import SecretAuth
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.shared import KmsKeys, Report, Shared, StatusMessages, Views
 from kafka_lag_cdk.config.watched import Function
@@ -352,7 +352,7 @@ def _secrets(clusters: tuple[Cluster, ...], own: KmsKeys, *, encrypted: bool) ->
 
     Unless the topic is `encrypted`, or has a key of the user's, none is made for it.
     """
-    logins = [each.auth for each in clusters if isinstance(each.auth, ScramAuth | TlsAuth)]
+    logins = [each.auth for each in clusters if isinstance(each.auth, SecretAuth)]
     secrets = {login.secret_arn for login in logins}
     login_keys = {login.kms_key_arn for login in logins} - {None}
     other_keys = {own.bucket, own.logs, own.topic} - login_keys - {None}
