@@ -29,6 +29,7 @@ _TYPE = "`scram`, `iam`, `tls` (client certificate) or `none`"
 class SecretAuth(Strict):
     """What a login by a secret has; its role may decrypt with the key."""
 
+    type: Literal["scram", "tls"]
     secret_arn: SecretArn = Field(
         description="of `scram` and `tls`: the secret, in the collector's region"
     )
