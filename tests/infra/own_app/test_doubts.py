@@ -36,7 +36,9 @@ def test_alarms_that_nobody_gets_are_named() -> None:
 
 def test_whoever_gives_a_topic_gets_them() -> None:
     stack = Stack()
-    LagReports(stack, "Lag", clusters=["orders"], topic=sns.Topic(stack, "Pages"))
+    settings = SharedSettings(report=WITHOUT_REPORT)
+    topic = sns.Topic(stack, "Pages")
+    LagReports(stack, "Lag", clusters=["orders"], settings=settings, topic=topic)
     assert warnings(stack) == []
 
 
@@ -88,6 +90,7 @@ def test_an_owner_whom_no_cluster_names_is_named_once_all_clusters_are_there() -
     settings = SharedSettings(
         notify=Notify(email=("me@example.com",), owners={"team-mony": mail, "team-a": mail}),
         status_messages=StatusMessages(),
+        report=WITHOUT_REPORT,
     )
     reports = LagReports(
         theirs, "Lag", clusters=["orders"], settings=settings, package=SMALL_PACKAGE
