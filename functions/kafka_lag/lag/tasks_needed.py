@@ -35,14 +35,19 @@ _JUMP, _NO_NOISE = 1.3, 3.0
 _RUNS_OF_A_JUMP = 2
 # Standard errors that the mean may be too high by.
 _SURE = 1.0
-# So much more must fit into fewer tasks: noise would take it back.
-_SPARE = 1.04
+# So much more must fit into fewer tasks, and so much of the noise: it would take it back.
+_SPARE, _SPARE_NOISE = 1.016, 0.33
 # A task that is given this much more than its capacity still keeps up: neither is known better.
 _FITS = 1.02
 # But not where the group falls behind: then it is given less.
-_FITS_BEHIND = 0.97
+_FITS_BEHIND = 0.98
 # A backlog that is read within this share of the time to catch up is none.
-_SOON = 0.25
+_SOON = 0.4
+# It is worked off when less is left.
+_WORKED_OFF = 0.05
+# Tasks may fall so far behind before more are called for, while they get so much more than they
+# read at most.
+_LATE, _MOST_LATE = 0.15, 0.3
 # Seconds until a task that is wanted reads: the metric's way, its start, a rebalance.
 _START_SECONDS = 180.0
 # A partition that gets less than this share of an even part of the records is not written to.
@@ -87,14 +92,18 @@ def add_tasks_needed(
     known = capacity.known & ~unread & ~unrated
 
     last = old.numbers("last_tasks_needed").fill(0.0)
-    coming = np.maximum(groups.numbers("members").fill(0.0), last * settings.members_per_task)
-    now = work.members(_present_rate(rates), coming)
-    width = _MEDIAN_OF if rules.interval_ms <= _MINUTE_MS else 1
-    lately = work.members(rates.greatest_median(width) * _SPARE)
+    members, called_for = groups.numbers("members").fill(0.0), last * settings.members_per_task
+    rate = _present_rate(rates)
+    now = work.members(rate, _SOON, np.maximum(members, called_for))
     needed, for_rate = settings.tasks(now.members), settings.tasks(now.members_for_rate)
-    lately_needed = np.maximum(settings.tasks(lately.members_for_rate), for_rate)
+    # Where more run than were called for, it would never be seen that these are too few.
+    waits = (settings.tasks(work.members_soon(rate)) <= last) & (members <= called_for)
+    needed = np.where(waits & (now.behind == 0), np.minimum(needed, last), needed)
+    width = _MEDIAN_OF if rules.interval_ms <= _MINUTE_MS else 1
+    lately = work.members(_add_spare(rates.greatest_median(width), rates), _WORKED_OFF)
+    lately_needed = np.maximum(settings.tasks(lately.members), for_rate)
     # While a backlog is worked off, fewer tasks would only make it last; not that of one partition.
-    rest = np.where(now.behind > 1, last, np.maximum(lately_needed, needed))
+    rest = np.where(lately.behind > 1, last, lately_needed)
     wanted = np.maximum(needed, np.minimum(last, rest))
     # Where all share what is full, more members would only make each read less.
     most = settings.tasks((groups.numbers("shared_limit_members") * 1.0).fill(np.inf))
@@ -295,29 +304,47 @@ class _Work:
         """The row of each group's partition with most of the records, -1 where none is known."""
         return self.sets.first_at_maximum(self.share.known, self.share.values)
 
-    def members(self, rate: Column, coming: Values | None = None) -> _Needed:
+    def _at_rows(self, members: Column) -> Values:
+        """A group's members by partition, as records are written to them."""
+        return (self.share * members.take(self.sets.of_row)).fill(0.0)
+
+    def members_soon(self, rate: Column) -> Values:
+        """The fewest who can be given more, as there is time, until others read, before the
+        backlog is one to speak of.
+        """
+        of_rate = self._at_rows(rate / self.capacity)
+        late = self.sets.maximum(self.backlog / np.where(of_rate > 0, of_rate, np.inf)).fill(0.0)
+        more = np.clip((_LATE - late) / (self.start + 2 * self.unseen), 0.0, _MOST_LATE)
+        members, _ = self._count(of_rate, of_rate >= 1.0, _FITS + more)
+        return np.minimum(members, self._readable(np.zeros(len(of_rate), bool)))
+
+    def members(self, rate: Column, least: float, coming: Values | None = None) -> _Needed:
         """What so many records a second, and the backlog, need.
 
         `coming`: members that read now, or were called for: until more of them read, it grows.
+        `least`: the share of the time to catch up from which on a backlog is one.
         """
         load = rate / self.capacity
-        of_rate = (self.share * load.take(self.sets.of_row)).fill(0.0)
+        of_rate = self._at_rows(load)
         # These need a reader of their own, who will not keep up either.
         full = of_rate >= 1.0
-        counts = self.backlog > of_rate * _SOON
+        come = np.full(len(load), np.inf) if coming is None else coming
+        # What it grows by until others can read.
+        more = (load - come).clip(0.0) * self.start + load * self.unseen
+        soon = self.backlog + self._at_rows(more.only(load > come))
+        counts = (self.backlog > 0) & (soon > of_rate * least)
         backlog, behind = self.backlog.only(counts).fill(0.0), self.sets.rows(counts).fill(0.0)
-        fits = np.full(len(behind), _FITS)
-        if coming is not None:
-            # Only where those that come are too few: more of them are called for once, not twice.
-            short = load + self.sets.total(Column.of(backlog)) > coming
-            fits = np.where((behind > 0) & short, _FITS_BEHIND, _FITS)
-            more = (load - coming).clip(0.0) * self.start + load * self.unseen
-            grown = (self.share * more.only(short).take(self.sets.of_row)).fill(0.0)
-            backlog = backlog + np.where(counts, grown, 0.0)
+        # Only where those that come are too few: more of them are called for once, not twice.
+        short = load + self.sets.total(Column.of(backlog)) > come
+        backlog = backlog + np.where(counts, self._at_rows(more.only(short)), 0.0)
+        fits = np.where((behind > 0) & short, _FITS_BEHIND, _FITS)
         for_rate, hot = self._count(of_rate, full, np.full(len(fits), _FITS))
         with_backlog, _ = self._count(np.minimum(of_rate + backlog, 1.0), full, fits)
         readable, written = self._readable(counts), self._readable(np.zeros(len(counts), bool))
-        members = np.maximum(np.minimum(with_backlog, for_rate + behind), for_rate)
+        members = np.minimum(with_backlog, self._drop_idle(for_rate + behind))
+        # Who is full with a partition that is behind would never work it off.
+        given = np.where(behind > 0, _FITS_BEHIND, _FITS)
+        members = np.maximum(members, self._count(of_rate, full, given)[0])
         members = np.minimum(members, readable)
         whole = self.sets.total(Column.of(of_rate + backlog)).fill(0.0)
         return _Needed(
@@ -344,6 +371,12 @@ class _Work:
         plain = np.ceil(total / fits - _EPSILON)
         members = np.where(self.prefer_even, np.maximum(np.maximum(even, uneven), plain), plain)
         return alone + members, (alone > 0) | (self.prefer_even & (uneven > even))
+
+    def _drop_idle(self, members: Values) -> Values:
+        """The fewest of whom none has more partitions than of so many."""
+        number = self.sets.rows().fill(0.0)
+        each = np.maximum(np.ceil(number / np.maximum(members, 1.0)), 1.0)
+        return np.where(self.prefer_even, np.minimum(np.ceil(number / each), members), members)
 
     def _readable(self, behind: Mask) -> Values:
         """Partitions of each group that are written to, or have a backlog that moves."""
@@ -372,6 +405,11 @@ def _present_rate(rates: Recent) -> Column:
     sure = (mean - noise * (_SURE / np.sqrt(np.maximum(rates.count, 1)))).clip(0.0)
     jump = (least > mean * _JUMP) & (least > mean + noise * _NO_NOISE)
     return least.where(jump & (rates.count > _RUNS_OF_A_JUMP), sure)
+
+
+def _add_spare(rate: Column, rates: Recent) -> Column:
+    """What fewer tasks must be able to read for sure."""
+    return rate * _SPARE + rates.noise() * _SPARE_NOISE
 
 
 def _find_backlog(parts: _Partitions, taken_at: int, rules: Rules) -> Column:

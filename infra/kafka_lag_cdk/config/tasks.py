@@ -31,7 +31,10 @@ class TaskKeys(Strict):
     )
     catch_up_seconds: Annotated[Number, Field(ge=60, le=_LONGEST)] = Field(
         default=_DEFAULT.catch_up_seconds,
-        description="`TasksNeeded` works off a backlog within so many seconds; 60 at least",
+        description=(
+            "`TasksNeeded` works off a backlog within so many seconds; 60 at least, and no more "
+            "than the age that is promised"
+        ),
     )
     members_per_task: Annotated[int, Field(ge=1, le=_MOST_MEMBERS)] = Field(
         default=_DEFAULT.members_per_task,

@@ -150,9 +150,9 @@ def test_a_hot_partition_decides_it(share: float, total: float, tasks: int) -> N
     assert needed(rates) == (tasks, contract.NEEDED_FOR_HOT_PARTITION)
 
 
-@pytest.mark.parametrize(("behind", "tasks"), [(0.0, 5), (0.2, 5), (0.3, 6), (9.0, 6)])
+@pytest.mark.parametrize(("behind", "tasks"), [(0.0, 5), (0.3, 5), (0.5, 6), (9.0, 6)])
 def test_a_hot_partition_that_falls_behind_gets_fewer_beside_it(behind: float, tasks: int) -> None:
-    """One task more for its backlog, however large: it has one reader."""
+    """With fewer it is full, and never works off any of it."""
     rates = [0.9 * CAPACITY] + [0.6 * CAPACITY / 23] * 23
     lags = [rates[0] * 60 + behind * CAPACITY * 300] + [0.0] * 23
     assert needed(rates, lags) == (tasks, contract.NEEDED_FOR_HOT_PARTITION)
@@ -225,6 +225,15 @@ def test_a_backlog_grows_until_more_members_read(members: int, tasks: int) -> No
     assert needed(even(4 * CAPACITY), lags, members, prefer_even=False)[0] == tasks
 
 
+@pytest.mark.parametrize(("members", "tasks"), [(4, 4), (3, 7), (2, 7)])
+def test_a_backlog_counts_before_it_is_large_where_members_are_missing(
+    members: int, tasks: int
+) -> None:
+    """Three tenths of the time to catch up now, and more than four before others read."""
+    lags = [SINCE + 0.3 * 2 * TWO_MEMBERS] * PARTITIONS
+    assert needed(even(4 * CAPACITY), lags, members, prefer_even=False)[0] == tasks
+
+
 @pytest.mark.parametrize(("each", "tasks"), [(1, 7), (4, 2), (6, 1)])
 def test_a_task_that_was_called_for_brings_all_its_members(each: int, tasks: int) -> None:
     """Four members were called for before the backlog was there: more read it than one."""
@@ -238,6 +247,28 @@ def test_a_task_that_was_called_for_brings_all_its_members(each: int, tasks: int
 def test_the_backlog_of_one_partition_is_one_task_at_most() -> None:
     lags = [1e6, *[0.0] * 11]
     assert needed(even(0), lags) == (1, contract.LIMITED_BY_PARTITIONS)
+    found = needed(even(2.5 * CAPACITY), lags, prefer_even=False)
+    assert found == (4, contract.NEEDED_FOR_BACKLOG)
+
+
+@pytest.mark.parametrize(("load", "tasks"), [(2.5, 4), (3.5, 4), (4.0, 6), (5.5, 6)])
+def test_no_task_is_asked_for_that_takes_no_partition_from_the_late_one(
+    load: float, tasks: int
+) -> None:
+    """Two partitions each with six, and with seven; three with four are full at a load of four."""
+    assert needed(even(load * CAPACITY), [1e5, *[0.0] * 11])[0] == tasks
+
+
+def test_a_partition_that_was_late_keeps_its_reader_until_it_is_worked_off() -> None:
+    """Then six members can read as much as is written to each of theirs, and no more."""
+    load, rates = Load(), [0.9 * CAPACITY, *[1.1 * CAPACITY / 11] * 11]
+    behind = (0.0, 0.6, 0.5, 0.3, 0.1, 0.04, 0.0)
+    found = []
+    for share in behind:
+        lag = rates[0] * (60 + share * 300)
+        report = load.run(rates, [lag, *[0.0] * 11], members=6)
+        found.append(group(report, "tasks_needed")[0])
+    assert found == [None, 12, 12, 12, 12, 6, 6]
 
 
 def test_a_partition_that_stands_still_has_no_backlog_for_more_tasks() -> None:
@@ -310,9 +341,44 @@ def test_it_rises_with_two_minutes_of_many_more_records() -> None:
 
 
 def test_it_rises_with_the_mean_of_the_last_minutes() -> None:
-    found = numbers(at_rest(3.5), [4.4] * 20)
-    assert (found[0], found[-1]) == (4, 5)
+    found = numbers(at_rest(3.5), [5.2] * 20)
+    assert (found[0], found[-1]) == (4, 6)
     assert found == sorted(found)
+
+
+def late_by(load: Load, total: float, seconds: float, members: int = 4) -> int:
+    """Tasks needed at this total where all partitions are so late, beyond the run of a commit."""
+    rates = even(total * CAPACITY)
+    report = load.run(rates, [rate * (60 + seconds) for rate in rates], members=members)
+    found: int = group(report, "tasks_needed")[0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("seconds", "tasks"),
+    [
+        pytest.param(0, 4, id="in time"),
+        pytest.param(25, 4, id="three minutes more are within the time to catch up"),
+        pytest.param(60, 5, id="they would not be, but five work it off"),
+        pytest.param(150, 8, id="a backlog"),
+    ],
+)
+def test_it_rises_by_a_task_when_those_there_are_would_fall_behind(
+    seconds: float, tasks: int
+) -> None:
+    load = Load({"prefer_even": False})
+    numbers(load, [3.5, 3.5])
+    in_time = [late_by(load, 4.5, 0) for _ in range(4)]
+    late = [late_by(load, 4.5, seconds) for _ in range(2)]
+    assert (in_time, late[-1]) == ([4] * 4, tasks)
+
+
+@pytest.mark.parametrize(("members", "tasks"), [(3, 4), (4, 4), (5, 5), (12, 5)])
+def test_it_rises_at_once_where_more_run_than_it_says(members: int, tasks: int) -> None:
+    """With them nothing would ever be late."""
+    load = Load({"prefer_even": False})
+    numbers(load, [3.5, 3.5])
+    assert [late_by(load, 4.5, 0, members) for _ in range(4)][-1] == tasks
 
 
 def test_it_falls_once_the_greatest_rate_is_fifteen_minutes_ago() -> None:
@@ -332,7 +398,7 @@ def test_it_falls_though_one_partition_has_a_backlog() -> None:
         before = load.run(even(4 * CAPACITY), lags)
     for _ in range(20):
         report = load.run(even(CAPACITY), lags)
-    assert group(before, "tasks_needed") == (5,)
+    assert group(before, "tasks_needed") == (6,)
     assert group(report, "tasks_needed") == (2,)
 
 
@@ -356,7 +422,7 @@ def test_noise_does_not_move_it(total: float) -> None:
     assert found[-1] - total < 2
 
 
-@pytest.mark.parametrize(("total", "tasks"), [(5.85, 6), (5.95, 7)])
+@pytest.mark.parametrize(("total", "tasks"), [(6.0, 6), (6.1, 7)])
 def test_a_task_fewer_must_have_room_to_spare(total: float, tasks: int) -> None:
     assert numbers(at_rest(6.5), [total] * 20)[-1] == tasks
     assert numbers(at_rest(5.5), [total] * 20)[-1] == 6
