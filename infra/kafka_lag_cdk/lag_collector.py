@@ -16,7 +16,6 @@ from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
 from kafka_lag_cdk.config.doubts import find_doubts
-from kafka_lag_cdk.config.shared_doubts import find_unlearnt
 from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
@@ -34,9 +33,9 @@ class LagCollector(Construct):
     is over. `package` is the collector's folder or zip; unless given, it is built from this
     project's lock file.
 
-    A stack holds the alarms of 100 to 150 named groups; more are a ValueError. With `groups_apart`
-    none of them is made here: the app makes a `NamedGroupAlarms` for each of `alarm_shares`, in
-    stacks of their own, after this.
+    A stack holds the alarms of 100 to 150 named groups. Those of more are a ValueError, or with
+    `groups_apart` not made here: the app makes a `NamedGroupAlarms` for each of `alarm_shares`, in
+    stacks of their own, after this. Of fewer there are no shares, and all are here.
 
     `alarms` reach people, `scaling_alarms` only set numbers of tasks; `dashboard` is None where the
     cluster wants none.
@@ -83,15 +82,13 @@ class LagCollector(Construct):
             log_group=self.log_group,
             recipients=self._recipients(shared.topic_arn, recovered),
             name=self._name,
-            groups_apart=groups_apart,
+            groups_apart=bool(shares),
         ).make()
         self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if cluster.dashboard else None
         doubts = [*find_doubts(cluster)]
         if isinstance(reports, LagReports):
-            reports.expect_owners(cluster.owner.values())
-            if reports.job_name is None and cluster.watches_unusual:
-                doubts += find_unlearnt([cluster.name])
+            doubts += reports.expect(cluster)
         for doubt in doubts:
             warn(self, doubt, f"{cluster.name}: ")
 

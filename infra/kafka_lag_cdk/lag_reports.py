@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import jsii
@@ -24,8 +24,10 @@ from kafka_lag_cdk.config.shared_doubts import (
     SharedPlace,
     find_settings_doubts,
     find_unknown_owners,
+    find_unlearnt,
+    find_unlisted,
 )
-from kafka_lag_cdk.config.watched import Function
+from kafka_lag_cdk.config.watched import Function, WatchedCluster
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
 from kafka_lag_cdk.notifications import (
     ChatChannels,
@@ -87,6 +89,7 @@ class LagReports(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         settings = settings or SharedSettings()
+        self._clusters = frozenset(clusters)
         self._owners_named: set[str] = set()
         if doubts is None:
             doubts = find_settings_doubts(settings, _in_an_app(existing_bucket, topic))
@@ -128,9 +131,13 @@ class LagReports(Construct):
         self.views = self._make_views(settings, bucket, package)
         self.status_messages = self._make_status_messages(settings, bucket, package, watched)
 
-    def expect_owners(self, owners: Iterable[str]) -> None:
-        """Takes note of the owners whom a cluster gives groups."""
-        self._owners_named.update(owners)
+    def expect(self, cluster: WatchedCluster) -> Iterator[Doubt]:
+        """What of a cluster does not fit; its owners are known from now on."""
+        self._owners_named.update(cluster.owner.values())
+        if self.job_name is None and cluster.watches_unusual:
+            yield from find_unlearnt([cluster.name])
+        if self.workgroup and cluster.name not in self._clusters:
+            yield from find_unlisted(cluster.name)
 
     def _make_chats(self, name: str, settings: SharedSettings, chat: Sequence[str] | None) -> None:
         here = Stack.of(self).region

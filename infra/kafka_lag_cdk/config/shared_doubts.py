@@ -75,6 +75,16 @@ def find_unlearnt(watched: Sequence[str]) -> Iterator[Doubt]:
         )
 
 
+def find_unlisted(cluster: str) -> Iterator[Doubt]:
+    """Of an app's cluster that its tables do not know."""
+    yield Doubt(
+        "unlisted",
+        cluster,
+        f"LagReports has no {cluster} among its clusters, so Athena finds nothing of it: add the "
+        "name there.",
+    )
+
+
 def find_unknown_owners(notify: Notify, named: Collection[str], key: str) -> Iterator[Doubt]:
     """Of owners who are paged for their groups, and to whom no cluster gives any."""
     for owner in notify.owners:

@@ -84,6 +84,20 @@ def test_what_is_unusual_is_not_watched_without_the_job_that_learns(
     ]
 
 
+def test_a_cluster_that_the_tables_do_not_know_is_named() -> None:
+    theirs = Theirs()
+    settings = SharedSettings(report=WITHOUT_REPORT)
+    reports = LagReports(
+        theirs, "Lag", clusters=["order"], settings=settings, topic=sns.Topic(theirs, "Pages")
+    )
+    orders = KafkaCluster(name="orders", network=theirs.network, login=Iam(), msk=ARN)
+    LagCollector(theirs, "Orders", cluster=orders, reports=reports, package=SMALL_PACKAGE)
+    assert warnings(theirs) == [
+        "orders: LagReports has no orders among its clusters, so Athena finds nothing of it: add "
+        "the name there."
+    ]
+
+
 def test_an_owner_whom_no_cluster_names_is_named_once_all_clusters_are_there() -> None:
     theirs = Theirs()
     mail = OwnerReceivers(email=("money@example.com",))

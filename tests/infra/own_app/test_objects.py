@@ -15,6 +15,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_ssm as ssm
 from aws_cdk.assertions import Annotations, Match
+from constructs import Construct
 
 from kafka_lag_cdk import (
     Alarms,
@@ -22,6 +23,7 @@ from kafka_lag_cdk import (
     Iam,
     KafkaCluster,
     LagCollector,
+    LevelsSection,
     NamedGroupAlarms,
     Network,
     NoLogin,
@@ -381,15 +383,20 @@ def test_a_topic_whose_key_cannot_let_alarms_in_is_refused() -> None:
         collected(theirs, orders)
 
 
-def test_alarms_on_named_groups_may_be_in_stacks_of_their_own() -> None:
+@pytest.mark.parametrize(
+    ("groups", "shares"), [(1, 0), pytest.param(160, 2, marks=pytest.mark.thorough)]
+)
+def test_alarms_on_many_named_groups_are_in_stacks_of_their_own(groups: int, shares: int) -> None:
     app = App()
     theirs, apart = Theirs(app), Stack(app, "Apart", env=HERE)
+    names = tuple(f"group-{number:03}" for number in range(groups))
     orders = KafkaCluster(
         name="orders",
         network=theirs.network,
         login=Iam(),
         msk=theirs.provisioned(),
-        alarms=Alarms(groups=("billing", "stock"), any_group=False),
+        alarms=Alarms(groups=names, any_group=False),
+        levels=LevelsSection(max_metrics=10_000),
         dashboard=False,
     )
     reports = SharedNames(bucket="b", topic_arn=f"arn:aws:sns:{REGION}:{ACCOUNT}:t")
@@ -397,18 +404,21 @@ def test_alarms_on_named_groups_may_be_in_stacks_of_their_own() -> None:
         theirs, "Lag", cluster=orders, reports=reports, package=SMALL_PACKAGE, groups_apart=True
     )
     recipients = Recipients(sns.Topic(apart, "Pages"), recovered=True)
-    share = frozenset({"billing"})
-    NamedGroupAlarms(apart, orders, recipients, reports.name, share).make()
+    found = alarm_shares(orders)
+    assert len(found) == shares
+    for share in found:
+        NamedGroupAlarms(
+            Construct(apart, min(share)), orders, recipients, reports.name, share
+        ).make()
     assembly = app.synth()
-    names = {
-        stack: sorted(
-            each["AlarmName"].partition("orders/")[2]
+    made = {
+        stack: {
+            each["AlarmName"].partition("/status/")[2]
             for each in of_type(
                 assembly.get_stack_by_name(stack).template["Resources"], "AWS::CloudWatch::Alarm"
             ).values()
-        )
+        }
+        - {""}
         for stack in ("Theirs", "Apart")
     }
-    assert names["Apart"] == ["data-loss/billing", "status/billing"]
-    assert [name for name in names["Theirs"] if "/" in name] == []
-    assert alarm_shares(orders) == ()
+    assert made == {"Theirs": set() if shares else {*names}, "Apart": {*names} if shares else set()}
