@@ -78,6 +78,20 @@ def test_calm_groups_come_by_their_time_lag() -> None:
     assert [day.group for day in worst_first(days, {})] == ["c", "b", "a"]
 
 
+def test_of_groups_at_risk_the_one_with_least_time_left_is_worst() -> None:
+    days = (calm("a"), calm("b"), calm("c"))
+    left = {"a": 7_200.0, "b": 60.0, "c": 3_600.0}
+    risks = {name: TopicRisk(name, "t", 0, 1, seconds_left=each) for name, each in left.items()}
+
+    assert [day.group for day in worst_first(days, risks)] == ["b", "c", "a"]
+
+
+def test_of_groups_that_lost_records_the_one_that_lost_most_is_worst() -> None:
+    days = (calm("a", records_lost=1), calm("b", records_lost=9), calm("c", records_lost=4))
+
+    assert [day.group for day in worst_first(days, {})] == ["b", "c", "a"]
+
+
 def test_a_risk_is_worse_than_an_error() -> None:
     risk = TopicRisk("geo", "t", 0, 2, seconds_left=7200.0)
 
@@ -121,6 +135,8 @@ def evening(**more: Any) -> Coverage:
     [
         # all there: the last minute's run stands until midnight
         ({}, 61_200.0, 60.0, False),
+        # one is missing in between, of a day that was seen to its end
+        ({"runs": 419}, 61_200.0, None, False),
         # some are missing, and of the gaps only that before the first run is known
         ({"runs": 400}, 61_200.0, None, True),
         # all that is missing is missing at the end

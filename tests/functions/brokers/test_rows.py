@@ -159,6 +159,14 @@ def test_a_partition_that_failed_has_a_reason_and_no_commit_and_its_neighbours_h
     ]
 
 
+def test_an_assignment_of_a_partition_that_the_topic_lacks_owns_none_of_its_neighbours() -> None:
+    owners = {"g": GroupDescription(members=(a_member("m", ("b", (-1, 1, 2))),))}
+
+    found = group_partition_rows(TOPICS, CommittedOffsets(("g",), read_at={"g": 1}), owners)
+
+    assert table(found, "topic", "partition_id", "member_id") == [("b", 0, None), ("b", 1, "m")]
+
+
 def test_who_owns_partitions_of_a_group_whose_commits_were_not_read_is_not_said() -> None:
     owners = {"g": GroupDescription(members=(a_member("m", ("a", (0,))),))}
     assert len(group_partition_rows(TOPICS, CommittedOffsets(("g",)), owners)) == 0

@@ -141,6 +141,14 @@ def test_answers_to_what_was_not_requested_are_dropped() -> None:
     assert call.look_up(ORDERS_AT_7, ("orders", 3, 7)) == [UNANSWERED, UNANSWERED]
 
 
+def test_a_partition_that_is_answered_twice_is_unanswered_and_its_neighbour_is_not() -> None:
+    answered = [part("orders", 0, 7), part("orders", 0, 900), part("orders", 3, 7)]
+    topics = [SimpleNamespace(name="orders", partitions=answered)]
+    call = Call(lambda _: SimpleNamespace(topics=topics))
+    neighbour = ("orders", 3, 7)
+    assert call.look_up(ORDERS_AT_7, neighbour) == [UNANSWERED, expected(*neighbour)]
+
+
 def test_a_hung_broker_gets_one_request_and_costs_its_own_rows_only() -> None:
     def answer(request: Any) -> Any:
         if call.connections.sent_to[-1] == 2:
