@@ -476,16 +476,45 @@ class CollectorKeys(Strict):
 class Document(CollectorKeys):
     """The whole document of a collector that runs without a deployment of this project's."""
 
-    cluster: Name
+    cluster: Name = Field(
+        description=(
+            "its name in metrics and keys: letters, digits, `.`, `_`, `-`; in a deployment `name`"
+        )
+    )
     bootstrap_servers: Annotated[
         tuple[Annotated[str, AfterValidator(_check_server)], ...], Listed, Field(min_length=1)
-    ]
-    sasl_mechanism: SaslMechanism = cast("SaslMechanism", DEFAULTS.access.sasl_mechanism)
-    security_protocol: SecurityProtocol = cast(
-        "SecurityProtocol", DEFAULTS.access.security_protocol
+    ] = Field(
+        description=(
+            "host:port, all are tried at once; in a deployment those of `arn`, unless written"
+        )
     )
-    secret_id: Annotated[str | None, Field(validate_default=True)] = DEFAULTS.secret_id
-    cafile: str | None = DEFAULTS.access.cafile
+    sasl_mechanism: SaslMechanism = Field(
+        default=cast("SaslMechanism", DEFAULTS.access.sasl_mechanism),
+        description=(
+            "or SCRAM-SHA-256, PLAIN, or OAUTHBEARER: MSK IAM, with SASL_SSL, no secret and "
+            "`AWS_REGION` in the environment; in a deployment by `auth`"
+        ),
+    )
+    security_protocol: SecurityProtocol = Field(
+        default=cast("SecurityProtocol", DEFAULTS.access.security_protocol),
+        description="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; in a deployment by `auth`",
+    )
+    secret_id: str | None = Field(
+        default=DEFAULTS.secret_id,
+        validate_default=True,
+        description=(
+            "name or ARN; of user and password, required for SASL with these; with SSL, of a "
+            "client certificate; in a deployment by `auth`"
+        ),
+    )
+    cafile: str | None = Field(
+        default=DEFAULTS.access.cafile,
+        description=(
+            "CA certificates, PEM, loaded as a client would before anybody connects; a relative "
+            "path is seen from the document; in a deployment `ca_file` (unless given: the "
+            "system's)"
+        ),
+    )
 
     @field_validator("security_protocol")
     @classmethod

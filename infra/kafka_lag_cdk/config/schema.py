@@ -22,7 +22,13 @@ from pydantic.fields import FieldInfo
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.document import CollectorKeys, FilterSection, OtlpSection, OtlpSink
+from kafka_lag_cdk.config.document import (
+    CollectorKeys,
+    Document,
+    FilterSection,
+    OtlpSection,
+    OtlpSink,
+)
 from kafka_lag_cdk.config.reading import SCHEMA
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.shared import Shared
@@ -81,6 +87,12 @@ TABLES = (
     ),
     KeyTable("configuration.md", "Each of `scaling` is an object:", Scaling),
     KeyTable("configuration.md", "## A cluster: what its collector does", CollectorKeys),
+    KeyTable(
+        "configuration.md",
+        "### Without this deployment",
+        Document,
+        tuple(key for key in Document.model_fields if key not in CollectorKeys.model_fields),
+    ),
     KeyTable("sinks.md", "## OTLP", OtlpSection),
 )
 
