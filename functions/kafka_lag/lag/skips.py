@@ -28,7 +28,8 @@ from kafka_lag.lag.movement import is_within_window, most_observations
 _READABLE = 10_000.0
 # Whoever was away catches up at ten or a hundred times the usual rate, at times at more.
 _TIMES_USUAL = 300.0
-# A jump within this factor of the last one is the way in which this group reads.
+# A jump within this factor of the last one, or of the usual rate, is the way in which this group
+# reads.
 _ALIKE = 3.0
 # Whoever reads on at this share of the speed of a jump has read that as well.
 _GOES_ON = 0.1
@@ -40,12 +41,14 @@ def add_skips(
     previous: PreviousRows,
     topics: Frame,
     groups: Frame,
+    old_groups: Frame,
     taken_at: int,
     rules: Rules,
 ) -> Frame:
     """The rows with what their commits last jumped over without reading it.
 
-    `topics` holds the partition of each row, `groups` its group. `skipped_from` and `skipped_to`:
+    `topics` holds the partition of each row, `groups` its group, and `old_groups` that group as
+    the previous run left it. `skipped_from` and `skipped_to`:
     the commits before and after it. `skipped_at`: the run, ms, that first saw the latter. All are
     unknown without such a jump, and again where the group read on as fast within a window: then it
     was no skip, unless somebody was seen to set the commit.
@@ -58,6 +61,8 @@ def add_skips(
     jumped = _passed_over(rows, old)
     records = _offsets_are_records(topics) & (now <= rows.numbers("end_offset"))
     was_set = (jumped > 0) & records & _was_set(rows, old, groups)
+    if was_set.any():
+        was_set &= ~_may_be_a_last_commit(jumped / seconds, old, topics, old_groups)
     fast = jumped / seconds > _READABLE
     if not (fast | was_set | old.numbers("skipped_at").known).any():
         # What was not read in this run keeps what it has, and no other row has anything.
@@ -97,6 +102,17 @@ def _was_set(rows: Frame, old: Frame, groups: Frame) -> Mask:
     """
     ceased = old.numbers("commit_epoch").known & ~rows.numbers("commit_epoch").known
     mask: Mask = ceased & is_read(rows) & (groups.numbers("members") == 0)
+    return mask
+
+
+def _may_be_a_last_commit(speed: Column, old: Frame, topics: Frame, old_groups: Frame) -> Mask:
+    """Rows of which members may have read on at this `speed`, records/s, until they left.
+
+    Some clients commit as they close by another call than before, which writes no epoch.
+    """
+    were_there = ~(old_groups.numbers("members") == 0)
+    unknown = ~old.numbers("consume_rate").known
+    mask: Mask = were_there & (unknown | (speed <= _ALIKE * _usual_rate(old, topics)))
     return mask
 
 

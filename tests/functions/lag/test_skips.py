@@ -148,6 +148,18 @@ def _read_while_away(speed: float, runs: int, **more: Any) -> Case:
     return Case(at(speed), step, runs=35 + runs, **{"epoch": lambda _: 7, **more})
 
 
+def _leaving(speed: float, minute: int) -> Case:
+    """Members of a client that writes epochs, but with its last commit."""
+    return Case(
+        at(20),
+        away(minute + 1, minute + 10, reads(speed)),
+        6_000,
+        runs=minute + 30,
+        epoch=lambda m: 7 if m < minute else None,
+        members=lambda m: 0 if minute <= m < minute + 10 else 1,
+    )
+
+
 def _catching_up(speed: float, times: float, hours: float = 3) -> Case:
     """Reads at so many times the usual rate after hours without a consumer."""
     backlog = int(speed * hours * 3_600)
@@ -189,12 +201,24 @@ PLANTED: Mapping[str, Case] = {
     "by 100 over 10 runs of 20/s": _set_while_stopped(20, 10, by(100)),
     "by 6,000 over 20 runs of 20/s": _set_while_stopped(20, 20, by(6_000)),
     "to a minute ago over 9 runs of 20/s": _set_while_stopped(20, 9, back(1_200)),
+    "to latest over ten times what is read in a run, at once": replace(
+        _set_while_stopped(20, 0), backlog=15_000, step=jumping(15, latest, away(15, 18, reads(20)))
+    ),
     "to latest over 9 runs, begun anew 12 minutes later": _set_while_stopped(20, 9, back=12),
     # Consumption.
     **{
         f"{runs} runs of {speed:g}/s, read with an epoch": _read_while_away(speed, runs)
         for runs in (2, 5, 20)
         for speed in (7.5, 200)
+    },
+    **{
+        f"members that leave with a commit without an epoch, {name}": _leaving(speed, minute)
+        for name, speed, minute in (
+            ("far behind", 20, 20),
+            ("falling behind", 15, 20),
+            ("catching up", 30, 5),
+            ("soon after they came", 20, 1),
+        )
     },
     "a job that is never seen to have members, with epochs": _read_while_away(
         50, 8, members=lambda _: 0
@@ -356,13 +380,21 @@ def last_skip(records: int, when: int) -> Row:
 
 
 def skip_of(
-    before: Row, commit: int, topic: Row, *, epoch: int | None = None, members: int = 1
+    before: Row,
+    commit: int,
+    topic: Row,
+    *,
+    epoch: int | None = None,
+    members: int = 1,
+    previously: int | None = 0,
 ) -> tuple[int | None, ...]:
-    """The columns after a commit, where a run before left its own."""
+    """The columns after a commit, where a run before left its own, and so many members."""
     frame = rows({"committed_offset": commit, "end_offset": 20 * M, "commit_epoch": epoch})
     memory = match_previous(frame, snapshot(rows({**BEHIND, **before}, at=BEFORE)))
     of_group = Frame.of({"members": Column.of([members])})
-    found = add_skips(frame, memory, topic_rows({**DELETED, **topic}), of_group, NOW, Rules())
+    old_group = Frame.of({"members": Column.optional([previously])})
+    of_topic = topic_rows({**DELETED, **topic})
+    found = add_skips(frame, memory, of_topic, of_group, old_group, NOW, Rules())
     return first(found, "skipped_from", "skipped_to", "skipped_at")
 
 
@@ -425,6 +457,24 @@ def test_a_small_jump_is_a_skip_where_another_client_made_it(
     commit = 10 * M if before.get("lag") == 0 else 1
     expected = (0, 1, NOW) if named else (None, None, None)
     assert skip_of(before, commit, topic, epoch=epoch, members=members) == expected
+
+
+@pytest.mark.parametrize(
+    ("previously", "rate", "records", "named"),
+    [
+        pytest.param(1, 10.0, 1_800, False, id="may-have-read-it"),
+        pytest.param(1, 10.0, 1_801, True, id="never-read-so-fast"),
+        pytest.param(1, None, 1_801, False, id="nobody-knows-how-fast"),
+        pytest.param(None, 10.0, 1_800, False, id="nobody-knows-of-members"),
+        pytest.param(0, 10.0, 1, True, id="nobody-was-there"),
+    ],
+)
+def test_a_last_commit_of_members_that_left_is_a_skip_beyond_what_they_read(
+    previously: int | None, rate: float | None, records: int, *, named: bool
+) -> None:
+    before = {"commit_epoch": 0, "consume_rate": rate}
+    skip = skip_of(before, records, {}, members=0, previously=previously)
+    assert skip == ((0, records, NOW) if named else (None, None, None))
 
 
 def test_a_small_skip_is_not_taken_back_by_what_is_read_after_it() -> None:
