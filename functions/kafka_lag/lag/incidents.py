@@ -20,6 +20,9 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rollup import BY_RATES, GROUP_STATUSES
 
+# What a consumer does that reads nothing, or the same again.
+_STANDING = (contract.STOPPED, contract.STALLED, contract.REWOUND, contract.BEYOND_END)
+
 
 def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rules) -> Frame:
     """The groups with last_status, status_since, held_status, held_since and incident_since, and
@@ -122,8 +125,8 @@ def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> dict[str, AnyC
     """What the consumer does, and since when; as last known where no status is.
 
     What the rates decide keeps its first beginning: a later one would be estimated anew. It begins
-    `now` (ms) where the group is still held to be in ERR, as its backlog is of a stop. A commit is
-    beyond the end since the first run that found it there.
+    `now` (ms) where the group is still held to be in ERR for what its consumer did, as its backlog
+    is of a stop. A commit is beyond the end since the first run that found it there.
     """
     worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
     kept = ~groups.strings("status").known & ~worst.known
@@ -131,13 +134,19 @@ def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> dict[str, AnyC
     beyond = worst.is_in([contract.BEYOND_END])
     lasts |= beyond & old.strings("worst_status").is_in([contract.BEYOND_END])
     earlier = old.numbers("worst_status_since")
-    since = now.where(
-        worst.is_in(BY_RATES) & old.strings("held_status").is_in([contract.ERR]), since
-    )
+    since = now.where(worst.is_in(BY_RATES) & _was_held_for_its_consumer(old), since)
     return {
         "worst_status": worst.or_else(old.strings("worst_status").only(kept)),
         "worst_status_since": earlier.only(kept | lasts).or_else(since).or_else(now.only(beyond)),
     }
+
+
+def _was_held_for_its_consumer(old: Frame) -> Mask:
+    """Groups that were held to be in ERR for another reason than a loss alone."""
+    in_error = old.strings("held_status").is_in([contract.ERR])
+    by_loss = old.numbers("loss_since") <= old.numbers("held_since")
+    mask: Mask = in_error & (~by_loss | old.strings("worst_status").is_in(_STANDING))
+    return mask
 
 
 def _incident(

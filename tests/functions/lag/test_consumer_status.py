@@ -136,6 +136,29 @@ def test_a_loss_begins_when_the_first_record_is_deleted_and_not_with_the_status(
     assert [(at - NOON) // MINUTE for at in group(last, *times)] == [11, 21, 21]
 
 
+def test_a_loss_elsewhere_changes_nothing_about_since_when_a_group_falls_behind() -> None:
+    """All of partition 0 is deleted in minute 5, and its member waits for a record. Of partition 1
+    half is read from minute 30 on.
+    """
+    memory, rules = Memory.empty(), Rules()
+    for minute in range(60):
+        at, deleted = NOON + minute * MINUTE, 101_500 if minute >= 5 else 99_000
+        read = 99_990 + PER_MINUTE * min(minute, 30) + PER_MINUTE // 2 * max(0, minute - 30)
+        reading = a_reading(
+            {"g": {"t": [100_000, read]}},
+            {"t": [(deleted, 101_500), (0, 100_000 + minute * PER_MINUTE)]},
+            at=at,
+            owners={("g", "t", 0): "m", ("g", "t", 1): "m"},
+            members=1,
+        )
+        report = evaluate(reading, memory.previous_runs(), rules, at)
+        memory = memory.add_run(report.snapshot, rules.interval_ms, stored=True)
+
+    status, worst, since = group(report, "status", "worst_status", "worst_status_since")
+    assert (status, worst) == (ERR, FALLING_BEHIND)
+    assert 29 <= (since - NOON) // MINUTE <= 31
+
+
 def test_a_loss_that_comes_and_goes_is_one() -> None:
     def lags(minute: int) -> int:
         """Below the log start in every second run, as where segments are deleted at once."""
