@@ -143,7 +143,7 @@ class Collector:
         written = 0
         snapshot = mark_published(report.snapshot, plans[self._settings.levels])
         if not may_store:
-            self.memory = memory.add_run(snapshot, self._settings.interval_ms, stored=False)
+            self._remember(memory.add_run(snapshot, self._settings.interval_ms, stored=False))
         else:
             left = end - self._clock() - _LEAST_SECONDS * len(self._sinks)
             try:
@@ -291,14 +291,25 @@ class Collector:
                 lambda: write_snapshot(self._store, self._settings.cluster, snapshot),
             )
         except StoreError:
-            self.memory = memory.add_run(snapshot, interval_ms, stored=False)
+            self._remember(memory.add_run(snapshot, interval_ms, stored=False))
             raise
         if written == len(contract.DATASETS):
-            self.memory = memory.add_run(snapshot, interval_ms, stored=True)
-        else:
+            self._remember(memory.add_run(snapshot, interval_ms, stored=True))
+        elif not self._is_late(snapshot.taken_at):
             # What another run wrote for this minute is the truth then, and is loaded next time.
             self.memory = Memory.empty()
         return written
+
+    def _remember(self, memory: Memory) -> None:
+        """For the next run. One that comes late, after another of a later time, leaves nothing: it
+        dates what it saw by its own time, and does not know what was seen meanwhile.
+        """
+        if not self._is_late(memory.newest.taken_at):
+            self.memory = memory
+
+    def _is_late(self, taken_at: int) -> bool:
+        """A longer way back is that of a clock."""
+        return 0 < self.memory.newest.taken_at - taken_at <= self._settings.rules.window_ms
 
     def _log_warnings(self, lines: Iterable[str]) -> None:
         for line in lines:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import pytest
 
@@ -119,6 +120,40 @@ def test_a_store_that_fails_leaves_the_memory_of_an_earlier_run(
     with pytest.raises(StoreError):
         run(NOON + 2 * MINUTE)
     assert run.sink.values().get((GROUP, "OffsetLag")) == lag
+
+
+BEHIND = a_reading({"g": {"orders": [0, 0]}}, TOPICS)
+
+
+@pytest.mark.parametrize("down", [set(), {"write_once"}, DOWN], ids=["well", "full", "down"])
+@pytest.mark.parametrize("there", [False, True], ids=["first", "repeated"])
+def test_a_run_that_comes_late_leaves_the_memory_of_the_one_after_it(
+    down: set[str], there: bool
+) -> None:
+    other = Run(BEHIND)
+    if there:
+        other(NOON - MINUTE)
+    run = Run(a_reading(GROUPS, TOPICS), BEHIND, UNREAD, store=other.store)
+    run(NOON)
+    run.store.down = down
+    with suppress(StoreError):
+        run(NOON - MINUTE)
+    run.store.down = DOWN
+    run.sink.published.clear()
+    with suppress(StoreError):
+        run(NOON + MINUTE)
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+
+
+def test_after_a_clock_was_set_back_farther_runs_remember_each_other() -> None:
+    run = Run(BEHIND, a_reading(GROUPS, TOPICS), UNREAD, rules=Rules(window_ms=30 * MINUTE))
+    run(NOON + 31 * MINUTE)
+    run(NOON)
+    run.store.calls.clear()
+    run.sink.published.clear()
+    run(NOON + MINUTE)
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+    assert set(run.store.calls) == {"write_once"}
 
 
 def test_while_a_store_cannot_be_read_runs_remember_each_other_and_store_nothing() -> None:
