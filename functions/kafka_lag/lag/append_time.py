@@ -27,7 +27,7 @@ from kafka_lag.lag.log_ends import (
     find_bounds,
 )
 from kafka_lag.lag.model import PreviousRuns
-from kafka_lag.lag.rests import skip_markers
+from kafka_lag.lag.rests import find_short_rests, skip_markers
 from kafka_lag.lag.sets import distinct
 from kafka_lag.lag.time_index import LookUp
 
@@ -106,6 +106,42 @@ def estimate_append_times(
         look_ups=found.look_ups,
         contradicted=ends.contradicted,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ShortRests:
+    """Rows in `mask` rest before markers, or are about to read what is taken for them.
+
+    The first of that was appended `after` this time, ms; unknown where no run goes so far back.
+    """
+
+    mask: Mask
+    after: Column
+
+
+def bound_short_rests(
+    rows: Frame,
+    topics: Frame,
+    rests: Backlog,
+    old: Frame,
+    previous_runs: PreviousRuns,
+    rules: Rules,
+    taken_at: int,
+) -> ShortRests:
+    """Of the rows that stand below their next record: the `offset` of `rests` is the position of
+    the group, and its `lag` counts to that record. `old` holds the previous row of each row.
+    """
+    mask, after = np.zeros(len(rows), bool), Column.unknown(len(rows))
+    at = np.flatnonzero(rests.mask & (rests.part >= 0))
+    if len(at):
+        used, column = np.unique(rests.part[at], return_inverse=True)
+        reading = _columns(topics.lazy_take(used), _ENDS)
+        schedule = compare_with_schedule(reading, previous_runs, taken_at, rules.interval_ms)
+        ends, offset = align_ends(reading, previous_runs.ends, schedule), rests.offset.values[at]
+        seen = find_bounds(ends, column, offset + rests.lag.values[at] - 1).before
+        mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, taken_at, rules)
+        after = after.put(at, find_bounds(ends, column, offset).after)
+    return ShortRests(mask, after)
 
 
 def _search_targets(

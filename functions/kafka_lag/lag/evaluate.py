@@ -12,6 +12,7 @@ from kafka_lag.lag import carry_over
 from kafka_lag.lag.append_time import (
     AppendTimeEstimates,
     Backlog,
+    bound_short_rests,
     estimate_append_times,
     is_compacted,
 )
@@ -108,7 +109,14 @@ def evaluate(
         rows, topics, backlog, previous.rows, previous_runs, rules, taken_at, look_up
     )
     dated = estimate_time_lag(rows, lag, allowed, markers, estimates.times, read_at)
-    ages = dated.after_cleaning(is_compacted(of_topic))
+    below = Backlog(
+        (lag > allowed) & (position > lags.position) & read_at.known,
+        at_topic,
+        lags.position,
+        position - lags.position,
+    )
+    rests = bound_short_rests(rows, topics, below, previous.rows, previous_runs, rules, taken_at)
+    ages = dated.after_cleaning(is_compacted(of_topic)).before_short_rests(rests, read_at)
     rows = add_time_lag(rows, ages, estimates.times)
     rows = add_movement(rows, previous, taken_at, rules)
     were_groups = old_groups.lazy_take(at_group)

@@ -80,5 +80,20 @@ def skip_markers(rows: Frame, position: Column) -> Column:
     return rest.where((rest - commit <= known) & (rest > position), position)
 
 
+def find_short_rests(rows: Frame, old: Frame, seen: Column, taken_at: int, rules: Rules) -> Mask:
+    """Rows that may be about to read what they are taken to rest below.
+
+    `old` holds each row of the previous run; `seen` is when a run first saw the last of it, ms. A
+    consumer that rests has left it for as long as a rest lasts.
+    """
+    now = _times(len(rows), taken_at)
+    same = rows.numbers("committed_offset") == old.numbers("committed_offset")
+    since = old.numbers("commit_changed_at").only(same).or_else(now)
+    since = seen.where(seen > since, since)
+    left = rows.numbers("rest_left_at").or_else(now)
+    mask: Mask = ~(left - since > _INTERVALS * rules.interval_ms)
+    return mask
+
+
 def _times(length: int, taken_at: int) -> Column:
     return Column.of(np.full(length, taken_at, np.int64))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.append_time import AppendTimes
+from kafka_lag.lag.append_time import AppendTimes, ShortRests
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
 
@@ -94,3 +94,11 @@ class Ages:
         carried = compacted & self.method.is_in([contract.METHOD_CARRIED])
         nothing = Column.of(np.zeros(len(self.seconds)))
         return replace(self, least=nothing.where(carried & self.least.known, self.least))
+
+    def before_short_rests(self, rests: ShortRests, now: Column) -> Ages:
+        """These ages, but where a group may still read what it is taken to rest below, that may be
+        as old as its position allows. `now`, ms, is when the row was read.
+        """
+        oldest = _seconds(now, rests.after)
+        farthest = self.most.where(self.most > oldest, oldest).only(self.most.known & oldest.known)
+        return replace(self, most=farthest.where(rests.mask, self.most))

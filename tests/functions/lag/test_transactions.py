@@ -219,6 +219,67 @@ def test_a_transaction_after_a_long_rest_is_as_old_as_it_is() -> None:
     assert partition(ledger.run(1), *AGES) == (OK, None, 1, 0.0, METHOD_MARKER)
 
 
+def surplus(report: LagReport) -> float:
+    """By how many minutes the greatest possible age exceeds that of the record that is dated."""
+    read_at, after = partition(report, "read_at", "next_record_after")
+    age, error = partition(report, "time_lag_seconds", "time_lag_error_seconds")
+    assert group(report, "time_lag_seconds", "time_lag_error_seconds") == (age, error)
+    return float((age + error) * 1_000 - (read_at - after)) / MINUTE
+
+
+@pytest.mark.parametrize(("runs", "minutes"), [(1, 3), (2, 4), (3, 0)])
+def test_an_age_may_be_that_of_a_record_in_a_rest_that_was_too_short_to_be_one(
+    runs: int, minutes: int
+) -> None:
+    ledger = known(5)
+    ledger.run(1)
+    # Two offsets, and it has rested five below the end: its reader may be about to read this.
+    # Nobody knows which of all that came since its commit that is.
+    ledger.write(1, 1)
+    ledger.run(runs)
+    ledger.write(3, 1)
+    assert int(surplus(ledger.run(1))) == minutes
+
+
+def test_an_age_may_be_that_of_a_record_in_a_rest_that_grew_just_now() -> None:
+    ledger = known(8)
+    ledger.run(1)
+    ledger.write(1, 1)
+    ledger.run(5)
+    ledger.write(2, 1)
+    ledger.run(1)
+    ledger.write(5, 1)
+    assert surplus(ledger.run(1)) == 1 + 1 + 5 + 1 + 1
+
+
+@pytest.mark.parametrize(
+    ("runs", "error"),
+    [
+        pytest.param(1, 1, id="may have come since the last run"),
+        pytest.param(2, 2, id="or the one before"),
+        pytest.param(3, 3, id="or that before"),
+        pytest.param(4, 0, id="rests"),
+    ],
+)
+def test_nothing_but_markers_is_as_exact_as_a_rest_is_long(runs: int, error: int) -> None:
+    ledger = known(2)
+    report = ledger.rest(runs, markers=2)
+    (method,) = partition(report, "time_lag_method")
+    exact = (0.0, pytest.approx(60.0 * error, abs=1.0))
+    assert method == METHOD_MARKER
+    assert partition(report, "time_lag_seconds", "time_lag_error_seconds") == exact
+    assert group(report, "time_lag_seconds", "time_lag_error_seconds") == exact
+
+
+def test_an_age_behind_a_short_rest_has_no_bound_where_no_run_saw_the_log_end_below() -> None:
+    ledger = known(5)
+    ledger.write(1, 1)
+    ledger.run(1)
+    ledger.memory = Memory(ledger.memory.newest, ())
+    ledger.write(3, 1)
+    assert partition(ledger.run(1), "time_lag_error_seconds") == (None,)
+
+
 @pytest.mark.parametrize("records", [1, 3])
 def test_aborted_records_within_the_longest_rest_are_nothing_to_read(records: int) -> None:
     ledger = known(5)
