@@ -37,6 +37,8 @@ _INTERVALS, _TOLERANCE, _SHARE = 2, 0.1, 0.001
 _HELD_BACK = 30.0
 # Intervals for which the ends of a log are remembered, ever fewer of them.
 _DATED_WITHIN = 500
+# So many rests make their length known.
+_RESTS = 2
 _STEPS = (0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
 
 
@@ -58,15 +60,16 @@ class Ages(Judge):
         if row["time_lag_method"] == contract.METHOD_MARKER:
             self._markers(where, row, log, position)
             return
-        position = self._behind_markers(row, log, position)
-        truth = self.true_age(log, position, self._real(row["read_at"]), self._real(self.now))
+        below, position = position, self._dated(row, log, position)
+        truth = self._age_between(row, log, below)
         method = row["time_lag_method"]
         text = f"{seconds} ± {error} ({method}), read_at {row['read_at']}, offset {position}"
         across = method != contract.METHOD_RECORD_TIME
         self._age_within("time_lag_seconds", where, (seconds, error), truth, text, across=across)
         self.verdict.ages[_exactness(error)] += 1
-        at, settled = partition_of(row), self.run.calm
-        limit = self.error_limit(at, log, position, truth, settled=settled)
+        limit = self._error_limit(row, log, position)
+        if _rests_below(row, position):
+            limit += self._reach(row, log, below)
         doubted = self.history.slight_jumps(log.readable(position)[0])
         bounded = self.run.calm and not doubted
         self._exact_enough(where, text, error, limit, bounded=bounded)
@@ -74,16 +77,31 @@ class Ages(Judge):
             self._wrong("time_lag_error_seconds", where, text, row["next_record_after"])
 
     def _markers(self, where: str, row: Row, log: LogView, position: int) -> None:
-        """All that lies between commit and end is markers, and records that were aborted."""
+        """All that lies between commit and end is markers, and records that were aborted, or no
+        older than the error says: who has not rested yet may be about to read it.
+        """
         self.verdict.checked["markers"] += 1
-        unread = log.next_committed(position, row["end_offset"])
-        if unread is not None:
-            text = f"{position} to {row['end_offset']} are markers"
-            self._wrong("markers", where, text, f"a record at {unread}")
-        published = row["time_lag_seconds"], row["time_lag_error_seconds"]
-        self._equal("age of markers", where, published, (0.0, 0.0))
+        end, error = row["end_offset"], row["time_lag_error_seconds"]
+        unread = log.next_committed(position, end)
+        self._equal("age of markers", where, row["time_lag_seconds"], 0.0)
+        if unread is not None and self._rested(row):
+            self.verdict.missing["records not farther below the end than markers were"] += 1
+        elif unread is not None and error is not None:
+            truth = self.true_age(log, unread, self._real(row["read_at"]), self._real(self.now))
+            if error + self.shift(truth[1])[1] < truth[0]:
+                text = f"{position} to {end} are markers ± {error}"
+                self._wrong("markers", where, text, f"a record at {unread}, {truth[0]:.3f} old")
+        if error:
+            limit = self._reach(row, log, position)
+            self._exact_enough(where, f"markers ± {error}", error, limit, bounded=False)
 
-    def _behind_markers(self, row: Row, log: LogView, position: int) -> int:
+    def _rested(self, row: Row) -> bool:
+        """Whether the commit stood below its rest for as long as makes it known."""
+        left = self.run.taken_at if row["rest_left_at"] is None else row["rest_left_at"]
+        since = row["commit_changed_at"]
+        return bool(since is not None and left - since > _INTERVALS * self.run.interval_ms)
+
+    def _next_unread(self, row: Row, log: LogView, position: int) -> int:
         """Where the next record lies, if the row's rests are known and its age says so."""
         behind, known = log.next_record(position), row["rest_records"]
         if behind is None or known is None or not 0 < behind - position <= known:
@@ -91,6 +109,35 @@ class Ages(Judge):
         after = row["next_record_after"]
         is_later = after is not None and after > log.readable(position)[1]
         return behind if is_later else position
+
+    def _dated(self, row: Row, log: LogView, position: int) -> int:
+        """The record whose age the row has: the next one, or that behind what is taken for a rest,
+        whatever lies in it.
+        """
+        end = _rest_end(row)
+        return self._next_unread(row, log, position if end is None else max(position, end))
+
+    def _age_between(self, row: Row, log: LogView, position: int) -> tuple[float, float]:
+        """Least and greatest age, s, that a row may have, whose error counts on.
+
+        Where it was seen to rest it may be the age of what lies behind.
+        """
+        begin, end = self._real(row["read_at"]), self._real(self.now)
+        unread = self._next_unread(row, log, position)
+        least, most = self.true_age(log, unread, begin, end)
+        if self._rested(row):
+            least = self.true_age(log, self._dated(row, log, position), begin, end)[0]
+        return least, most
+
+    def _error_limit(self, row: Row, log: LogView, position: int) -> float:
+        truth = self.true_age(log, position, self._real(row["read_at"]), self._real(self.now))
+        at = partition_of(row)
+        return self.error_limit(at, log, position, truth, settled=self.run.calm)
+
+    def _reach(self, row: Row, log: LogView, position: int) -> float:
+        """How old, s, an error may make what lies at the position."""
+        begin, end = self._real(row["read_at"]), self._real(self.now)
+        return self._error_limit(row, log, position) + self.true_age(log, position, begin, end)[1]
 
     def _exact_enough(
         self, where: str, text: str, error: float | None, limit: float, *, bounded: bool
@@ -205,7 +252,7 @@ class Ages(Judge):
             return
         if row["time_lag_method"] == contract.METHOD_MARKER:
             return
-        position = self._behind_markers(row, log, position)
+        position = self._dated(row, log, position)
         low, high = log.readable(position)
         clocks = (0, self.run.clock_ahead, *self.run.clocks_before)
         clocks += self.history.slight_jumps(low)
@@ -219,10 +266,12 @@ class Ages(Judge):
             if before < low - ROUNDING_MS + min(clocks):
                 self._wrong("next_record_before", where, before, f"not sent before {low}")
         if None not in (row["time_lag_seconds"], row["time_lag_error_seconds"]):
-            self._stated(where, row)
+            self._stated(where, row, position)
 
-    def _stated(self, where: str, row: Row) -> None:
-        """The error that is stated is that of the bracket."""
+    def _stated(self, where: str, row: Row, position: int) -> None:
+        """The error that is stated is that of the bracket, or more where the group may read on
+        below it.
+        """
         seconds, error = row["time_lag_seconds"], row["time_lag_error_seconds"]
         after, before = row["next_record_after"], row["next_record_before"]
         if after is None or before is None:
@@ -230,6 +279,8 @@ class Ages(Judge):
             return
         oldest, youngest = (max(0, row["read_at"] - time) / 1_000 for time in (after, before))
         expected = max(oldest - seconds, seconds - youngest, 0.0)
+        if _rests_below(row, position):
+            expected = max(expected, error)
         self._equal("error of the bracket", where, error, expected)
 
     def carried_age(
@@ -239,7 +290,7 @@ class Ages(Judge):
             return 0.0, 0.0
         if row["time_lag_method"] == contract.METHOD_MARKER:
             return 0.0, 0.0
-        position = self._behind_markers(row, log, counts.position)
+        position = self._dated(row, log, counts.position)
         truth = self.true_age(log, position, row["read_at"] - run.clock_ahead, run.ended)
         after, before = row["next_record_after"], row["next_record_before"]
         clocks = (0, *self.run.clocks_before, *(each.clock_ahead for each in self.history.runs))
@@ -270,10 +321,12 @@ class Ages(Judge):
         if not known or not dated or topic is None or position is None:
             return None
         log = topic.logs[row["partition_id"]]
-        position = self._behind_markers(row, log, position)
+        at_markers = row["time_lag_method"] == contract.METHOD_MARKER
+        position = position if at_markers else self._dated(row, log, position)
         truth = self.true_age(log, position, self._real(row["read_at"]), self._real(self.now))
-        at, settled = partition_of(row), self.run.calm
-        limit = self.error_limit(at, log, position, truth, settled=settled)
+        if at_markers:
+            truth = 0.0, truth[1]
+        limit = self._error_limit(row, log, position)
         less, more = self.shift(truth[1])
         most_left = RETENTION_MS / 1_000 - (truth[0] + less - limit)
         least_left = RETENTION_MS / 1_000 - (truth[1] + more + limit)
@@ -352,9 +405,12 @@ class Ages(Judge):
         begin = self._real(row["read_at"] if is_read(row) else self.now)
         log, now = topic.logs[row["partition_id"]], self._real(self.now)
         if row["time_lag_method"] == contract.METHOD_MARKER:
-            return 0.0, 0.0
-        position = self._behind_markers(row, log, counts.position)
-        least, most = self.true_age(log, position, begin, now)
+            unread = log.next_committed(counts.position, row["end_offset"])
+            return 0.0, 0.0 if unread is None else self.true_age(log, unread, begin, now)[1]
+        dated = self._dated(row, log, counts.position)
+        unread = self._next_unread(row, log, counts.position)
+        least = self.true_age(log, dated, begin, now)[0]
+        most = self.true_age(log, unread, begin, now)[1]
         if not is_read(row) and row["next_record_after"] is not None:
             # Carried: an estimate within the bracket of when it was read, and so not proven.
             most = max(most, (now - self._real(row["next_record_after"])) / 1_000)
@@ -393,6 +449,20 @@ def risk_of(row: Row, lag: int | None) -> str | None:
     if seconds is None:
         return None
     return contract.AT_RISK if seconds < _RISK_BOUND else contract.SAFE
+
+
+def _rest_end(row: Row) -> int | None:
+    """Where the row's rest ends, if it is one that its rests before explain."""
+    end, known = row["rest_end"], row["rest_records"]
+    if end is None or known is None or row["rests_seen"] < _RESTS:
+        return None
+    return int(end) if 0 < end - row["committed_offset"] <= known else None
+
+
+def _rests_below(row: Row, offset: int) -> bool:
+    """Whether that rest ends at or below the offset."""
+    end = _rest_end(row)
+    return end is not None and end <= offset
 
 
 def _most(row: Row) -> float:

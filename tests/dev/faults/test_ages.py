@@ -4,8 +4,10 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dev.faults.ages import WIDE
 from dev.faults.run import KILLED
 from dev.faults.truth import (
     LogView,
@@ -72,12 +74,106 @@ def test_what_is_said_to_be_markers_holds_no_record_that_consumers_read(
     aborted: tuple[int, ...], marker: int, *, is_wrong: bool
 ) -> None:
     planted = frames()
-    planted[P][0] |= AT_MARKERS
+    planted[P][0] |= {**AT_MARKERS, "commit_changed_at": NOW - 1_000}
     at = LOG.offset != marker
     log = replace(LOG, offset=LOG.offset[at], low=LOG.low[at], high=LOG.high[at])
     found = rules(run(frames=planted), with_log(replace(log, aborted=frozenset(aborted))))
     assert ("markers" in found) is is_wrong
     assert "bracket" not in found
+
+
+@pytest.mark.parametrize(
+    ("since", "error", "is_wrong"),
+    [
+        pytest.param(1_000, 0.0, True, id="about to read it"),
+        pytest.param(1_000, 22.9, True, id="younger than it is"),
+        pytest.param(1_000, 23.1, False, id="as old as it is"),
+        pytest.param(2_000, 0.0, True, id="not left for long enough"),
+        pytest.param(3_000, 0.0, False, id="left for as long as a rest lasts"),
+    ],
+)
+def test_what_is_taken_for_markers_may_be_a_record_that_is_left_or_as_young_as_the_error(
+    since: int, error: float, *, is_wrong: bool
+) -> None:
+    planted = frames()
+    planted[P][0] |= {**AT_MARKERS, "time_lag_error_seconds": error}
+    planted[P][0] |= {"commit_changed_at": NOW - since}
+    log = replace(LOG, offset=LOG.offset[:9], low=LOG.low[:9], high=LOG.high[:9])
+    assert ("markers" in rules(run(frames=planted), with_log(log))) is is_wrong
+
+
+@pytest.mark.parametrize(("error", "is_wrong"), [(25.0, False), (30.0, True)])
+def test_an_error_of_markers_is_no_larger_than_runs_could_see(
+    error: float, *, is_wrong: bool
+) -> None:
+    planted = frames()
+    planted[P][0] |= {**AT_MARKERS, "time_lag_error_seconds": error}
+    planted[P][0] |= {"rest_end": 10, "rests_seen": 2, "rest_records": 4}
+    planted[P][0] |= {"seconds_until_loss": 604_800.0}
+    log = replace(LOG, aborted=frozenset(range(6, 10)))
+    found = rules(run(frames=planted, calm=True), with_log(log))
+    assert (WIDE in found) is is_wrong
+    assert "seconds_until_loss" not in found
+
+
+@pytest.mark.parametrize(
+    ("rest", "since", "error", "broken"),
+    [
+        pytest.param(2, 1_000, 0.07, {"time_lag_seconds"}, id="about to read it"),
+        pytest.param(2, 1_000, 2.1, set(), id="and the error says so"),
+        pytest.param(2, 3_000, 0.05, set(), id="left for as long as a rest lasts"),
+        pytest.param(2, 3_000, 2.1, set(), id="or for longer than what came last in it"),
+        pytest.param(1, 1_000, 2.1, {"next_record_after"}, id="a longer rest than any before"),
+    ],
+)
+def test_an_age_may_be_that_behind_a_rest_with_the_record_in_it_in_its_error(
+    rest: int, since: int, error: float, broken: set[str]
+) -> None:
+    planted = frames()
+    planted[P][0] |= {
+        "commit_changed_at": NOW - since,
+        "rest_end": 8,
+        "rests_seen": 2,
+        "rest_records": rest,
+        "time_lag_seconds": 20.98,
+        "time_lag_error_seconds": error,
+        "next_record_after": 1_008_950,
+        "next_record_before": 1_009_050,
+    }
+    looked_at = {"time_lag_seconds", "error of the bracket", "next_record_after"}
+    found = rules(run(frames=planted)) & looked_at
+    assert broken <= found
+    assert bool(broken) is bool(found)
+
+
+@pytest.mark.parametrize(
+    ("gone", "aborted", "age"),
+    [
+        pytest.param((6, 7), (), 20.98, id="markers alone"),
+        pytest.param((), (8, 9), 20.98, id="before records that were aborted"),
+        pytest.param((), (8,), 19.98, id="before one that was"),
+    ],
+)
+def test_an_age_behind_a_short_rest_may_have_an_error_as_long(
+    gone: tuple[int, ...], aborted: tuple[int, ...], age: float
+) -> None:
+    planted = frames()
+    dated = NOW - 20 - int(1_000 * age)
+    planted[P][0] |= {
+        "commit_changed_at": NOW - 1_000,
+        "rest_end": 8,
+        "rests_seen": 2,
+        "rest_records": 2,
+        "time_lag_seconds": age,
+        "time_lag_error_seconds": 4.0,
+        "next_record_after": dated - 50,
+        "next_record_before": dated + 50,
+    }
+    at = ~np.isin(LOG.offset, gone)
+    log = replace(LOG, offset=LOG.offset[at], low=LOG.low[at], high=LOG.high[at])
+    found = judged(run(frames=planted), with_log(replace(log, aborted=frozenset(aborted))))
+    looked_at = {"time_lag_seconds", "error of the bracket", "next_record_after"}
+    assert not looked_at & {finding.rule for finding in found.wrong}
 
 
 @pytest.mark.parametrize(("known", "is_wrong"), [(1, True), (2, False), (None, True)])
