@@ -516,6 +516,8 @@ def look_up_times(
     budget, spent = rules.lookup_budget, 0
     for mask, limit in ((needs.needed, budget), (needs.useful, budget // _MOVING_SHARE)):
         at, within = np.flatnonzero(mask), min(limit, budget - spent)
+        if not len(at):
+            continue
         part = targets.take(at)
         limits = replace(rules, lookup_budget=within)
         found = search(part, waiting.queue(at, within), limits, look_up)

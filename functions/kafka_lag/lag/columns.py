@@ -127,7 +127,9 @@ class Column:
         """The values at `rows`; a negative row is unknown."""
         if not len(self):
             return Column.unknown(len(rows), self.values.dtype)
-        return Column(self.values[rows], self.known[rows] & (rows >= 0))
+        known: Mask = self.known[rows]
+        known &= rows >= 0
+        return Column(self.values[rows], known)
 
     def only(self, mask: Mask) -> Column:
         """Unknown wherever the mask is false."""
@@ -148,6 +150,14 @@ class Column:
         values, known = self.values.copy(), self.known.copy()
         values[rows], known[rows] = other.values, other.known
         return Column(values, known)
+
+    def is_same(self, other: Column | Strings) -> bool:
+        """Whether the other has the same values in all rows, and the same unknowns."""
+        if self is other:
+            return True
+        if not isinstance(other, Column) or not np.array_equal(self.known, other.known):
+            return False
+        return bool(((self.values == other.values) | ~self.known).all())
 
     def concat(self, other: Column) -> Column:
         """This column, then the other."""
@@ -228,6 +238,8 @@ class Strings:
 
     def codes_in(self, words: Sequence[Hashable]) -> Column:
         """The same rows as codes into another dictionary; unknown where it lacks the word."""
+        if words == self.categories:
+            return self.codes
         index = {word: code for code, word in enumerate(words)}
         table = np.array([index.get(word, -1) for word in self.categories] or [-1], np.int32)
         codes = table[np.where(self.codes.known, self.codes.values, 0)]
@@ -246,11 +258,19 @@ class Strings:
     def is_in(self, words: Iterable[Hashable]) -> Mask:
         """True where the word is one of these; unknown is none of them."""
         wanted = set(words)
-        table = np.array([word in wanted for word in self.categories] or [False], bool)
-        if not table.any():
+        if wanted.isdisjoint(self.categories):
             return np.zeros(len(self), bool)
+        table = np.array([word in wanted for word in self.categories], bool)
         found: Mask = table[np.where(self.codes.known, self.codes.values, 0)]
         return found & self.codes.known
+
+    def is_same(self, other: Column | Strings) -> bool:
+        """Whether the other has the same words in all rows by the same codes, unknowns too."""
+        if self is other:
+            return True
+        if not isinstance(other, Strings) or self.categories != other.categories:
+            return False
+        return self.codes.is_same(other.codes)
 
     def pruned(self) -> Strings:
         """The same rows over a dictionary of only the words they use."""

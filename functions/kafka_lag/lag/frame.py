@@ -91,9 +91,10 @@ class Frame:
 
     def completed(self, dataset: str) -> Frame:
         """Exactly the columns of the dataset in its order; those not yet there are unknown."""
+        columns = self.columns
         return Frame(
             {
-                name: self.columns.get(name, unknown(kind, self.length))
+                name: columns[name] if name in columns else unknown(kind, self.length)
                 for name, kind in contract.COLUMNS[dataset].items()
             },
             self.length,
@@ -145,17 +146,36 @@ def locate(wanted: Frame, among: Frame, names: tuple[str, ...]) -> Rows:
     """
     if not len(among) or not len(wanted):
         return np.full(len(wanted), -1, np.int64)
-    left, right = _codes(wanted, among, names)
+    left, right, count = _codes(wanted, among, names)
+    if count <= _DENSE * (len(left) + len(right)):
+        place = np.full(count + 1, -1, np.int64)
+        rows = np.flatnonzero(right >= 0)
+        place[right[rows]] = rows
+        return place[left]
     order = np.argsort(right, kind="stable")
     position = np.searchsorted(right, left, side="right", sorter=order) - 1
     found = order[np.maximum(position, 0)]
     match = (position >= 0) & (right[found] == left) & (left >= 0)
-    rows: Rows = np.where(match, found, -1)
-    return rows
+    return np.where(match, found, -1)
 
 
-def _codes(wanted: Frame, among: Frame, names: tuple[str, ...]) -> tuple[Rows, Rows]:
-    left, right = np.zeros(len(wanted), np.int64), np.zeros(len(among), np.int64)
+# Up to so many possible keys a row a table of them costs less than to sort the rows.
+_DENSE = 8
+
+
+def have_same_keys(one: Frame, other: Frame, names: tuple[str, ...]) -> bool:
+    """Whether the two have the same keys row by row: what joins one of them joins the other.
+
+    False too where the same words have other codes, as it must cost less than a join.
+    """
+    return len(one) == len(other) and all(
+        one.columns[name].is_same(other.columns[name]) for name in names
+    )
+
+
+def _codes(wanted: Frame, among: Frame, names: tuple[str, ...]) -> tuple[Rows, Rows, int]:
+    """The keys of both as numbers below a count; -1, and -2, for a key with an unknown part."""
+    left, right, count = np.zeros(len(wanted), np.int64), np.zeros(len(among), np.int64), 1
     for name in names:
         column = among.columns[name]
         if isinstance(column, Strings):
@@ -165,4 +185,5 @@ def _codes(wanted: Frame, among: Frame, names: tuple[str, ...]) -> tuple[Rows, R
         base = 1 + max(int(ours.values.max(initial=0)), int(theirs.values.max(initial=0)))
         left = np.where(ours.known & (left >= 0), left * base + ours.values, -1)
         right = np.where(theirs.known & (right >= 0), right * base + theirs.values, -2)
-    return left, right
+        count *= base
+    return left, right, count

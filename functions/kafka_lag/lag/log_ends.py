@@ -13,10 +13,11 @@ from itertools import zip_longest
 import numpy as np
 
 from kafka_lag.lag.columns import Column, Mask, Rows
-from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.frame import Frame, have_same_keys, locate
 from kafka_lag.lag.model import PreviousRuns
 
 _PARTITION = ("topic", "partition_id")
+_LOG = (*_PARTITION, "topic_id")
 _NEVER = np.iinfo(np.int64).max
 # A run begins when it is scheduled, or is late; the clocks of AWS agree much better than this.
 _EARLY_MS, _LATE_MS = 1_000, 60_000
@@ -61,7 +62,7 @@ def align_ends(
 
     `schedule` is None where the clock of this run does not agree with its own.
     """
-    runs = [_align(partitions, run) for run in earlier]
+    runs = _align(partitions, earlier)
     runs.append((partitions, np.zeros(len(partitions), bool)))
     end, requested, read = (_stack(runs, n) for n in ("end_offset", "asked_at", "read_at"))
     known = _find_first_readings(
@@ -91,13 +92,19 @@ def find_bounds(ends: Ends, column: Rows, offset: Rows) -> Bounds:
     return Bounds(after, before, end_after, end_before)
 
 
-def _align(partitions: Frame, run: Frame) -> tuple[Frame, Mask]:
-    """The rows of a run for these partitions, and where they are of another topic of that name."""
-    rows = run.lazy_take(locate(partitions, run, _PARTITION))
-    theirs = rows.strings("topic_id")
-    ours = partitions.strings("topic_id").codes_in(theirs.categories)
-    differs = ~(ours.known & (ours.values == theirs.codes.values))
-    return rows, partitions.strings("topic_id").known & theirs.known & differs
+def _align(partitions: Frame, earlier: tuple[Frame, ...]) -> list[tuple[Frame, Mask]]:
+    """The rows of each run for these partitions, and where they are of another topic of that name.
+
+    Runs that list the same logs in the same order share one join.
+    """
+    aligned: list[tuple[Frame, Mask]] = []
+    for at, run in enumerate(earlier):
+        if not at or not have_same_keys(run, earlier[at - 1], _LOG):
+            rows = locate(partitions, run, _PARTITION)
+            theirs = run.strings("topic_id").take(rows)
+            other = partitions.strings("topic_id") != theirs
+        aligned.append((run.lazy_take(rows), other))
+    return aligned
 
 
 def compare_with_schedule(

@@ -373,6 +373,35 @@ def test_readings_left_out_for_their_clock_are_counted() -> None:
     assert align_ends(runs[-1], tuple(runs[:-1])).contradicted == 1
 
 
+LOGS = st.lists(st.sampled_from(["a", "b", "c", "d"]), unique=True, max_size=4)
+
+
+@given(LOGS, st.lists(LOGS, max_size=5))
+def test_each_run_is_aligned_by_its_own_list_of_logs(
+    now: list[str], lists: list[list[str]]
+) -> None:
+    ends = {topic: end for end, topic in enumerate("abcd")}
+
+    def run(topics: list[str], at: int) -> Frame:
+        return Frame.of(
+            {
+                "topic": Strings.of(topics),
+                "topic_id": Strings.of(f"id {topic}" for topic in topics),
+                "partition_id": Column.of(np.zeros(len(topics), np.int32)),
+                "asked_at": Column.of(np.full(len(topics), at)),
+                "read_at": Column.of(np.full(len(topics), at)),
+                "end_offset": Column.of(np.array([ends[topic] for topic in topics], np.int64)),
+            }
+        )
+
+    found = align_ends(run(now, 99), tuple(run(topics, at) for at, topics in enumerate(lists)))
+
+    assert found.usable.tolist() == [[t in topics for t in now] for topics in [*lists, now]]
+    assert np.where(found.usable, found.end, -1).tolist() == [
+        [ends[t] if t in topics else -1 for t in now] for topics in [*lists, now]
+    ]
+
+
 def test_a_partition_that_is_new_has_no_past() -> None:
     ends = align_ends(a_run((100, 105, 50)), (a_run((40, 45, 10), topic="other"),))
 

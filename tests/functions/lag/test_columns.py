@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
-from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.frame import Frame, have_same_keys, locate
 from kafka_lag.lag.sets import Sets, distinct
 from tests.builders import table
 
@@ -199,6 +199,11 @@ KEYS = st.lists(
     ),
     max_size=25,
 )
+# So few that a table holds all that are possible.
+FEW_KEYS = st.lists(
+    st.tuples(st.none() | st.just("g1"), st.none() | st.just("x"), st.none() | st.integers(0, 3)),
+    max_size=25,
+)
 KEY_COLUMNS = ("consumer_group", "topic", "partition_id")
 
 
@@ -212,7 +217,7 @@ def keyed(rows: list[tuple[str | None, str | None, int | None]]) -> Frame:
     )
 
 
-@given(KEYS, KEYS)
+@given(KEYS | FEW_KEYS, KEYS | FEW_KEYS)
 def test_locate_finds_what_a_dict_finds(
     wanted: list[tuple[str | None, str | None, int | None]],
     among: list[tuple[str | None, str | None, int | None]],
@@ -220,6 +225,23 @@ def test_locate_finds_what_a_dict_finds(
     index = {key: row for row, key in enumerate(among) if None not in key}
     expected = [index.get(key, -1) for key in wanted]
     assert locate(keyed(wanted), keyed(among), KEY_COLUMNS).tolist() == expected
+
+
+@given(FEW_KEYS, FEW_KEYS)
+def test_frames_have_the_same_keys_only_if_each_row_has(
+    one: list[tuple[str | None, str | None, int | None]],
+    other: list[tuple[str | None, str | None, int | None]],
+) -> None:
+    assert have_same_keys(keyed(one), keyed(list(one)), KEY_COLUMNS)
+    assert have_same_keys(keyed(one), keyed(other), KEY_COLUMNS) <= (one == other)
+
+
+@pytest.mark.parametrize("column", KEY_COLUMNS)
+def test_frames_that_differ_in_one_column_have_other_keys(column: str) -> None:
+    one = keyed([("g1", "x", 0), ("g1", "x", 1)])
+    other = one.with_columns(**{column: one.columns[column].take(np.array([0, -1]))})
+
+    assert not have_same_keys(one, other, KEY_COLUMNS)
 
 
 def test_locate_reads_a_key_in_the_order_it_is_given() -> None:
