@@ -106,6 +106,7 @@ def test_of_what_was_there_earlier_assets_alone_are_removed(tmp_path: Path) -> N
     assert (asset.exists(), own.exists()) == (False, True)
 
 
+@pytest.mark.thorough
 def test_cfn_lint_finds_no_error(out: Path) -> None:
     lint = str(Path(sys.executable).with_name("cfn-lint"))
     files = [str(path) for path in out.glob("*.json")]

@@ -124,6 +124,7 @@ def test_nothing_is_looked_up_in_aws(stack: CloudFormationStackArtifact) -> None
     assert manifest.get("missing", []) == []
 
 
+@pytest.mark.thorough
 def test_cfn_lint_finds_no_error(stack: CloudFormationStackArtifact) -> None:
     lint = str(Path(sys.executable).with_name("cfn-lint"))
     command = [lint, "--non-zero-exit-code", "error", stack.template_full_path]
