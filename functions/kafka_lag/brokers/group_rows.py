@@ -54,10 +54,10 @@ def group_partition_rows(
     group, row, offset, epoch = commits.as_arrays()
     owner_group, owner_row, owner, members = _assignments(table, commits, descriptions)
     cells = _Cells(table, np.concatenate([group, owner_group]), np.concatenate([row, owner_row]))
-    committed = Column.unknown(len(cells.row))
+    committed = Column.unknown(len(cells.row)).writable()
     at = cells.at(group, row)
     committed.values[at], committed.known[at] = offset, offset >= 0
-    epochs = Column.unknown(len(cells.row), np.int32)
+    epochs = Column.unknown(len(cells.row), np.int32).writable()
     epochs.values[at], epochs.known[at] = epoch, (offset >= 0) & (epoch >= 0)
     owned_by = np.full(len(cells.row), -1, np.int64)
     owned_by[cells.at(owner_group, owner_row)] = owner

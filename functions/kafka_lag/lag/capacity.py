@@ -206,12 +206,7 @@ def _find_left_over(
             continue
         at = np.flatnonzero(of_run)
         partitions = Frame.of({name: rows.columns[name].take(at) for name in _PARTITION})
-        end = Column.unknown(len(rows))
-        end.values[at], end.known[at] = _parts(ends, locate(partitions, ends, _PARTITION))
+        there = ends.numbers("end_offset").take(locate(partitions, ends, _PARTITION))
+        end = Column.unknown(len(rows)).put(at, there)
         found = found.or_else((end - old.numbers("committed_offset")).clip(0))
     return found
-
-
-def _parts(ends: Frame, at: Rows) -> tuple[Rows, Mask]:
-    end = ends.numbers("end_offset").take(at)
-    return end.values, end.known

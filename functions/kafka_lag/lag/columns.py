@@ -39,8 +39,12 @@ class Column:
 
     @classmethod
     def unknown(cls, length: int, dtype: npt.DTypeLike = np.int64) -> Column:
-        """A column in which nothing is known."""
-        return cls(np.zeros(length, dtype), np.zeros(length, bool))
+        """A column in which nothing is known; read-only, and as small as one of one row."""
+        return cls(_repeat(_ZERO, length, dtype), _repeat(_ZERO, length, np.bool_))
+
+    def writable(self) -> Column:
+        """A copy whose rows can be set."""
+        return Column(self.values.copy(), self.known.copy())
 
     @classmethod
     def optional(cls, values: Sequence[float | None], dtype: npt.DTypeLike = np.int64) -> Column:
@@ -159,6 +163,14 @@ class Column:
             return False
         return bool(((self.values == other.values) | ~self.known).all())
 
+    def compacted(self) -> Column:
+        """The same column, read-only, in less memory where all rows or none are known."""
+        if not self.known.any():
+            return Column.unknown(len(self), self.values.dtype)
+        if not self.known.all():
+            return self
+        return Column(self.values, _repeat(_TRUE, len(self), np.bool_))
+
     def concat(self, other: Column) -> Column:
         """This column, then the other."""
         return Column(
@@ -168,6 +180,14 @@ class Column:
     def to_list(self) -> list[Any]:
         """Python values, None for unknown."""
         return [v if k else None for v, k in zip(self.values.tolist(), self.known, strict=True)]
+
+
+_ZERO, _TRUE = bytes(8), b"\x01"
+
+
+def _repeat(value: bytes, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """An array of one value, of which it holds one."""
+    return np.ndarray((length,), dtype, value, strides=(0,))
 
 
 Operand: TypeAlias = Column | npt.NDArray[Any] | float
@@ -282,6 +302,11 @@ class Strings:
         codes = place[np.where(self.codes.known, self.codes.values, 0)]
         words = tuple(word for word, is_used in zip(self.categories, used, strict=True) if is_used)
         return Strings(Column(codes, self.codes.known), words)
+
+    def compacted(self) -> Strings:
+        """The same column, as `Column.compacted`, over a dictionary of only the words it uses."""
+        pruned = self.pruned()
+        return Strings(pruned.codes.compacted(), pruned.categories)
 
     @property
     def known(self) -> Mask:

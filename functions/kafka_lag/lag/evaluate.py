@@ -26,7 +26,7 @@ from kafka_lag.lag.carry_over import (
     match_previous_groups,
 )
 from kafka_lag.lag.causes import add_causes
-from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST, Rules
 from kafka_lag.lag.incidents import track_incidents
@@ -218,10 +218,9 @@ def _warnings(rows: Frame, previous: PreviousRows, estimates: AppendTimeEstimate
 
 
 def _finish(frame: Frame, taken_at: int) -> Frame:
-    """The frame with `taken_at`, and without categories that no row uses.
+    """The frame with `taken_at`, in as little memory as it can be kept in.
 
-    Categories are carried from run to run and would pile up.
+    Categories that no row uses are carried from run to run and would pile up.
     """
-    strings = {n: c.pruned() for n, c in frame.columns.items() if isinstance(c, Strings)}
-    frame = frame.with_columns(**strings)
-    return frame.with_columns(taken_at=Column.of(np.full(len(frame), taken_at, np.int64)))
+    now = Column.of(np.full(len(frame), taken_at, np.int64))
+    return frame.with_columns(taken_at=now).compacted()

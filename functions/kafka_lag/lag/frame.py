@@ -76,6 +76,8 @@ class Frame:
 
     def take(self, rows: Rows) -> Frame:
         """The rows at these positions; a negative position is a row of unknowns."""
+        if self._is_whole(rows):
+            return self
         return Frame({n: c.take(rows) for n, c in self.columns.items()}, len(rows))
 
     def lazy_take(self, rows: Rows) -> Frame:
@@ -83,7 +85,13 @@ class Frame:
 
         It holds on to this frame, so it is not for what is kept.
         """
+        if self._is_whole(rows):
+            return self
         return Frame(_LazyColumns(self.columns, rows), len(rows))
+
+    def _is_whole(self, rows: Rows) -> bool:
+        """Whether these are all rows in their order, as most often in the run after: no copies."""
+        return len(rows) == self.length and bool((rows == np.arange(self.length)).all())
 
     def where(self, mask: Mask) -> Frame:
         """The rows at which the mask is true."""
@@ -99,6 +107,10 @@ class Frame:
             },
             self.length,
         )
+
+    def compacted(self) -> Frame:
+        """The same rows in as little memory as they can be kept in; see `Column.compacted`."""
+        return Frame({name: c.compacted() for name, c in self.columns.items()}, self.length)
 
     def concat(self, other: Frame) -> Frame:
         """These rows, then the other's; both must have the same columns."""

@@ -82,8 +82,7 @@ def align_ends(
 def find_bounds(ends: Ends, column: Rows, offset: Rows) -> Bounds:
     """Bounds for records at these offsets; `column` is the partition of each in `ends`."""
     length = len(offset)
-    after, before = Column.unknown(length), Column.unknown(length)
-    end_after, end_before = Column.unknown(length), Column.unknown(length)
+    after, before, end_after, end_before = (Column.unknown(length).writable() for _ in range(4))
     for run in range(len(ends.end)):
         end, usable = ends.end[run][column], ends.usable[run][column]
         _put(after, end_after, usable & (end <= offset), ends.requested_at[run][column], end)

@@ -189,6 +189,38 @@ def test_a_value_is_clipped_from_below_and_above(
     assert left.fill(-1).tolist() == [-1 if a is None else a for a, _ in pairs]
 
 
+# A column that is kept takes no memory for what is the same in each row.
+
+
+@given(NUMBERS, NAMES)
+def test_a_compacted_column_is_the_same(numbers: list[int | None], names: list[str | None]) -> None:
+    assert Column.optional(numbers).compacted().to_list() == numbers
+    assert Strings.of(names).compacted().to_list() == names
+
+
+def test_what_is_known_of_all_rows_or_of_none_is_kept_once() -> None:
+    known, unknown = np.ones(1_000, bool), np.zeros(1_000, bool)
+    values = np.arange(1_000)
+
+    assert Column(values, known).compacted().known.strides == (0,)
+    assert Column(values, unknown).compacted().values.strides == (0,)
+    assert Strings.of(["a"] * 1_000).compacted().known.strides == (0,)
+
+
+def test_of_words_that_no_row_uses_none_is_kept() -> None:
+    assert Strings.of(["a", "b"]).only(np.array([False, True])).compacted().categories == ("b",)
+
+
+def test_a_row_of_a_writable_copy_is_set_in_the_copy_alone() -> None:
+    column = Column.unknown(2)
+    copy = column.writable()
+    copy.values[0], copy.known[0] = 7, True
+
+    assert (copy.to_list(), column.to_list()) == ([7, None], [None, None])
+    with pytest.raises(ValueError, match="read-only"):
+        column.known[0] = True
+
+
 # Frames: rows found by key as in a dict, joined and completed without losing a column.
 
 KEYS = st.lists(
@@ -247,6 +279,19 @@ def test_frames_that_differ_in_one_column_have_other_keys(column: str) -> None:
 def test_locate_reads_a_key_in_the_order_it_is_given() -> None:
     wanted, among = keyed([("a", "b", 0)]), keyed([("b", "a", 0)])
     assert locate(wanted, among, ("consumer_group", "topic")).tolist() == [-1]
+
+
+@given(KEYS.filter(len), st.data())
+def test_rows_are_taken_at_any_positions(
+    rows: list[tuple[str | None, str | None, int | None]], data: st.DataObject
+) -> None:
+    every = list(range(len(rows)))
+    at = data.draw(st.just(every) | st.permutations(every) | rows_into(len(rows)))
+    expected = [rows[row] if row >= 0 else (None, None, None) for row in at]
+
+    positions = np.array(at, np.int64)
+    assert table(keyed(rows).take(positions), *KEY_COLUMNS) == expected
+    assert table(keyed(rows).lazy_take(positions), *KEY_COLUMNS) == expected
 
 
 @given(KEYS, KEYS)
