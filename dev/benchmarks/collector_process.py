@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dev.kafka import KafkaCluster
+from kafka_lag import contract
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
@@ -67,8 +68,9 @@ def read_figures(process: Sequence[str], options: Mapping[str, Any]) -> Iterator
 
     Raises ProcessError when it does not end well.
     """
+    environment = {**os.environ, **contract.MEMORY_SETTINGS}
     with subprocess.Popen(
-        process, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        process, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as child:
         if child.stdin is None or child.stdout is None:
             raise ProcessError("the collecting process has no pipes")

@@ -133,6 +133,7 @@ class CollectorFunction(Construct):
         variables = {
             contract.ENV_CONFIG: f"/opt/{_FOLDER}/{_DOCUMENT}",
             contract.ENV_BUCKET: bucket,
+            **contract.MEMORY_SETTINGS,
         }
         login = cluster.login
         if isinstance(login, Scram | Tls) and Token.is_unresolved(login.secret.secret_arn):

@@ -48,7 +48,7 @@ def test_runtime_architecture_and_concurrency_follow_the_configuration(of: Of) -
     assert "ReservedConcurrentExecutions" not in function(of, "scram")
 
 
-def test_it_is_told_where_its_document_its_bucket_and_its_brokers_are(
+def test_its_environment_names_document_bucket_brokers_and_allocators(
     of: Of, layers: dict[str, Path]
 ) -> None:
     reported = dict(function(of, "scram")["Environment"]["Variables"])
@@ -57,6 +57,8 @@ def test_it_is_told_where_its_document_its_bucket_and_its_brokers_are(
     assert reported == {
         contract.ENV_CONFIG: "/opt/kafka-lag/config.json",
         contract.ENV_BUCKET: "the-bucket",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "MALLOC_ARENA_MAX": "1",
     }
     staged = layers["scram"] / Path(reported[contract.ENV_CONFIG]).relative_to("/opt")
     assert staged.is_file()
