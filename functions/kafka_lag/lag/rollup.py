@@ -354,10 +354,12 @@ def _find_worst_status(
     """
     words = rows.strings("consumer_status")
     codes = words.codes_in(tuple(contract.CONSUMER_STATUS_SEVERITIES))
+    since = Column.unknown(sets.count)
+    if not codes.known.any():
+        return {"worst_status": Strings.unknown(sets.count), "worst_status_since": since}
     severities = np.array(tuple(contract.CONSUMER_STATUS_SEVERITIES.values()), np.int32)
     severity = Column(severities[codes.values], codes.known)
     at = sets.first_at_maximum(*_order_worst(rows, counted, severity))
-    since = Column.unknown(sets.count)
     worst = words.take(at)
     for word, name in _BEGINNINGS:
         since = since.or_else(rows.numbers(name).take(at).only(worst.is_in([word])))
