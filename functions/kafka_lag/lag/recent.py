@@ -13,6 +13,8 @@ from kafka_lag.lag.columns import Column, Rows, Strings
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
 
+# The median of the differences of two values of a normal distribution, in standard deviations.
+_MEDIAN_DIFFERENCE = 0.954
 # Digits that are kept: more than are measured, and they cost bytes in every snapshot.
 _DIGITS = 3
 
@@ -36,15 +38,20 @@ class Recent:
         return cls(table[at], count[at])
 
     @property
+    def most(self) -> int:
+        """Values of a row at most."""
+        return int(self.values.shape[1])
+
+    @property
     def present(self) -> npt.NDArray[np.bool_]:
         """Where in `values` there is one."""
-        most = self.values.shape[1]
+        most = self.most
         found: npt.NDArray[np.bool_] = np.arange(most) >= most - self.count[:, None]
         return found
 
     def appended(self, value: Column, times: Rows) -> Recent:
         """With a known value at the end of its row so many times; the oldest give way."""
-        most = self.values.shape[1]
+        most = self.most
         shift = np.where(value.known, np.clip(times, 0, most), 0)
         at = np.arange(most)[None, :] + shift[:, None]
         wide = np.concatenate([self.values, np.broadcast_to(value.fill(0.0)[:, None], at.shape)], 1)
@@ -62,7 +69,7 @@ class Recent:
         """The value at this place of each row in rising order, the least being 0; unknown where
         there are not so many.
         """
-        most = self.values.shape[1]
+        most = self.most
         rising = np.sort(np.where(self.present, self.values, -np.inf), axis=1)
         known = (place >= 0) & (place < self.count)
         at = np.where(known, most - self.count + place, 0)
@@ -88,22 +95,37 @@ class Recent:
         squares = np.where(pairs, np.diff(self.values, axis=1) ** 2, 0.0).sum(axis=1)
         return Column.of(np.sqrt(squares / np.maximum(2 * pairs.sum(axis=1), 1)))
 
+    def usual_noise(self) -> Column:
+        """The same by the upper median of those differences, so that a few steps, however large,
+        are none; 0 of one.
+        """
+        steps = Recent(np.abs(np.diff(self.values, axis=1)), np.maximum(self.count - 1, 0))
+        return Column.of(steps.upper_median().fill(0.0) / _MEDIAN_DIFFERENCE)
+
     def last(self, number: int) -> Recent:
         """Only so many of the newest."""
         return Recent(self.values[:, -number:], np.minimum(self.count, number))
+
+    def without(self, number: int) -> Recent:
+        """Without so many of the newest."""
+        return Recent(self.values[:, :-number], np.maximum(self.count - number, 0))
+
+    def maximum(self) -> Column:
+        """Unknown of none."""
+        return self.sorted_value(self.count - 1)
 
     def minimum(self) -> Column:
         """Unknown of none."""
         return self.sorted_value(np.zeros(len(self.count), np.int64))
 
-    def greatest_median(self, width: int) -> Column:
-        """The greatest of the medians of so many values in a row, the median of fewer.
-
-        It keeps a step as it is, which a mean would make several of. `width` is odd.
+    def even_rate(self, late: Matrix) -> Column:
+        """The least rate at which values in a row are worked off within `late` runs, a value a row:
+        their sum over their number and that, of those where it is greatest; at least the mean.
         """
-        rows = np.lib.stride_tricks.sliding_window_view(self.values, width, axis=1)
-        medians = np.partition(rows, width // 2, axis=2)[:, :, width // 2]
-        whole = self.present[:, : medians.shape[1]]
-        greatest = np.where(whole, medians, -np.inf).max(axis=1)
-        found = whole.any(axis=1)
-        return Column.of(np.where(found, greatest, 0.0), found).or_else(self.upper_median())
+        mean, values = self.mean(), np.where(self.present, self.values, 0.0)
+        sums = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
+        found = mean.values
+        for number in range(1, self.most):
+            in_a_row = sums[:, number:] - sums[:, :-number]
+            found = np.maximum(found, in_a_row.max(axis=1) / (number + late))
+        return Column(found, mean.known)

@@ -2,9 +2,9 @@
 """Tasks that a group needs: for what is written, and to work off its backlog in time.
 
 One task can read no more than its capacity, and one partition has one reader: a partition counts
-as one member at most. The number comes to rest: it rises with the mean of the last minutes, and
-falls only to what the greatest of them needs. It is never above the members that are enough where
-all share what is full.
+as one member at most. The number comes to rest: it rises with the mean of the last minutes once
+those there are would be late, and falls only to what would have been enough in all of them. It is
+never above the members that are enough where all share what is full.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ from kafka_lag.lag.sets import Sets
 _GROUP = ("consumer_group",)
 # The time over which rates are compared, and runs at least, whatever the interval.
 _LATELY_MS, _FEWEST_RATES = 900_000, 3
-# One of so many runs may have been an outlier, where they are a minute apart.
-_MEDIAN_OF, _MINUTE_MS = 3, 60_000
-# In two runs in a row so many times the mean, and so many standard deviations above it: more
-# records come, and it is no noise.
-_JUMP, _NO_NOISE = 1.3, 3.0
+# The newest runs are this part of them.
+_NEWEST = 3
+# So much of the time to catch up records of a burst may wait: tasks for their mean work it off.
+_BURST = 0.5
+# In two runs in a row so many times the mean, so many standard deviations above it, and so many
+# times as many as in any before: more records come, and it is neither noise nor a usual burst.
+_JUMP, _NO_NOISE, _NEW = 1.3, 3.0, 1.05
 _RUNS_OF_A_JUMP = 2
 # Standard errors that the mean may be too high by.
 _SURE = 1.0
-# So much more must fit into fewer tasks, and so much of the noise: it would take it back.
-_SPARE, _SPARE_NOISE = 1.016, 0.33
+# So much more must fit into fewer tasks, and so many standard errors: noise would take it back.
+_SPARE, _SPARE_NOISE = 1.016, 3.75
 # A task that is given this much more than its capacity still keeps up: neither is known better.
 _FITS = 1.02
 # But not where the group falls behind: then it is given less.
@@ -99,11 +101,7 @@ def add_tasks_needed(
     # Where more run than were called for, it would never be seen that these are too few.
     waits = (settings.tasks(work.members_soon(rate)) <= last) & (members <= called_for)
     needed = np.where(waits & (now.behind == 0), np.minimum(needed, last), needed)
-    width = _MEDIAN_OF if rules.interval_ms <= _MINUTE_MS else 1
-    lately = work.members(_add_spare(rates.greatest_median(width), rates), _WORKED_OFF)
-    lately_needed = np.maximum(settings.tasks(lately.members), for_rate)
-    # While a backlog is worked off, fewer tasks would only make it last; not that of one partition.
-    rest = np.where(lately.behind > 1, last, lately_needed)
+    rest = np.maximum(_find_rest(rates, work, settings, rules, last), for_rate)
     wanted = np.maximum(needed, np.minimum(last, rest))
     # Where all share what is full, more members would only make each read less.
     most = settings.tasks((groups.numbers("shared_limit_members") * 1.0).fill(np.inf))
@@ -128,6 +126,27 @@ def _find_rates(parts: _Partitions, rates_lately: Strings, rules: Rules) -> Rece
     """Records/s written to each group, a value a run of the last minutes, this one's among them."""
     most = max(_FEWEST_RATES, round(_LATELY_MS / rules.interval_ms))
     return Recent.of(rates_lately, most).appended(*parts.written(rules))
+
+
+def _find_rest(
+    rates: Recent, work: _Work, settings: _Settings, rules: Rules, last: Values
+) -> Values:
+    """Tasks to which the number may fall, or the `last` one.
+
+    That stays until the newest runs need as many as all do, so that a fall is one step; and while a
+    backlog is worked off, as fewer tasks would only make it last; not that of one partition.
+    """
+    late = settings.catch_up_seconds * _BURST * 1_000 / rules.interval_ms
+    spare = rates.usual_noise() * (_SPARE_NOISE / np.sqrt(np.maximum(rates.count, 1)))
+
+    def find_needed(runs: Recent) -> _Needed:
+        return work.members(runs.even_rate(late) * _SPARE + spare, _WORKED_OFF)
+
+    lately, newest = find_needed(rates), find_needed(rates.last(rates.most // _NEWEST))
+    present = work.members(rates.last(_RUNS_OF_A_JUMP).minimum(), _WORKED_OFF)
+    stays = (newest.members < lately.members) | (newest.behind > 1)
+    needed = np.maximum(newest.members, present.members_for_rate)
+    return np.where(stays, last, settings.tasks(needed))
 
 
 def _explain(
@@ -399,17 +418,13 @@ def _divide(partitions: Values, hottest: Values, others: Values, fits: Values) -
 def _present_rate(rates: Recent) -> Column:
     """Records/s that are written for sure: the mean of the last minutes less what may be noise.
 
-    If all of the last runs are far above the mean, what they have in common.
+    If all of the last runs are far above the mean, and above all before, what they have in common.
     """
     mean, noise, least = rates.mean(), rates.noise(), rates.last(_RUNS_OF_A_JUMP).minimum()
+    earlier = rates.without(_RUNS_OF_A_JUMP).maximum()
     sure = (mean - noise * (_SURE / np.sqrt(np.maximum(rates.count, 1)))).clip(0.0)
-    jump = (least > mean * _JUMP) & (least > mean + noise * _NO_NOISE)
-    return least.where(jump & (rates.count > _RUNS_OF_A_JUMP), sure)
-
-
-def _add_spare(rate: Column, rates: Recent) -> Column:
-    """What fewer tasks must be able to read for sure."""
-    return rate * _SPARE + rates.noise() * _SPARE_NOISE
+    jump = (least > mean * _JUMP) & (least > mean + noise * _NO_NOISE) & (least > earlier * _NEW)
+    return least.where(jump, sure)
 
 
 def _find_backlog(parts: _Partitions, taken_at: int, rules: Rules) -> Column:

@@ -59,12 +59,20 @@ def test_the_mean_and_the_least_are_of_those_that_are_there(values: list[float])
     assert found.last(2).minimum().to_list() == [min(values[-2:], default=None)]
 
 
-@given(LISTS, st.sampled_from([1, 3]))
-def test_the_greatest_median_is_of_so_many_in_a_row(values: list[float], width: int) -> None:
-    windows = [values[i : i + width] for i in range(len(values) - width + 1)] or [values]
-    medians = [sorted(each)[len(each) // 2] for each in windows if each]
-    expected = max(medians, default=None)
-    assert recent(values).greatest_median(width).to_list() == [expected]
+@given(LISTS, st.floats(0, 10))
+def test_at_the_even_rate_no_values_in_a_row_are_worked_off_later(
+    values: list[float], late: float
+) -> None:
+    rows = [values[a:b] for a in range(len(values)) for b in range(a + 1, len(values) + 1)]
+    rates = [sum(each) / (len(each) + late) for each in rows]
+    expected = max([*rates, sum(values) / len(values)]) if values else None
+    found = recent(values).even_rate(np.array([late])).to_list()
+    assert found == [pytest.approx(expected)]
+
+
+def test_the_greatest_is_of_all_but_the_newest() -> None:
+    assert recent([3.0, 9.0, 4.0, 11.0, 12.0]).without(2).maximum().to_list() == [9.0]
+    assert recent([11.0, 12.0]).without(2).maximum().to_list() == [None]
 
 
 @given(LISTS)
@@ -72,6 +80,19 @@ def test_noise_is_in_the_differences_of_neighbours(values: list[float]) -> None:
     squares = [(b - a) ** 2 for a, b in pairwise(values)]
     expected = math.sqrt(sum(squares) / max(2 * len(squares), 1))
     assert recent(values).noise().to_list() == [pytest.approx(expected)]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param([], 0.0, id="nothing"),
+        pytest.param([5.0], 0.0, id="one"),
+        pytest.param([1.0, 1.0, 9.0, 9.0, 9.0, 2.0, 2.0], 0.0, id="waves"),
+        pytest.param([1.0, 2.0, 1.0, 2.0, 1.0], 1 / 0.954, id="each is another"),
+    ],
+)
+def test_usual_noise_sees_no_single_steps(values: list[float], expected: float) -> None:
+    assert recent(values).usual_noise().to_list() == [pytest.approx(expected)]
 
 
 def test_values_are_kept_to_a_thousandth() -> None:

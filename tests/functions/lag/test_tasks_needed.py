@@ -382,8 +382,33 @@ def test_it_rises_at_once_where_more_run_than_it_says(members: int, tasks: int) 
 
 
 def test_it_falls_once_the_greatest_rate_is_fifteen_minutes_ago() -> None:
-    found = numbers(at_rest(9.5), [2.5] * 20)
+    found = numbers(at_rest(9.9), [2.5] * 20)
     assert found == [10] * 13 + [3] * 7
+
+
+def test_it_keeps_what_many_more_records_need() -> None:
+    found = numbers(at_rest(5.5), [9.5] * 16)
+    assert found == [6, *[10] * 15]
+
+
+def in_waves(total: float, high: int, times: float, every: int) -> list[float]:
+    """Members' worth, minute by minute for an hour: so many times the mean in the first minutes."""
+    low = (every - high * times) / (every - high)
+    return [total * (times if minute % every < high else low) for minute in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("rates", "most"),
+    [
+        pytest.param(in_waves(2.6, 4, 1.5, 8), 3, id="four minutes of 3.9"),
+        pytest.param(in_waves(1.3, 3, 2.5, 15), 2, id="three minutes of 3.25"),
+    ],
+)
+def test_bursts_that_are_worked_off_in_time_need_no_more_than_their_mean(
+    rates: list[float], most: int
+) -> None:
+    load = Load({"prefer_even": False})
+    assert set(numbers(load, rates)[30:]) == {most}
 
 
 def test_it_falls_in_few_steps() -> None:
