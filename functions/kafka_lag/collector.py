@@ -143,7 +143,9 @@ class Collector:
         written = 0
         snapshot = mark_published(report.snapshot, plans[self._settings.levels])
         if not may_store:
-            self._remember(memory.add_run(snapshot, self._settings.interval_ms, stored=False))
+            # A run that is repeated without its past knows less than what it would replace.
+            if taken_at != self.memory.newest.taken_at:
+                self._remember(memory.add_run(snapshot, self._settings.interval_ms, stored=False))
         else:
             left = end - self._clock() - _LEAST_SECONDS * len(self._sinks)
             try:

@@ -145,6 +145,18 @@ def test_a_run_that_comes_late_leaves_the_memory_of_the_one_after_it(
     assert run.sink.values()[GROUP, "OffsetLag"] == 6
 
 
+def test_a_run_that_is_repeated_without_its_past_leaves_the_memory_of_the_first() -> None:
+    run = Run(a_reading(GROUPS, TOPICS), BEHIND, UNREAD)
+    run(NOON)
+    run.store.down = DOWN
+    with pytest.raises(StoreError):
+        run(NOON)
+    run.sink.published.clear()
+    with pytest.raises(StoreError):
+        run(NOON + MINUTE)
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+
+
 def test_after_a_clock_was_set_back_farther_runs_remember_each_other() -> None:
     run = Run(BEHIND, a_reading(GROUPS, TOPICS), UNREAD, rules=Rules(window_ms=30 * MINUTE))
     run(NOON + 31 * MINUTE)
