@@ -551,12 +551,13 @@ def _stretches(dataset: str, path: str, data: bytes | pa.Buffer) -> Iterator[pa.
     try:
         footer = pq.read_metadata(pa.BufferReader(data))
         there = footer.schema.to_arrow_schema()
-        more = sorted(set(there.names) - set(declared.names))
+        names = set(there.names)
+        more = sorted(names - set(declared.names))
         schema = pa.schema([*declared, *(_more(there.field(name)) for name in more)])
         file = pq.ParquetFile(
             pa.BufferReader(data),
             metadata=footer,
-            read_dictionary=[f.name for f in schema if f.name in there.names and f.type == TEXT],
+            read_dictionary=[f.name for f in schema if f.name in names and f.type == TEXT],
         )
         sizes = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
         for share in _shares(sizes, max(1, round(sum(sizes) / STRETCH_ROWS))) or [slice(0, 0)]:
@@ -607,6 +608,8 @@ def _ranks(column: pa.ChunkedArray) -> Order:
 
 def _shares(sizes: Sequence[int], count: int) -> list[slice]:
     """Consecutive items in `count` shares of about the same size, or fewer; none of no items."""
+    if len(sizes) == 1:
+        return [slice(0, 1)]
     ends = np.cumsum(sizes)
     share = np.minimum((ends - 1) * count // max(1, sum(sizes)), count - 1)
     starts = [0, *(np.flatnonzero(np.diff(share)) + 1).tolist(), len(sizes)]

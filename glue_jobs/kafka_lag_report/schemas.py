@@ -5,6 +5,8 @@ A column that a file lacks is null. `cluster` and `dt` are folder names in snaps
 therefore in no schema here; docs/snapshots.md says what each column means.
 """
 
+from functools import cache
+
 import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
@@ -465,6 +467,7 @@ _TYPES = {
 }
 
 
+@cache
 def arrow_schema(dataset: str) -> pa.Schema:
     """The dataset's columns in their order, all nullable, and text by dictionary."""
     return pa.schema([(field.name, _TYPES[field.dataType]) for field in SNAPSHOTS[dataset]])
@@ -478,10 +481,16 @@ def report_schema(report: str) -> pa.Schema:
 
 def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """The rows in exactly these columns, null where they lack one; ArrowException if none fits."""
+    # thousands of objects of few rows: their names are listed once, and most types are right
+    there = set(rows.column_names)
     columns = [
-        rows[field.name].cast(field.type, safe=False)
-        if field.name in rows.column_names
+        _in_type(rows[field.name], field.type)
+        if field.name in there
         else pa.nulls(rows.num_rows, field.type)
         for field in schema
     ]
     return pa.table(columns, schema)
+
+
+def _in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return column if column.type == kind else column.cast(kind, safe=False)

@@ -320,8 +320,10 @@ def s3_place(path: str) -> tuple[str, str] | None:
 def footers(storage: Storage, paths: Sequence[str]) -> list["Footer | None"]:
     """Each file's footer, null where it is damaged; StoreError if a file cannot be reached."""
 
+    known = KnownColumns()
+
     def read(path: str) -> Footer | None:
-        return footer_of(storage.tail(path))
+        return footer_of(storage.tail(path), known)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(read, paths))
@@ -339,16 +341,32 @@ class Footer:
 VERSION_KEY = "kafka_lag_schema_version"
 
 
-def footer_of(end: bytes) -> Footer | None:
+class KnownColumns:
+    """Columns of files that were looked at: a day's are alike, and to compare them is quick."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[pq.ParquetSchema, bytes | None, Mapping[str, str]]] = []
+
+    def of(self, metadata: pq.FileMetaData) -> Mapping[str, str]:
+        """Arrow type by name, of which the file's writer may have left a part beside its schema."""
+        schema, written = metadata.schema, (metadata.metadata or {}).get(b"ARROW:schema")
+        for another, another_written, columns in self._known:
+            if written == another_written and schema.equals(another):
+                return columns
+        columns = {field.name: _type(field.type) for field in schema.to_arrow_schema()}
+        self._known.append((schema, written, columns))
+        return columns
+
+
+def footer_of(end: bytes, known: KnownColumns | None = None) -> Footer | None:
     """What the end of a Parquet file says of it; null if it is none, or damaged."""
     try:
         metadata = pq.read_metadata(pa.BufferReader(end))
-        schema = metadata.schema.to_arrow_schema()
         version = (metadata.metadata or {}).get(VERSION_KEY.encode())
         return Footer(
             version=None if version is None else version.decode(),
             rows=metadata.num_rows,
-            columns={field.name: _type(field.type) for field in schema},
+            columns=(known or KnownColumns()).of(metadata),
         )
     # damage may also be text that is no UTF-8, or a thrift structure that ends nowhere
     except (pa.ArrowException, ValueError, OSError):

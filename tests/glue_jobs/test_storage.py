@@ -208,6 +208,20 @@ def test_a_footer_says_version_rows_and_types(root: str) -> None:
     assert footer.columns["replicas"] == "list<int32>"
 
 
+def test_files_that_are_alike_but_for_a_type_have_each_their_own(root: str) -> None:
+    # the last two have one Parquet type, and what Arrow wrote of them
+    types = [pa.int64(), pa.int32(), pa.int64(), pa.string(), pa.large_string()]
+    for number, kind in enumerate(types):
+        table = pa.table({"n": pa.array([None], kind)})
+        data = pa.BufferOutputStream()
+        pq.write_table(table, data)
+        Storage().write(f"{root}/{number}.parquet", data.getvalue().to_pybytes())
+
+    found = footers(Storage(), [f"{root}/{number}.parquet" for number in range(len(types))])
+
+    assert [footer and footer.columns["n"] for footer in found] == list(map(str, types))
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"PAR1", b"no Parquet at all", b"PAR1" + b"\xff" * 20 + b"PAR1"]
 )
