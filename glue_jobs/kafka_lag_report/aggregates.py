@@ -10,7 +10,7 @@ A segment is a partition as one leader led it and, of a group, as one member own
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
@@ -39,6 +39,15 @@ _OWN = (
     "retention_risk",
     "seconds_until_loss",
     "rewound_from",
+)
+
+# Of a group's row what tables, incidents and curves are made of: a third, and it is kept.
+_GROUPS = (
+    *("consumer_group", "taken_at", "unread_reason", "group_state", "owner", "members"),
+    *("status", "status_reason", "incident_since", "sla_seconds", "records_lost", "lag"),
+    *("time_lag_seconds", "time_lag_error_seconds", "produce_rate"),
+    *("rebalances", "rebalancing_share", "owners_changed", "tasks_needed", "tasks_needed_reason"),
+    *("worst_topic", "worst_partition", "worst_leader", "worst_member"),
 )
 
 # What the collector calls a commit that stands, with an owner and without one.
@@ -106,9 +115,9 @@ def reduce_day(
 
 
 def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, RunWeights]:
-    rows = keeper.keep(groups.withColumn("consume_rate", without_losses(GROUP)))
-    weights = run_weights(rows)
-    return rows, replace(weights, frame=keeper.keep(weights.frame))
+    rate = without_losses(GROUP).alias("consume_rate")
+    rows = keeper.keep(groups.select(*_GROUPS, rate))
+    return rows, run_weights(rows)
 
 
 def _of_partitions(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame]:

@@ -14,7 +14,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_lag.contract import USUAL_WEEKS
+from kafka_lag.contract import LEAST_WEEKS, USUAL_WEEKS
 from kafka_lag_report.aggregates import (
     TOPIC,
     DayAggregates,
@@ -40,7 +40,14 @@ from kafka_lag_report.read_snapshots import (
     read,
     skip_corrupt_objects,
 )
-from kafka_lag_report.report_files import compute, is_first_day, stored, stored_folders
+from kafka_lag_report.report_files import (
+    compute,
+    is_first_day,
+    stored,
+    stored_dates,
+    stored_folders,
+)
+from kafka_lag_report.schemas import REPORTS, report_schema
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.anomalies import anomalies
 from kafka_lag_report.tables.coverage import coverage
@@ -83,7 +90,8 @@ def report_day(job: Job, day: Day) -> None:
             work_on = partial(_reduced, job, keeper)
             day, (frames, evidence) = skip_corrupt_objects(job.storage, day, work_on)
         with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
-            tables = compute(_reports(job, day, frames))
+            tables = {name: report_schema(name).empty_table() for name in REPORTS}
+            tables |= compute(_reports(job, day, frames))
             tables["coverage"] = coverage(job.spark, job.storage, day)
         with job.timings.stage("pages", cluster):
             findings = _findings(job, day, evidence, tables)
@@ -101,22 +109,26 @@ def _reduced(job: Job, keeper: Keeper, day: Day) -> tuple[DayAggregates, Evidenc
 
 
 def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
+    """Those that may have rows."""
     f, weigh = frames, frames.weights.weigh
     groups, runs = weigh(f.groups), weigh(f.runs)
     hours = lag_hourly(groups)
-    before = stored(
-        job.spark, job.storage, job.options.output, "lag_hourly", day, _dates_before(day)
-    )
-    return {
+    reports = {
         "lag_summary": lag_summary(groups, runs, f.segments),
         "partition_skew": partition_skew(f.segments, runs, f.topic_segments, weigh(f.topic_runs)),
         "retention_risk": retention_risk(f.segments, f.topic_segments, day.date),
         "lag_hourly": hours,
-        "anomalies": anomalies(hours, before),
         "broker_hotspots": broker_hotspots(f.segments, f.topic_segments),
         "consumer_hotspots": consumer_hotspots(f.segments),
         "tasks_needed": tasks_needed(groups),
     }
+    output = job.options.output
+    weeks = stored_dates(job.storage, output, "lag_hourly", day, _dates_before(day))
+    # of fewer nothing is usual
+    if len(weeks) >= LEAST_WEEKS:
+        before = stored(job.spark, job.storage, output, "lag_hourly", day, weeks)
+        reports["anomalies"] = anomalies(hours, before)
+    return reports
 
 
 def _dates_before(day: Day) -> list[date]:

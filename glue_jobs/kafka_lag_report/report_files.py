@@ -106,9 +106,16 @@ def stored_folders(
     storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> list[str]:
     """The folders that there are of a report of the day's cluster on these dates."""
-    place = f"{reports_root(output)}/{name}/{day.folder}"
-    wanted = {f"dt={date}" for date in dates}
-    return [f"{place}/{date}" for date in storage.folders(place) if date in wanted]
+    found = stored_dates(storage, output, name, day, dates)
+    return [f"{reports_root(output)}/{name}/{day.folder}/dt={each}" for each in found]
+
+
+def stored_dates(
+    storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
+) -> list[date]:
+    """Those of the dates of which there is a report of the day's cluster, in order."""
+    there = {*storage.folders(f"{reports_root(output)}/{name}/{day.folder}")}
+    return sorted(each for each in dates if f"dt={each}" in there)
 
 
 def is_first_day(storage: Storage, output: str, day: Day) -> bool:

@@ -52,7 +52,8 @@ def run_weights(groups: DataFrame) -> RunWeights:
     found = groups.select(sf.unix_micros("taken_at")).distinct().collect()
     times = sorted(row[0] for row in found)
     rows = list(zip(times, weights_of(times), strict=True))
-    frame = groups.sparkSession.createDataFrame(rows, "at bigint, weight double")
+    # some thousand at most: a task for each core costs more than to read them again
+    frame = groups.sparkSession.createDataFrame(rows, "at bigint, weight double").coalesce(1)
     return RunWeights(times, frame.select(sf.timestamp_micros("at").alias("taken_at"), "weight"))
 
 

@@ -4,6 +4,7 @@
 <output>/usual/cluster=<c>/usual.parquet
 """
 
+from collections import Counter
 from datetime import date, timedelta
 from io import BytesIO
 
@@ -15,7 +16,7 @@ from pyspark.sql import functions as sf
 from kafka_lag import contract
 from kafka_lag.contract import FAR, FLOORS, LEAST_WEEKS_OF_RUNS, USUAL_PART
 from kafka_lag_report.read_snapshots import Day
-from kafka_lag_report.report_files import collect, stored
+from kafka_lag_report.report_files import collect, stored, stored_dates
 from kafka_lag_report.storage import PARQUET, Storage
 from kafka_lag_report.tables.anomalies import usual_hours
 from kafka_lag_report.thresholds import IRREGULAR_PART, NEARLY_FAR
@@ -103,8 +104,14 @@ def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day) ->
     if _knows_later(storage, address, day.date):
         return
     dates = [day.date - timedelta(days=back) for back in range(7 * contract.USUAL_WEEKS)]
-    hours = stored(spark, storage, output, "lag_hourly", day, dates)
-    rows = collect(usual_figures(hours), _COLUMNS, _SORTED_BY)
+    weekdays = Counter(
+        each.weekday() for each in stored_dates(storage, output, "lag_hourly", day, dates)
+    )
+    rows = _COLUMNS.empty_table()
+    # of fewer weeks nothing is usual
+    if max(weekdays.values(), default=0) >= LEAST_WEEKS_OF_RUNS:
+        hours = stored(spark, storage, output, "lag_hourly", day, dates)
+        rows = collect(usual_figures(hours), _COLUMNS, _SORTED_BY)
     storage.write(address, _encoded(rows, day.date))
 
 

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster's first weeks, of which nothing is usual yet: what is written then is not computed."""
+
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from dev.days.hourly import write_usual_days
+from kafka_lag.contract import USUAL_COLUMNS, USUAL_DATE_KEY
+from kafka_lag_report.read_snapshots import FROM_SNAPSHOTS, Day
+from kafka_lag_report.storage import Storage
+from kafka_lag_report.tables.usual import write_usual
+
+SATURDAY = date(2026, 1, 31)
+DEMO = Day(
+    cluster="demo",
+    folder="cluster=demo",
+    root="",
+    history="",
+    date=SATURDAY,
+    in_progress=False,
+    source=FROM_SNAPSHOTS,
+    runs={},
+)
+
+
+class SessionNeededError(Exception):
+    """Somebody asks for the session."""
+
+
+class NoSession:
+    def __getattr__(self, name: str) -> Any:
+        raise SessionNeededError(name)
+
+
+def write(root: Path, days: int) -> None:
+    """What is usual, of so many days up to Saturday."""
+    write_usual_days(root, "demo", ["billing"], before=SATURDAY + timedelta(days=1), days=days)
+    session: Any = NoSession()
+    write_usual(session, Storage(), str(root), DEMO)
+
+
+@pytest.mark.parametrize("days", [1, 21])
+def test_of_three_weeks_nothing_is_usual(tmp_path: Path, days: int) -> None:
+    write(tmp_path, days)
+
+    (file,) = (tmp_path / "usual/cluster=demo").iterdir()
+    found = pq.read_table(file)
+    assert (found.num_rows, found.schema.names) == (0, list(USUAL_COLUMNS))
+    assert found.schema.metadata[USUAL_DATE_KEY.encode()] == b"2026-01-31"
+
+
+def test_a_weekday_that_was_seen_four_times_has_usual_hours(tmp_path: Path) -> None:
+    with pytest.raises(SessionNeededError):
+        write(tmp_path, 22)
