@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -78,7 +79,7 @@ def report(
         raise click.UsageError(printable(str(error))) from error
     check_java("report", os.environ)
     click.echo("Starting Spark; a day takes a minute or more.", err=True)
-    context.exit(_run_quietly(lambda: main(arguments, begin=_say_stage)))
+    context.exit(_run_quietly(lambda session: main(arguments, begin=_say_stage, session=session)))
 
 
 def _say_stage(stage: str, cluster: str | None) -> None:
@@ -97,16 +98,22 @@ def _find_folder(state: Path | None) -> Path:
     return folder.resolve() if ".." in folder.parts else folder.absolute()
 
 
-def _run_quietly(job: Callable[[], int]) -> int:
-    """The job's exit code. What Java says is shown only where the job fails, as it may be why."""
+def _run_quietly(job: Callable[[Callable[..., Any]], int]) -> int:
+    """The job's exit code, of what opens its session.
+
+    What Java says is shown only where the job fails, as it may be why.
+    """
     from kafka_lag_report.session import open_session  # noqa: PLC0415 - needs the extra
 
     with tempfile.TemporaryFile() as said:
-        try:
+
+        def opened(*, few_rows: bool) -> Any:
             # The JVM keeps the stderr that it began with; the job itself has its own.
             with stderr_in(said.fileno()):
-                open_session()
-            code = job()
+                return open_session(few_rows=few_rows)
+
+        try:
+            code = job(opened)
         except BaseException:
             _show(said.fileno())
             raise

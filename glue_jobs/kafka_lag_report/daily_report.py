@@ -11,7 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 from typing import Any
+
+from pyspark.sql import SparkSession
 
 from kafka_lag_report.cluster_day import Job, report_day
 from kafka_lag_report.compaction import delete_compacted
@@ -47,11 +50,13 @@ def main(
     clock: Callable[[], float] = time.monotonic,
     metrics: Callable[[str], Any] = metric_client,
     begin: Callable[[str, str | None], object] | None = None,
+    session: Callable[..., SparkSession] = open_session,
 ) -> int:
     """Write each day's reports and send their message; the exit code, after a line a failure.
 
     The seconds of `clock` measure stages and what is left of the time limit. `metrics` gives a
     client of CloudWatch for a region. `begin` has each stage as it begins, and its cluster.
+    `session` opens what `open_session` does.
     """
     began = clock()
     try:
@@ -63,7 +68,7 @@ def main(
         say(f"ignored, not options of this job: {', '.join(options.ignored)}")
     code = 0
     try:
-        run(options, storage(), TimeLimit(options.time_limit, began, clock), begin)
+        run(options, storage(), TimeLimit(options.time_limit, began, clock), begin, session)
     except FailedError as error:
         # of a single failure all is said
         if len(error.failures) > 1:
@@ -92,31 +97,32 @@ def run(
     storage: Storage,
     limit: TimeLimit,
     begin: Callable[[str, str | None], object] | None = None,
+    session: Callable[..., SparkSession] = open_session,
 ) -> None:
     """Report each day in order, cluster by cluster; ReportError for all that a user can cause.
 
     Each failure is one line as soon as it happens: a run that is killed has named those before.
     """
     timings = Timings(limit.clock, print if options.timings else _nothing, begin)
-    with timings.stage("session"):
-        spark = open_session()
-    job = Job(spark, storage, options, timings)
     failures, clusters = list[str](), dict[str, Day]()
     remove_staging(storage, options.output)
     for place, finish in unfinished(storage, options.output).items():
-        failures += _attempt(job, "publish", f"half replaced reports of {place}", finish)
+        failures += _attempt(timings, "publish", f"half replaced reports of {place}", finish)
+    dates = requested_days(storage, options, say)
+    first = next(dates)
+    with timings.stage("session"):
+        spark = session(few_rows=all(is_small(day) for day in first if day.source))
+    job = Job(spark, storage, options, timings)
     try:
-        for days in requested_days(storage, options, say):
+        for days in chain([first], dates):
             clusters |= {day.cluster: day for day in days}
             failures += _report(job, days, limit)
     except NoSnapshotsError as error:
-        if not clusters:
-            raise
         say(str(error))
         failures.append(str(error))
     for cluster, newest in clusters.items() if options.snapshot_days else ():
         delete = partial(_delete_old, job, newest)
-        failures += _attempt(job, "delete", f"old snapshots of {cluster}", delete)
+        failures += _attempt(timings, "delete", f"old snapshots of {cluster}", delete)
     if failures:
         raise FailedError(failures)
 
@@ -132,9 +138,11 @@ def _report(job: Job, days: Sequence[Day], limit: TimeLimit) -> Iterator[str]:
         # of a day in progress nothing is usual yet
         if day.source and job.options.history and not day.in_progress:
             write = partial(write_usual, job.spark, job.storage, job.options.output, day)
-            yield from _attempt(job, "usual", f"usual figures of {day.cluster} on {on}", write)
+            yield from _attempt(
+                job.timings, "usual", f"usual figures of {day.cluster} on {on}", write
+            )
     deliver = partial(deliver_message, job, on, done, failed)
-    yield from _attempt(job, "message", f"message of {on}", deliver)
+    yield from _attempt(job.timings, "message", f"message of {on}", deliver)
 
 
 def _each_cluster(job: Job, days: Sequence[Day], limit: TimeLimit) -> dict[str, str]:
@@ -174,10 +182,10 @@ def _cluster(job: Job, limit: TimeLimit, day: Day) -> str | None:
     return None
 
 
-def _attempt(job: Job, stage: str, what: str, work: Callable[[], None]) -> Iterator[str]:
+def _attempt(timings: Timings, stage: str, what: str, work: Callable[[], None]) -> Iterator[str]:
     """Do the work; its name if it failed."""
     try:
-        with job.timings.stage(stage):
+        with timings.stage(stage):
             work()
     except Exception as error:  # noqa: BLE001 - whatever it is, the rest is done
         say(f"{what}: {cause(error)}")

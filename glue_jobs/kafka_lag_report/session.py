@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
+_JAVA = "spark.driver.extraJavaOptions"
 # Only before the JVM starts can these be set.
 OWN_JVM = {
     "spark.master": "local[*]",
@@ -17,12 +18,17 @@ OWN_JVM = {
     # 100 by default, fewer than a day's queries make: the next cluster's compiled them all anew
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.ui.showConsoleProgress": "false",
+    # else each call on a column asks Java a dozen things, so that an error could name its line
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # a laptop's host name may resolve to nothing, or to a network that is gone
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+    _JAVA: f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
 }
 
+# For a run that lasts a minute or two: to compile well what runs a few times takes longer than it
+# saves, and the code of one compiler alone needs more room than it is given by default.
+_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 # What the numbers and files rely on, wherever the session comes from.
 EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
@@ -48,18 +54,21 @@ FEW_ROWS = {
 }
 
 
-def open_session(environ: Mapping[str, str] = os.environ) -> SparkSession:
+def open_session(
+    environ: Mapping[str, str] = os.environ, *, few_rows: bool = False
+) -> SparkSession:
     """Return the session there is, else spark-submit's or Glue's, else a quiet local one.
 
     Started by spark-submit or Glue (they set PYSPARK_GATEWAY_PORT), master, logging and sizes are
-    theirs; started as a plain Python program nothing else has configured them.
+    theirs; started as a plain Python program nothing else has configured them. Its JVM then suits
+    days of `few_rows`, or large ones.
     """
     ours = "PYSPARK_GATEWAY_PORT" not in environ and SparkSession.getActiveSession() is None
     if ours:
         # Else Spark's workers are whatever python3 comes first on the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("daily_report")
-    for key, value in OWN_JVM.items() if ours else ():
+    for key, value in own_settings(few_rows=few_rows).items() if ours else ():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     for key, value in EVERYWHERE.items():
@@ -68,6 +77,13 @@ def open_session(environ: Mapping[str, str] = os.environ) -> SparkSession:
         # 200 tasks a shuffle cost more than the work on one machine
         spark.conf.set("spark.sql.shuffle.partitions", "8")
     return spark
+
+
+def own_settings(*, few_rows: bool) -> dict[str, str]:
+    """What a JVM that is ours starts with."""
+    if not few_rows:
+        return OWN_JVM
+    return {**OWN_JVM, _JAVA: f"{OWN_JVM[_JAVA]} {_QUICK_JAVA}"}
 
 
 def quick_session(spark: SparkSession) -> SparkSession:

@@ -39,6 +39,14 @@ def test_the_quick_session_is_another_of_the_same_context(spark: SparkSession) -
     assert spark.conf.get("spark.sql.shuffle.partitions") == partitions
 
 
+def test_columns_are_made_without_a_note_of_their_line(spark: SparkSession) -> None:
+    utils = pytest.importorskip("pyspark.errors.utils")
+
+    # Spark 3.5 takes no notes
+    assert spark.conf.get("spark.python.sql.dataFrameDebugging.enabled") == "false"
+    assert not getattr(utils, "is_debugging_enabled", bool)()
+
+
 def test_workers_are_of_the_python_that_runs_the_job(tmp_path: Path) -> None:
     other = tmp_path / "python3"
     other.write_text("#!/bin/sh\nexit 1\n")
