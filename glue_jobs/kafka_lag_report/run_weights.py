@@ -5,6 +5,7 @@ Reports count in time, not in rows, so that neither a run too many nor one too f
 A run speaks for twice the pause before it at most: what came after that was seen by nobody.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -51,10 +52,18 @@ def run_weights(groups: DataFrame) -> RunWeights:
     # as numbers: Python would show the machine's own zone
     found = groups.select(sf.unix_micros("taken_at")).distinct().collect()
     times = sorted(row[0] for row in found)
-    rows = list(zip(times, weights_of(times), strict=True))
-    # some thousand at most: a task for each core costs more than to read them again
-    frame = groups.sparkSession.createDataFrame(rows, "at bigint, weight double").coalesce(1)
-    return RunWeights(times, frame.select(sf.timestamp_micros("at").alias("taken_at"), "weight"))
+    rows = [
+        {"at": at, "weight": weight} for at, weight in zip(times, weights_of(times), strict=True)
+    ]
+    frame = groups.sparkSession.sql(_FRAME, args={"runs": json.dumps(rows)})
+    return RunWeights(times, frame)
+
+
+# a frame of Python's rows would come through a Python worker each time that it is joined
+_FRAME = """
+SELECT timestamp_micros(at) AS taken_at, weight
+FROM (SELECT inline(from_json(:runs, 'array<struct<at: bigint, weight: double>>')))
+"""
 
 
 def usual_interval(times: Sequence[int]) -> float:
