@@ -159,15 +159,20 @@ class Column:
         """Whether the other has the same values in all rows, and the same unknowns."""
         if self is other:
             return True
-        if not isinstance(other, Column) or not np.array_equal(self.known, other.known):
+        if not isinstance(other, Column) or len(self) != len(other):
             return False
-        return bool(((self.values == other.values) | ~self.known).all())
+        differs = (self.values != other.values) & self.known
+        differs |= self.known != other.known
+        return not np.count_nonzero(differs)
 
     def compacted(self) -> Column:
         """The same column, read-only, in less memory where all rows or none are known."""
-        if not self.known.any():
+        if self.known.strides == _REPEATED:
+            return self
+        known = np.count_nonzero(self.known)
+        if not known:
             return Column.unknown(len(self), self.values.dtype)
-        if not self.known.all():
+        if known < len(self):
             return self
         return Column(self.values, _repeat(_TRUE, len(self), np.bool_))
 
@@ -183,11 +188,12 @@ class Column:
 
 
 _ZERO, _TRUE = bytes(8), b"\x01"
+_REPEATED = (0,)
 
 
 def _repeat(value: bytes, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """An array of one value, of which it holds one."""
-    return np.ndarray((length,), dtype, value, strides=(0,))
+    return np.ndarray((length,), dtype, value, strides=_REPEATED)
 
 
 Operand: TypeAlias = Column | npt.NDArray[Any] | float
@@ -296,7 +302,7 @@ class Strings:
         """The same rows over a dictionary of only the words they use."""
         used = np.zeros(len(self.categories), bool)
         used[self.codes.values[self.codes.known]] = True
-        if used.all():
+        if np.count_nonzero(used) == len(used):
             return self
         place = np.append(np.cumsum(used) - 1, 0).astype(np.int32)
         codes = place[np.where(self.codes.known, self.codes.values, 0)]

@@ -91,7 +91,8 @@ class Frame:
 
     def _is_whole(self, rows: Rows) -> bool:
         """Whether these are all rows in their order, as most often in the run after: no copies."""
-        return len(rows) == self.length and bool((rows == np.arange(self.length)).all())
+        length = self.length
+        return len(rows) == length and not np.count_nonzero(rows != np.arange(length))
 
     def where(self, mask: Mask) -> Frame:
         """The rows at which the mask is true."""
