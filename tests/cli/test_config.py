@@ -27,7 +27,7 @@ def test_what_is_written_is_what_the_function_reads(
 def test_every_fault_is_reported_and_nothing_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = {**GOOD, "window": 0, "intervall_seconds": 5, "cafile": "nowhere.pem"}
+    wrong = {**GOOD, "window": "0m", "intervall_seconds": 5, "cafile": "nowhere.pem"}
     (tmp_path / "source.json").write_text(json.dumps(wrong))
     assert main(["config", str(tmp_path / "source.json")]) == 2
     printed = capsys.readouterr()
