@@ -49,7 +49,7 @@ _SOON = 0.4
 _WORKED_OFF = 0.05
 # Tasks may fall so far behind before more are called for, while they get so much more than they
 # read at most.
-_LATE, _MOST_LATE = 0.15, 0.3
+_LATE, _MOST_LATE = 0.2, 0.3
 # Seconds until a task that is wanted reads: the metric's way, its start, a rebalance.
 _START_SECONDS = 180.0
 # A partition that gets less than this share of an even part of the records is not written to.
