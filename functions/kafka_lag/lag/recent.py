@@ -124,8 +124,7 @@ class Recent:
         """
         mean, values = self.mean(), np.where(self.present, self.values, 0.0)
         sums = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
-        found = mean.values
-        for number in range(1, self.most):
-            in_a_row = sums[:, number:] - sums[:, :-number]
-            found = np.maximum(found, in_a_row.max(axis=1) / (number + late))
-        return Column(found, mean.known)
+        before, behind = np.triu_indices(self.most + 1, k=1)
+        in_a_row = sums[:, behind] - sums[:, before]
+        greatest = (in_a_row / (behind - before + late[:, None])).max(axis=1)
+        return Column(np.maximum(mean.values, greatest), mean.known)

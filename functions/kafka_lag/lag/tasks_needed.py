@@ -143,9 +143,10 @@ def _find_rest(
         return work.members(runs.even_rate(late) * _SPARE + spare, _WORKED_OFF)
 
     lately, newest = find_needed(rates), find_needed(rates.last(rates.most // _NEWEST))
-    present = work.members(rates.last(_RUNS_OF_A_JUMP).minimum(), _WORKED_OFF)
+    least = rates.last(_RUNS_OF_A_JUMP).minimum()
+    present = work.members_for_rate(least, np.full(len(last), _FITS))
     stays = (newest.members < lately.members) | (newest.behind > 1)
-    needed = np.maximum(newest.members, present.members_for_rate)
+    needed = np.maximum(newest.members, present)
     return np.where(stays, last, settings.tasks(needed))
 
 
@@ -334,7 +335,12 @@ class _Work:
         of_rate = self._at_rows(rate / self.capacity)
         late = self.sets.maximum(self.backlog / np.where(of_rate > 0, of_rate, np.inf)).fill(0.0)
         more = np.clip((_LATE - late) / (self.start + 2 * self.unseen), 0.0, _MOST_LATE)
-        members, _ = self._count(of_rate, of_rate >= 1.0, _FITS + more)
+        return self.members_for_rate(rate, _FITS + more)
+
+    def members_for_rate(self, rate: Column, fits: Values) -> Values:
+        """What so many records a second need, without the backlog."""
+        of_rate = self._at_rows(rate / self.capacity)
+        members, _ = self._count(of_rate, of_rate >= 1.0, fits)
         return np.minimum(members, self._readable(np.zeros(len(of_rate), bool)))
 
     def members(self, rate: Column, least: float, coming: Values | None = None) -> _Needed:
@@ -358,13 +364,15 @@ class _Work:
         backlog = backlog + np.where(counts, self._at_rows(more.only(short)), 0.0)
         fits = np.where((behind > 0) & short, _FITS_BEHIND, _FITS)
         for_rate, hot = self._count(of_rate, full, np.full(len(fits), _FITS))
-        with_backlog, _ = self._count(np.minimum(of_rate + backlog, 1.0), full, fits)
         readable, written = self._readable(counts), self._readable(np.zeros(len(counts), bool))
-        members = np.minimum(with_backlog, self._drop_idle(for_rate + behind))
-        # Who is full with a partition that is behind would never work it off.
-        given = np.where(behind > 0, _FITS_BEHIND, _FITS)
-        members = np.maximum(members, self._count(of_rate, full, given)[0])
-        members = np.minimum(members, readable)
+        members = for_rate
+        if counts.any():
+            with_backlog, _ = self._count(np.minimum(of_rate + backlog, 1.0), full, fits)
+            members = np.minimum(with_backlog, self._drop_idle(for_rate + behind))
+            # Who is full with a partition that is behind would never work it off.
+            given = np.where(behind > 0, _FITS_BEHIND, _FITS)
+            members = np.maximum(members, self._count(of_rate, full, given)[0])
+        members = np.minimum(np.maximum(members, for_rate), readable)
         whole = self.sets.total(Column.of(of_rate + backlog)).fill(0.0)
         return _Needed(
             np.where(self.lagging, np.maximum(members, 1.0), members),
