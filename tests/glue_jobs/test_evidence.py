@@ -42,6 +42,10 @@ GROUPS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] 
         {0: {"status": "ERR"}, 1: {"status": "ERR"}, 2: {"status": "OK"}, 3: {"status": "ERR"}},
         [(0, 1, {"status": "ERR", "runs": 2}), (3, 3, {"status": "ERR"})],
     ),
+    "a lag that falls": (
+        {0: {"status": "ERR", "lag": 9}, 1: {"status": "ERR", "lag": 4}},
+        [(0, 1, {"lag": 9, "last_lag": 4})],
+    ),
     "another reason": (
         {0: {"status": "WARN", "status_reason": "slow"}, 1: {"status": "WARN"}},
         [(0, 0, {"reason": "slow"}), (1, 1, {"reason": None})],

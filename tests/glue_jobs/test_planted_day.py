@@ -44,6 +44,7 @@ EVERY = 10
 MISSED = range(600, 640)
 HALF_HOURS = range(0, 1440, 30)
 DEPLOYED = 17 * 60
+RETIRED = 5 * 60
 LONG = "w" * 300
 DAY_MS = 86_400_000
 NONE_LEFT = 30 * 86_400.0
@@ -73,7 +74,9 @@ def at(number: int) -> datetime:
 
 
 def groups_at(number: int) -> Iterator[Row]:
-    """`billing` is in ERR for 100 minutes; `etl` is never behind and lost records at noon."""
+    """`billing` is in ERR for 100 minutes; `etl` is never behind and lost records at noon;
+    `retired` has nobody, had read most of what was left, and is deleted at 05:00.
+    """
     wrong = 100 <= number < 200
     late = 5_999.0 if number == 150 else 30.0
     why = {"members": 0 if number < 150 else 1, "status_reason": "beyond_end" if wrong else None}
@@ -84,6 +87,10 @@ def groups_at(number: int) -> Iterator[Row]:
     for name in ("ahead", "large", "lopsided", "stopped", "odd", "restarted"):
         yield seen(name, 30.0)
     yield seen(LONG, 0.0)
+    if number < RETIRED:
+        yield seen("retired", 30.0, members=0, lag=900 if number < RETIRED - EVERY else 40)
+    if number == RETIRED:
+        yield {"consumer_group": "retired", "status_reason": "gone"}
 
 
 def seen(group: str, time_lag: float, **more: Any) -> Row:
@@ -300,6 +307,8 @@ SAID = (
     "min from deletion at 14:00; nothing was lost.",
     "etl lost at least 2,847 records of purged from 12:00 to 12:10: deleted before they were "
     "committed (no retention by age is set).",
+    "retired is gone since 05:00, and left 40 records unread: the cluster no longer has this "
+    "group.",
     "big is produced unevenly: partition 0 gets 75% (even: 50%).",
     "small is produced unevenly: partition 0 gets 90.9% (even: 25%).",
 )
