@@ -118,13 +118,14 @@ class Recent:
         """Unknown of none."""
         return self.sorted_value(np.zeros(len(self.count), np.int64))
 
-    def even_rate(self, late: Matrix) -> Column:
+    def even_rate(self, late: npt.NDArray[np.float64]) -> Column:
         """The least rate at which values in a row are worked off within `late` runs, a value a row:
         their sum over their number and that, of those where it is greatest; at least the mean.
         """
         mean, values = self.mean(), np.where(self.present, self.values, 0.0)
         sums = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
-        before, behind = np.triu_indices(self.most + 1, k=1)
-        in_a_row = sums[:, behind] - sums[:, before]
-        greatest = (in_a_row / (behind - before + late[:, None])).max(axis=1)
-        return Column(np.maximum(mean.values, greatest), mean.known)
+        rate = mean.values
+        for number in range(1, self.most + 1):
+            greatest = (sums[:, number:] - sums[:, :-number]).max(axis=1)
+            rate = np.maximum(rate, greatest / (number + late))
+        return Column(rate, mean.known)

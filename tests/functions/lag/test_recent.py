@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -68,6 +69,17 @@ def test_at_the_even_rate_no_values_in_a_row_are_worked_off_later(
     expected = max([*rates, sum(values) / len(values)]) if values else None
     found = recent(values).even_rate(np.array([late])).to_list()
     assert found == [pytest.approx(expected)]
+
+
+def test_the_even_rate_of_runs_three_seconds_apart_takes_little_memory() -> None:
+    runs = Recent(np.ones((20, 300)), np.full(20, 300))
+    tracemalloc.start()
+    try:
+        runs.even_rate(np.full(20, 2.5))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 20 * runs.values.nbytes
 
 
 def test_the_greatest_is_of_all_but_the_newest() -> None:
