@@ -330,12 +330,12 @@ class _Work:
 
     def members_soon(self, rate: Column) -> Values:
         """The fewest who can be given more, as there is time, until others read, before the
-        backlog is one to speak of.
+        backlog is one to speak of; one at least where anything is unread.
         """
         of_rate = self._at_rows(rate / self.capacity)
         late = self.sets.maximum(self.backlog / np.where(of_rate > 0, of_rate, np.inf)).fill(0.0)
         more = np.clip((_LATE - late) / (self.start + 2 * self.unseen), 0.0, _MOST_LATE)
-        return self.members_for_rate(rate, _FITS + more)
+        return np.maximum(self.members_for_rate(rate, _FITS + more), self.lagging)
 
     def members_for_rate(self, rate: Column, fits: Values) -> Values:
         """What so many records a second need, without the backlog."""
@@ -375,7 +375,7 @@ class _Work:
         members = np.minimum(np.maximum(members, for_rate), readable)
         whole = self.sets.total(Column.of(of_rate + backlog)).fill(0.0)
         return _Needed(
-            np.where(self.lagging, np.maximum(members, 1.0), members),
+            np.maximum(members, self.lagging),
             np.minimum(for_rate, written),
             behind,
             (members >= readable) & (whole > readable + _EPSILON),

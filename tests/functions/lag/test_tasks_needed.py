@@ -129,6 +129,17 @@ def test_a_backlog_that_nobody_reads_needs_one_task() -> None:
     assert group(report, "tasks_needed") == (1,)
 
 
+def test_a_group_without_tasks_gets_one_for_records_that_came_in_an_unread_run() -> None:
+    """Nothing more is written, and a backlog that nobody reads calls for none."""
+    load, nobody = Load(), {"members": 0, "owners": {}}
+    for _ in range(3):
+        before = load.run(even(0), **nobody)
+    load.run(even(12), [60.0] * PARTITIONS, range(PARTITIONS), range(PARTITIONS), **nobody)
+    for _ in range(3):
+        report = load.run(even(0), [60.0] * PARTITIONS, range(PARTITIONS), **nobody)
+    assert [group(each, "tasks_needed") for each in (before, report)] == [(0,), (1,)]
+
+
 def test_only_partitions_that_are_written_to_count() -> None:
     three = [0.9 * CAPACITY] * 3 + [0.0] * 9
     assert needed(three) == (3, contract.NEEDED_FOR_RATE)
