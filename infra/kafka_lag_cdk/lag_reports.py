@@ -90,11 +90,11 @@ class LagReports(Construct):
         super().__init__(scope, construct_id)
         settings = settings or SharedSettings()
         self._clusters = frozenset(clusters)
-        self._owners_named: set[str] = set()
+        self._collected: list[WatchedCluster] = []
         if doubts is None:
             doubts = find_settings_doubts(settings, _in_an_app(existing_bucket, topic))
             if settings.notify.owners:
-                aspect = _UnknownOwners(self, settings.notify, self._owners_named)
+                aspect = _UnknownOwners(self, settings.notify, self._collected)
                 Aspects.of(self).add(aspect)
         for doubt in doubts:
             warn(self, doubt)
@@ -133,7 +133,7 @@ class LagReports(Construct):
 
     def expect(self, cluster: WatchedCluster) -> Iterator[Doubt]:
         """What of a cluster does not fit; its owners are known from now on."""
-        self._owners_named.update(cluster.owner.values())
+        self._collected.append(cluster)
         if self.job_name is None and cluster.watches_unusual:
             yield from find_unlearnt([cluster.name])
         if self.workgroup and cluster.name not in self._clusters:
@@ -256,11 +256,14 @@ class _UnknownOwners:
     Where no collector has it as an object, their clusters' owners are not known.
     """
 
-    def __init__(self, reports: LagReports, notify: Notify, named: set[str]) -> None:
-        self._reports, self._notify, self._named = reports, notify, named
+    def __init__(
+        self, reports: LagReports, notify: Notify, clusters: Sequence[WatchedCluster]
+    ) -> None:
+        self._reports, self._notify, self._clusters = reports, notify, clusters
 
     def visit(self, node: IConstruct) -> None:
         """Each construct below; the warnings are those of the topmost."""
-        if self._named and node.node.path == self._reports.node.path:
-            for doubt in find_unknown_owners(self._notify, self._named, _SETTINGS):
+        if self._clusters and node.node.path == self._reports.node.path:
+            named = {owner for cluster in self._clusters for owner in cluster.owner.values()}
+            for doubt in find_unknown_owners(self._notify, named, _SETTINGS):
                 warn(self._reports, doubt)

@@ -98,7 +98,14 @@ def test_a_cluster_that_the_tables_do_not_know_is_named() -> None:
     ]
 
 
-def test_an_owner_whom_no_cluster_names_is_named_once_all_clusters_are_there() -> None:
+@pytest.mark.parametrize(
+    ("owner", "unknown"),
+    [({"^pay": "team-money", ".*": "team-a"}, ["team-mony"]), ({}, ["team-mony", "team-a"])],
+    ids=["some", "none"],
+)
+def test_an_owner_whom_no_cluster_names_is_named_once_all_clusters_are_there(
+    owner: dict[str, str], unknown: list[str]
+) -> None:
     theirs = Theirs()
     mail = OwnerReceivers(email=("money@example.com",))
     settings = SharedSettings(
@@ -109,17 +116,12 @@ def test_an_owner_whom_no_cluster_names_is_named_once_all_clusters_are_there() -
     reports = LagReports(
         theirs, "Lag", clusters=["orders"], settings=settings, package=SMALL_PACKAGE
     )
-    owned = KafkaCluster(
-        name="orders",
-        network=theirs.network,
-        login=Iam(),
-        msk=ARN,
-        owner={"^pay": "team-money", ".*": "team-a"},
-    )
+    owned = KafkaCluster(name="orders", network=theirs.network, login=Iam(), msk=ARN, owner=owner)
     LagCollector(theirs, "Orders", cluster=owned, reports=reports, package=SMALL_PACKAGE)
     assert warnings(theirs) == [
-        "settings.notify.owners names team-mony, whom no cluster's owner names: nobody of theirs "
+        f"settings.notify.owners names {name}, whom no cluster's owner names: nobody of theirs "
         "is paged. Write the name as owner has it."
+        for name in unknown
     ]
 
 
