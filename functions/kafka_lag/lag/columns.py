@@ -166,9 +166,7 @@ class Column:
         return not np.count_nonzero(differs)
 
     def compacted(self) -> Column:
-        """The same column, read-only, in less memory where all rows or none are known."""
-        if self.known.strides == _REPEATED:
-            return self
+        """The same column, in less memory where all rows or none are known; not to be written."""
         known = np.count_nonzero(self.known)
         if not known:
             return Column.unknown(len(self), self.values.dtype)
@@ -188,12 +186,11 @@ class Column:
 
 
 _ZERO, _TRUE = bytes(8), b"\x01"
-_REPEATED = (0,)
 
 
 def _repeat(value: bytes, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """An array of one value, of which it holds one."""
-    return np.ndarray((length,), dtype, value, strides=_REPEATED)
+    return np.ndarray((length,), dtype, value, strides=(0,))
 
 
 Operand: TypeAlias = Column | npt.NDArray[Any] | float

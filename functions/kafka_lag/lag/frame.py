@@ -163,7 +163,7 @@ def locate(wanted: Frame, among: Frame, names: tuple[str, ...]) -> Rows:
     if count <= _DENSE * (len(left) + len(right)):
         place = np.full(count + 1, -1, np.int64)
         rows = np.flatnonzero(right >= 0)
-        place[right[rows]] = rows
+        np.maximum.at(place, right[rows], rows)
         return place[left]
     order = np.argsort(right, kind="stable")
     position = np.searchsorted(right, left, side="right", sorter=order) - 1

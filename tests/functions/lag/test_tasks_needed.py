@@ -131,7 +131,8 @@ def test_a_backlog_that_nobody_reads_needs_one_task() -> None:
 
 def test_a_group_without_tasks_gets_one_for_records_that_came_in_an_unread_run() -> None:
     """Nothing more is written, and a backlog that nobody reads calls for none."""
-    load, nobody = Load(), {"members": 0, "owners": {}}
+    load = Load()
+    nobody: dict[str, Any] = {"members": 0, "owners": {}}
     for _ in range(3):
         before = load.run(even(0), **nobody)
     load.run(even(12), [60.0] * PARTITIONS, range(PARTITIONS), range(PARTITIONS), **nobody)
