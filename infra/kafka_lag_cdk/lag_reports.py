@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import jsii
@@ -131,13 +131,15 @@ class LagReports(Construct):
         self.views = self._make_views(settings, bucket, package)
         self.status_messages = self._make_status_messages(settings, bucket, package, watched)
 
-    def expect(self, cluster: WatchedCluster) -> Iterator[Doubt]:
+    def expect(self, cluster: WatchedCluster) -> list[Doubt]:
         """What of a cluster does not fit; its owners are known from now on."""
         self._collected.append(cluster)
+        doubts: list[Doubt] = []
         if self.job_name is None and cluster.watches_unusual:
-            yield from find_unlearnt([cluster.name])
+            doubts += find_unlearnt([cluster.name])
         if self.workgroup and cluster.name not in self._clusters:
-            yield from find_unlisted(cluster.name)
+            doubts += find_unlisted(cluster.name)
+        return doubts
 
     def _make_chats(self, name: str, settings: SharedSettings, chat: Sequence[str] | None) -> None:
         here = Stack.of(self).region

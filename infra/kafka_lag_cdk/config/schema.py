@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic.fields import FieldInfo
 
@@ -33,7 +33,7 @@ from kafka_lag_cdk.config.reading import SCHEMA
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.shared import Shared
 from kafka_lag_cdk.config.source import CLUSTERS, DEFAULTS
-from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.strict import Strict, models_in
 from kafka_lag_cdk.config.tasks import TaskKeys
 
 FILE = "configuration.schema.json"
@@ -106,7 +106,7 @@ def _rows(
         field, place = model.model_fields[key], f"{above}{key}"
         if field.description:
             found[place] = (_default(field), field.description)
-        below = [*_models_in(field.annotation)]
+        below = models_in(field.annotation)
         if field.description and any(issubclass(each, _EXPLAINED_APART) for each in below):
             continue
         for each in below:
@@ -119,13 +119,6 @@ def _rows(
     return found
 
 
-def _models_in(annotation: Any) -> Iterator[type[Strict]]:
-    if isinstance(annotation, type) and issubclass(annotation, Strict):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models_in(part)
-
-
 def _default(field: FieldInfo) -> str:
     """Nothing where it is no value that a document has, or one that the meaning has to explain."""
     if field.is_required():
@@ -134,7 +127,9 @@ def _default(field: FieldInfo) -> str:
     match value:
         case bool():
             return str(value).lower()
-        case int() | float():
+        case int():
+            return str(value)
+        case float():
             return f"{value:g}"
         case str():
             return value if _PLAIN.fullmatch(value) else ""

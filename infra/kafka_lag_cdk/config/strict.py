@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
+from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -80,7 +79,7 @@ def _models_at(place: Place, models: list[type[Strict]]) -> list[type[Strict]]:
             continue
         below = [m.model_fields[part].annotation for m in models if part in m.model_fields]
         if below:
-            models = [inner for annotation in below for inner in _models_in(annotation)]
+            models = [inner for annotation in below for inner in models_in(annotation)]
         else:
             # The tag of a union, which pydantic puts into the place.
             models = [m for m in models if _tag(m) == part] or models
@@ -101,9 +100,8 @@ def _tag(model: type[Strict]) -> Any:
     return get_args(field.annotation)[0] if field else model.tag
 
 
-def _models_in(annotation: Any) -> list[type[Strict]]:
-    if isinstance(annotation, type) and issubclass(annotation, Strict):
-        return [annotation]
-    if get_origin(annotation) in (Annotated, Union, types.UnionType, tuple, dict):
-        return [model for part in get_args(annotation) for model in _models_in(part)]
-    return []
+def models_in(annotation: Any) -> list[type[Strict]]:
+    """The models that a value of this annotation may be, or hold."""
+    own = isinstance(annotation, type) and issubclass(annotation, Strict)
+    below = [model for part in get_args(annotation) for model in models_in(part)]
+    return [annotation, *below] if own else below

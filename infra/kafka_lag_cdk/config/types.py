@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of value in a configuration: each says what was expected where a value is another."""
+"""The types of value in a configuration that pydantic has not: names, ARNs, patterns and such."""
 
 from __future__ import annotations
 
