@@ -164,11 +164,18 @@ def _list_rates(case: Case) -> Evidence:
     return {
         "produce_rate": group["produce_rate"],
         "produce_rate_before": group["kept_up_produce_rate"],
-        "consume_rate": group["consume_rate"],
+        "consume_rate": _read_rate(case),
         "members": group["members"],
         "members_before": group["kept_up_members"],
         "kept_up_at": case.kept_up_at,
     }
+
+
+def _read_rate(case: Case) -> float | None:
+    """Records/s; 0 once all that is behind stands still, as averages fall for minutes after that."""
+    behind = case.still[case.behind]
+    rate: float | None = case.group["consume_rate"]
+    return 0.0 if len(behind) and behind.all() else rate
 
 
 def _lengths(lists: Strings) -> Rows:
@@ -274,7 +281,7 @@ def _weigh_rebalances(case: Case) -> Finding:
         {
             "rebalancing_share": share,
             "members": case.group["members"],
-            "consume_rate": case.group["consume_rate"],
+            "consume_rate": _read_rate(case),
             "produce_rate": case.group["produce_rate"],
         },
     )
@@ -582,12 +589,7 @@ def _weigh_capacity(case: Case, change: _Change) -> Finding:
         return Cause(
             contract.CAPACITY_FELL,
             case.kept_up_at,
-            {
-                **_list_rates(case),
-                # Averages fall for minutes after the last commit.
-                **({"consume_rate": 0.0} if case.still[case.behind].all() else {}),
-                "consume_rate_before": change.before,
-            },
+            {**_list_rates(case), "consume_rate_before": change.before},
         )
     members = _count_members(case) if change.fell else {}
     return RuledOut(contract.CAPACITY_FELL, lambda: {**_describe_read(change), **members})

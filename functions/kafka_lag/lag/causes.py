@@ -207,6 +207,8 @@ def _add_kept_up(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> Fram
     fine &= (age <= _KEEPS_UP_INTERVALS * rules.interval_ms / 1_000) & rate.known
     # An age that is a least one proves nothing.
     fine &= groups.numbers("time_lag_error_seconds").known
+    # Nor does a small one of a group that has read nothing since it was first seen.
+    fine &= (groups.numbers("consume_rate") > 0) | (rate == 0)
     now = Column.of(np.full(len(groups), taken_at, np.int64))
     weight = 1.0 - np.exp2(-seconds_between(groups, old).fill(0.0) / _HALF_LIFE)
     values = {"kept_up_produce_rate": rate, "kept_up_members": groups.numbers("members")}

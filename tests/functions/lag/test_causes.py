@@ -263,6 +263,41 @@ def test_rebalances_without_end_are_the_cause_of_a_group_that_reads_between_them
     assert row(runs[-1])["cause"] == contract.REBALANCES
 
 
+@pytest.mark.parametrize("trickle", [True, False])
+def test_what_is_read_between_rebalances_is_nothing_once_no_commit_moves(trickle: bool) -> None:
+    cluster = two_members()
+    group = cluster.groups[0]
+
+    def change(_: Cluster, minute: int) -> Callable[[int], None] | None:
+        if minute < TROUBLE:
+            return None
+        group.generation += 1
+
+        def step(number: int) -> None:
+            group.rebalancing = number < 5 if trickle else True
+
+        return step
+
+    last = list(run_minutes(cluster, MINUTES, change))[-1]
+
+    assert row(last)["cause"] == contract.REBALANCES
+    assert (evidence(last)["consume_rate"] > 0) is trickle
+
+
+def test_a_group_that_has_read_nothing_since_it_was_first_seen_did_not_read_more_before() -> None:
+    topic = Topic("orders", np.full(1, 0.2), noise=0.0)
+    group = Group("billing", topic, {"m-0": 60.0})
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == 1:
+            group.speed = {"m-0": 0.0}
+
+    runs = list(run_minutes(Cluster([topic], [group], np.random.default_rng(7)), MINUTES, change))
+
+    assert row(runs[-1])["status"] == contract.ERR
+    assert {row(each)["cause"] for each in runs} <= {None, contract.UNEXPLAINED}
+
+
 def several_groups(count: int) -> Cluster:
     """Groups with topics of their own, six partitions under three brokers each."""
     topics = [Topic(f"t-{each}", np.full(6, 10.0), noise=0.0) for each in range(count)]
