@@ -172,7 +172,7 @@ def _list_rates(case: Case) -> Evidence:
 
 
 def _read_rate(case: Case) -> float | None:
-    """Records/s; 0 once all that is behind stands still, as averages fall for minutes after that."""
+    """Records/s; 0 once all that is behind stands still: averages fall for minutes after that."""
     behind = case.still[case.behind]
     rate: float | None = case.group["consume_rate"]
     return 0.0 if len(behind) and behind.all() else rate
