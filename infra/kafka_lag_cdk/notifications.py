@@ -21,7 +21,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.acknowledgements import acknowledge_warning, acknowledge_wildcard
+from kafka_lag_cdk.acknowledgements import acknowledge_wildcard
 from kafka_lag_cdk.config.shared import Notify, Slack, Teams
 from kafka_lag_cdk.names import ALARMS, REPORTS, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
@@ -347,16 +347,9 @@ def job_failure_rule(
         conditions=for_own_account(rule),
         description="Sends that the daily report of consumer lag was not made",
     )
-    # Taken by its ARN, the topic keeps the policy that it has.
-    known = sns.Topic.from_topic_arn(rule, "Topic", topics.reports.topic_arn)
-    acknowledge_warning(
-        rule,
-        "@aws-cdk/aws-events:ruleUnresolvedEnvironment",
-        "the topic is of this stack, whichever its account",
-    )
     rule.add_target(
         targets.SnsTopic(
-            known,
+            topics.reports,
             message=_failure_message(scope),
             authorize_using_role=True,
             role=role.without_policy_updates(),
