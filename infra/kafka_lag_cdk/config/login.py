@@ -31,7 +31,7 @@ class SecretAuth(Strict):
 
     type: Literal["scram", "tls"]
     secret_arn: SecretArn = Field(
-        description="of `scram` and `tls`: the secret, in the collector's region"
+        description="of `scram` and `tls`, required there: the secret, in the collector's region"
     )
     kms_key_arn: KeyArn | None = Field(
         default=None,

@@ -105,7 +105,7 @@ def _rows(
     for key in keys or model.model_fields:
         field, place = model.model_fields[key], f"{above}{key}"
         if field.description:
-            found[place] = (_default(field), field.description)
+            found[place] = _cells(field, field.description)
         below = models_in(field.annotation)
         if field.description and any(issubclass(each, _EXPLAINED_APART) for each in below):
             continue
@@ -116,13 +116,33 @@ def _rows(
                 for inner, row in _rows(each, above=f"{place}.").items()
                 if inner not in found
             }
+        found |= {
+            inner: ("", found[inner][1])
+            for inner in found
+            if found[inner][0] == _REQUIRED and _is_of_some(inner.removeprefix(f"{place}."), below)
+        }
     return found
+
+
+def _is_of_some(key: str, models: Sequence[type[Strict]]) -> bool:
+    """Whether some of these types have the key and others do not."""
+    return len({key in model.model_fields for model in models}) > 1
+
+
+_REQUIRED = "required"
+# What an editor shows at the end of a meaning has a column of its own in a table.
+_UNLESS_GIVEN = re.compile(r" \(unless given: ([^()]*)\)")
+
+
+def _cells(field: FieldInfo, meaning: str) -> tuple[str, str]:
+    said = _UNLESS_GIVEN.search(meaning)
+    return (said[1], meaning.replace(said[0], "", 1)) if said else (_default(field), meaning)
 
 
 def _default(field: FieldInfo) -> str:
     """Nothing where it is no value that a document has, or one that the meaning has to explain."""
     if field.is_required():
-        return "required"
+        return _REQUIRED
     value = field.get_default(call_default_factory=True)
     match value:
         case bool():

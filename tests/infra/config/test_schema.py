@@ -181,7 +181,13 @@ def test_a_table_has_a_row_a_key_with_its_default_and_those_of_objects_below() -
         f"`steps.{key}`" for key in Steps.model_fields
     }
     assert "| `max` | required | tasks at most; never above `partitions` |" in table.rows()
-    assert "| `schedule.max` | | tasks at most (unless given: the service's) |" in table.rows()
+    assert "| `schedule.max` | the service's | tasks at most |" in table.rows()
+
+
+def test_a_key_of_some_logins_is_not_required_of_all() -> None:
+    (table,) = [each for each in TABLES if each.keys and "auth" in each.keys]
+    (row,) = [row for row in table.rows() if row.startswith("| `auth.secret_arn` |")]
+    assert row.startswith("| `auth.secret_arn` | | of `scram` and `tls`, required there:")
 
 
 def test_what_stands_around_a_table_stays() -> None:
