@@ -78,11 +78,8 @@ def estimate_append_times(
     positions = find_positions(
         backlog.mask & read_at.known, backlog.part, backlog.offset, read_at.values
     )
-    used, column = np.unique(positions.part, return_inverse=True)
-    partitions = topics.lazy_take(used)
-    compacted, reading = is_compacted(partitions), _columns(partitions, _ENDS)
-    schedule = compare_with_schedule(reading, previous_runs, taken_at, rules.interval_ms)
-    ends = align_ends(reading, previous_runs.ends, schedule)
+    partitions, column, ends = _align(topics, positions.part, previous_runs, rules, taken_at)
+    compacted = is_compacted(partitions)
 
     by_ends = _bounds_from_ends(ends, column, positions, compacted[column])
     carried = carry_estimates(backlog.offset, old, positions)
@@ -134,14 +131,23 @@ def bound_short_rests(
     mask, after = np.zeros(len(rows), bool), Column.unknown(len(rows))
     at = np.flatnonzero(rests.mask & (rests.part >= 0))
     if len(at):
-        used, column = np.unique(rests.part[at], return_inverse=True)
-        reading = _columns(topics.lazy_take(used), _ENDS)
-        schedule = compare_with_schedule(reading, previous_runs, taken_at, rules.interval_ms)
-        ends, offset = align_ends(reading, previous_runs.ends, schedule), rests.offset.values[at]
+        _, column, ends = _align(topics, rests.part[at], previous_runs, rules, taken_at)
+        offset = rests.offset.values[at]
         seen = find_bounds(ends, column, offset + rests.lag.values[at] - 1).before
         mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, taken_at, rules)
         after = after.put(at, find_bounds(ends, column, offset).after)
     return ShortRests(mask, after)
+
+
+def _align(
+    topics: Frame, part: Rows, previous_runs: PreviousRuns, rules: Rules, taken_at: int
+) -> tuple[Frame, Rows, Ends]:
+    """The partitions that are meant, each once; which of them each of `part` is; and their ends."""
+    used, column = np.unique(part, return_inverse=True)
+    partitions = topics.lazy_take(used)
+    reading = _columns(partitions, _ENDS)
+    schedule = compare_with_schedule(reading, previous_runs, taken_at, rules.interval_ms)
+    return partitions, column, align_ends(reading, previous_runs.ends, schedule)
 
 
 def _search_targets(
