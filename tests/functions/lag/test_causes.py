@@ -298,6 +298,26 @@ def test_a_group_that_has_read_nothing_since_it_was_first_seen_did_not_read_more
     assert {row(each)["cause"] for each in runs} <= {None, contract.UNEXPLAINED}
 
 
+@pytest.mark.parametrize(("first", "second"), [(0, 4), (4, 0)])
+def test_of_partitions_without_a_leader_the_first_to_lose_it_is_named(
+    first: int, second: int
+) -> None:
+    cluster = two_members()
+
+    def change(_: Cluster, minute: int) -> None:
+        lost = {TROUBLE: first, TROUBLE + 4: second}.get(minute)
+        if lost is not None:
+            cluster.topics[0].has_leader[lost] = False
+
+    last = list(run_minutes(cluster, TROUBLE + 10, change))[-1]
+
+    (found,) = [each for each in weigh_causes(last, "billing", Rules()) if isinstance(each, Cause)]
+    assert found.name == contract.UNAVAILABLE
+    assert found.evidence["partitions_without_leader"] == 2
+    assert found.evidence["partition"] == first
+    assert found.since == pytest.approx(BEGIN + TROUBLE * MINUTE, abs=2 * MINUTE)
+
+
 def several_groups(count: int) -> Cluster:
     """Groups with topics of their own, six partitions under three brokers each."""
     topics = [Topic(f"t-{each}", np.full(6, 10.0), noise=0.0) for each in range(count)]
