@@ -15,7 +15,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_msk as msk
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
-from pydantic import Field, GetCoreSchemaHandler
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from kafka_lag.settings import SERVER, authorities_fault
@@ -188,13 +188,19 @@ class Alarms(AlarmSettings):
         return self.owner_topics.keys()
 
 
+def _is_no_name(service: Any) -> Any:
+    if isinstance(service, str):
+        raise ValueError("must be a service of CDK, or EcsService with the names of both")
+    return service
+
+
 class ServiceScaling(GroupScaling):
     """An ECS service, and how it follows its group: an object of CDK, or known by its names.
 
     `apart`: a stack of its own account scales it; it is only shown, and its group published.
     """
 
-    service: Annotated[ecs.IBaseService | EcsService, _Taken()]
+    service: Annotated[ecs.IBaseService | EcsService, _Taken(), AfterValidator(_is_no_name)]
     apart: bool = False
 
     @property

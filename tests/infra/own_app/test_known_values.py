@@ -209,6 +209,11 @@ def test_what_is_no_object_is_refused(wrong: str) -> None:
     assert found.startswith(f"{wrong}: Input should be an instance of")
 
 
+def test_the_name_of_a_service_is_no_service() -> None:
+    with pytest.raises(ValidationError, match="must be a service of CDK, or EcsService"):
+        ServiceScaling(service="worker", group="billing", max=2, partitions=2, tasks=Tasks())  # type: ignore[arg-type]
+
+
 def test_a_service_is_scaled_within_its_partitions_by_one_rule() -> None:
     service = EcsService("web", "worker")
     with pytest.raises(ValidationError, match="tasks beyond the 2 partitions read nothing"):
