@@ -78,7 +78,9 @@ def estimate_append_times(
     positions = find_positions(
         backlog.mask & read_at.known, backlog.part, backlog.offset, read_at.values
     )
-    partitions, column, ends = _align(topics, positions.part, previous_runs, rules, taken_at)
+    partitions, column, ends = _align_ends_of(
+        topics, positions.part, previous_runs, rules, taken_at
+    )
     compacted = is_compacted(partitions)
 
     by_ends = _bounds_from_ends(ends, column, positions, compacted[column])
@@ -131,7 +133,7 @@ def bound_short_rests(
     mask, after = np.zeros(len(rows), bool), Column.unknown(len(rows))
     at = np.flatnonzero(rests.mask & (rests.part >= 0))
     if len(at):
-        _, column, ends = _align(topics, rests.part[at], previous_runs, rules, taken_at)
+        _, column, ends = _align_ends_of(topics, rests.part[at], previous_runs, rules, taken_at)
         offset = rests.offset.values[at]
         seen = find_bounds(ends, column, offset + rests.lag.values[at] - 1).before
         mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, taken_at, rules)
@@ -139,7 +141,7 @@ def bound_short_rests(
     return ShortRests(mask, after)
 
 
-def _align(
+def _align_ends_of(
     topics: Frame, part: Rows, previous_runs: PreviousRuns, rules: Rules, taken_at: int
 ) -> tuple[Frame, Rows, Ends]:
     """The partitions that are meant, each once; which of them each of `part` is; and their ends."""

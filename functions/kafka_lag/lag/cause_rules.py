@@ -203,9 +203,8 @@ _LATEST = np.iinfo(np.int64).max
 def _weigh_unavailable(case: Case) -> Finding:
     """No leader; or just those partitions are behind whose followers are out of step."""
     if case.leaderless.any():
-        read_at = case.rows.numbers("read_at").fill(_LATEST)
         # The one that has been without for longest, whichever row it is in.
-        at = int(np.argmin(np.where(case.leaderless, read_at, _LATEST)))
+        at = int(np.argmin(case.rows.numbers("read_at").only(case.leaderless).fill(_LATEST)))
         since = case.value(at, "read_at")
         return Cause(
             contract.UNAVAILABLE,

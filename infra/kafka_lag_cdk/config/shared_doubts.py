@@ -101,15 +101,15 @@ def _no_receiver(settings: SharedSettings, place: SharedPlace) -> Iterator[Doubt
     """Of alarms that go to a topic to which nobody is subscribed."""
     if settings.notify.pages or place.has_topic:
         return
-    silent = [*place.paged]
-    silent += ["the daily report"] * settings.report.enabled
-    silent += ["status messages"] * (settings.status_messages is not None)
-    if silent:
+    senders = [*place.paged]
+    senders += ["the daily report"] * settings.report.enabled
+    senders += ["status messages"] * (settings.status_messages is not None)
+    if senders:
         where = f" in {place.region}" if place.region else ""
         yield Doubt(
             "no-receiver",
             place.region or "",
-            f"{place.key}.notify names nobody, so alarms of {format_list(silent, _MOST_NAMES)} "
+            f"{place.key}.notify names nobody, so alarms of {format_list(senders, _MOST_NAMES)} "
             f"reach no one{where}: set notify.email, https, slack or teams, or {place.own_topic}.",
         )
 

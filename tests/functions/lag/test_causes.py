@@ -244,44 +244,34 @@ def test_who_reads_again_and_too_slowly_is_not_said_to_have_stopped() -> None:
     assert {run["worst_status_since"] for run in slow} == {slow[0]["taken_at"]}
 
 
+def run_rebalancing(reads: bool) -> list[Snapshot]:
+    """A group that rebalances in each minute from TROUBLE on, and `reads` in half of each."""
+    cluster = two_members()
+    group = cluster.groups[0]
+
+    def change(_: Cluster, minute: int) -> Callable[[int], None] | None:
+        if minute < TROUBLE:
+            return None
+        group.generation += 1
+
+        def step(number: int) -> None:
+            group.rebalancing = number < 5 or not reads
+
+        return step
+
+    return list(run_minutes(cluster, MINUTES, change))
+
+
 def test_rebalances_without_end_are_the_cause_of_a_group_that_reads_between_them() -> None:
-    cluster = two_members()
-    group = cluster.groups[0]
-
-    def change(_: Cluster, minute: int) -> Callable[[int], None] | None:
-        if minute < TROUBLE:
-            return None
-        group.generation += 1
-
-        def step(number: int) -> None:
-            group.rebalancing = number < 5
-
-        return step
-
-    runs = list(run_minutes(cluster, MINUTES, change))
-
-    assert row(runs[-1])["cause"] == contract.REBALANCES
+    assert row(run_rebalancing(reads=True)[-1])["cause"] == contract.REBALANCES
 
 
-@pytest.mark.parametrize("trickle", [True, False])
-def test_what_is_read_between_rebalances_is_nothing_once_no_commit_moves(trickle: bool) -> None:
-    cluster = two_members()
-    group = cluster.groups[0]
-
-    def change(_: Cluster, minute: int) -> Callable[[int], None] | None:
-        if minute < TROUBLE:
-            return None
-        group.generation += 1
-
-        def step(number: int) -> None:
-            group.rebalancing = number < 5 if trickle else True
-
-        return step
-
-    last = list(run_minutes(cluster, MINUTES, change))[-1]
+@pytest.mark.parametrize("reads", [True, False])
+def test_what_is_read_between_rebalances_is_nothing_once_no_commit_moves(reads: bool) -> None:
+    last = run_rebalancing(reads)[-1]
 
     assert row(last)["cause"] == contract.REBALANCES
-    assert (evidence(last)["consume_rate"] > 0) is trickle
+    assert (evidence(last)["consume_rate"] > 0) is reads
 
 
 def test_a_group_that_has_read_nothing_since_it_was_first_seen_did_not_read_more_before() -> None:

@@ -113,7 +113,7 @@ def refused_toml(text: str, folder: Path) -> tuple[str, ...]:
     ],
     ids=["a-key-twice", "null", "an-open-list", "too-deep"],
 )
-def test_what_is_no_toml_is_told_with_its_place(text: str, fault: str, tmp_path: Path) -> None:
+def test_what_is_no_toml_is_refused_with_its_place(text: str, fault: str, tmp_path: Path) -> None:
     (sentence,) = refused_toml(text, tmp_path)
     assert sentence.startswith("it is not TOML (")
     assert fault in sentence
