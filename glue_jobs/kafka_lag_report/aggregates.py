@@ -48,6 +48,8 @@ _GROUPS = (
     *("time_lag_seconds", "time_lag_error_seconds", "produce_rate"),
     *("rebalances", "rebalancing_share", "owners_changed", "tasks_needed", "tasks_needed_reason"),
     *("worst_topic", "worst_partition", "worst_leader", "worst_member"),
+    *("held_up_records", "open_transaction_since"),
+    *("open_transaction_topic", "open_transaction_partition"),
 )
 
 # What the collector calls a commit that stands, with an owner and without one.

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kafka_lag.contract import NO_LEADER
-from kafka_lag_report.evidence import Evidence, Stint, UnreadSpell
+from kafka_lag.contract import NO_LEADER, OPEN_TRANSACTION
+from kafka_lag_report.evidence import Evidence, GroupSpell, Stint, UnreadSpell
 from kafka_lag_report.findings import Findings, TopicSkew
-from kafka_lag_report.incident import NOTICE, SERIOUS, Incident, Kind
+from kafka_lag_report.incident import NOTICE, SERIOUS, WARNED, Incident, Kind
 from kafka_lag_report.run_clock import Clock, chained, joined
 from kafka_lag_report.thresholds import LONG_WARN_MINUTES, UNKNOWN_SECONDS
 
@@ -25,6 +25,7 @@ def cluster_incidents(
 ) -> Iterator[Incident]:
     """What happened to topics and brokers, and when nothing was seen."""
     yield from _unread_topics(evidence, clock)
+    yield from _long_transactions(evidence.groups, clock)
     yield from _no_leader(evidence.unread, clock)
     yield from _moved_leaders(evidence.stints, clock)
     yield from _recreated(evidence.stints)
@@ -151,6 +152,44 @@ def _unread(
         others=tuple(groups[:_SOME]),
         commits=part if each.groups else None,
     )
+
+
+def _long_transactions(spells: Iterable[GroupSpell], clock: Clock) -> Iterator[Incident]:
+    """Transactions that were open for long, each with the groups that could read nothing behind."""
+    ordered = sorted(
+        (one for one in spells if one.held_topic is not None and one.held_since is not None),
+        key=lambda s: (s.held_topic, s.held_partition, s.held_since, s.first),
+    )
+
+    def is_same(chain: list[GroupSpell], one: GroupSpell) -> bool:
+        first = chain[0]
+        where = (first.held_topic, first.held_partition) == (one.held_topic, one.held_partition)
+        return where and first.held_since == one.held_since
+
+    for found in chained(ordered, is_same):
+        # It ends for all of its readers at once.
+        last = max(one.last for one in found)
+        begin, until = found[0].held_since or found[0].first, clock.until(last)
+        records: dict[str, int] = {}
+        for one in found:
+            records[one.group] = max(records.get(one.group, 0), one.held_records or 0)
+        groups = sorted(records, key=lambda group: (-records[group], group))
+        number = found[0].held_partition
+        yield Incident(
+            kind=Kind.HELD_UP,
+            level=WARNED,
+            group=groups[0] if len(groups) == 1 else None,
+            topic=found[0].held_topic,
+            partitions=() if number is None else (number,),
+            since=begin,
+            until=until,
+            still=until is None,
+            minutes=((until or clock.seen_end) - max(begin, clock.midnight)).total_seconds() / 60,
+            cause=OPEN_TRANSACTION,
+            count=len(groups),
+            others=tuple(groups[:_SOME]),
+            lag=max(records.values()) or None,
+        )
 
 
 def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident]:

@@ -22,6 +22,7 @@ from kafka_lag_report.aggregates import MEMBER, PARTITION, DayAggregates, standi
 from kafka_lag_report.thresholds import (
     CALM_TIMES,
     GAP_INTERVALS,
+    LONG_TRANSACTION_SECONDS,
     RESTLESS_RUNS,
     RESTLESS_SECONDS,
 )
@@ -40,7 +41,8 @@ class GroupSpell:
     `calm_at` is the last run before in which it was as near to the end as it usually is. `since` is
     what the first run gives as the beginning, maybe on a day before. `restless_since`: the first
     of the rebalances that are too many; `rebalances` are those from it to `restless_until`, less
-    those of the spell before if that was restless, too.
+    those of the spell before if that was restless, too. `held_since`: when the transaction began
+    that was open for long, in `held_topic` and `held_partition`; `held_records` waited for its end.
     """
 
     group: str
@@ -64,6 +66,10 @@ class GroupSpell:
     restless_since: datetime | None = None
     restless_until: datetime | None = None
     rebalances: int | None = None
+    held_topic: str | None = None
+    held_partition: int | None = None
+    held_since: datetime | None = None
+    held_records: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +184,7 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
     ordered = Window.partitionBy("group").orderBy("at")
     rows = _with_restless(_group_runs(groups), ordered, pause)
     rows = _of_bad_groups(rows, ordered, pause)
-    said = ("unread", "status", "reason", "gone", "nobody", "over_sla", "restless")
+    said = ("unread", "status", "reason", "gone", "nobody", "over_sla", "restless", *_HELD)
     spells = _numbered(rows, ordered, said, pause).groupBy("group", "spell")
     return spells.agg(
         sf.min("at").alias("first"),
@@ -195,13 +201,20 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
         sf.min("restless_since").alias("restless_since"),
         sf.max("restless_until").alias("restless_until"),
         sf.sum("counted").cast("int").alias("rebalances"),
+        sf.max("held_records").alias("held_records"),
         sf.max("bad").alias("bad"),
     ).where("bad OR nobody")
+
+
+# Which transaction holds a group up, where it has been open for long.
+_HELD = ("held_topic", "held_partition", "held_since")
 
 
 def _group_runs(groups: DataFrame) -> DataFrame:
     """What each run says of a group; of one that did not read it, nothing but that and the lag."""
     read = sf.col("unread_reason").isNull()
+    began = _seconds("open_transaction_since")
+    held = read & (_seconds("taken_at") - began >= LONG_TRANSACTION_SECONDS)
     return groups.select(
         sf.col("consumer_group").alias("group"),
         _seconds("taken_at").alias("at"),
@@ -217,6 +230,10 @@ def _group_runs(groups: DataFrame) -> DataFrame:
         _true(read & (_rebalances() > 0)).alias("moving"),
         sf.when(read, _rebalances()).alias("rebalanced"),
         _seconds("incident_since").alias("since"),
+        sf.when(held, sf.col("open_transaction_topic")).alias("held_topic"),
+        sf.when(held, sf.col("open_transaction_partition")).alias("held_partition"),
+        sf.when(held, began).alias("held_since"),
+        sf.when(held, sf.col("held_up_records")).alias("held_records"),
     )
 
 
@@ -256,6 +273,7 @@ def _of_bad_groups(rows: DataFrame, ordered: WindowSpec, pause: float) -> DataFr
         | sf.col("gone")
         | sf.col("over_sla")
         | sf.col("restless")
+        | sf.col("held_since").isNotNull()
     )
     usual = CALM_TIMES * sf.median(sf.when(sf.col("status") == OK, sf.col("time_lag"))).over(group)
     near = sf.greatest(sf.coalesce(usual, sf.lit(0.0)), sf.lit(2 * pause / GAP_INTERVALS))
@@ -508,6 +526,7 @@ _TIMES = frozenset(
         "restless_until",
         "stands_since",
         "seconds_left_at",
+        "held_since",
     }
 )
 

@@ -18,6 +18,7 @@ from kafka_lag.contract import (
     ERR,
     FALLING_BEHIND,
     NO_MEMBER,
+    OPEN_TRANSACTION,
     SLOW,
     STALL,
     STOP,
@@ -262,11 +263,13 @@ class _Group:
             if parts:
                 topics = {one.topic for one in parts if isinstance(one, PartitionSpell)}
                 first = min(one.first for one in parts)
+                waited = kind == Kind.SLA_MISSED and any(one.held_since for one in over)
                 return self._made(
                     kind,
                     first if kind == Kind.SKIPPED else self.clock.begin(first),
                     max(one.last for one in parts),
                     topic=next(iter(topics)) if len(topics) == 1 else None,
+                    cause=OPEN_TRANSACTION if waited else None,
                 )
         return None
 

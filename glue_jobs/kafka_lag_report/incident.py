@@ -31,6 +31,7 @@ class Kind(StrEnum):
     LOST = "lost"
     SLA_MISSED = "sla_missed"
     REBALANCING = "rebalancing"
+    HELD_UP = "held_up"
     UNKNOWN = "unknown"
     GONE = "gone"
     NO_LEADER = "no_leader"
@@ -52,6 +53,7 @@ _WORDS = {
     Kind.BEYOND_END: "beyond the end",
     Kind.LOST: "with records lost",
     Kind.SLA_MISSED: "SLA missed",
+    Kind.HELD_UP: "with a transaction left open",
     Kind.NO_LEADER: "without a leader",
     Kind.LEADER_MOVED: "with leaders moved",
     Kind.RECREATED: "recreated",

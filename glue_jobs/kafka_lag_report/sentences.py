@@ -21,6 +21,7 @@ from kafka_lag.contract import (
     NEEDED_FOR_RECENT_RATE,
     NO_COORDINATOR,
     NO_MEMBER,
+    OPEN_TRANSACTION,
     SLOW,
     TIMEOUT,
 )
@@ -238,7 +239,8 @@ def _what(one: Incident, period: Period) -> Sentence:
         return (group, f" came near to losing records {when}.")
     if one.kind == Kind.SLA_MISSED:
         limit = "" if one.sla_seconds is None else f" of {format_duration(one.sla_seconds)}"
-        return (group, f" missed its SLA{limit} {when}.")
+        why = ": it waited for an open transaction" if one.cause == OPEN_TRANSACTION else ""
+        return (group, f" missed its SLA{limit} {when}{why}.")
     if one.kind == Kind.REBALANCING:
         times = format_quantity(one.count or 0, "time")
         return (group, f" rebalanced {times} {when}.")
@@ -251,6 +253,10 @@ def _what_else(one: Incident, period: Period) -> Sentence:
     count = one.count or 0
     if one.kind == Kind.UNKNOWN:
         return _unread(one, when)
+    if one.kind == Kind.HELD_UP:
+        names, more = _readers(one)
+        on: Sentence = (f"{_partitions(one.partitions)} of ", Name(one.topic or ""))
+        return ("A transaction on ", *on, " held up ", *names, f"{more} {when}.")
     if one.kind == Kind.GONE:
         at = "" if one.gone_at is None else f" since {period.clock(one.gone_at)}"
         lag = "" if not one.lag else f", and left {format_quantity(one.lag, 'record')} unread"
@@ -289,9 +295,7 @@ def _unread(one: Incident, when: str) -> Sentence:
     if one.topic is None:
         return (Name(one.group or ""), f" could not be read {when}: {why}. Its lag is unknown.")
     said = f" could not be read {when}: {why}."
-    names = tuple(part for name in one.others for part in (Name(name), ", "))[:-1]
-    more = (one.count or 0) - len(one.others)
-    tail = f" and {format_quantity(more, 'more group')}" if more > 0 else ""
+    names, tail = _readers(one)
     if one.commits is not None:
         part = f"{format_quantity(one.commits, 'partition')} of " if one.commits else ""
         return ("Commits of ", *names, f"{tail} on {part}", Name(one.topic), said)
@@ -301,6 +305,13 @@ def _unread(one: Incident, when: str) -> Sentence:
     it = "them" if len(one.partitions) > 1 else "it"
     unknown = (" The lag of ", *names, f"{tail} on {it} is unknown.")
     return (where, Name(one.topic), said, *unknown)
+
+
+def _readers(one: Incident) -> tuple[Sentence, str]:
+    """The groups that are named, and how many more there are."""
+    names = tuple(part for name in one.others for part in (Name(name), ", "))[:-1]
+    more = (one.count or 0) - len(one.others)
+    return names, f" and {format_quantity(more, 'more group')}" if more > 0 else ""
 
 
 def _sooner(one: Incident, period: Period) -> str:
@@ -347,6 +358,8 @@ def _costs(one: Incident, period: Period) -> Sentence:
     if one.kind in _BEHIND_KINDS and one.lag:
         old = "" if not one.time_lag else f", the oldest {format_duration(one.time_lag)} old"
         said.append(f" Up to {format_quantity(one.lag, 'record')} were unread{old}.")
+    if one.kind == Kind.HELD_UP and one.lag:
+        said.append(f" Up to {format_quantity(one.lag, 'record')} waited for its end.")
     if one.sla_missed_minutes:
         said.append(_sla(one))
     if one.gone_at and one.kind != Kind.GONE:

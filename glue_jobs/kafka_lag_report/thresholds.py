@@ -61,6 +61,9 @@ RESTLESS_SECONDS = 3600
 RESTLESS_RUNS = 10
 # Two times of trouble of one group that lie no farther apart are one incident.
 SAME_INCIDENT_SECONDS = 600.0
+# Brokers end a transaction after at most so long (`transaction.max.timeout.ms`), unless they were
+# given more: what is open for longer hangs, or holds its readers up by intention.
+LONG_TRANSACTION_SECONDS = 900
 # What was not read for less than this is no incident: the collector counts on for as long.
 UNKNOWN_SECONDS = 600.0
 

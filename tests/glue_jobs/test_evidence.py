@@ -35,6 +35,18 @@ def minutes(seconds: float | None) -> float | None:
     return None if seconds is None else (seconds - NOON.timestamp()) / 60
 
 
+def held_up(since: float) -> Row:
+    """A row of a group behind a transaction that began at this minute."""
+    return {
+        "status": "OK",
+        "status_reason": "open_transaction",
+        "held_up_records": 7,
+        "open_transaction_since": at(since),
+        "open_transaction_topic": "t",
+        "open_transaction_partition": 3,
+    }
+
+
 # Rows by minute, and of each spell: first and last minute, and what is told of it.
 GROUPS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] = {
     "ok": ({0: {"status": "OK"}, 1: {"status": "OK", "members": 0}}, []),
@@ -104,6 +116,13 @@ GROUPS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] 
             (12, 14, {"restless": True, "restless_until": 14, "rebalances": 6}),
         ],
     ),
+    "held up by a transaction for a quarter of an hour, then by another": (
+        {n: held_up(since=0 if n < 17 else 1) for n in range(13, 19)},
+        [
+            (15, 16, {"held_since": 0, "held_topic": "t", "held_partition": 3, "held_records": 7}),
+            (17, 18, {"held_since": 1}),
+        ],
+    ),
     "nine are none": ({n: {"status": "OK", "rebalances": int(n < 9)} for n in range(22)}, []),
 }
 
@@ -125,7 +144,10 @@ def by(spells: DataFrame, name: str) -> dict[str, list[Row]]:
     return found
 
 
-_TIMES = {"calm_at", "since", "restless_since", "restless_until", "stands_since", "seconds_left_at"}
+_TIMES = {
+    *("calm_at", "since", "restless_since", "restless_until", "stands_since", "seconds_left_at"),
+    "held_since",
+}
 
 
 def told(rows: list[Row], expected: list[tuple[int, int, dict[str, Any]]]) -> list[Any]:

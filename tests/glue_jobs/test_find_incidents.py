@@ -49,6 +49,13 @@ def bad(begin: float, end: float, status: str = "ERR", **more: Any) -> GroupSpel
     return GroupSpell(group="g", first=at(begin), last=at(last), status=status, **more)
 
 
+def held(begin: float, end: float, group: str = "g", **more: Any) -> GroupSpell:
+    """A group that an open transaction holds up, from ten minutes before nine on."""
+    where = {"held_topic": "t", "held_partition": 3, "held_since": at(9 - 1 / 6)}
+    spell = bad(begin, end, "OK", **{**where, "held_records": 7, **more})
+    return replace(spell, group=group)
+
+
 def nobody(begin: float, end: float) -> GroupSpell:
     return bad(begin, end, status="OK", nobody=True)
 
@@ -195,6 +202,18 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "only the SLA": (
         of(bad(9, 9.1, "OK", over_sla=True, sla=60.0)),
         ["g missed its SLA of 1 min from 09:00 to 09:06. It was missed for 6 min."],
+    ),
+    "the SLA, behind an open transaction": (
+        of(
+            bad(9, 9.1, "OK", over_sla=True, sla=60.0),
+            held(9.1, 10, over_sla=True, sla=60.0),
+        ),
+        [
+            "g missed its SLA of 1 min from 09:00 to 10:00: it waited for an open transaction. "
+            "It was missed for 1 h.",
+            "A transaction on partition 3 of t held up g from 08:50 to 10:00. "
+            "Up to 7 records waited for its end.",
+        ],
     ),
     "the SLA of an incident is its cost": (
         of(
@@ -608,6 +627,61 @@ def test_partitions_without_a_leader_are_one_line_a_broker() -> None:
     assert texts(Evidence(unread=(*spells, group))) == [
         "2 partitions of t that broker 2 led had no leader from 10:00 to 10:19."
     ]
+
+
+TRANSACTIONS: dict[str, tuple[list[GroupSpell], list[str]]] = {
+    "of several readers": (
+        [
+            held(9.1, 10),
+            held(9.1, 9.9, "a", held_records=9),
+            held(9.2, 10, "b", held_records=8),
+            held(9.2, 10, "c", held_records=1),
+        ],
+        [
+            "A transaction on partition 3 of t held up a, b, g and 1 more group from 08:50 to "
+            "10:00. Up to 9 records waited for its end."
+        ],
+    ),
+    "still open": (
+        [held(9.1, 24)],
+        [
+            "A transaction on partition 3 of t held up g from 08:50, still at midnight. "
+            "Up to 7 records waited for its end."
+        ],
+    ),
+    "begun the day before": (
+        [held(0, 2, held_since=at(-1))],
+        [
+            "A transaction on partition 3 of t held up g from 23:00 the day before until 02:00. "
+            "Up to 7 records waited for its end."
+        ],
+    ),
+    "one after the other": (
+        [held(9.1, 10), held(11, 12, held_since=at(10.75))],
+        [
+            "A transaction on partition 3 of t held up g from 08:50 to 10:00. "
+            "Up to 7 records waited for its end.",
+            "A transaction on partition 3 of t held up g from 10:45 to 12:00. "
+            "Up to 7 records waited for its end.",
+        ],
+    ),
+    "of another partition": (
+        [held(9.1, 10), held(9.1, 10, held_partition=4)],
+        [
+            "A transaction on partition 3 of t held up g from 08:50 to 10:00. "
+            "Up to 7 records waited for its end.",
+            "A transaction on partition 4 of t held up g from 08:50 to 10:00. "
+            "Up to 7 records waited for its end.",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TRANSACTIONS)
+def test_a_transaction_left_open_is_one_line_with_all_that_it_holds_up(case: str) -> None:
+    spells, expected = TRANSACTIONS[case]
+
+    assert sorted(texts(of(*spells))) == sorted(expected)
 
 
 def hidden(begin: float = 10, end: float = 11, **more: Any) -> UnreadSpell:

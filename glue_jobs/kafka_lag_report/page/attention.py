@@ -20,6 +20,7 @@ _TAGS = {
     Kind.BEYOND_END: "Beyond the end",
     Kind.AT_RISK: "At risk",
     Kind.SLA_MISSED: "SLA",
+    Kind.HELD_UP: "Transaction",
     Kind.NO_LEADER: "No leader",
     Kind.LEADER_MOVED: "Leader moved",
     Kind.RECREATED: "Recreated",
