@@ -162,7 +162,7 @@ class Metrics(Judge):
                     self._wrong("metric OffsetLag", f"metrics of {group}", None, "all was read")
 
     def _alone(self, key: Key, published: Mapping[str, Any], *, whole: bool) -> None:
-        where = f"metrics of {' on '.join(key)}, without a snapshot"
+        where = f"metrics of {' on '.join(key)}, without a snapshot, in {self.run.seconds:.2f} s"
         spans = self._spans(key, whole=whole) or self._empty(key)
         if not spans:
             self._wrong("line of metrics", where, "a line", "there was no commit")
