@@ -46,7 +46,7 @@ _CONNECTIONS = 512
 _BACKLOG = 256
 # How long a connection may be without a request, and how long an answer may take to be read.
 _IDLE_SECONDS = 30.0
-# How long the head of a request may take from its first byte.
+# How long the head of a request may take from its first byte, and TLS's handshake before it.
 _REQUEST_SECONDS = 10.0
 # What a request in progress is given once the server is to end.
 _END_SECONDS = 5
@@ -115,7 +115,8 @@ class LocalServer:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family, backlog=_BACKLOG)
         self._server = uvicorn.Server(config)
-        self._thread = Thread(target=self._server.run, args=([self._socket],), daemon=True)
+        self._handshake_seconds = request_seconds
+        self._thread = Thread(target=self._run, daemon=True)
         name = f"[{host}]" if ":" in host else host
         scheme = "http" if certificate is None else "https"
         self.url = f"{scheme}://{name}:{self._socket.getsockname()[1]}"
@@ -137,6 +138,10 @@ class LocalServer:
     def wait(self) -> None:
         """Until somebody interrupts."""
         self._thread.join()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: _ServerLoop(self._handshake_seconds)) as runner:
+            runner.run(self._server.serve([self._socket]))
 
     async def _respond(self, scope: Any, _: Any, send: Any) -> None:
         """One request; its body, if it has any, is never read."""
@@ -210,6 +215,19 @@ def _is_own_name(host: str) -> bool:
         return not host or urlsplit(f"//{host}").hostname in _OWN_NAMES
     except ValueError:
         return False
+
+
+class _ServerLoop(asyncio.SelectorEventLoop):
+    """asyncio's, which would wait a minute for a handshake; uvicorn has no setting for that."""
+
+    def __init__(self, handshake_seconds: float) -> None:
+        super().__init__()
+        self._handshake_seconds = handshake_seconds
+
+    async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:
+        if options.get("ssl") is not None:
+            options["ssl_handshake_timeout"] = self._handshake_seconds
+        return await super().create_server(*args, **options)
 
 
 def _limited(

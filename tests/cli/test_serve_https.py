@@ -70,6 +70,22 @@ def test_requests_are_answered_over_https_alone(tmp_path: Path) -> None:
     assert (body, answered) == (b"ok\n", b"")
 
 
+def test_a_handshake_that_stalls_is_ended(tmp_path: Path) -> None:
+    certificate = ServerCertificate(*write(OLD, tmp_path))
+    snapshots = Snapshots(FolderStore(tmp_path), lambda: 0.0)
+
+    with LocalServer(snapshots, lambda: 0.0, certificate=certificate, request_seconds=0.1) as each:
+        # Less than asyncio's own minute.
+        address = ("127.0.0.1", int(each.url.rpartition(":")[2]))
+        with socket.create_connection(address, timeout=50) as silent:
+            try:
+                answered = silent.recv(1)
+            except ConnectionError:
+                answered = b""
+
+    assert answered == b""
+
+
 @pytest.mark.timeout(240)
 def test_a_certificate_that_is_renewed_is_served_without_a_restart(tmp_path: Path) -> None:
     certificate = ServerCertificate(*write(OLD, tmp_path))
