@@ -287,10 +287,11 @@ class Collector:
         Raises StoreError.
         """
         interval_ms = self._settings.interval_ms
+        cluster, servers = self._settings.cluster, self._settings.access.bootstrap_servers
         try:
             written = call_within(
                 max(seconds, _LEAST_SECONDS),
-                lambda: write_snapshot(self._store, self._settings.cluster, snapshot),
+                lambda: write_snapshot(self._store, cluster, snapshot, servers),
             )
         except StoreError:
             self._remember(memory.add_run(snapshot, interval_ms, stored=False))

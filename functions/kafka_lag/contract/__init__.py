@@ -188,6 +188,9 @@ COMPLETE_NAME = "complete"
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
 SCHEMA_VERSION = "2.6"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
+# The bootstrap servers that a run was configured with, joined by commas; in no file where none are
+# known.
+SERVERS_KEY = "kafka_lag_bootstrap_servers"
 
 # Why a row was not read this time (null: it was).
 DENIED = "denied"

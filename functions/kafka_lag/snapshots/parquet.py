@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,13 +37,17 @@ def arrow_type(kind: str) -> Any:
     return _ARROW[kind]
 
 
-def to_parquet(frame: Frame, dataset: str) -> bytes:
-    """The dataset's columns in the contract's order and types, its schema version beside them."""
+def to_parquet(frame: Frame, dataset: str, servers: Sequence[str] = ()) -> bytes:
+    """The dataset's columns in the contract's order and types, its schema version beside them, and
+    the bootstrap servers that were read."""
     columns = contract.COLUMNS[dataset]
     whole = frame.completed(dataset)
     arrays = [_to_arrow(whole.columns[name], kind) for name, kind in columns.items()]
     table = pa.table(dict(zip(columns, arrays, strict=True)))
-    table = table.replace_schema_metadata({contract.SCHEMA_VERSION_KEY: contract.SCHEMA_VERSION})
+    metadata = {contract.SCHEMA_VERSION_KEY: contract.SCHEMA_VERSION}
+    if servers:
+        metadata[contract.SERVERS_KEY] = ",".join(servers)
+    table = table.replace_schema_metadata(metadata)
     sink = io.BytesIO()
     pq.write_table(table, sink, compression=_compression(whole, columns))
     return sink.getvalue()
@@ -78,6 +82,19 @@ def from_parquet(data: bytes, dataset: str, columns: Iterable[str] | None = None
         raise UnusableError(f"not a readable {dataset} file: {error}") from error
     rows = file.metadata.num_rows
     return Frame({n: found.get(n, unknown(kind, rows)) for n, kind in types.items()}, rows)
+
+
+def servers_of(data: bytes) -> list[str]:
+    """The bootstrap servers that a file's run was configured with; none where it names none.
+
+    Raises UnusableError for bytes that are no Parquet file.
+    """
+    try:
+        metadata = pq.read_schema(io.BytesIO(data)).metadata or {}
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UnusableError(f"not a readable file: {error}") from error
+    joined: str = metadata.get(contract.SERVERS_KEY.encode(), b"").decode()
+    return joined.split(",") if joined else []
 
 
 def _to_arrow(column: AnyColumn, kind: str) -> Any:

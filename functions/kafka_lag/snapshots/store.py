@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from pathlib import Path
 from threading import Thread
@@ -150,12 +150,17 @@ def read_dataset(
     return from_parquet(store.read(object_key(dataset, cluster, taken_at)), dataset, columns)
 
 
-def write_snapshot(store: SnapshotStore, cluster: str, snapshot: Snapshot) -> int:
-    """Writes what is missing of the set, `groups` last; how many objects were written."""
+def write_snapshot(
+    store: SnapshotStore, cluster: str, snapshot: Snapshot, servers: Sequence[str] = ()
+) -> int:
+    """Writes what is missing of the set, `groups` last; how many objects were written.
+
+    `servers` are the bootstrap servers that were read.
+    """
     return sum(
         store.write_once(
             object_key(dataset, cluster, snapshot.taken_at),
-            to_parquet(snapshot.dataset(dataset), dataset),
+            to_parquet(snapshot.dataset(dataset), dataset, servers),
         )
         for dataset in contract.DATASETS
     )

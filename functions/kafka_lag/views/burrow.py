@@ -174,7 +174,7 @@ def list_clusters(request: BurrowRequest) -> Answer:
 
 
 def describe_cluster(request: BurrowRequest, cluster: str) -> Answer:
-    """Burrow's configuration of the cluster: all that is known of it is how often it is read."""
+    """Burrow's configuration of the cluster: which brokers are read, and how often."""
     newest = request.snapshots.newest(cluster)
     if newest is None:
         return request.not_found("cluster module not found")
@@ -182,7 +182,7 @@ def describe_cluster(request: BurrowRequest, cluster: str) -> Answer:
     seconds = (newest - before[0]) // 1000 if before else 0
     module = {
         "class-name": "kafka",
-        "servers": [],
+        "servers": request.snapshots.servers(cluster, newest),
         "client-profile": _NO_PROFILE,
         "topic-refresh": seconds,
         "offset-refresh": seconds,

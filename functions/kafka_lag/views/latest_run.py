@@ -25,7 +25,7 @@ from kafka_lag.snapshots.keys import (
     object_key,
     taken_at_of,
 )
-from kafka_lag.snapshots.parquet import from_parquet
+from kafka_lag.snapshots.parquet import from_parquet, servers_of
 from kafka_lag.snapshots.store import BrowsableStore
 
 HOUR_MS = 3_600_000
@@ -129,6 +129,13 @@ class Snapshots:
         key = object_key(dataset, cluster, taken_at)
         cached = self._cached(key)
         return self._parse(key, dataset, self._store.read(key)) if cached is None else cached
+
+    def servers(self, cluster: str, taken_at: int) -> list[str]:
+        """The bootstrap servers that a run was configured with; none where that is not known.
+
+        Raises UnusableError where the run cannot be read.
+        """
+        return servers_of(self._store.read(object_key(contract.GROUPS, cluster, taken_at)))
 
     def frames(
         self, cluster: str, dataset: str, times: Sequence[int], columns: Sequence[str] | None = None

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.errors import StoreError
+from kafka_lag.errors import StoreError, UnusableError
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, Frame
-from kafka_lag.snapshots.parquet import arrow_type, from_parquet, to_parquet
+from kafka_lag.snapshots.parquet import arrow_type, from_parquet, servers_of, to_parquet
 from tests.builders import a_snapshot, table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -92,6 +92,17 @@ def test_the_file_has_the_contracts_columns_types_and_version(dataset: str) -> N
     assert schema.names == list(contract.COLUMNS[dataset])
     assert types == [arrow_type(kind) for kind in contract.COLUMNS[dataset].values()]
     assert schema.metadata[b"kafka_lag_schema_version"] == contract.SCHEMA_VERSION.encode()
+
+
+@pytest.mark.parametrize("servers", [[], ["b-1:9096"], ["b-1:9096", "[::1]:9092"]])
+def test_the_file_names_the_bootstrap_servers(servers: list[str]) -> None:
+    data = to_parquet(Frame.empty(contract.GROUPS), contract.GROUPS, servers)
+    assert servers_of(data) == servers
+
+
+def test_what_is_no_parquet_names_no_servers() -> None:
+    with pytest.raises(UnusableError, match="not a readable file"):
+        servers_of(b"nothing")
 
 
 @pytest.mark.parametrize(

@@ -74,11 +74,13 @@ class Shop:
         partitions: Sequence[Row] = (),
         groups: Sequence[Row] = (),
         topics: Sequence[Row] = (),
+        servers: Sequence[str] = (),
     ) -> None:
         result = (topics, partitions, groups)
         for dataset, rows in zip(contract.DATASETS, result, strict=True):
             frame = frame_of(dataset, rows) if rows else Frame.empty(dataset)
-            self.store.objects[object_key(dataset, CLUSTER, at)] = to_parquet(frame, dataset)
+            data = to_parquet(frame, dataset, servers)
+            self.store.objects[object_key(dataset, CLUSTER, at)] = data
 
     def ask(self, path: str, query: str = "") -> Answer:
         request = Request.of("GET", path, query, {"host": "lag.example"})

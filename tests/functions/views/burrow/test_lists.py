@@ -83,7 +83,7 @@ def test_a_clusters_refresh_is_the_time_between_runs(minutes: int, seconds: int)
     module = shop.body("/v3/kafka/shop")["module"]
 
     assert (module["topic-refresh"], module["offset-refresh"]) == (seconds, seconds)
-    assert (module["class-name"], module["servers"]) == ("kafka", [])
+    assert module["class-name"] == "kafka"
     assert module["client-profile"] == {
         "name": "",
         "client-id": "",
@@ -91,6 +91,17 @@ def test_a_clusters_refresh_is_the_time_between_runs(minutes: int, seconds: int)
         "tls": None,
         "sasl": None,
     }
+
+
+def test_a_clusters_servers_are_those_of_its_newest_run() -> None:
+    shop = Shop(groups=[a_group()])
+    before = shop.body("/v3/kafka/shop")["module"]["servers"]
+    shop.run(NOON + MINUTE, groups=[a_group()], servers=["b-1.shop:9096", "b-2.shop:9096"])
+    shop.now_ms += MINUTE
+
+    after = shop.body("/v3/kafka/shop")["module"]["servers"]
+
+    assert (before, after) == ([], ["b-1.shop:9096", "b-2.shop:9096"])
 
 
 def test_the_first_run_knows_no_refresh() -> None:
