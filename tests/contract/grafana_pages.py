@@ -46,7 +46,11 @@ VARIABLES = {
     exposition.LABEL_GROUP: "group",
     exposition.LABEL_TOPIC: "topic",
 }
-COLOURS = {contract.OK: "green", contract.WARN: "yellow", contract.ERR: "red"}
+COLOURS = {
+    **dict.fromkeys(contract.PARTITION_STATUS_VALUES, "red"),
+    contract.OK: "green",
+    contract.WARN: "yellow",
+}
 UNITS = {
     contract.COUNT: "short",
     contract.SECONDS: "s",
@@ -140,7 +144,12 @@ def everything_known() -> MemoryStore:
     words = Strings.of([contract.FALLING_BEHIND, contract.SLOW, None, contract.STALLED])
     groups |= {"status": last, "held_status": held, "group_state": Strings.of(states)}
     groups |= {"worst_status": words}
-    ages = Column.of(np.full(len(plain.group_partitions), 60.0))
+    rows = len(plain.group_partitions)
+    partitions = plain.group_partitions.with_columns(
+        time_lag_seconds=Column.of(np.full(rows, 60.0)),
+        status=Strings.of([contract.STALL] * rows),
+        leader=Column.of(np.full(rows, 2, np.int32)),
+    )
     topics = plain.topic_partitions.with_columns(
         replicas=Strings.of([(0, 1)] * 2), in_sync_replicas=Strings.of([(0,)] * 2)
     )
@@ -148,7 +157,7 @@ def everything_known() -> MemoryStore:
         Snapshot(
             NOON,
             topics,
-            plain.group_partitions.with_columns(time_lag_seconds=ages),
+            partitions,
             plain.groups.with_columns(**groups),
         )
     )

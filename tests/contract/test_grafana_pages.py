@@ -165,10 +165,17 @@ def test_every_line_of_groups_in_prometheus_leads_to_its_group() -> None:
         assert links == (["/d/kafka-lag-group-prometheus"] if of_groups else []), panel["title"]
 
 
-def is_status(target: Json) -> bool:
-    """Whether a value is a status as it is, and no count of them."""
-    text = target.get("metricName") or target.get("expr") or ""
-    return re.match(r"GroupStatus$|kafka_lag_group_(held_)?status\{", text) is not None
+def status_values(panel: Json) -> dict[str, int]:
+    """The statuses whose numbers a panel draws; none where it counts them, or draws no status."""
+    if panel["title"] == COUNTED:
+        return {}
+    for target in panel["targets"]:
+        text = target.get("metricName") or target.get("expr") or ""
+        if re.match(r"GroupStatus$|kafka_lag_group_(held_)?status\{", text):
+            return contract.GROUP_STATUS_VALUES
+        if re.match(r"kafka_lag_partition_status\{", text):
+            return contract.PARTITION_STATUS_VALUES
+    return {}
 
 
 @every_page
@@ -180,10 +187,7 @@ def test_statuses_are_shown_in_words_and_colours_and_nothing_else_is(name: str) 
             for value, option in mapping["options"].items()
             if option["text"] in COLOURS
         }
-        if not any(map(is_status, panel["targets"])) or panel["title"] == COUNTED:
-            assert words == {}, panel["title"]
-            continue
-        values = contract.GROUP_STATUS_VALUES
+        values = status_values(panel)
         assert words == {word: (values[word], COLOURS[word]) for word in values}, panel["title"]
 
 
@@ -239,6 +243,8 @@ def test_a_groups_page_has_all_that_shows_how_it_is(source: str) -> None:
     titles = {panel["title"] for panel in drawn(f"kafka-lag-group-{source}")}
     wanted = {"Status", "Lag", "Time lag", "Members", "Rebalancing", "Time to drain"}
     wanted |= {"Until data loss", "Time until unread records are deleted"}
+    if source == PROMETHEUS:
+        wanted |= {"Status by partition and leader", "Committed offset by partition and leader"}
     assert wanted <= titles
 
 
