@@ -24,7 +24,7 @@ README = (ROOT / "README.md").read_text()
 PAGES = {"README.md": README} | {
     f"docs/{path.name}": path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))
 }
-OTHERS = {"cp", "kafka-lag", "make"}
+OTHERS = {"cd", "cp", "git", "kafka-lag", "make"}
 # What needs files, or nothing at all: no AWS account, no network, no brokers, no Java.
 ALONE = {"config", "cost", "completion", "--help", "--list"}
 
