@@ -139,11 +139,13 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "rest_left_at": (2, 6),
         "rests_seen": (2, 6),
         "rest_records": (2, 6),
+        "reads_remote": (2, 6),
     },
     "topic_partitions": {
         "stable_offset": (2, 6),
         "open_transaction_since": (2, 6),
         "transaction_seen_at": (2, 6),
+        "local_start_offset": (2, 6),
     },
 }
 DAMAGED = "not a Parquet file, or a damaged one"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log start, end and last stable offset: one ListOffsets a leader, all leaders at once.
+"""Log start, end, last stable offset and local log start: one ListOffsets a leader, all at once.
 
 Errors are kept by row.
 """
@@ -33,6 +33,9 @@ from kafka_lag.brokers.topics import TopicTable, refresh_leaders
 from kafka_lag.lag.columns import Column, Mask, Rows
 
 START, END = int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)
+_LOCAL_START = int(OffsetSpec.EARLIEST_LOCAL)
+# The version of ListOffsets that knows it; before it that would be just another time.
+_LOCAL_START_SINCE = 8
 
 # Isolation levels: all that is replicated, or up to the first record of an open transaction.
 _READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
@@ -113,6 +116,17 @@ class OffsetReader:
         """
         answers = _OffsetAnswers(self._table)
         await self._send(np.flatnonzero(wanted), END, answers, _READ_COMMITTED)
+        return answers.finish(self._table, frozenset()).offset.only(wanted)
+
+    async def read_local_start(self, wanted: Mask) -> Column:
+        """Where what the leaders have on their own disks begins, of the `wanted` rows.
+
+        What fails, or brokers do not know, is unknown, and not retried.
+        """
+        if not wanted.any() or self._connections.version(ListOffsetsRequest) < _LOCAL_START_SINCE:
+            return Column.unknown(len(self._table))
+        answers = _OffsetAnswers(self._table)
+        await self._send(np.flatnonzero(wanted), _LOCAL_START, answers)
         return answers.finish(self._table, frozenset()).offset.only(wanted)
 
     def _topics(self, rows: Rows) -> set[str]:

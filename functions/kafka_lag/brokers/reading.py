@@ -3,7 +3,7 @@
 
 In this order neither a commit made in between nor a purge can look like loss or negative lag.
 What fails for a reason that passes is retried before the next of these steps. Last come the stable
-offsets of partitions in which a group lags.
+offsets of partitions in which a group lags, and of tiered ones the local log starts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ from kafka_lag.brokers.group_rows import group_partition_rows, group_rows
 from kafka_lag.brokers.groups import find_groups, read_groups
 from kafka_lag.brokers.offsets import END, START, LogOffsets, OffsetReader
 from kafka_lag.brokers.retries import RetryBudget
-from kafka_lag.brokers.topic_settings import TopicSettingsCache, add_settings
+from kafka_lag.brokers.topic_settings import (
+    TopicSettings,
+    TopicSettingsCache,
+    add_settings,
+    is_tiered,
+)
 from kafka_lag.brokers.topics import TopicListing, TopicTable, describe_topics, list_topics
 from kafka_lag.errors import SourceError
 from kafka_lag.formatting import format_list
@@ -89,7 +94,12 @@ async def read_cluster(
     )
     end = await reader.read(END, once | ~start.offset.known)
     start, end = _without_contradictions(start, end)
-    stable = await reader.read_stable(_find_lagging(commits, end.offset))
+    lagging = _find_lagging(commits, end.offset)
+    last: list[Coroutine[Any, Any, Column]] = [
+        reader.read_stable(lagging),
+        reader.read_local_start(lagging & _find_tiered(table, settings)),
+    ]
+    stable, local_start = await connections.gather(last)
     failures = {**start.failures, **end.failures}
     hidden, gone = await _hidden_and_gone(
         connections, topics, start.missing | end.missing | settings.unknown
@@ -98,7 +108,8 @@ async def read_cluster(
     lost = gone | hidden.keys()
     rows = _topic_rows(add_settings(end.table, settings.values), start, end, failures)
     rows = rows.with_columns(
-        stable_offset=stable.only(~(stable < start.offset)).clip(most=end.offset)
+        stable_offset=stable.only(~(stable < start.offset)).clip(most=end.offset),
+        local_start_offset=local_start.only(~(local_start < start.offset)).clip(most=end.offset),
     )
     return ClusterReading(
         topic_partitions=_without(lost, rows),
@@ -144,6 +155,12 @@ def _find_lagging(commits: CommittedOffsets, end: Column) -> Mask:
     lagging = np.zeros(len(end), bool)
     lagging[row[(offset >= 0) & (end.take(row) > offset)]] = True
     return lagging
+
+
+def _find_tiered(table: TopicTable, settings: TopicSettings) -> Mask:
+    """Rows of topics whose old segments lie in remote storage."""
+    tiered = [is_tiered(settings.values.get(name, {})) for name in table.names]
+    return np.repeat(np.array(tiered, bool), table.count)
 
 
 async def _hidden_and_gone(

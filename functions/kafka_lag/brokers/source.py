@@ -96,7 +96,14 @@ class KafkaSource:
         connections.set_deadline(deadline)
         return self._run(
             connections,
-            look_up(connections, look_ups, self._budget, deadline, time.monotonic),
+            look_up(
+                connections,
+                look_ups,
+                self._budget,
+                deadline,
+                time.monotonic,
+                self._settings_cache.tiered_topics(),
+            ),
             self._budget,
         )
 

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The brokers' time index: ListOffsets by timestamp, all leaders at once, errors kept by row."""
+"""The brokers' time index: ListOffsets by timestamp, all leaders at once, errors kept by row.
+
+Look-ups of tiered topics may read remote storage. They are sent apart and last, and are slow on
+their own account.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -39,6 +44,9 @@ _MAX_EXCESS_SECONDS = 2.0
 # The version of ListOffsets that knows NEWEST; before it that would be just another time.
 _NEWEST_SINCE = 7
 
+# By leader, and whether the topics are tiered.
+_Queues: TypeAlias = dict[tuple[int, bool], deque[Rows]]
+
 _NO_RECORD = -1
 _NUMBER = 0xFFFFFFFF
 
@@ -47,33 +55,36 @@ class LookUpBudget:
     """How many look-ups each broker may get between one reading and the next.
 
     Time beyond what is fair adds up and is made good by quick answers, so that a broker costs a
-    run a few seconds at most, however many look-ups were fast before.
+    run a few seconds at most, however many look-ups were fast before. What it takes for `tiered`
+    topics is counted apart, and excludes it for these alone.
     """
 
     def __init__(self) -> None:
-        self._excluded: set[int] = set()
-        self._excess: dict[int, float] = defaultdict(float)
+        self._excluded: set[tuple[int, bool]] = set()
+        self._excess: dict[tuple[int, bool], float] = defaultdict(float)
         self._answered: dict[int, float] = {}
 
-    def next_request(self, node: int) -> int:
+    def next_request(self, node: int, *, tiered: bool = False) -> int:
         """How many look-ups the next request may hold, 0 for a broker that is excluded."""
-        if node in self._excluded:
+        if (node, tiered) in self._excluded:
             return 0
-        return SMALL_REQUEST if self._excess[node] else FULL_REQUEST
+        return SMALL_REQUEST if self._excess[node, tiered] else FULL_REQUEST
 
-    def spend(self, node: int, look_ups: int, sent: float, answered: float) -> None:
+    def spend(
+        self, node: int, look_ups: int, sent: float, answered: float, *, tiered: bool = False
+    ) -> None:
         """Counts an answer to so many look-ups; times in seconds of one clock."""
         # A broker works off one connection's requests one after the other.
         seconds = answered - max(sent, self._answered.get(node, sent))
         self._answered[node] = answered
-        excess = self._excess[node] + seconds - look_ups * _SECONDS_PER_LOOK_UP
-        self._excess[node] = max(0.0, excess)
-        if self._excess[node] > _MAX_EXCESS_SECONDS:
-            self.exclude(node)
+        excess = self._excess[node, tiered] + seconds - look_ups * _SECONDS_PER_LOOK_UP
+        self._excess[node, tiered] = max(0.0, excess)
+        if self._excess[node, tiered] > _MAX_EXCESS_SECONDS:
+            self._excluded.add((node, tiered))
 
     def exclude(self, *nodes: int) -> None:
         """Sends nothing more to these."""
-        self._excluded.update(nodes)
+        self._excluded.update((node, tiered) for node in nodes for tiered in (False, True))
 
 
 async def look_up(
@@ -82,17 +93,21 @@ async def look_up(
     budget: LookUpBudget,
     deadline: float,
     clock: Callable[[], float] = time.monotonic,
+    tiered: Collection[str] = (),
 ) -> LookupResults:
     """What the leaders answer, read uncommitted, until `deadline` (of the clock, seconds).
+
+    Look-ups of the topics that are `tiered` wait for all others.
 
     Unanswered: rows without a leader, those that a broker answers with an error, times before
     1970, what a hung or slow broker was to get, and NEWEST where the brokers are older than
     Kafka 3.0.
     """
     newest = connections.version(ListOffsetsRequest) >= _NEWEST_SINCE
-    batch = _build_batch(look_ups, newest)
+    batch = _build_batch(look_ups, newest, tiered)
     sender = _BatchSender(connections, batch, budget, deadline - _RESERVED_SECONDS, clock)
-    await connections.gather(sender.send(node, queue) for node, queue in batch.queues().items())
+    queues = batch.queues()
+    await connections.gather(sender.send_all(node, queues) for node in {node for node, _ in queues})
     return batch.answers_by_row(sender.answers, len(look_ups))
 
 
@@ -111,21 +126,28 @@ class _BatchSender:
         self._deadline, self._clock = deadline, clock
         self.answers = LookupResults.unanswered(len(batch))
 
-    async def send(self, node: int, queue: deque[Rows]) -> None:
+    async def send_all(self, node: int, queues: _Queues) -> None:
+        """What a broker is to get, tiered topics last: a connection's requests wait for another."""
+        for tiered in (False, True):
+            if (node, tiered) in queues:
+                await self._send(node, queues[node, tiered], tiered)
+
+    async def _send(self, node: int, queue: deque[Rows], tiered: bool) -> None:
         """A small request, to see how long it takes, and then the rest."""
-        await self._send_next(node, queue, SMALL_REQUEST)
-        quick = self._budget.next_request(node) == FULL_REQUEST
+        await self._send_next(node, queue, SMALL_REQUEST, tiered)
+        quick = self._budget.next_request(node, tiered=tiered) == FULL_REQUEST
         await self._connections.gather(
-            self._send_rest(node, queue) for _ in range(_IN_FLIGHT if quick else 1)
+            self._send_rest(node, queue, tiered) for _ in range(_IN_FLIGHT if quick else 1)
         )
 
-    async def _send_rest(self, node: int, queue: deque[Rows]) -> None:
+    async def _send_rest(self, node: int, queue: deque[Rows], tiered: bool) -> None:
         while queue:
-            await self._send_next(node, queue, FULL_REQUEST)
+            await self._send_next(node, queue, FULL_REQUEST, tiered)
 
-    async def _send_next(self, node: int, queue: deque[Rows], limit: int) -> None:
+    async def _send_next(self, node: int, queue: deque[Rows], limit: int, tiered: bool) -> None:
         """One request; empties the queue when this broker shall get no more."""
-        limit, sent = min(limit, self._budget.next_request(node)), self._clock()
+        limit = min(limit, self._budget.next_request(node, tiered=tiered))
+        sent = self._clock()
         if limit == 0 or sent >= self._deadline:
             queue.clear()
             return
@@ -136,7 +158,7 @@ class _BatchSender:
         except UnansweredError:
             queue.clear()
             return
-        self._budget.spend(node, len(rows), sent, self._clock())
+        self._budget.spend(node, len(rows), sent, self._clock(), tiered=tiered)
         self._batch.read_answer(rows, response.partitions, self.answers)
 
 
@@ -154,10 +176,11 @@ class _Batch:
 
     `partition` is the topic's code above the partition's number; the look-ups of a partition have
     the ranks 0, 1, 2... `sent` are the rows of the call that are looked up, `answer` the row of
-    this batch that answers each of them.
+    this batch that answers each of them. Topics in `tiered` may lie in remote storage.
     """
 
     names: tuple[str, ...]
+    tiered: Mask
     leader: Rows
     partition: Rows
     time: Rows
@@ -168,17 +191,19 @@ class _Batch:
     def __len__(self) -> int:
         return len(self.partition)
 
-    def queues(self) -> dict[int, deque[Rows]]:
-        """By leader the rows, apart by rank, as a request may hold a partition once.
+    def queues(self) -> _Queues:
+        """The rows, apart by rank, as a request may hold a partition once.
 
         Topics are mixed, so that the first few are of many.
         """
         topic, number = self.partition >> 32, self.partition & _NUMBER
-        order = np.lexsort((topic, number, self.rank, self.leader))
-        cuts = np.flatnonzero(_begins(self.leader[order], self.rank[order]))
-        queues: dict[int, deque[Rows]] = {}
+        tiered = self.tiered[topic]
+        order = np.lexsort((topic, number, self.rank, tiered, self.leader))
+        cuts = np.flatnonzero(_begins(self.leader[order], tiered[order], self.rank[order]))
+        queues: _Queues = {}
         for rows in np.split(order, cuts[1:]) if len(order) else []:
-            queues.setdefault(int(self.leader[rows[0]]), deque()).append(rows)
+            key = int(self.leader[rows[0]]), bool(tiered[rows[0]])
+            queues.setdefault(key, deque()).append(rows)
         return queues
 
     def sort_by_partition(self, rows: Rows) -> Rows:
@@ -226,7 +251,7 @@ class _Batch:
         return by_row
 
 
-def _build_batch(look_ups: TimestampLookups, newest: bool) -> _Batch:
+def _build_batch(look_ups: TimestampLookups, newest: bool, tiered: Collection[str]) -> _Batch:
     """All that can be looked up: of a known leader, a time since 1970 or, if it may be, NEWEST."""
     frame, times = look_ups.partitions, look_ups.times
     topic, number = frame.strings("topic"), frame.numbers("partition_id")
@@ -242,6 +267,7 @@ def _build_batch(look_ups: TimestampLookups, newest: bool) -> _Batch:
     rank = np.arange(len(rows)) - np.repeat(first, np.diff(np.append(first, len(rows))))
     return _Batch(
         names=topic.categories,
+        tiered=np.array([name in tiered for name in topic.categories], bool),
         leader=leader.values[rows],
         partition=partition[rows],
         time=times[rows],

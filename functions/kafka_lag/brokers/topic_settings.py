@@ -27,7 +27,9 @@ from kafka_lag.lag.frame import Frame
 
 _TOPIC_RESOURCE = 2
 _NUMBERS = ("retention.ms", "retention.bytes")
-_CONFIGS = (*_NUMBERS, "cleanup.policy", "message.timestamp.type")
+# Of brokers from Kafka 3.6 on.
+_TIERED = "remote.storage.enable"
+_CONFIGS = (*_NUMBERS, "cleanup.policy", "message.timestamp.type", _TIERED)
 _LONG = 2**63
 _TOPICS_PER_REQUEST = 500
 
@@ -87,6 +89,15 @@ class TopicSettingsCache:
         known = {name: self._cached[key][1] for name, key in keys.items() if key in self._cached}
         return TopicSettings({**read.values, **known}, read.failures)
 
+    def tiered_topics(self) -> frozenset[str]:
+        """Topics of which the last settings said that old segments lie in remote storage."""
+        return frozenset(n for (n, _), (_, v) in self._cached.items() if is_tiered(v))
+
+
+def is_tiered(settings: Values) -> bool:
+    """Whether a topic's old segments lie in remote storage."""
+    return settings.get(_TIERED) == "true"
+
 
 async def _read(connections: Connections, names: list[str]) -> TopicSettings:
     """The settings in `_CONFIGS` of each topic as far as they may be read."""
@@ -138,6 +149,8 @@ def _values(configs: Collection[Any]) -> tuple[Values, Failure | None]:
     for key in _CONFIGS:
         text = answered.get(key)
         value = _number(text) if key in _NUMBERS else text
+        if value is None and key == _TIERED:
+            continue
         if value is None:
             failure = malformed(f"{key} is {text!r}" if key in answered else f"{key} is missing")
         else:

@@ -24,6 +24,7 @@ from kafka_lag.lag.carry_over import (
     is_read,
     match_previous,
     match_previous_groups,
+    set_where_read,
 )
 from kafka_lag.lag.causes import add_causes
 from kafka_lag.lag.columns import Column
@@ -92,7 +93,7 @@ def evaluate(
     rows = add_owners(_join_offsets(rows, of_topic), of_group, newest, taken_at)
     previous = match_previous(rows, newest)
     lags, allowed = _offset_lags(rows, rules), _allowed_lag(rows, rules)
-    rows = _add_lag(rows, lags)
+    rows = _add_reads_remote(_add_lag(rows, lags), of_topic, lags.position)
     lag, read_at = rows.numbers("lag"), rows.numbers("read_at").only(is_read(rows))
 
     transactional = find_transactional(topics)[at_topic] & (at_topic >= 0)
@@ -201,6 +202,17 @@ def _add_lag(rows: Frame, lags: OffsetLag) -> Frame:
         records_lost=lags.lost,
         retention_margin=lags.margin,
     )
+
+
+def _add_reads_remote(rows: Frame, topics: Frame, position: Column) -> Frame:
+    """The rows with `reads_remote`: whether the next record, at `position`, is no longer on the
+    leader's own disks. Known where a group lags on a tiered topic.
+
+    `topics` holds each row's partition.
+    """
+    local = topics.numbers("local_start_offset")
+    known = local.known & (rows.numbers("lag") > 0)
+    return set_where_read(rows, reads_remote=Column(position < local, known))
 
 
 def _warnings(rows: Frame, previous: PreviousRows, estimates: AppendTimeEstimates) -> Iterator[str]:

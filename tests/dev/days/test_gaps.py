@@ -44,6 +44,9 @@ NEVER = {
     "held_up_records",
     "rests_seen",
     "rest_records",
+    # No topic is tiered.
+    "local_start_offset",
+    "reads_remote",
     # No group shares what is full with all its members.
     "shared_limit_members",
     "shared_limit_rate",

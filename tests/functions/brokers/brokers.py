@@ -32,7 +32,8 @@ SETTINGS = {
     "cleanup.policy": "delete",
     "message.timestamp.type": "CreateTime",
 }
-START, END = -2, -1
+TIERED = SETTINGS | {"remote.storage.enable": "true"}
+START, END, LOCAL_START = -2, -1, -4
 
 
 def _of(**fields: Any) -> Any:
@@ -42,11 +43,12 @@ def _of(**fields: Any) -> Any:
 @dataclass
 class Topic:
     """Logs as (start, end); `leaders` by partition, broker 1 by default; `stable` offsets by
-    partition, the end by default.
+    partition, the end by default, and starts of the `local` log, the log's start by default.
     """
 
     logs: list[tuple[int, int]]
     stable: dict[int, int] = field(default_factory=dict)
+    local: dict[int, int] = field(default_factory=dict)
     topic_id: int = 1
     settings: Mapping[str, str | None] = field(default_factory=lambda: dict(SETTINGS))
     leaders: dict[int, int] = field(default_factory=dict)
@@ -56,9 +58,9 @@ class Brokers(FakeConnections):
     """Answers as brokers would.
 
     `codes` has the error codes that the next answers hold, by kind of request and its item: a
-    (topic, partition) of "Starts", "Ends" and "Stable", a group of "OffsetFetch", "DescribeGroups",
-    "ConsumerGroupDescribe" and "FindCoordinator", a broker of "ListGroups", a topic of "Metadata"
-    and "DescribeConfigs".
+    (topic, partition) of "Starts", "Ends", "Stable" and "Local", a group of "OffsetFetch",
+    "DescribeGroups", "ConsumerGroupDescribe" and "FindCoordinator", a broker of "ListGroups", a
+    topic of "Metadata" and "DescribeConfigs".
     Groups in `epochs` speak the consumer protocol and have that epoch, others the classic one.
     A code is used up by an answer; the last stays where `lasting` has its key. `change` may give
     back another answer, or an error to raise.
@@ -76,14 +78,15 @@ class Brokers(FakeConnections):
         self.epochs: dict[str, int] = {}
         self.streams: set[str] = set()
         self.kinds: list[str] = []
+        self.offers = 8
 
     def version(self, request: type[Any]) -> int:
-        return 8
+        return self.offers
 
     async def send(self, node: Any, request: Any) -> Any:
         kind = type(request).__name__.removesuffix("Request")
         if kind == "ListOffsets":
-            kind = {START: "Starts", END: "Ends"}[request.time]
+            kind = {START: "Starts", END: "Ends", LOCAL_START: "Local"}[request.time]
             kind = "Stable" if request.isolation_level else kind
         self.kinds.append(kind)
         shown = in_objects(request)
@@ -132,6 +135,15 @@ class Brokers(FakeConnections):
             for part in topic.partitions:
                 if not part.error_code:
                     part.offset = stable.get(part.partition_index, part.offset)
+        return answer
+
+    def _local(self, node: int, request: Any) -> Any:
+        answer = self._offsets("Local", 0, request)
+        for topic in answer.topics:
+            local = self.topics[topic.name].local
+            for part in topic.partitions:
+                if not part.error_code:
+                    part.offset = local.get(part.partition_index, part.offset)
         return answer
 
     def _offsets(self, kind: str, which: int, request: Any) -> Any:

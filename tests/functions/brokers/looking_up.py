@@ -96,6 +96,9 @@ class Call:
         self.seconds = dict.fromkeys((1, 2, 3), seconds)
         self.connections: FakeConnections = FakeConnections(self._timed, versions)
         self._reply = answer
+        # Requests that name these topics take other seconds.
+        self.tiered: frozenset[str] = frozenset()
+        self.remote_seconds = 0.0
 
     def overlapping(self) -> OverlappingConnections:
         """Lets requests overlap; the seconds are then those of a broker that works in turn."""
@@ -112,6 +115,7 @@ class Call:
                 self.budget,
                 deadline,
                 lambda: self.now,
+                self.tiered,
             )
         )
         assert not (answers.found & answers.none).any()
@@ -130,7 +134,8 @@ class Call:
         ]
 
     def _timed(self, request: Any) -> Any:
-        self.now += self.seconds[self.connections.sent_to[-1]]
+        remote = any(topic.name in self.tiered for topic in request.topics)
+        self.now += self.remote_seconds if remote else self.seconds[self.connections.sent_to[-1]]
         return self._reply(request)
 
 

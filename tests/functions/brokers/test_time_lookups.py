@@ -192,6 +192,29 @@ def test_a_slow_broker_is_excluded_for_the_calls_after_as_well() -> None:
         assert UNANSWERED not in quick
 
 
+def test_a_remote_look_up_of_three_seconds_costs_nobody_else_anything() -> None:
+    call = Call()
+    call.tiered, call.remote_seconds = frozenset({"cold"}), 3.0
+    local = [("orders", number, time) for number in range(6) for time in range(0, 900, 10)]
+    remote = [("cold", number, time) for number in range(6) for time in range(0, 900, 10)]
+    for _ in range(3):
+        answers = call.look_up(*local, *remote)
+        assert answers[: len(local)] == [expected(*each) for each in local]
+    # Each broker is asked for tiered topics once, after all others, and no more in this run.
+    cold = [[name for name, _, _ in request] for request in call.sent()]
+    assert sum("cold" in names for names in cold) == 3
+    assert all(len(set(names)) == 1 for names in cold)
+    assert call.now == 9.0
+
+
+def test_tiered_topics_wait_for_the_others_of_their_broker() -> None:
+    call = Call()
+    call.tiered = frozenset({"cold"})
+    look_ups = [(name, 0, time) for time in (7, 8, 9) for name in ("cold", "orders")]
+    assert call.look_up(*look_ups) == [expected(*each) for each in look_ups]
+    assert [request[0][0] for request in call.sent(1)] == ["orders"] * 3 + ["cold"] * 3
+
+
 def test_a_broker_that_is_rather_slow_gets_small_requests() -> None:
     call = Call(seconds=0.5)
     call.look_up(*(("orders", 3 * number, 7) for number in range(40, 290)))
@@ -263,6 +286,14 @@ def test_time_spent_behind_another_request_is_not_counted_twice() -> None:
     for number in range(1, 5):
         budget.spend(1, 100, 0.0, 1.5 * number)
     assert budget.next_request(1) == FULL_REQUEST
+
+
+def test_one_excluded_for_tiered_topics_is_not_for_others() -> None:
+    budget = LookUpBudget()
+    budget.spend(1, 1, 0.0, 3.0, tiered=True)
+    assert (budget.next_request(1, tiered=True), budget.next_request(1)) == (0, FULL_REQUEST)
+    budget.exclude(2)
+    assert (budget.next_request(2, tiered=True), budget.next_request(2)) == (0, 0)
 
 
 def test_one_broker_excluded_is_no_other() -> None:
