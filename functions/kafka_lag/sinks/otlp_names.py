@@ -33,16 +33,16 @@ _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 class Called:
     """A set's attributes, and its metrics: each name, the contract's unit and the value."""
 
-    attributes: tuple[tuple[str, str], ...]
+    attributes: tuple[tuple[str, str | int], ...]
     metrics: tuple[tuple[str, str, float], ...]
 
 
 def name_for(names: str, one: MetricSet) -> Called:
-    """A set as an endpoint with these `names` gets it."""
+    """A set as an endpoint with these `names` gets it: the receiver's `partition` is a number."""
     otel = names == OTEL_NAMES
     dimensions = {name for name, _ in one.dimensions}
     return Called(
-        tuple((_ATTRIBUTES[name] if otel else name, value) for name, value in one.dimensions),
+        tuple(_otel_attribute(*each) if otel else each for each in one.dimensions),
         tuple(
             (
                 _otel_metric(metric, dimensions) if otel else metric,
@@ -52,6 +52,11 @@ def name_for(names: str, one: MetricSet) -> Called:
             for metric, value in one.values
         ),
     )
+
+
+def _otel_attribute(dimension: str, value: str) -> tuple[str, str | int]:
+    number = dimension == contract.DIMENSION_PARTITION
+    return _ATTRIBUTES[dimension], int(value) if number else value
 
 
 def _otel_metric(metric: str, dimensions: AbstractSet[str]) -> str:

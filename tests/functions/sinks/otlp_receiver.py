@@ -14,6 +14,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
 )
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,10 @@ class Reply:
         return cls(200, {}, response.SerializeToString())
 
 
+def _value_of(value: AnyValue) -> str | int:
+    return value.int_value if value.HasField("int_value") else value.string_value
+
+
 @dataclass(frozen=True, slots=True)
 class Received:
     """One request as it came: header names in lower case, the body unpacked and decoded."""
@@ -41,12 +46,12 @@ class Received:
     packed: bytes
     request: ExportMetricsServiceRequest
 
-    def points(self) -> list[tuple[str, dict[str, str], float, int]]:
+    def points(self) -> list[tuple[str, dict[str, str | int], float, int]]:
         """Name, attributes, value and time (ns) of each point."""
         return [
             (
                 metric.name,
-                {each.key: each.value.string_value for each in point.attributes},
+                {each.key: _value_of(each.value) for each in point.attributes},
                 point.as_double,
                 point.time_unix_nano,
             )

@@ -46,7 +46,7 @@ class Sent:
         self.sink.publish(SETS, NOON, seconds)
 
 
-def groups(receiver: Receiver) -> list[list[str]]:
+def groups(receiver: Receiver) -> list[list[str | int]]:
     """The groups in each request."""
     return [[point[1]["Consumer Group"] for point in one.points()] for one in receiver.received]
 

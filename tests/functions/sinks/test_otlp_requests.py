@@ -128,7 +128,7 @@ def test_opentelemetrys_names_are_those_of_its_receiver_for_kafka() -> None:
     assert {
         (name, value): attributes for name, attributes, value, _ in decoded(batch).points()
     } == {
-        ("kafka.consumer_group.lag", 4): {**shop, **group, "topic": "t", "partition": "3"},
+        ("kafka.consumer_group.lag", 4): {**shop, **group, "topic": "t", "partition": 3},
         ("kafka.consumer_group.lag_sum", 3): {**shop, **group, "topic": "t"},
         ("kafka.consumer_group.lag_of_all_topics", 2): {**shop, **group},
         ("kafka.consumer_group.time_lag", 7): {**shop, **group},
