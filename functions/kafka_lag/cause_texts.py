@@ -64,18 +64,16 @@ _TEMPLATES: Mapping[str, _Template] = {
             "{kept_up_at}; the group reads {consume_rate}, as much as it did or more",
             "More is written than is usual at this hour: {produce_rate}, else {usual_produce_rate}",
         ),
-        "ask the producers what changed; if it lasts, add members, as many as there are partitions "
-        "at most",
+        "ask the producers what changed; if it lasts, {more_members}",
         _OFFSETS,
     ),
     contract.CAPACITY_FELL: _Template(
         (
-            "Members read less than before: {consume_rate}, {consume_rate_before} until "
-            "{kept_up_at}; {produce_rate} are written",
-            "Members read less than before: {consume_rate}, {consume_rate_before} until "
-            "{kept_up_at}",
+            "Less is read than before: {consume_rate}, {consume_rate_before} until {kept_up_at}; "
+            "{produce_rate} are written",
+            "Less is read than before: {consume_rate}, {consume_rate_before} until {kept_up_at}",
         ),
-        "look at what all members need: a database or service they call, a new release, their "
+        "look at what its members need: a database or service they call, a new release, their "
         "processor; more members may make it worse",
         _MEMBERS,
     ),
@@ -122,8 +120,10 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
     contract.STOPPED: _Template(
         (
-            "Nobody reads: the last commit was seen at {last_commit_at}, and no member owns what "
-            "is behind",
+            "Nobody reads: no commit was seen since {first_seen_at}, when the group was first "
+            "seen, and no member owns what is behind",
+            "Nobody reads: no commit was seen after {last_commit_at}, and no member owns what is "
+            "behind",
             "Nobody reads: no member owns what is behind",
         ),
         "start its consumers",
@@ -176,8 +176,10 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
     contract.OFFSETS_RESET: _Template(
         (
-            "Offsets were set back: partition {partition} of {topic} stands at "
-            "{committed_offset}, after {rewound_from}",
+            "Offsets were set back: that of partition {partition} of {topic} from {rewound_from} "
+            "to {committed_offset}",
+            "The commit of partition {partition} of {topic} ({committed_offset}) lies beyond the "
+            "end of the log ({end_offset}): the topic was {topic_was}",
             "The commit of partition {partition} of {topic} ({committed_offset}) lies beyond the "
             "end of the log ({end_offset}): the topic was made anew, or cut",
         ),
@@ -317,12 +319,17 @@ def describe_ruled_out(cause: str, evidence: Mapping[str, Any]) -> str:
     return found.format_map(fields)
 
 
-def describe_cause(row: Mapping[str, Any]) -> CauseText | None:
-    """In words, from a group's row; None where no cause is known, or one of a later version."""
+def describe_cause(row: Mapping[str, Any], *, first_seen_at: int | None = None) -> CauseText | None:
+    """In words, from a group's row; None where no cause is known, or one of a later version.
+
+    `first_seen_at`, ms UTC: the run that saw the group first, where it was in this trouble then.
+    """
     template = _TEMPLATES.get(row.get("cause") or "")
     if template is None:
         return None
     fields = _format_fields(row)
+    if first_seen_at is not None:
+        fields["first_seen_at"] = format_minute(first_seen_at)
     happened = next((text for text in template.happened if _fits(text, fields)), None)
     text = (happened or row["cause"].replace("_", " ")).format_map(fields)
     since = None if row.get("cause_since") is None else format_minute(row["cause_since"])
@@ -380,6 +387,10 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "records_lost": lambda number: format_quantity(number, "record"),
     "retention_ms": lambda ms: format_short_duration(ms / 1_000, precise=True),
 }
+_FATES = {
+    contract.MADE_ANEW: "deleted and made anew: its id is another one",
+    contract.CUT: "cut: its id is as it was, and its end went back",
+}
 _OFFSET_FIELDS = ("committed_offset", "rewound_from", "end_offset")
 
 
@@ -388,9 +399,21 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     evidence = read_evidence(row)
     fields = _format_evidence(evidence)
     fields["group_arg"] = _quote(row.get("consumer_group"))
+    fields["more_members"] = _advise_members(row.get("members"), row.get("partitions"))
     if isinstance(evidence.get("topic"), str):
         fields["topic_arg"] = _quote(evidence["topic"])
     return fields
+
+
+def _advise_members(members: int | None, partitions: int | None) -> str:
+    """How many members more can help; no partition has two."""
+    if not members or not partitions:
+        return "add members, as many as there are partitions at most"
+    if members < partitions:
+        read = "reads" if members == 1 else "read"
+        return f"add members: {members:,} {read} {format_quantity(partitions, 'partition')}"
+    each = "its only partition" if partitions == 1 else f"each of its {partitions:,} partitions"
+    return f"add partitions and members, as {each} has a member already"
 
 
 def _format_evidence(evidence: Mapping[str, Any]) -> dict[str, str]:
@@ -400,6 +423,9 @@ def _format_evidence(evidence: Mapping[str, Any]) -> dict[str, str]:
             continue
         if name in _FORMATS and isinstance(value, int | float):
             fields[name] = _FORMATS[name](value)
+        elif name == "topic_was":
+            if value in _FATES:
+                fields[name] = _FATES[value]
         elif name in _OFFSET_FIELDS:
             fields[name] = f"{value:,}" if isinstance(value, int) else _show(value)
         else:

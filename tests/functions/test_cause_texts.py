@@ -94,7 +94,7 @@ SAID = {
     contract.UNAVAILABLE: ("2 of 6 partitions", "partition 1 of orders"),
     contract.OPEN_TRANSACTION: ("partition 1 of orders", "500 records"),
     contract.RETENTION_RACE: ("90 s", "77 records"),
-    contract.OFFSETS_RESET: ("at 5, after 1,000",),
+    contract.OFFSETS_RESET: ("from 1,000 to 5",),
     contract.UNEXPLAINED: ("Not known", "3 members"),
 }
 
@@ -132,6 +132,43 @@ def test_a_cause_without_evidence_is_told_all_the_same(
 @pytest.mark.parametrize("cause", [None, "of_a_later_version"])
 def test_nothing_is_told_of_no_cause_or_of_one_that_is_not_known(cause: str | None) -> None:
     assert describe_cause(a_row(cause, {})) is None
+
+
+@pytest.mark.parametrize(
+    ("fate", "says"),
+    [
+        ("made_anew", "the topic was deleted and made anew: its id is another one"),
+        ("cut", "the topic was cut: its id is as it was, and its end went back"),
+        (None, "the topic was made anew, or cut"),
+        ("of a later version", "the topic was made anew, or cut"),
+    ],
+)
+def test_what_became_of_a_topic_is_said_where_it_is_known(fate: str | None, says: str) -> None:
+    evidence = {"topic": "t", "partition": 1, "committed_offset": 9, "end_offset": 5}
+    text = describe_cause(a_row(contract.OFFSETS_RESET, {**evidence, "topic_was": fate}))
+
+    assert text is not None
+    assert f"the end of the log (5): {says}" in text.happened
+
+
+@pytest.mark.parametrize(
+    ("members", "partitions", "says"),
+    [
+        (1, 4, "if it lasts, add members: 1 reads 4 partitions"),
+        (2, 4, "if it lasts, add members: 2 read 4 partitions"),
+        (4, 4, "add partitions and members, as each of its 4 partitions has a member already"),
+        (1, 1, "add partitions and members, as its only partition has a member already"),
+        (None, 4, "add members, as many as there are partitions at most"),
+    ],
+)
+def test_members_are_advised_where_they_can_help(
+    members: int | None, partitions: int, says: str
+) -> None:
+    row = a_row(contract.MORE_PRODUCED, {}, members=members, partitions=partitions)
+    text = describe_cause(row)
+
+    assert text is not None
+    assert text.to_do.endswith(says)
 
 
 def test_the_command_reads_the_record_that_is_not_processed() -> None:

@@ -76,6 +76,8 @@ EVENT_SCHEMA_VERSION = "1"
 
 # What a message reports, and the status of a group that was deleted, which is no held status.
 OPENED, WORSE, BETTER, RESOLVED = "opened", "worse", "better", "resolved"
+# The backlog is worked off of a group that was resolved before it was.
+CAUGHT_UP = "caught_up"
 LOSS_BEGUN, LOSS_ENDED = "loss_begun", "loss_ended"
 LOSS_NEAR, LOSS_AVERTED = "loss_near", "loss_averted"
 PROMISE_BROKEN, PROMISE_KEPT = "promise_broken", "promise_kept"
@@ -273,6 +275,8 @@ CAUSES = (
     OFFSETS_RESET,
     UNEXPLAINED,
 )
+# What became of a topic in which a commit lies beyond the end, in the evidence of OFFSETS_RESET.
+MADE_ANEW, CUT = "made_anew", "cut"
 
 # What no status has a word for, as it is named in columns of groups (`<name>_since` and others).
 TROUBLE_LOSS, TROUBLE_AT_RISK, TROUBLE_SLA_BROKEN = "loss", "at_risk", "sla_broken"

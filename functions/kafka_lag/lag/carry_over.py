@@ -130,11 +130,13 @@ class PreviousRows:
     """The row of the previous run for each row of this one.
 
     A row of `rows` is unknown throughout where there was none, and where the topic was recreated
-    since then; `recreated` marks the latter.
+    since then; `recreated` marks the latter, and `made_anew` those of them whose topic has another
+    id.
     """
 
     rows: Frame
     recreated: Mask
+    made_anew: Mask
 
 
 def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
@@ -142,8 +144,8 @@ def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
     old = previous.group_partitions
     at = locate(rows, old, _GROUP_PARTITION)
     same = {name: old.columns[name].take(at) for name in ("topic_id", "end_offset")}
-    recreated = is_recreated(rows, Frame.of(same))
-    return PreviousRows(old.lazy_take(np.where(recreated, -1, at)), recreated)
+    recreated, made_anew = is_recreated(rows, Frame.of(same)), _other_topic(rows, Frame.of(same))
+    return PreviousRows(old.lazy_take(np.where(recreated, -1, at)), recreated, made_anew)
 
 
 def match_previous_groups(groups: Frame, previous: Snapshot) -> Frame:
@@ -187,7 +189,8 @@ def set_where_read(rows: Frame, **columns: AnyColumn) -> Frame:
 
 def _other_topic(rows: Frame, previous: Frame) -> Mask:
     """Rows with another topic id; an unknown id, as with Kafka before 2.8, is no other."""
-    return rows.strings("topic_id") != previous.strings("topic_id")
+    mask: Mask = rows.strings("topic_id") != previous.strings("topic_id")
+    return mask
 
 
 def _keep_members(rows: Frame, groups: Frame, old: Frame) -> Frame:

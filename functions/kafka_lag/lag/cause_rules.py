@@ -80,7 +80,8 @@ class Case:
     `group` has the columns GROUP_COLUMNS. Ages in seconds, rates in records/s, 0 where they are
     unknown. `behind` marks partitions to which it owes its status, `active` those with records to
     read, `still` those whose commit has not moved for half a window, `members` are codes, -1 for
-    nobody. `broker`: the one to blame with how many groups and partitions.
+    nobody. `broker`: the one to blame with how many groups and partitions. `recreated` and
+    `made_anew` are of this run, None where the one before is not at hand.
     """
 
     group: Mapping[str, Any]
@@ -95,6 +96,8 @@ class Case:
     leaderless: Mask
     members: Rows
     broker: Broker | None
+    recreated: Mask | None = None
+    made_anew: Mask | None = None
 
     def row(self, at: int) -> Mapping[str, Any]:
         """The partition by name, with the member that owns it."""
@@ -268,8 +271,19 @@ def _weigh_reset(case: Case) -> Finding:
             "rewound_from": case.value(at, "rewound_from"),
             "end_offset": case.value(at, "end_offset"),
             "partitions": int(reset.sum()),
+            "topic_was": _find_fate(case, at),
         },
     )
+
+
+def _find_fate(case: Case, at: int) -> str | None:
+    """What became of the topic between two runs; None where it was there all the time."""
+    if case.made_anew is None or case.recreated is None or not case.recreated[at]:
+        return None
+    if case.made_anew[at]:
+        return contract.MADE_ANEW
+    # Kafka before 2.8 has no ids to tell by.
+    return None if case.value(at, "topic_id") is None else contract.CUT
 
 
 def _weigh_rebalances(case: Case) -> Finding:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import is_read, seconds_between
+from kafka_lag.lag.carry_over import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.cause_rules import (
     GROUP_COLUMNS,
     REBALANCING,
@@ -72,13 +72,15 @@ def add_causes(
     rows: Frame,
     topics: Frame,
     counted: Counted,
+    previous: PreviousRows,
     taken_at: int,
     rules: Rules,
 ) -> Frame:
     """The groups with `cause`, `cause_since` (ms) and `cause_evidence`, and what later runs compare
     with: `kept_up_at` (ms), `kept_up_members`, `kept_up_produce_rate` (records/s).
 
-    `old`: each group's row of the run before; `topics`: each row's partition. A cause is known of
+    `old`: each group's row of the run before; `topics`: each row's partition; `previous`: its row
+    of the run before. A cause is known of
     groups in WARN or ERR, of those that are unusual, and of those with a partition that has no
     leader for a second run. It stays until the group is OK, unless another one is proven; so its
     evidence is of the run that named it. In a run that does not know the status it is kept.
@@ -95,7 +97,15 @@ def add_causes(
         return groups.with_columns(**_no_causes(len(groups)))
     found: list[Cause | None] = [None] * len(groups)
     partitions = _Partitions(
-        rows, topics, at_group, counted.counts, counted.lagging(), leaderless, taken_at, rules
+        rows,
+        topics,
+        at_group,
+        counted.counts,
+        counted.lagging(),
+        leaderless,
+        taken_at,
+        rules,
+        previous,
     )
     survey = _survey(groups, partitions)
     settled = _find_settled(groups, old, partitions, survey)
@@ -231,7 +241,8 @@ def _find_leaderless(rows: Frame, taken_at: int, rules: Rules) -> Mask:
 @dataclass(frozen=True, slots=True)
 class _Partitions:
     """All group-partitions of a run, a row each: `topics` holds their partitions, `at_group` their
-    groups. `leaderless` had no leader in two runs.
+    groups. `leaderless` had no leader in two runs. `previous`: their rows of the run before, None
+    where that is not at hand.
     """
 
     rows: Frame
@@ -242,6 +253,7 @@ class _Partitions:
     leaderless: Mask
     taken_at: int
     rules: Rules
+    previous: PreviousRows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +334,8 @@ def _list_cases(chosen: Rows, groups: Frame, every: _Partitions, survey: _Survey
             behind=behind[at],
             still=still[at],
             leaderless=every.leaderless[at],
+            recreated=None if every.previous is None else every.previous.recreated[at],
+            made_anew=None if every.previous is None else every.previous.made_anew[at],
             members=members[at],
             broker=brokers.get(group),
         )

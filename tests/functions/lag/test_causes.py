@@ -409,6 +409,32 @@ def test_a_topic_made_anew_is_named_beside_a_commit_beyond_its_end() -> None:
 
     assert row(runs[-1])["cause"] == contract.OFFSETS_RESET
     assert evidence(runs[-1])["committed_offset"] > evidence(runs[-1])["end_offset"]
+    assert evidence(runs[-1])["topic_was"] == contract.MADE_ANEW
+
+
+def test_a_topic_whose_end_went_back_under_its_id_was_cut() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].end[:] = 0.0
+
+    found = evidence(run(cluster, act, TROUBLE + 3)[-1])
+
+    assert found["topic_was"] == contract.CUT
+
+
+def test_a_commit_that_went_beyond_the_end_says_nothing_of_the_topic() -> None:
+    cluster = two_members()
+    group = cluster.groups[0]
+
+    def act() -> None:
+        group.position += 10_000
+        group.committed += 10_000
+
+    found = evidence(run(cluster, act, TROUBLE + 4)[-1])
+
+    assert found["committed_offset"] > found["end_offset"]
+    assert "topic_was" not in found
 
 
 def test_a_cause_by_rates_stays_while_the_backlog_is_worked_off() -> None:
