@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,6 +24,14 @@ from kafka_lag.lag.frame import Frame
 # The run with the last row of a deleted group may be the one that nobody can read. Longer than a
 # collector that lost its memory, or its coordinator, needs to see a living group again.
 MISSING_MS = 30 * 60_000
+# What is younger, or written in less, is no backlog.
+YOUNG_SECONDS = 60.0
+# A backlog that has not become smaller for so long is not being worked off.
+_STEADY_MS = 30 * 60_000
+# A speed is known from so many readings of the backlog, and stays within such a factor of itself.
+_READINGS, _ALIKE = 3, 2.0
+# Runs before an incident was reported of which its beginning is read.
+_LONGEST_BACK = 10
 _RANK = contract.GROUP_STATUS_VALUES
 _ID_DIGITS = 32
 _T = TypeVar("_T")
@@ -50,7 +59,7 @@ PROMISE = Trouble(
 )
 RISK = Trouble(contract.TROUBLE_AT_RISK, "records_lost", contract.LOSS_NEAR, contract.LOSS_AVERTED)
 TROUBLES = (LOSS, PROMISE, RISK)
-ENDS = (contract.RESOLVED, *(trouble.ended for trouble in TROUBLES))
+ENDS = (contract.RESOLVED, contract.CAUGHT_UP, *(trouble.ended for trouble in TROUBLES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +76,39 @@ class OpenTrouble:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """A group's `records` that were unread in the run of `at`, ms UTC."""
+    """A group's `records` that were unread in the run of `at`, ms UTC.
+
+    `consume_rate`, records/s, and `members` are of that run, None where they are not known or not
+    stored: `members` is the same number as long as no member leaves or joins (`identify_members`).
+    """
 
     records: int
     at: int
+    consume_rate: float | None = None
+    members: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """What an incident was at the most, in the runs since it began.
+
+    `records` behind in the run of `at`, ms UTC. `seconds`: the oldest age, which `is_least` where
+    that run knew no more. `lost`: records that were lost at once; None where a run did not know.
+    """
+
+    records: int
+    at: int
+    seconds: float | None = None
+    is_least: bool = False
+    lost: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CatchingUp:
+    """A backlog that is worked off: `since` when the group is OK, ms UTC, and the `least` yet."""
+
+    since: int
+    least: Backlog
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +119,11 @@ class Incident:
     an incident: then `near_reported` is true. `missing_since` is the first run without a row of the
     group, `last_seen` the run before it; both None where the newest run has one. `status_since`,
     `worst_status` and `worst_since`, its beginning, are those last reported, None where the status
-    is OK, or an older release reported it. `backlog` is of the last run that was not OK.
-    `first_seen_ill`: no run saw the group OK before.
+    is OK and nothing is left to work off, or an older release reported it. `backlog` is of the last
+    run that was not OK, `peak` the greatest, and `lately` are those of the last runs.
+    `first_seen_ill`: no run saw the group OK before; `first_seen_at`, ms UTC, is known where the
+    beginning is the first sight of the group. `catching_up` is known where the group was reported
+    to be.
     """
 
     status: str
@@ -96,6 +137,10 @@ class Incident:
     first_seen_ill: bool = False
     worst_since: int | None = None
     backlog: Backlog | None = None
+    peak: Peak | None = None
+    lately: tuple[Backlog, ...] = ()
+    catching_up: CatchingUp | None = None
+    first_seen_at: int | None = None
 
 
 # By group; a group that is not here was last reported as well, or never.
@@ -125,8 +170,10 @@ class GroupChange:
     when the incident began. Of a deleted group, `row` is its last and `open_troubles` are those
     that nobody saw end. `previous_since`, `previous_worst_status` and its beginning,
     `previous_worst_since`, belong to `previous_status`, None where they are not known, as does
-    `backlog`, of the last run that was not OK. `first_seen_ill`: no run saw the group OK before the
-    incident.
+    `backlog`, of the last run that was not OK. `peak` is what the incident was at the most up to
+    now, `lately` the backlogs of the last runs, this one's last. `first_seen_ill`: no run saw the
+    group OK before the incident; `first_seen_at`: the first run that saw the group, where the
+    incident began with it. `ok_since`, of a group that caught up, is when its status was OK again.
     """
 
     cluster: str
@@ -145,6 +192,10 @@ class GroupChange:
     previous_worst_since: int | None = None
     backlog: Backlog | None = None
     first_seen_ill: bool = False
+    peak: Peak | None = None
+    lately: tuple[Backlog, ...] = ()
+    first_seen_at: int | None = None
+    ok_since: int | None = None
 
     @property
     def incident_id(self) -> str:
@@ -159,6 +210,45 @@ class GroupChange:
         what = self.status if changes_status else self.kind
         since = self.since if self.ended is None else self.ended.since
         return f"{_hash(self.cluster, self.group)}-{what}-{since}"
+
+
+def is_catching_up(change: GroupChange) -> bool:
+    """Whether a group that is OK again still has a backlog, which it works off.
+
+    Rates are averages, which show that minutes after a stop has ended.
+    """
+    row = change.row
+    lag, before, skipped = row.get("lag"), change.backlog, row.get("records_skipped") or 0
+    # What was skipped, nobody worked off.
+    shrinks = before is not None and lag is not None and lag + skipped < before.records
+    drains = (row.get("drain_seconds") is not None and not skipped) or shrinks
+    return change.kind == contract.RESOLVED and drains and is_behind(row)
+
+
+def is_behind(row: Row) -> bool:
+    """Whether what is unread is old, or more than is written in a short time."""
+    age, lag, written = (row.get(name) for name in ("time_lag_seconds", "lag", "produce_rate"))
+    is_old = age is not None and age > YOUNG_SECONDS
+    is_long = lag is not None and written is not None and lag > written * YOUNG_SECONDS
+    return bool(lag and (is_old or is_long))
+
+
+def find_speed(lately: Sequence[Backlog]) -> float | None:
+    """Records/s by which the backlog became smaller between the last runs.
+
+    None unless it did from each to the next, about alike: what turned only lately, or goes by
+    jumps, has no speed that is known.
+    """
+    if len(lately) < _READINGS:
+        return None
+    last = lately[-_READINGS:]
+    speeds = [
+        (one.records - other.records) / ((other.at - one.at) / 1_000)
+        for one, other in pairwise(last)
+    ]
+    if min(speeds) <= 0 or max(speeds) > _ALIKE * min(speeds):
+        return None
+    return (last[0].records - last[-1].records) / ((last[-1].at - last[0].at) / 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +291,7 @@ def find_changes(
         elif _is_unwatched(row):
             changes += _end_unwatched(reported.cluster, taken_at, row, incident)
         else:
-            earlier = partial(rows_at, reported.taken_at)
-            found, after = _follow_group(reported.cluster, taken_at, row, incident, earlier)
+            found, after = _follow_group(reported, taken_at, row, incident, rows_at)
             changes += found
             if after is not None:
                 incidents[group] = after
@@ -232,16 +321,9 @@ def _to_rows(groups: Frame) -> list[Row]:
 
 
 def _follow_group(
-    cluster: str,
-    taken_at: int,
-    row: Row,
-    incident: Incident | None,
-    read_earlier: Callable[[], Mapping[str, Row]],
+    reported: Reported, taken_at: int, row: Row, incident: Incident | None, rows_at: _RowsAt
 ) -> tuple[list[GroupChange], Incident | None]:
-    """What changed in a group, and its incident after that; None: all is well.
-
-    `read_earlier` gives the rows of the run before.
-    """
+    """What changed in a group, and its incident after that; None: all is well."""
     was = incident or Incident(contract.OK, taken_at)
     status = _find_status(row, was.status)
     ended = [trouble for trouble in TROUBLES if _has_ended(trouble, row, was)]
@@ -250,19 +332,26 @@ def _follow_group(
         # A loss ends that it is near.
         ended = [trouble for trouble in ended if trouble is not RISK]
     since = _first_known(row["held_since"], taken_at)
+    opens = status != contract.OK and was.status == contract.OK
+    if opens:
+        was = replace(was, worst_status=None, worst_since=None)
+        earlier = rows_at(reported.taken_at)
+        is_ill = incident is None and _was_never_ok(row["consumer_group"], earlier)
+        was = replace(was, first_seen_ill=is_ill)
     # An open incident keeps its id, whatever the collector has forgotten meanwhile.
     if incident is None:
         beginnings = [row[trouble.held_since] for trouble in begun]
-        beginnings += [since] if status != was.status else []
-        was = replace(
-            was,
-            since=_first_known(row["incident_since"], min(beginnings, default=taken_at)),
-            first_seen_ill=status != contract.OK
-            and _was_never_ok(row["consumer_group"], read_earlier()),
-        )
+        beginnings += [since] if opens else []
+        first = min(beginnings, default=taken_at)
+        was = replace(was, since=_first_known(row["incident_since"], first))
+        was = _read_beginning(was, row, first, reported.taken_at, taken_at, rows_at)
+    if opens:
+        first_seen_at = _find_first_sight(row, reported.taken_at, taken_at, rows_at)
+        was = replace(was, first_seen_at=first_seen_at)
+    was = _add_reading(was, row, taken_at)
     change = partial(
         GroupChange,
-        cluster=cluster,
+        cluster=reported.cluster,
         group=row["consumer_group"],
         status=status,
         previous_status=status,
@@ -274,17 +363,27 @@ def _follow_group(
         previous_worst_since=was.worst_since,
         backlog=was.backlog,
         first_seen_ill=was.first_seen_ill,
+        peak=was.peak,
+        lately=was.lately,
+        first_seen_at=was.first_seen_at,
     )
     changes: list[GroupChange] = []
     for trouble in ended:
         last = was.troubles[trouble.name]
         changes.append(change(kind=trouble.ended, since=last.seen_at, ended=last))
     changes += [change(kind=trouble.begun, since=row[trouble.held_since]) for trouble in begun]
+    catching_up = was.catching_up
     if status != was.status:
         kind = _classify(was.status, status)
         changes.append(change(kind=kind, since=since, previous_status=was.status))
+        catching_up = _begin_catching_up(changes[-1])
+    elif catching_up is not None:
+        catching_up = _follow_catching_up(catching_up, row, taken_at)
+        if catching_up is None:
+            ok_since = was.catching_up.since if was.catching_up else None
+            changes.append(change(kind=contract.CAUGHT_UP, since=taken_at, ok_since=ok_since))
     troubles = _update_troubles(row, taken_at, was, begun, ended)
-    if status == contract.OK and not troubles:
+    if status == contract.OK and not troubles and catching_up is None:
         return changes, None
     after = replace(
         was,
@@ -294,24 +393,108 @@ def _follow_group(
         last_seen=None,
         missing_since=None,
         backlog=_find_backlog(row, taken_at) or was.backlog,
+        catching_up=catching_up,
     )
+    if status == contract.OK:
+        after = replace(after, status_since=None, backlog=None)
+        if catching_up is None:
+            after = replace(after, worst_status=None, worst_since=None)
+        return changes, after
     if changes and row["worst_status"] is not None:
         worst_since = row["worst_status_since"]
         after = replace(after, worst_status=row["worst_status"], worst_since=worst_since)
-    if status == contract.OK:
-        return changes, replace(
-            after, status_since=None, worst_status=None, worst_since=None, backlog=None
-        )
     if status != was.status:
         after = replace(after, status_since=since)
     return changes, after
+
+
+def _read_beginning(
+    incident: Incident, row: Row, first: int, last_run: int, taken_at: int, rows_at: _RowsAt
+) -> Incident:
+    """The incident with what the runs saw that made it one, before it was held."""
+    for at in _list_runs(first, last_run, taken_at):
+        if (earlier := rows_at(at).get(row["consumer_group"])) is not None:
+            incident = _add_reading(incident, earlier, at)
+    return incident
+
+
+def _list_runs(first: int, last_run: int, taken_at: int) -> list[int]:
+    """Times of runs from the `first` to the last one, were they all as far apart as these two."""
+    interval = taken_at - last_run
+    count = min((last_run - first) // interval, _LONGEST_BACK) if interval > 0 else -1
+    return [last_run - number * interval for number in range(count, -1, -1)]
+
+
+def _find_first_sight(row: Row, last_run: int, taken_at: int, rows_at: _RowsAt) -> int | None:
+    """The run in which what the consumer does began, where the run before had no such group."""
+    group, since, interval = row["consumer_group"], row["worst_status_since"], taken_at - last_run
+    if since is None or interval <= 0:
+        return None
+    first = taken_at - round((taken_at - since) / interval) * interval
+    before = rows_at(first - interval)
+    return first if group in rows_at(first) and before and group not in before else None
+
+
+def _add_reading(incident: Incident, row: Row, at: int) -> Incident:
+    """The incident with what this run saw of its backlog."""
+    lag = row["lag"]
+    if lag is None or row["unread_reason"] is not None:
+        return incident
+    lately = (*incident.lately, Backlog(lag, at))[-_READINGS:]
+    return replace(incident, lately=lately, peak=_raise_peak(incident.peak, row, lag, at))
+
+
+def _raise_peak(peak: Peak | None, row: Row, lag: int, at: int) -> Peak:
+    age, lost = row["time_lag_seconds"], row["records_lost"]
+    is_least = row["time_lag_method"] == contract.METHOD_AT_LEAST
+    if peak is None:
+        return Peak(lag, at, age, is_least, lost)
+    if lag > peak.records:
+        peak = replace(peak, records=lag, at=at)
+    if age is not None and (peak.seconds is None or age > peak.seconds):
+        peak = replace(peak, seconds=age, is_least=is_least)
+    most = None if lost is None or peak.lost is None else max(peak.lost, lost)
+    return replace(peak, lost=most)
 
 
 def _find_backlog(row: Row, taken_at: int) -> Backlog | None:
     """What this run saw unread, where it saw that all is not well."""
     is_ill = row["status"] not in (contract.OK, None) and row["unread_reason"] is None
     lag = row["lag"]
-    return Backlog(lag, taken_at) if is_ill and lag else None
+    if not (is_ill and lag):
+        return None
+    return Backlog(lag, taken_at, row["consume_rate"], identify_members(row))
+
+
+def identify_members(row: Row) -> int | None:
+    """A number that stays as long as no member leaves or joins; None where there is none, or it is
+    not known, as in a rebalance.
+
+    While a group has members, Kafka lets nobody else set its offsets.
+    """
+    if not row.get("members") or row.get("group_state") in contract.REBALANCING_STATES:
+        return None
+    number: int | None = _first_known(row.get("members_hash"), row.get("group_epoch"))
+    return number
+
+
+def _begin_catching_up(change: GroupChange) -> CatchingUp | None:
+    """What is to be followed of a group that is OK again, until its backlog is gone."""
+    if not is_catching_up(change):
+        return None
+    return CatchingUp(change.since, Backlog(change.row["lag"], change.taken_at))
+
+
+def _follow_catching_up(catching_up: CatchingUp, row: Row, taken_at: int) -> CatchingUp | None:
+    """What is left to follow; None once the backlog is gone, or stays as it is."""
+    lag = row["lag"]
+    if lag is None or row["status"] != contract.OK or not _was_read(row):
+        return catching_up
+    if not is_behind(row):
+        return None
+    if lag < catching_up.least.records:
+        return replace(catching_up, least=Backlog(lag, taken_at))
+    return None if taken_at - catching_up.least.at >= _STEADY_MS else catching_up
 
 
 def _was_never_ok(group: str, earlier: Mapping[str, Row]) -> bool:

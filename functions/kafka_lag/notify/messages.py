@@ -17,14 +17,13 @@ from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.contract.words import find_word
 from kafka_lag.formatting import format_iso_time, format_minute, format_quantity
-from kafka_lag.notify.changes import ENDS, TROUBLES, GroupChange, hash_incident
+from kafka_lag.notify.changes import ENDS, TROUBLES, GroupChange, hash_incident, is_catching_up
 from kafka_lag.notify.texts import (
     find_worst_status,
     format_kind,
     format_lag,
     format_name,
     format_worst,
-    is_catching_up,
     is_unwatched,
     write_lines,
 )
@@ -56,6 +55,7 @@ _KINDS = (
     contract.LOSS_AVERTED,
     contract.PROMISE_KEPT,
     contract.RESOLVED,
+    contract.CAUGHT_UP,
 )
 _STATUSES = (contract.ERR, contract.WARN)
 # What a group's owner is paged for, as any-group, any-sla and any-loss would: these, whatever the
@@ -173,7 +173,7 @@ def _build_notice(changes: Sequence[GroupChange]) -> Notice:
 
 def _format_subject(changes: Sequence[GroupChange]) -> str:
     """Status, name, what the consumer does, and all kinds of changes if there is room."""
-    first, *more = changes
+    first = changes[0]
     # Where only a promise is broken, OK would say that nothing is.
     changes_status = any(change.status != change.previous_status for change in changes)
     has_status = (changes_status or first.status != contract.OK) and not is_unwatched(first)
@@ -182,13 +182,24 @@ def _format_subject(changes: Sequence[GroupChange]) -> str:
     word = f": {find_word(worst)}" if (worst := find_worst_status(first)) else ""
     if any(map(is_catching_up, changes)):
         word = f": {format_quantity(first.row['lag'], 'record')} still to read"
-    end = f" on {_format_ascii_name(first.cluster, _CLUSTER_IN_SUBJECT)}{word}"
-    kinds = ", ".join(map(format_kind, changes))
-    if len(start + end + kinds) > _LONGEST_SUBJECT - _NAME_IN_SUBJECT - len(" ()"):
-        kinds = f"{format_kind(first)}{f' +{len(more)}' if more else ''}"
-    kinds = f" ({kinds})" if status else f": {kinds}"
-    room = _LONGEST_SUBJECT - len(start + end + kinds)
-    return start + _format_ascii_name(first.group, room) + end + kinds
+    end = f" on {_format_ascii_name(first.cluster, _CLUSTER_IN_SUBJECT)}"
+    # As much as there is room for beside the name.
+    least = min(_NAME_IN_SUBJECT, len(_format_ascii_name(first.group, _NAME_IN_SUBJECT)))
+    for ending in _list_endings(changes, word, status):
+        room = _LONGEST_SUBJECT - len(start + end + ending)
+        if room >= least:
+            break
+    return start + _format_ascii_name(first.group, room) + end + ending
+
+
+def _list_endings(changes: Sequence[GroupChange], word: str, status: str) -> Iterator[str]:
+    """What the consumer does and what changed, the longest first."""
+    first, *more = changes
+    all_kinds = ", ".join(map(format_kind, changes))
+    some = f"{format_kind(first)} and {len(more)} more" if more else all_kinds
+    for kinds in dict.fromkeys((all_kinds, some)):
+        yield f"{word} ({kinds})" if status else f"{word}: {kinds}"
+    yield f" ({some})" if status else f": {some}"
 
 
 def _build_attributes(changes: Sequence[GroupChange]) -> dict[str, str | tuple[str, ...]]:

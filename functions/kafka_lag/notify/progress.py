@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from enum import Enum
 from typing import Any, Protocol
 
@@ -19,9 +19,11 @@ from kafka_lag.aws import conditional_put, error_code
 from kafka_lag.errors import StoreError
 from kafka_lag.notify.changes import (
     Backlog,
+    CatchingUp,
     Incident,
     OpenIncidents,
     OpenTrouble,
+    Peak,
     Reported,
 )
 
@@ -190,9 +192,18 @@ def _encode_incident(incident: Incident) -> dict[str, Any]:
     if incident.worst_since is not None:
         content["worst_since"] = incident.worst_since
     if incident.backlog is not None:
-        content["backlog"] = {"records": incident.backlog.records, "at": incident.backlog.at}
+        content["backlog"] = asdict(incident.backlog)
     if incident.first_seen_ill:
         content["first_seen_ill"] = True
+    if incident.first_seen_at is not None:
+        content["first_seen_at"] = incident.first_seen_at
+    if incident.peak is not None:
+        content["peak"] = asdict(incident.peak)
+    if incident.lately:
+        content["lately"] = [[each.records, each.at] for each in incident.lately]
+    if incident.catching_up is not None:
+        since, least = incident.catching_up.since, incident.catching_up.least
+        content["catching_up"] = {"since": since, "records": least.records, "at": least.at}
     return content
 
 
@@ -200,10 +211,10 @@ def _decode_incident(content: Any) -> Incident:
     """Of any release: one without `troubles` reported none, and what else lacks is not known."""
     if content["status"] not in contract.GROUP_STATUS_VALUES:
         raise ValueError(f"status {content['status']}")
-    names = ("last_seen", "missing_since", "status_since", "worst_since")
+    names = ("last_seen", "missing_since", "status_since", "worst_since", "first_seen_at")
     times = [content.get(name) for name in names]
-    last_seen, missing_since, since, worst = (None if t is None else int(t) for t in times)
-    backlog = content.get("backlog")
+    last_seen, missing_since, since, worst, first = (None if t is None else int(t) for t in times)
+    backlog, peak, catching_up = map(content.get, ("backlog", "peak", "catching_up"))
     troubles = {
         str(name): OpenTrouble(int(each["since"]), int(each["seen_at"]), each["most"])
         for name, each in content.get("troubles", {}).items()
@@ -219,8 +230,22 @@ def _decode_incident(content: Any) -> Incident:
         content.get("worst_status"),
         bool(content.get("first_seen_ill", False)),
         worst,
-        None if backlog is None else Backlog(int(backlog["records"]), int(backlog["at"])),
+        None if backlog is None else Backlog(**_select_fields(Backlog, backlog)),
+        None if peak is None else Peak(**_select_fields(Peak, peak)),
+        tuple(Backlog(int(records), int(at)) for records, at in content.get("lately", ())),
+        None if catching_up is None else _decode_catching_up(catching_up),
+        first,
     )
+
+
+def _decode_catching_up(content: Any) -> CatchingUp:
+    since, *least = (int(content[name]) for name in ("since", "records", "at"))
+    return CatchingUp(since, Backlog(*least))
+
+
+def _select_fields(kind: type, content: Any) -> dict[str, Any]:
+    """What this release knows of it."""
+    return {each.name: content[each.name] for each in fields(kind) if each.name in content}
 
 
 class NotClaimed(Enum):

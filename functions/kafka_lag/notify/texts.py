@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import describe_cause
+from kafka_lag.cause_texts import CauseText, describe_cause, read_evidence
 from kafka_lag.contract.words import MEANINGS, find_word
 from kafka_lag.formatting import (
     cut_end,
@@ -25,15 +25,23 @@ from kafka_lag.notify.changes import (
     LOSS,
     PROMISE,
     RISK,
+    YOUNG_SECONDS,
+    Backlog,
     GroupChange,
     OpenTrouble,
     Row,
     Trouble,
+    find_speed,
+    identify_members,
+    is_behind,
+    is_catching_up,
 )
 
-# What is worked off sooner is not worth a word, and what is younger is no backlog.
+# What is worked off sooner is not worth a word.
 _SHORT_DRAIN_SECONDS = 60.0
-_YOUNG_SECONDS = 60.0
+_MINUTE_MS = 60_000
+# A backlog that falls so many times as fast as in the run before is not worked off alone.
+_JUMP_TIMES = 3.0
 # So many times the usual rate are the producers' doing.
 _UNUSUAL_TIMES = 2.0
 # Kafka takes names of 32,000 bytes; nobody reads them whole.
@@ -46,16 +54,19 @@ _START = "start its consumers"
 _CLEAR_GROWTH = 0.05
 # Those that rates explain.
 _BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
+_SET_ANEW = (
+    "stop the group and set its offsets anew: to the earliest, if it shall read all that is there"
+)
 _TO_DO = {
     contract.STOPPED: _START,
     contract.NO_MEMBER: _START,
     contract.STALLED: "see the member's log: usually one record fails again and again, or a call "
     "hangs",
     contract.REWOUND: "ask who set its offsets back; if it was meant, it catches up by itself",
-    contract.BEYOND_END: "ask whether the topic was deleted and made anew; if so, stop the group "
-    "and set its offsets anew: to the earliest, if it shall read all that is there",
+    contract.BEYOND_END: f"ask whether the topic was deleted and made anew; if so, {_SET_ANEW}",
 }
 _UNWATCHED = (contract.UNWATCHED, contract.TOPIC_UNWATCHED)
+_RECOVERED = frozenset({contract.RESOLVED, contract.CAUGHT_UP})
 
 
 def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
@@ -69,9 +80,10 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
     if is_watched and (lag := format_lag(first)):
         yield f"{'When last seen' if is_gone else 'Now'}: {lag}."
     if is_watched:
+        yield from _write_peak(changes, kinds)
         for change in changes:
             yield from _write_what_became(change)
-        if kinds != {contract.RESOLVED}:
+        if not kinds <= _RECOVERED:
             yield from _write_who(first, kinds)
         yield from _write_costs(row, kinds)
         if row.get("status_reason") == contract.GONE and (lag := row.get("lag")):
@@ -79,13 +91,18 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
                 f"Cost: {format_quantity(lag, 'record')} not read yet; should it come back, it "
                 "reads them only with auto.offset.reset=earliest."
             )
-        if kinds != {contract.RESOLVED}:
+            if (seen := row.get("taken_at")) is not None:
+                yield (
+                    f"Its last offsets: in the snapshot of {format_minute(seen)}, dataset "
+                    "group_partitions."
+                )
+        if not kinds <= _RECOVERED:
             yield from _write_hints(first)
     elif is_unwatched(first):
         yield f"To do: {_advise_unwatched(row)}."
     if owner := row.get("owner"):
         yield f"Owner: {format_name(owner)}."
-    if (runbook := row.get("runbook_url")) and kinds != {contract.RESOLVED}:
+    if (runbook := row.get("runbook_url")) and not kinds <= _RECOVERED:
         yield f"Runbook: {format_name(runbook, _LONGEST_URL)}"
     opened = "" if is_gone else f" opened {format_minute(first.incident_since)},"
     at = "given up" if is_unwatched(first) else "read"
@@ -113,12 +130,27 @@ def _write_headline(change: GroupChange) -> str:
         case contract.PROMISE_BROKEN:
             return _write_broken_promise(change, group)
         case contract.RESOLVED:
-            now = "catching up" if is_catching_up(change) else "OK"
-            return f"{group} is {now} since {since}{_describe_what_ended(change)}."
+            now = "OK again and catching up" if is_catching_up(change) else "OK"
+            restless = "; it rebalanced all the time" if _is_rebalancing(change.row) else ""
+            return f"{group} is {now} since {since}{_describe_what_ended(change)}{restless}."
+        case contract.CAUGHT_UP:
+            return _write_caught_up(change, group)
         case contract.OPENED:
             before = ", and was never seen OK" if change.first_seen_ill else ""
             return f"{group} is {change.status} since {since}{before}."
     return f"{group} is {change.status} since {since}, after {change.previous_status}."
+
+
+def _write_caught_up(change: GroupChange, group: str) -> str:
+    """That nothing is left to work off, or that what is left stays."""
+    was = _describe_past(change)
+    ok = "" if change.ok_since is None else f", OK again since {format_minute(change.ok_since)}"
+    if is_behind(change.row):
+        return (
+            f"{group} no longer catches up: what is left has not become less for half an hour, and "
+            f"its status is OK{ok.removeprefix(', OK again')}{was}."
+        )
+    return f"{group} has caught up at {format_minute(change.since)}{ok}{was}."
 
 
 def _write_broken_promise(change: GroupChange, group: str) -> str:
@@ -134,20 +166,46 @@ def _write_broken_promise(change: GroupChange, group: str) -> str:
 
 def _describe_what_ended(change: GroupChange) -> str:
     """What the consumer did before it was OK, since when and for how long; else its status."""
-    worst, since = change.previous_worst_status, change.previous_worst_since
-    if worst is not None and since is not None:
-        began = _format_beginning(since, worst, change)
-        if worst == contract.REWOUND and is_catching_up(change):
-            return f": it was set back at {began}"
-        is_least = began.endswith("earlier")
-        lasted = _format_age((change.since - since) / 1_000)
-        about = "at least " if is_least else "about " if began.startswith("about") else ""
-        did = "had no member" if worst == contract.NO_MEMBER else f"was {find_word(worst)}"
-        return f": it {did} since {began}, for {about}{lasted}"
-    since = change.previous_since
+    if past := _describe_past(change):
+        return past
+    worst, since = change.previous_worst_status, change.previous_since
     lasted = "" if since is None else f" for {_format_age((change.since - since) / 1_000)}"
     why = f" ({find_word(worst)})" if worst else ""
     return f", after {change.previous_status}{lasted}{why}"
+
+
+def _describe_past(change: GroupChange) -> str:
+    """What the consumer did, since when and for how long; empty where that is not known."""
+    worst, since = change.previous_worst_status, change.previous_worst_since
+    if worst is None or since is None:
+        return ""
+    began = _format_beginning(since, worst, change)
+    end = change.since if change.ok_since is None else change.ok_since
+    if worst == contract.REWOUND and (is_catching_up(change) or change.ok_since is not None):
+        return f": it was set back at {began}"
+    is_least = began.endswith(("earlier", "first seen"))
+    lasted = _format_age((end - since) / 1_000)
+    about = "at least " if is_least else "about " if began.startswith("about") else ""
+    did = "had no member" if worst == contract.NO_MEMBER else f"was {find_word(worst)}"
+    return f": it {did} since {began}, for {about}{lasted}"
+
+
+def _write_peak(changes: Sequence[GroupChange], kinds: Set[str]) -> Iterator[str]:
+    """What an incident was at the most, once its status is OK again."""
+    first = changes[0]
+    peak, written = first.peak, first.row.get("produce_rate") or 0.0
+    if peak is None or not kinds <= set(ENDS) or first.status != contract.OK:
+        return
+    if peak.records <= written * YOUNG_SECONDS:
+        return
+    parts = [f"{format_quantity(peak.records, 'record')} behind, at {format_minute(peak.at)}"]
+    # What was read again was not unread since then.
+    if peak.seconds and first.previous_worst_status != contract.REWOUND:
+        waited = _format_bounded(peak.seconds, is_least=peak.is_least)
+        parts.append(f"the oldest had waited {waited}")
+    if peak.lost == 0:
+        parts.append("retention deleted none of them")
+    yield f"At the most: {'; '.join(parts)}."
 
 
 def _write_what_became(change: GroupChange) -> Iterator[str]:
@@ -155,33 +213,64 @@ def _write_what_became(change: GroupChange) -> Iterator[str]:
 
     A commit says where a group reads on, and not what it has read.
     """
-    if change.kind != contract.RESOLVED or is_catching_up(change):
+    if change.kind not in _RECOVERED or is_catching_up(change):
         return
-    if change.previous_worst_status == contract.BEYOND_END:
-        yield "Not known: whether it read what was written while its commit was beyond the end."
+    row, written = change.row, change.row.get("produce_rate") or 0.0
+    is_beyond = change.previous_worst_status == contract.BEYOND_END
+    if is_beyond and change.kind == contract.RESOLVED:
+        yield _write_unknown_while_beyond(change, written)
     # A jump that was seen is one of the costs.
-    backlog, written = change.backlog, change.row.get("produce_rate") or 0.0
-    if backlog is None or change.row.get("records_skipped"):
+    before = _find_passed(change)
+    if before is None or row.get("records_skipped") or before.records <= written * YOUNG_SECONDS:
         return
-    if backlog.records > written * _YOUNG_SECONDS:
+    speed = _describe_speed(change, before, written)
+    if before.members is not None and before.members == identify_members(row):
         yield (
-            f"Before: {format_quantity(backlog.records, 'record')} behind at "
-            f"{format_minute(backlog.at)}; read since, unless somebody set its offsets ahead."
+            "Read since, by its own members: they were there all the time, and while they are "
+            f"nobody else can set its offsets{speed and f' ({speed})'}."
         )
+        return
+    yield (
+        f"Not known: whether the {format_quantity(before.records, 'record')} of "
+        f"{format_minute(before.at)} were read or skipped. Its commit passed them"
+        f"{speed and f' {speed}'}; compare what it has processed."
+    )
 
 
-def is_catching_up(change: GroupChange) -> bool:
-    """Whether a group that is OK again still has a backlog, which it works off.
+def _write_unknown_while_beyond(change: GroupChange, written: float) -> str:
+    """What nobody knows of a group whose commit was beyond the end."""
+    since = change.previous_worst_since
+    if since is None or not written:
+        what = "what was written"
+    else:
+        # Of the digits of such a product the first two say something.
+        records = float(f"{written * (change.since - since) / 1_000:.2g}")
+        what = f"the records (about {records:,.0f}, at {format_rate(written)}) that were written"
+    return f"Not known: whether it read {what} while its commit was beyond the end."
 
-    Rates are averages, which show that minutes after a stop has ended.
-    """
-    row = change.row
-    age, lag, written = (row.get(name) for name in ("time_lag_seconds", "lag", "produce_rate"))
-    is_old = age is not None and age > _YOUNG_SECONDS
-    is_long = lag is not None and written is not None and lag > written * _YOUNG_SECONDS
-    shrinks = change.backlog is not None and lag is not None and lag < change.backlog.records
-    drains = row.get("drain_seconds") is not None or shrinks
-    return bool(change.kind == contract.RESOLVED and lag and drains and (is_old or is_long))
+
+def _find_passed(change: GroupChange) -> Backlog | None:
+    """What was left before the commit passed it all at once; None where it went bit by bit."""
+    if change.kind == contract.RESOLVED:
+        return change.backlog
+    match change.lately:
+        case (*_, first, before, now) if not is_behind(change.row):
+            speed = max(first.records - before.records, 0)
+            return before if before.records - now.records > _JUMP_TIMES * speed else None
+    return None
+
+
+def _describe_speed(change: GroupChange, before: Backlog, written: float) -> str:
+    """How fast the commit went past what was unread, records/s; empty where that is not known."""
+    passed = (change.since - before.at) / 1_000
+    if passed <= 0:
+        return ""
+    speed, usual = before.records / passed, before.consume_rate
+    times = ""
+    # Of a group that stood still there is no speed to compare with.
+    if usual and usual > written * _CLEAR_GROWTH and speed > _JUMP_TIMES * usual:
+        times = f", {speed / usual:,.0f} times as fast as it read before"
+    return f"within {format_short_duration(passed)}, {format_rate(speed)}{times}"
 
 
 def _write_end(change: GroupChange, ended: OpenTrouble, group: str) -> str:
@@ -279,17 +368,32 @@ def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     elif worst_status:
         yield _write_worst_status(worst_status, change)
     if worst_status == contract.BEYOND_END:
-        yield "Cost: it reads nothing of what is written now."
+        written = row.get("produce_rate")
+        rate = f" ({format_rate(written)})" if written else ""
+        yield f"Cost: it reads nothing of what is written now{rate}."
     if worst_status == contract.REWOUND and (again := row.get("records_rewound")):
-        yield f"Cost: {format_quantity(again, 'record')} to read again, up to where it was before."
+        yield f"Cost: {_format_rewound(row, again)}."
     by_rates = worst_status in _BY_RATES or (
         worst_status is None and contract.PROMISE_BROKEN in kinds
     )
     if by_rates and (rates := _format_rates(row)):
-        yield f"Rates of the last minutes: {rates}."
+        yield f"Rates, averaged over the last minutes: {rates}."
     # Where all is over nobody is to blame.
     if (worst_status or not kinds <= set(ENDS)) and (worst := format_worst(row)):
         yield f"Worst: {worst}."
+
+
+def _format_rewound(row: Row, again: int) -> str:
+    """Records that are read a second time, and how many of them are still to come."""
+    evidence = read_evidence(row)
+    at, before = (evidence.get(name) for name in ("committed_offset", "rewound_from"))
+    # Evidence is of one partition, the costs are of all.
+    if evidence.get("partitions") == 1 and isinstance(at, int) and isinstance(before, int):
+        every = before - at
+        if every > again:
+            records = format_quantity(every, "record")
+            return f"{records} are read a second time, {again:,} of them from now on"
+    return f"{format_quantity(again, 'record')} to read again, up to where it was before"
 
 
 def _write_costs(row: Row, kinds: Set[str]) -> Iterator[str]:
@@ -324,19 +428,23 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
     # markers of transactions are never read, and leave a group that is done one behind
     if row.get("max_lag") == 1:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."
-    cause = describe_cause(row) if _is_named(change) else None
+    cause = _describe_cause(change)
     if cause is not None:
-        yield f"Cause: {cause.happened}."
+        # It keeps the numbers of the run that named it.
+        as_found = ", as it was found" if "/s" in cause.happened else ""
+        yield f"Cause{as_found}: {cause.happened}."
     if to_do := _advise(change, find_worst_status(change)):
         yield f"To do: {to_do}."
     if cause is not None:
         yield f"To look: {cause.command}"
 
 
-def _is_named(change: GroupChange) -> bool:
-    """Whether a cause is known of a group that is still in trouble."""
+def _describe_cause(change: GroupChange) -> CauseText | None:
+    """The cause of a group that is still in trouble; None where none is known."""
     cause = change.row.get("cause")
-    return cause not in (None, contract.UNEXPLAINED) and change.kind != contract.GONE
+    if cause in (None, contract.UNEXPLAINED) or change.kind == contract.GONE:
+        return None
+    return describe_cause(change.row, first_seen_at=change.first_seen_at)
 
 
 def _write_worst_status(worst_status: str, change: GroupChange) -> str:
@@ -344,6 +452,8 @@ def _write_worst_status(worst_status: str, change: GroupChange) -> str:
     since = change.row.get("worst_status_since")
     began = "" if since is None else f" since {_format_beginning(since, worst_status, change)}"
     meaning = MEANINGS[worst_status]
+    if read_evidence(change.row).get("topic_was") is not None:
+        meaning = meaning.partition(";")[0]
     if worst_status == contract.FALLING_BEHIND and _grows(change.row):
         meaning = "the backlog grows"
     if worst_status == contract.SLOW and _is_worked_off_soon(change.row):
@@ -371,10 +481,16 @@ def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str
     """The moment, and how sure it is: nobody saw what was so at first sight begin."""
     if worst_status == contract.FALLING_BEHIND:
         return f"about {format_minute(since)}"
+    if change.first_seen_at is not None and _is_same_minute(since, change.first_seen_at):
+        return f"before {format_minute(change.first_seen_at)}, when the group was first seen"
     # Of a backlog that a run saw begin, as a stop ended, nothing is earlier.
     is_seen = since in (change.row.get("status_since"), change.previous_since)
     or_earlier = (worst_status == contract.SLOW and not is_seen) or change.first_seen_ill
     return f"{format_minute(since)}{' or earlier' if or_earlier else ''}"
+
+
+def _is_same_minute(one: int, other: int) -> bool:
+    return abs(one - other) < _MINUTE_MS
 
 
 def _write_rebalancing(worst_status: str | None, change: GroupChange) -> str:
@@ -440,10 +556,16 @@ def _format_promise(row: Row) -> str:
 
 
 def _format_waited(age: float, row: Row, *, precise: bool = False) -> str:
-    """The age of the oldest unread record; one that may be any longer is cut, not rounded."""
-    if row.get("time_lag_method") == contract.METHOD_AT_LEAST:
-        return f"at least {format_short_duration(age, precise=precise)}"
-    return format_short_duration(age, round, precise=precise)
+    """The age of the oldest unread record."""
+    is_least = row.get("time_lag_method") == contract.METHOD_AT_LEAST
+    return _format_bounded(age, is_least=is_least, precise=precise)
+
+
+def _format_bounded(seconds: float, *, is_least: bool, precise: bool = False) -> str:
+    """A duration; one that may be any longer is cut, not rounded."""
+    if is_least:
+        return f"at least {format_short_duration(seconds, precise=precise)}"
+    return format_short_duration(seconds, round, precise=precise)
 
 
 def _advise(change: GroupChange, worst_status: str | None) -> str:
@@ -455,13 +577,15 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
     left, topic = row.get("seconds_until_loss"), _name_only_topic(row)
     may_lose = row.get("records_lost") or (left is not None and left < contract.NO_LOSS_SECONDS)
     parts = [f"raise retention.ms or retention.bytes of {topic or 'the topic'}"] if may_lose else []
-    cause = describe_cause(row) if _is_named(change) else None
+    cause = _describe_cause(change)
     if _is_rebalancing(row):
         parts.append(
             "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms"
         )
     elif worst_status in _TO_DO:
-        parts.append(_TO_DO[worst_status])
+        made_anew = read_evidence(row).get("topic_was") == contract.MADE_ANEW
+        is_sure = worst_status == contract.BEYOND_END and made_anew
+        parts.append(_SET_ANEW if is_sure else _TO_DO[worst_status])
     elif not worst_status and row.get("held_up_records") is not None:
         parts.append(
             "find the producer whose transaction is open (kafka-transactions.sh find-hanging)"
@@ -545,20 +669,26 @@ def format_lag(change: GroupChange) -> str | None:
         # What is read again was not unread since then.
         oldest = f"written {waited} ago" if was_rewound else f"unread for {waited}"
         parts.append(f"the oldest {oldest}")
-    # After a rewind the rates, which are averages, are not of its speed for a while.
-    drain = _estimate_drain(change) if was_rewound else row.get("drain_seconds")
+    drain = _estimate_drain(change)
     if parts and drain is not None and drain > _SHORT_DRAIN_SECONDS:
         parts.append(f"worked off in {_format_age(drain)} at this speed")
     return ", ".join(parts) or None
 
 
 def _estimate_drain(change: GroupChange) -> float | None:
-    """Seconds until nothing is unread, at the speed since the last run that was not OK."""
-    backlog, lag = change.backlog, change.row.get("lag")
-    if change.kind != contract.RESOLVED or backlog is None or not lag or lag >= backlog.records:
-        return None
-    passed = (change.taken_at - backlog.at) / 1_000
-    return float(lag * passed / (backlog.records - lag))
+    """Seconds until nothing is unread, by what the last runs saw; else by the rates.
+
+    Those are averages: for some minutes after a turn they are of what was before it.
+    """
+    row, lag = change.row, change.row.get("lag")
+    speed = find_speed(change.lately)
+    if speed is not None and lag:
+        return float(lag / speed)
+    turned = change.status == contract.OK or change.kind == contract.BETTER
+    was_rewound = row.get("worst_status") == contract.REWOUND
+    grew = len(change.lately) > 1 and change.lately[0].records <= change.lately[-1].records
+    drain: float | None = row.get("drain_seconds")
+    return None if turned or was_rewound or grew else drain
 
 
 def _format_age(seconds: float) -> str:

@@ -18,11 +18,13 @@ from kafka_lag.notify.changes import (
     Incident,
     OpenIncidents,
     OpenTrouble,
+    Peak,
     Reported,
     Row,
     RunChanges,
     Trouble,
     find_changes,
+    find_speed,
 )
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_deleted_group, a_row, a_set
@@ -516,3 +518,177 @@ def test_an_end_knows_when_the_trouble_began_and_the_last_backlog() -> None:
     change = only(found)
     assert change.previous_worst_since == NOON - 11 * MINUTE
     assert change.backlog == Backlog(160, NOON + MINUTE)
+
+
+def follow(*rows: Row | None, first: Frame | None = None) -> list[RunChanges]:
+    """A run a minute from noon on; None: nobody can read it. `first` is the run before noon."""
+    sets: dict[int, Frame | None] = {NOON - MINUTE: first}
+    found: list[RunChanges] = []
+    incidents: OpenIncidents = {}
+    for minute, row in enumerate(rows):
+        at = NOON + minute * MINUTE
+        sets[at] = None if row is None else a_set(row)
+        if row is None:
+            continue
+        reported = Reported("shop", at - MINUTE, incidents)
+        found.append(find_changes(reported, at, a_set(row), sets.get))
+        incidents = found[-1].incidents
+    return found
+
+
+SLOW = {"worst_status": contract.FALLING_BEHIND, "worst_status_since": NOON - 9 * MINUTE}
+
+
+def behind(lag: int | None, held: str | None = contract.OK, **more: Any) -> Row:
+    """A row of g of whose topics ten records a second are written."""
+    return a_row("g", held, lag=lag, produce_rate=10.0, held_since=NOON, **more)
+
+
+ILL = behind(9_000, contract.WARN, **SLOW)
+
+
+def test_a_group_that_was_said_to_catch_up_is_said_to_have_once() -> None:
+    found = follow(ILL, behind(6_000), behind(3_000), behind(600), behind(20))
+
+    assert [kinds(each) for each in found] == [["opened"], ["resolved"], [], ["caught_up"], []]
+    change = only(found[3])
+    assert (change.status, change.previous_status) == (contract.OK, contract.OK)
+    assert (change.since, change.ok_since) == (NOON + 3 * MINUTE, NOON)
+    assert change.previous_worst_status == contract.FALLING_BEHIND
+    assert change.incident_id == only(found[0]).incident_id
+    assert found[3].incidents == {}
+
+
+def test_a_group_that_had_nothing_left_as_it_was_resolved_is_over() -> None:
+    found = follow(ILL, behind(20), behind(20))
+
+    assert [kinds(each) for each in found] == [["opened"], ["resolved"], []]
+    assert found[1].incidents == {}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        behind(None),
+        behind(20, unread_reason=contract.TIMEOUT),
+        behind(20, status=None),
+        behind(20, status=contract.WARN),
+        behind(601),
+    ],
+    ids=["lag not known", "unread", "no status", "not well", "too much"],
+)
+def test_it_has_not_caught_up_before_that_is_seen(row: Row) -> None:
+    found = follow(ILL, behind(6_000), row, behind(20))
+
+    assert [kinds(each) for each in found[2:]] == [[], ["caught_up"]]
+
+
+def test_a_group_that_falls_ill_again_before_it_caught_up_is_in_the_same_incident() -> None:
+    again = behind(9_000, contract.WARN, **SLOW, incident_since=NOON + 2 * MINUTE)
+    found = follow(ILL, behind(6_000), again, behind(6_000), behind(20))
+
+    assert [kinds(each) for each in found] == [
+        *(["opened"], ["resolved"], ["opened"], ["resolved"], ["caught_up"])
+    ]
+    assert len({only(each).incident_id for each in found}) == 1
+    assert not only(found[2]).first_seen_ill
+
+
+def test_what_a_group_did_before_it_caught_up_is_not_what_it_does_when_it_is_ill_again() -> None:
+    found = follow(ILL, behind(6_000), behind(9_000, contract.WARN), behind(20))
+
+    assert only(found[3]).previous_worst_status is None
+
+
+@pytest.mark.parametrize(("minutes", "is_over"), [(29, False), (30, True)])
+def test_a_backlog_that_stays_for_half_an_hour_is_not_worked_off(
+    minutes: int, is_over: bool
+) -> None:
+    found = follow(ILL, behind(6_000), behind(5_000), *[behind(5_000)] * minutes)
+
+    assert [kinds(each) for each in found[2:-1]] == [[]] * minutes
+    assert kinds(found[-1]) == ([contract.CAUGHT_UP] if is_over else [])
+
+
+def test_a_group_that_catches_up_and_breaks_its_promise_is_over_when_both_are() -> None:
+    broken: dict[str, Any] = {
+        PROMISE.held_since: NOON,
+        "sla_broken_seen_at": NOON,
+        "time_lag_seconds": 90.0,
+    }
+    found = follow(
+        behind(9_000, contract.WARN, **SLOW, **broken),
+        behind(6_000, **broken),
+        behind(20, **broken),
+        behind(20),
+    )
+
+    assert [kinds(each) for each in found] == [
+        *(["promise_broken", "opened"], ["resolved"], [], ["promise_kept", "caught_up"])
+    ]
+
+
+def test_an_incident_knows_the_most_that_any_of_its_runs_saw() -> None:
+    """Also of those in which it was not held yet."""
+    least = {"time_lag_method": contract.METHOD_AT_LEAST}
+    rows = [
+        a_row("g", None, status=contract.ERR, lag=400, records_lost=0, time_lag_seconds=40.0),
+        a_row("g", None, status=contract.ERR, lag=300, records_lost=0, time_lag_seconds=50.0),
+        a_row("g", contract.ERR, lag=200, records_lost=0, time_lag_seconds=60.0, **least),
+        a_row("g", contract.ERR, lag=100, records_lost=0, time_lag_seconds=55.0),
+        a_row("g", contract.OK, lag=1, records_lost=0, time_lag_seconds=0.0),
+    ]
+    found = follow(*rows)
+
+    assert only(found[2]).peak == Peak(400, NOON, 60.0, True, 0)
+    assert only(found[4]).peak == Peak(400, NOON, 60.0, True, 0)
+    assert [each.records for each in only(found[2]).lately] == [400, 300, 200]
+    assert [each.records for each in only(found[4]).lately] == [200, 100, 1]
+
+
+def test_what_a_run_did_not_see_is_not_counted() -> None:
+    rows = [
+        a_row("g", contract.ERR, lag=100, records_lost=None),
+        a_row("g", contract.ERR, lag=900, records_lost=0, unread_reason=contract.TIMEOUT),
+        a_row("g", contract.OK, lag=1, records_lost=0),
+    ]
+
+    assert only(follow(*rows)[2]).peak == Peak(100, NOON)
+
+
+@pytest.mark.parametrize(
+    ("first", "since", "is_first"),
+    [
+        (a_set(a_row("h")), NOON, True),
+        (a_set(a_row("h")), NOON + 20_000, True),
+        (a_set(a_row("h")), NOON + MINUTE, False),
+        (a_set(a_row("g")), NOON, False),
+        (None, NOON, False),
+        (a_set(a_row("h")), None, False),
+    ],
+    ids=["not seen before", "about then", "later", "seen before", "not readable", "not known"],
+)
+def test_a_trouble_that_began_as_the_group_was_first_seen_is_known_to(
+    first: Frame | None, since: int | None, is_first: bool
+) -> None:
+    ill = {"worst_status": contract.STOPPED, "worst_status_since": since}
+    unheld = a_row("g", None, status=contract.ERR, **ill)
+    found = follow(unheld, unheld, a_row("g", contract.ERR, **ill), a_row("g"), first=first)
+
+    assert only(found[2]).first_seen_at == (NOON if is_first else None)
+    assert only(found[3]).first_seen_at == (NOON if is_first else None)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "known"),
+    [((600, 600), 10.0), ((400, 800), 10.0), ((399, 801), None), ((600, 0), None), ((600,), None)],
+    ids=["even", "twice", "more than twice", "stands", "once"],
+)
+def test_a_speed_is_known_where_it_was_about_the_same_twice(
+    speeds: tuple[int, ...], known: float | None
+) -> None:
+    lately = [Backlog(9_000, NOON)]
+    for speed in speeds:
+        lately.append(Backlog(lately[-1].records - speed, lately[-1].at + MINUTE))
+
+    assert find_speed(lately) == known

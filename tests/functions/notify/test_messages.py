@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.notify.changes import Backlog, GroupChange, OpenTrouble
+from kafka_lag.notify.changes import Backlog, GroupChange, OpenTrouble, Peak
 from kafka_lag.notify.messages import Notice, StatusMessage, build_event, build_messages
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_change, a_row
@@ -114,6 +114,25 @@ def test_the_documented_message_is_what_is_sent() -> None:
     assert f"```text\n{sent.subject}\n\n{sent.text}\n```" in DOCUMENT.read_text()
 
 
+def test_the_documented_end_is_what_is_sent() -> None:
+    end = NOON + 90 * MINUTE
+    change = a_change(
+        kind=contract.RESOLVED,
+        status=contract.OK,
+        previous_status=contract.ERR,
+        since=end,
+        previous_worst_status=contract.STALLED,
+        previous_worst_since=NOON - 11 * MINUTE,
+        backlog=Backlog(53_420, end - MINUTE),
+        peak=Peak(53_420, end - MINUTE, 6_000.0, False, 0),
+        row={"lag": 20, "time_lag_seconds": 2.0, "produce_rate": 10.0},
+    )
+    sent = notice(change)
+    text = "\n".join(sent.text.splitlines()[:-1])
+
+    assert f"```text\n{sent.subject}\n\n{text}\n```" in DOCUMENT.read_text()
+
+
 def test_a_group_that_is_well_again_blames_nobody() -> None:
     change = a_change(
         kind=contract.RESOLVED,
@@ -159,6 +178,7 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         "When last seen: 1 record behind.",
         "Cost: 1 record not read yet; should it come back, it reads them only with "
         "auto.offset.reset=earliest.",
+        "Its last offsets: in the snapshot of 2026-01-31 11:59 UTC, dataset group_partitions.",
         "To do: ask team-payments whether it was meant.",
         "Owner: team-payments.",
         f"Incident {change.incident_id} read at 2026-01-31 12:02 UTC.",
@@ -204,7 +224,7 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         ),
         (
             {"worst_status": contract.SLOW, "produce_rate": 10.0, "consume_rate": 10.4},
-            "Rates of the last minutes: 10.0/s written to its topics, 10.4/s read.",
+            "Rates, averaged over the last minutes: 10.0/s written to its topics, 10.4/s read.",
         ),
         (
             {"held_sla_broken_since": NOON},
@@ -481,7 +501,7 @@ def test_of_many_changes_with_long_names_the_subject_says_how_many_more() -> Non
     ]
     (message,) = build_messages([replace(each, cluster="c" * 128) for each in found], 100)
 
-    assert message.notice.subject.endswith("(loss begun +2)")
+    assert message.notice.subject.endswith("(loss begun and 2 more)")
     assert "g" * 20 in message.notice.subject
 
 
@@ -823,7 +843,7 @@ def test_a_group_that_is_ok_and_far_behind_catches_up(
 ) -> None:
     sent = notice(a_resolved(**row))
 
-    now = "catching up" if catches_up else "OK"
+    now = "OK again and catching up" if catches_up else "OK"
     assert sent.text.splitlines()[0] == (
         f"payments on shop is {now} since 2026-01-31 12:00 UTC, after ERR for 79 min (stopped)."
     )
@@ -847,6 +867,20 @@ def test_after_a_stop_a_backlog_that_became_smaller_is_worked_off_whatever_the_r
     change = replace(a_resolved(was, lag=601, time_lag_seconds=900.0), previous_worst_status=worst)
 
     assert ("(catching up)" in notice(change).subject) is catches_up
+
+
+@pytest.mark.parametrize(
+    ("skipped", "drain", "catches_up"),
+    [(36_020, None, False), (36_020, 9.0, False), (100, None, True), (0, 9.0, True)],
+    ids=["all of it", "all, whatever the rates say", "a part", "none"],
+)
+def test_what_was_skipped_nobody_works_off(
+    skipped: int, drain: float | None, catches_up: bool
+) -> None:
+    row: dict[str, Any] = {"lag": 1_200, "time_lag_seconds": 120.0, "records_skipped": skipped}
+    change = a_resolved(Backlog(35_420, NOON - MINUTE), drain_seconds=drain, **row)
+
+    assert ("catching up" in notice(change).subject) is catches_up
 
 
 def test_a_slowness_that_began_as_a_stop_ended_began_no_earlier() -> None:
@@ -915,14 +949,14 @@ def test_a_rewound_group_that_catches_up_was_set_back() -> None:
     )
 
     assert lines_of(change)[0] == (
-        "payments on shop is catching up since 2026-01-31 12:00 UTC: it was set back at 2026-01-31 "
-        "11:49 UTC."
+        "payments on shop is OK again and catching up since 2026-01-31 12:00 UTC: it was set back "
+        "at 2026-01-31 11:49 UTC."
     )
 
 
-BEFORE = (
-    "Before: 53,420 records behind at 2026-01-31 11:59 UTC; read since, unless somebody set its "
-    "offsets ahead."
+PASSED = (
+    "Not known: whether the 53,420 records of 2026-01-31 11:59 UTC were read or skipped. Its "
+    "commit passed them within 60 s, 890/s; compare what it has processed."
 )
 SKIPPED = "Skipped: 53,420 records that nobody read, as its offsets were set ahead."
 NOT_KNOWN = "Not known: whether it read what was written while its commit was beyond the end."
@@ -931,7 +965,7 @@ NOT_KNOWN = "Not known: whether it read what was written while its commit was be
 @pytest.mark.parametrize(
     ("records", "row", "worst", "says"),
     [
-        (53_420, {}, contract.STOPPED, [BEFORE]),
+        (53_420, {}, contract.STOPPED, [PASSED]),
         (53_420, {"records_skipped": 53_420}, contract.STOPPED, [SKIPPED]),
         (600, {"produce_rate": 10.0}, contract.STOPPED, []),
         (53_420, {"lag": 40_000, "drain_seconds": 9.0}, contract.STOPPED, []),
@@ -1020,7 +1054,10 @@ def test_a_broken_promise_has_the_rates_where_nothing_else_is_wrong() -> None:
     row = {**PROMISED, "produce_rate": 10.0, "consume_rate": 5.0}
     change = a_trouble(contract.PROMISE_BROKEN, row=row)
 
-    assert "Rates of the last minutes: 10/s written to its topics, 5.0/s read." in lines_of(change)
+    assert (
+        "Rates, averaged over the last minutes: 10/s written to its topics, 5.0/s read."
+        in lines_of(change)
+    )
 
 
 def test_the_owner_of_a_partition_of_a_group_that_rebalances_is_one_of_a_moment() -> None:
@@ -1085,26 +1122,305 @@ def test_nor_is_it_when_the_group_is_ok_again() -> None:
     )
 
 
+def readings(*records: int) -> tuple[Backlog, ...]:
+    """The backlog in runs a minute apart, the last one two minutes after noon."""
+    return tuple(
+        Backlog(each, NOON + (3 - len(records) + number) * MINUTE)
+        for number, each in enumerate(records)
+    )
+
+
 @pytest.mark.parametrize(
-    ("backlog", "takes"),
+    ("lately", "takes"),
     [
-        (Backlog(18_000, NOON), ", worked off in 2 min at this speed"),
-        (Backlog(9_000, NOON), ""),
-        (None, ""),
+        (readings(15_000, 12_000, 9_000), ", worked off in 3 min at this speed"),
+        (readings(60_000, 15_000, 12_000, 9_000), ", worked off in 3 min at this speed"),
+        (readings(12_600, 10_800, 9_000), ", worked off in 5 min at this speed"),
+        (readings(12_000, 9_000), ""),
+        (readings(10_000, 11_000, 9_000), ""),
+        (readings(14_000, 10_000, 9_000), ""),
+        ((), ""),
     ],
-    ids=["half in two minutes", "no less than before", "not known before"],
+    ids=[
+        *("alike", "the last ones", "another speed", "once", "not each time", "unlike"),
+        "not known before",
+    ],
 )
-def test_a_rewound_group_catches_up_at_the_speed_of_the_last_minutes(
-    backlog: Backlog | None, takes: str
+@pytest.mark.parametrize("worst", [contract.REWOUND, contract.FALLING_BEHIND, contract.STOPPED])
+def test_a_group_that_is_ok_again_catches_up_at_the_speed_that_was_seen_or_at_none(
+    worst: str, lately: tuple[Backlog, ...], takes: str
 ) -> None:
     change = replace(
         a_resolved(lag=9_000, drain_seconds=7_200.0, time_lag_seconds=600.0),
-        previous_worst_status=contract.REWOUND,
-        backlog=backlog,
+        previous_worst_status=worst,
+        lately=lately,
     )
 
-    assert lines_of(change)[1] == (
-        f"Now: 9,000 records still to read, the oldest written 10 min ago{takes}."
+    assert lines_of(change)[1].removesuffix(".").endswith(f" 10 min{takes}") or (
+        lines_of(change)[1].removesuffix(".").endswith(f" 10 min ago{takes}")
+    )
+
+
+@pytest.mark.parametrize(
+    ("lately", "takes"),
+    [((), True), (readings(9_010, 9_040, 9_000), True), (readings(8_000, 9_000), False)],
+    ids=["not known", "less than it was", "more than it was"],
+)
+def test_rates_say_how_long_a_backlog_takes_unless_it_grew(
+    lately: tuple[Backlog, ...], takes: bool
+) -> None:
+    row = {"lag": 9_000, "drain_seconds": 7_200.0}
+
+    assert ("worked off in 2 h" in lines(row=row, lately=lately)[1]) is takes
+
+
+def test_after_a_turn_for_the_better_no_rates_say_how_long_it_takes() -> None:
+    row = {"lag": 9_000, "drain_seconds": 7_200.0}
+    change = a_change(
+        kind=contract.BETTER, status=contract.WARN, previous_status=contract.ERR, row=row
+    )
+
+    assert lines_of(change)[1] == "Now: 9,000 records behind."
+
+
+CAUGHT_UP = a_change(
+    kind=contract.CAUGHT_UP,
+    status=contract.OK,
+    previous_status=contract.OK,
+    since=NOON,
+    ok_since=NOON - 20 * MINUTE,
+    previous_worst_status=contract.FALLING_BEHIND,
+    previous_worst_since=NOON - 140 * MINUTE,
+    peak=Peak(36_000, NOON - 22 * MINUTE, 3_600.0, False, 0),
+    row={"lag": 20, "time_lag_seconds": 2.0, "produce_rate": 10.0, **WORST, "runbook_url": "r"},
+    lately=readings(3_000, 1_500, 20),
+)
+
+
+def test_a_group_that_caught_up_says_what_it_was_and_how_bad_at_the_most() -> None:
+    sent = notice(CAUGHT_UP)
+
+    assert sent.subject == "Kafka lag: payments on shop: caught up"
+    assert sent.text.splitlines()[:-1] == [
+        "payments on shop has caught up at 2026-01-31 12:00 UTC, OK again since 2026-01-31 11:40 "
+        "UTC: it was falling behind since about 2026-01-31 09:40 UTC, for about 2 h.",
+        "Now: 20 records behind, the oldest unread for 2 s.",
+        "At the most: 36,000 records behind, at 2026-01-31 11:38 UTC; the oldest had waited 60 "
+        "min; retention deleted none of them.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lately", "says"),
+    [
+        (readings(41_000, 40_000, 20), True),
+        (readings(60_000, 40_000, 20), False),
+        (readings(40_000, 20), False),
+    ],
+    ids=["all at once", "as fast as before", "not known"],
+)
+def test_a_backlog_that_is_gone_all_at_once_was_read_or_skipped(
+    lately: tuple[Backlog, ...], says: bool
+) -> None:
+    change = replace(CAUGHT_UP, lately=lately, since=NOON + 2 * MINUTE)
+    line = (
+        "Not known: whether the 40,000 records of 2026-01-31 12:01 UTC were read or skipped. Its "
+        "commit passed them within 60 s, 667/s; compare what it has processed."
+    )
+
+    assert (line in lines_of(change)) is says
+
+
+def test_a_backlog_that_stays_is_said_to_stay() -> None:
+    row = {"lag": 3_000, "time_lag_seconds": 300.0}
+
+    assert lines_of(replace(CAUGHT_UP, row=row))[0] == (
+        "payments on shop no longer catches up: what is left has not become less for half an hour, "
+        "and its status is OK since 2026-01-31 11:40 UTC: it was falling behind since about "
+        "2026-01-31 09:40 UTC, for about 2 h."
+    )
+
+
+@pytest.mark.parametrize(
+    ("peak", "worst", "says"),
+    [
+        (Peak(601, NOON), contract.STOPPED, "601 records behind, at 2026-01-31 12:00 UTC"),
+        (
+            Peak(601, NOON, 119.0, True, 3),
+            contract.STOPPED,
+            "601 records behind, at 2026-01-31 12:00 UTC; the oldest had waited at least 119 s",
+        ),
+        (
+            Peak(601, NOON, 119.0, False, 3),
+            contract.REWOUND,
+            "601 records behind, at 2026-01-31 12:00 UTC",
+        ),
+        (Peak(600, NOON), contract.STOPPED, None),
+        (None, contract.STOPPED, None),
+    ],
+    ids=["age not known", "a least age", "read again", "a minute's records", "not known"],
+)
+def test_an_end_says_how_bad_it_was_at_the_most(
+    peak: Peak | None, worst: str, says: str | None
+) -> None:
+    change = replace(a_resolved(lag=0, produce_rate=10.0), peak=peak, previous_worst_status=worst)
+    found = [line for line in lines_of(change) if line.startswith("At the most")]
+
+    assert found == ([] if says is None else [f"At the most: {says}."])
+
+
+def test_what_is_not_over_is_not_yet_said_to_have_been_so_at_the_most() -> None:
+    peak = Peak(9_000, NOON)
+
+    assert "At the most" not in notice(a_change(peak=peak)).text
+    assert "At the most" in notice(an_end(contract.PROMISE_KEPT, 60.0, peak=peak)).text
+
+
+@pytest.mark.parametrize(
+    ("before", "row", "says"),
+    [
+        (7, {"members": 2, "members_hash": 7}, "Read since, by its own members: they were there"),
+        (7, {"members": 2, "group_epoch": 7}, "Read since, by its own members: they were there"),
+        (7, {"members": 2, "members_hash": 8}, "Not known: whether the 53,420 records"),
+        (7, {"members": 0, "members_hash": 7}, "Not known: whether the 53,420 records"),
+        (
+            7,
+            {"members": 2, "members_hash": 7, "group_state": "PreparingRebalance"},
+            "Not known: whether the 53,420 records",
+        ),
+        (None, {"members": 2}, "Not known: whether the 53,420 records"),
+    ],
+    ids=["the same", "the same epoch", "others", "none now", "rebalances", "not known"],
+)
+def test_members_that_were_there_all_the_time_have_read_the_backlog_themselves(
+    before: int | None, row: dict[str, Any], says: str
+) -> None:
+    change = a_resolved(Backlog(53_420, NOON - MINUTE, 10.0, before), lag=20, **row)
+
+    assert [line for line in lines_of(change) if line.startswith(says)] != []
+
+
+@pytest.mark.parametrize(
+    ("consume_rate", "says"),
+    [
+        (10.0, "passed them within 60 s, 890/s, 89 times as fast as it read before;"),
+        (400.0, "passed them within 60 s, 890/s;"),
+        (1e-6, "passed them within 60 s, 890/s;"),
+        (None, "passed them within 60 s, 890/s;"),
+    ],
+    ids=["far faster", "not much", "it stood still", "not known"],
+)
+def test_a_speed_that_nobody_saw_of_it_before_is_said_to_be_that(
+    consume_rate: float | None, says: str
+) -> None:
+    change = a_resolved(Backlog(53_420, NOON - MINUTE, consume_rate), lag=20, produce_rate=10.0)
+
+    assert says in notice(change).text
+
+
+@pytest.mark.parametrize("worst", [contract.STOPPED, contract.NO_MEMBER, contract.SLOW])
+def test_what_was_so_at_first_sight_says_when_that_was(worst: str) -> None:
+    row = {"worst_status": worst, "worst_status_since": NOON + 10_000}
+    change = a_change(row=row, first_seen_at=NOON, first_seen_ill=True)
+    word = {"no_member": "No member", "slow": "Too slow"}.get(worst, "Stopped")
+
+    assert lines_of(change)[1].startswith(
+        f"{word} since before 2026-01-31 12:00 UTC, when the group was first seen: "
+    )
+
+
+def test_a_commit_that_nobody_saw_move_is_not_said_to_have_been_seen() -> None:
+    evidence = {"last_commit_at": NOON}
+    row = {"cause": contract.STOPPED, "cause_evidence": json.dumps(evidence)}
+
+    assert (
+        "Cause: Nobody reads: no commit was seen since 2026-01-31 12:00 UTC, when the group was "
+        "first seen, and no member owns what is behind."
+    ) in lines(row=row, first_seen_at=NOON)
+
+
+def test_a_cause_with_rates_says_that_they_are_of_when_it_was_found() -> None:
+    evidence = {"consume_rate": 3.3, "consume_rate_before": 10.0, "kept_up_at": NOON}
+    row = {"cause": contract.CAPACITY_FELL, "cause_evidence": json.dumps(evidence)}
+
+    assert (
+        "Cause, as it was found: Less is read than before: 3.3/s, 10/s until 2026-01-31 12:00 UTC."
+    ) in lines(row=row)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "says"),
+    [
+        ({"topic_was": "made_anew"}, "To do: stop the group and set its offsets anew"),
+        ({"topic_was": "cut"}, "To do: ask whether the topic was deleted and made anew; if so,"),
+        ({}, "To do: ask whether the topic was deleted and made anew; if so,"),
+    ],
+)
+def test_of_a_topic_that_was_made_anew_nobody_need_ask(evidence: dict[str, Any], says: str) -> None:
+    row = {
+        "worst_status": contract.BEYOND_END,
+        "cause": contract.OFFSETS_RESET,
+        "cause_evidence": json.dumps(evidence),
+    }
+
+    assert any(line.startswith(says) for line in lines(row=row))
+    asks = "was the topic made anew?" in notice(a_change(row=row)).text
+    assert asks is (evidence == {})
+
+
+def test_all_that_was_written_while_a_commit_was_beyond_the_end_is_a_number() -> None:
+    change = replace(
+        a_resolved(lag=20, produce_rate=10.0),
+        previous_worst_status=contract.BEYOND_END,
+        previous_worst_since=NOON - 55 * MINUTE,
+    )
+
+    assert (
+        "Not known: whether it read the records (about 33,000, at 10/s) that were written while "
+        "its commit was beyond the end."
+    ) in lines_of(change)
+
+
+def test_a_group_that_rebalanced_all_the_time_says_so_in_the_end() -> None:
+    change = a_resolved(lag=0, rebalancing_share=0.9)
+
+    assert lines_of(change)[0].endswith("; it rebalanced all the time.")
+
+
+@pytest.mark.parametrize(
+    ("partitions", "says"),
+    [
+        (1, "399,380 records are read a second time, 368,180 of them from now on."),
+        (2, "368,180 records to read again, up to where it was before."),
+    ],
+    ids=["one partition", "of others the evidence says nothing"],
+)
+def test_a_rewind_costs_all_that_it_went_back_over(partitions: int, says: str) -> None:
+    evidence = {
+        "committed_offset": 9_927_000,
+        "rewound_from": 10_326_380,
+        "partitions": partitions,
+    }
+    row = {
+        "worst_status": contract.REWOUND,
+        "records_rewound": 368_180,
+        "cause": contract.OFFSETS_RESET,
+        "cause_evidence": json.dumps(evidence),
+    }
+
+    assert f"Cost: {says}" in lines(row=row)
+
+
+def test_two_changes_are_both_in_the_subject_of_a_group_with_a_short_name() -> None:
+    row: dict[str, Any] = {"lag": 40_800, "time_lag_seconds": 4_080.0, "drain_seconds": 2_460.0}
+    found = [
+        an_end(contract.LOSS_AVERTED, 0, group="clicks", row=row),
+        replace(a_resolved(**row), group="clicks"),
+    ]
+    (message,) = build_messages(found, 100)
+
+    assert message.notice.subject == (
+        "Kafka lag OK: clicks on shop: 40,800 records still to read (loss averted, catching up)"
     )
 
 

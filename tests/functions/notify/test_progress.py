@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.notify.changes import Backlog, Incident, OpenTrouble
+from kafka_lag.notify.changes import Backlog, CatchingUp, Incident, OpenTrouble, Peak
 from kafka_lag.notify.progress import (
     Claim,
     Claims,
@@ -480,9 +480,27 @@ def test_what_was_reported_last_is_read_again(objects: MemoryObjects) -> None:
         worst_status=contract.STOPPED,
         first_seen_ill=True,
         worst_since=NOON - MINUTE,
-        backlog=Backlog(53_420, NOON),
+        backlog=Backlog(53_420, NOON, 10.0, 7),
+        peak=Peak(53_420, NOON, 60.0, True, 0),
+        lately=(Backlog(9, NOON), Backlog(8, NOON + MINUTE)),
+        catching_up=CatchingUp(NOON, Backlog(8, NOON + MINUTE)),
+        first_seen_at=NOON - MINUTE,
     )
     cursors = Cursors(objects, "sns")
     cursors.move(cursors.read("shop", NOON), NOON, {"g": bad})
 
     assert cursors.read("shop", NOON + MINUTE).incidents == {"g": bad}
+
+
+def test_a_cursor_of_another_release_says_what_both_know(objects: MemoryObjects) -> None:
+    cursors = Cursors(objects, "sns")
+    cursors.read("shop", NOON)
+    backlog = {"records": 7, "at": NOON, "what only a later one knows": 1}
+    old = {"status": contract.ERR, "incident_since": NOON, "backlog": backlog, "peak": backlog}
+    content = {"version": "1", "taken_at": NOON, "open": {"g": old}}
+    objects.objects[CURSOR] = StoredObject(json.dumps(content).encode(), "etag")
+
+    incident = cursors.read("shop", NOON + MINUTE).incidents["g"]
+
+    assert (incident.backlog, incident.peak) == (Backlog(7, NOON), Peak(7, NOON))
+    assert (incident.lately, incident.catching_up) == ((), None)

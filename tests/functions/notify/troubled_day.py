@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A day of a cluster in which each group has one trouble: real evaluation, real messages.
 
-`python -m tests.functions.notify.troubled_day FOLDER` writes what people get of it: messages,
-alarms and the status page. `TROUBLES` says what was planted, and the files do not.
+`python -m tests.functions.notify.troubled_day FOLDER [SEED]` writes what people get of it:
+messages, alarms and the status page. `TROUBLES` says what was planted, and the files do not; with a
+seed it is another day with other names, and `truth.txt` says which is which.
 """
 
 from __future__ import annotations
 
+import random
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,6 +55,8 @@ class Moment:
     start: int = 0
     owner: str | None = "m"
     state: str = "Stable"
+    # What the group's client writes beside a commit, and a tool does not.
+    epoch: int | None = None
 
 
 # The minute since midnight; None: the group is not there.
@@ -178,6 +182,17 @@ def _added(minute: int) -> Moment | None:
     return None if after < 0 else Moment(written(minute), written(minute) - lag)
 
 
+def _skipped(minute: int) -> Moment:
+    """Stops at 08:40; at 09:40 a tool sets its offsets to the end; at 10:00 it reads again."""
+    stop, skip, start = clock("08:40"), clock("09:40"), clock("10:00")
+    if minute < stop:
+        return replace(steady(minute), epoch=3)
+    if minute >= start:
+        return replace(steady(minute), epoch=4)
+    set_to, epoch = (written(skip), None) if minute >= skip else (written(stop) - 20, 3)
+    return Moment(written(minute), set_to, owner=None, state="Empty", epoch=epoch)
+
+
 def _moved_again(minute: int) -> Moment:
     """One that others are compared with."""
     return steady(minute)
@@ -194,17 +209,20 @@ TROUBLES = (
             "read by nobody",
             "start its consumers",
             "OK since 2026-01-31 10:00 UTC: it was stopped since 2026-01-31 08:30 UTC, for 90 min.",
-            "Before: 53,420 records behind at 2026-01-31 09:59 UTC; read since, unless",
+            "At the most: 53,420 records behind, at 2026-01-31 09:59 UTC; the oldest had waited 89 "
+            "min; retention deleted none of them.",
+            "Not known: whether the 53,420 records of 2026-01-31 09:59 UTC were read or skipped. "
+            "Its commit passed them within 60 s, 890/s; compare",
         ),
     ),
     Trouble(
         "invoices",
         "stalled from 08:50 to 10:30: its member reads nothing",
-        _still("08:50", "10:30", owner="invoices-3-77aa"),
+        _still("08:50", "10:30", owner="consumer-3-77aa"),
         ("opened", "resolved"),
         (
             "Stalled since 2026-01-31 08:50 UTC",
-            "read by invoices-3-77aa",
+            "read by consumer-3-77aa",
             "see the member's log",
         ),
     ),
@@ -212,11 +230,13 @@ TROUBLES = (
         "search-index",
         "rewound by 400,000 records at 09:05",
         _rewound,
-        ("opened", "resolved"),
+        ("opened", "resolved", "caught_up"),
         (
             "Rewound since 2026-01-31 09:05 UTC",
             "370,000 records behind",
-            "Cost: 368,180 records to read again",
+            "Cost: 399,380 records are read a second time, 368,180 of them from now on.",
+            "At the most: 400,000 records behind, at 2026-01-31 09:05 UTC",
+            "has caught up at 2026-01-31 09:32 UTC",
             "catching up since 2026-01-31 09:16 UTC: it was set back at 2026-01-31 09:05 UTC.",
             "205,000 records still to read",
             "worked off in 14 min",
@@ -230,7 +250,8 @@ TROUBLES = (
         (
             "ERR since 2026-01-31 09:15 UTC",
             "Beyond the end since 2026-01-31 09:15 UTC",
-            "Not known: whether it read",
+            "Not known: whether it read the records (about 33,000, at 10/s)",
+            "the topic was deleted and made anew: its id is another one",
             "stop the group and set its offsets anew",
         ),
         topic_id=lambda minute: "id" if minute < clock("09:15") else "other",
@@ -239,9 +260,12 @@ TROUBLES = (
         "analytics",
         "reads half of what is written from 09:00 to 11:00",
         _worked_off("09:00", "11:00", 0.5),
-        ("opened", "resolved"),
+        ("opened", "resolved", "caught_up"),
         (
             "Falling behind since about 2026-01-31 09:00 UTC",
+            "24,000 records still to read, the oldest unread for 40 min, worked off in 8 min",
+            "At the most: 36,000 records behind, at 2026-01-31 11:00 UTC; the oldest had waited 60",
+            "has caught up at 2026-01-31 11:12 UTC",
             "10/s written to its topics, 5",
             "led by broker 2, read by analytics-m",
         ),
@@ -252,7 +276,9 @@ TROUBLES = (
         _added,
         ("opened", "resolved"),
         (
-            "Too slow since 2026-01-31 09:00 UTC or earlier",
+            "Too slow since before 2026-01-31 09:00 UTC, when the group was first seen",
+            "Read since, by its own members",
+            "230 times as fast as it read before",
             "worked off in",
         ),
     ),
@@ -262,7 +288,8 @@ TROUBLES = (
         _imported,
         ("opened", "worse"),
         (
-            "No member since 2026-01-31 09:40 UTC or earlier",
+            "No member since before 2026-01-31 09:40 UTC, when the group was first seen",
+            "no commit was seen since 2026-01-31 09:40 UTC, when the group was first seen",
             "the oldest unread for 2.3 d",
             "ERR since 2026-01-31 09:51 UTC, after WARN",
         ),
@@ -285,11 +312,12 @@ TROUBLES = (
         "clicks",
         "reads a fifth of what is written from 10:00 to 11:50; kept for two hours",
         _worked_off("10:00", "11:50", 0.2),
-        ("opened", "loss_near", "loss_averted", "resolved"),
+        ("opened", "loss_near", "loss_averted", "resolved", "caught_up"),
         (
             "near a loss since 2026-01-31 11:31 UTC: retention may delete unread records in 57 "
             "min, at 2026-01-31 12:30 UTC",
             "no longer near a loss at its present speed",
+            "40,800 records behind, the oldest unread for 68 min, worked off in 14 min",
         ),
         retention_ms=2 * HOUR,
     ),
@@ -309,8 +337,10 @@ TROUBLES = (
         "pricing",
         "eight times as much is written as usual from 10:30 to 12:00",
         _busy,
-        ("opened", "resolved"),
+        ("opened", "resolved", "caught_up"),
         (
+            "162,000 records still to read, the oldest unread for 39 min, worked off in 18 min",
+            "if it lasts, add partitions and members, as its only partition has a member already",
             "Unusual:",
             "10/s written to its topics (now 7",
         ),
@@ -323,6 +353,8 @@ TROUBLES = (
         (
             "Rebalancing all the time: it commits nothing since 2026-01-31 11:00 UTC (stalled).",
             "owned just then by m-673",
+            "for 60 min; it rebalanced all the time.",
+            "Not known: whether the 35,420 records",
         ),
     ),
     Trouble(
@@ -333,6 +365,7 @@ TROUBLES = (
         (
             "is gone since 2026-01-31 11:30 UTC (last seen 2026-01-31 11:29 UTC)",
             "When last seen: 3,000 records behind",
+            "Its last offsets: in the snapshot of 2026-01-31 11:29 UTC",
         ),
     ),
     Trouble(
@@ -345,35 +378,100 @@ TROUBLES = (
             "days). Last known: ERR, stalled; whether it recovered is unknown.",
         ),
     ),
+    Trouble(
+        "refunds",
+        "stopped at 08:40; a tool sets its offsets to the end at 09:40; reads again from 10:00",
+        _skipped,
+        ("opened", "resolved", "opened", "resolved"),
+        (
+            "Stopped since 2026-01-31 08:40 UTC",
+            "OK since 2026-01-31 09:40 UTC: it was stopped since 2026-01-31 08:40 UTC, for 60 min",
+            "Skipped: 36,020 records that nobody read, as its offsets were set ahead.",
+        ),
+    ),
+    Trouble(
+        "shipping",
+        "stalled from 12:10 to 13:00, its member being there; then that member reads all at once",
+        _still("12:10", "13:00"),
+        ("opened", "resolved"),
+        (
+            "Stalled since 2026-01-31 12:10 UTC",
+            "read by shipping-m",
+            "At the most: 29,420 records behind, at 2026-01-31 12:59 UTC; the oldest had waited 49",
+            "Read since, by its own members: they were there all the time",
+        ),
+    ),
     Trouble("healthy", "nothing", _moved_again, ()),
-)
-RULES = Rules(
-    owners=ByName.of([(f"^{each.group}$", f"team-{each.group}") for each in TROUBLES]),
-    sla_seconds=ByName.of([("^orders$", 120.0)]),
 )
 _HIDDEN = "geo"
 # Knows when the records of the import were written, two days ago, and of no other topic.
 _OLD = MIDNIGHT - 2 * 24 * HOUR
-_BROKER = Broker(
-    {("import-2019", 0): Log([_OLD + n * MINUTE for n in range(900)])},
-    {each.group for each in TROUBLES} - {"import-2019"},
-)
 _LEADER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """By what names the groups and their topics go, how they are called here where none is given,
+    and so many minutes later than planted."""
+
+    groups: Mapping[str, str] = field(default_factory=dict)
+    topics: Mapping[str, str] = field(default_factory=dict)
+    later: int = 0
+
+    def group(self, name: str) -> str:
+        return self.groups.get(name, name)
+
+    def topic(self, name: str) -> str:
+        return self.topics.get(name, name)
+
+    def rules(self) -> Rules:
+        owners = [(f"^{self.group(each.group)}$", f"team-{each.group}") for each in TROUBLES]
+        if self.groups:
+            owners = [(pattern, f"team-{number}") for number, (pattern, _) in enumerate(owners)]
+        return Rules(
+            owners=ByName.of(owners),
+            sla_seconds=ByName.of([(f"^{self.group('orders')}$", 120.0)]),
+        )
+
+    def broker(self) -> Broker:
+        """Knows when the records of the import were written, two days ago, and of no other."""
+        imported = Log([_OLD + (n + self.later) * MINUTE for n in range(900)])
+        others = {self.topic(each.group) for each in TROUBLES} - {self.topic("import-2019")}
+        return Broker({(self.topic("import-2019"), 0): imported}, others)
+
+
+_WORDS = (
+    *("amber", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbor", "indigo"),
+    *("juniper", "kelp", "lagoon", "maple", "nectar", "onyx", "pebble", "quartz", "raven"),
+)
+_KINDS = ("events", "changes", "documents", "requests")
+
+
+def draw_day(seed: int) -> Day:
+    """Names that say nothing of what was planted."""
+    chance = random.Random(seed)  # noqa: S311
+    planted = [each.group for each in TROUBLES]
+    words = chance.sample(_WORDS, len(planted))
+    topics = {name: f"{chance.choice(_KINDS)}-{chance.randrange(100, 999)}" for name in planted}
+    groups = {name: f"{word}-reader" for name, word in zip(planted, words, strict=True)}
+    return Day(groups, topics, chance.randrange(13, 240))
 
 
 @dataclass
 class Cluster:
     """The cluster run by run, with all that a collector and a notifier make of it."""
 
+    day: Day = field(default_factory=Day)
     memory: Memory = field(default_factory=Memory.empty)
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
     bench: Bench = field(default_factory=Bench)
 
     def run(self, taken_at: int, reading: ClusterReading) -> None:
         """One run, then the event of it."""
-        known = replace(self.memory.previous_runs(), usual=_usual())
-        snapshot = evaluate(reading, known, RULES, taken_at, _BROKER).snapshot
-        self.memory = self.memory.add_run(snapshot, RULES.interval_ms, stored=True)
+        rules = self.day.rules()
+        known = replace(self.memory.previous_runs(), usual=_usual(self.day.group("pricing")))
+        snapshot = evaluate(reading, known, rules, taken_at, self.day.broker()).snapshot
+        self.memory = self.memory.add_run(snapshot, rules.interval_ms, stored=True)
         self.snapshots[taken_at] = snapshot
         self.bench.sets[taken_at] = snapshot.groups
         self.bench.now = taken_at / 1000
@@ -384,31 +482,34 @@ class Cluster:
         return self.bench.channel.sent
 
 
-def simulate_day(end: int = END) -> Cluster:
+def simulate_day(end: int = END, day: Day | None = None) -> Cluster:
     """The day until its minute `end`, after twenty minutes thirty days ago."""
-    cluster = Cluster()
+    day = day or Day()
+    cluster = Cluster(day)
     for minute in range(20):
-        at = MIDNIGHT + (BEGIN + 10 + minute - THIRTY_DAYS) * MINUTE
-        cluster.run(at, _read({_HIDDEN: Moment(5_000 + 10 * minute, 5_000)}, minute, at))
+        at = MIDNIGHT + (BEGIN + 10 + minute + day.later - THIRTY_DAYS) * MINUTE
+        cluster.run(at, _read({_HIDDEN: Moment(5_000 + 10 * minute, 5_000)}, minute, at, day))
     for minute in range(BEGIN, end):
-        at = MIDNIGHT + minute * MINUTE
+        at = MIDNIGHT + (minute + day.later) * MINUTE
         now = {each.group: each.story(minute) for each in TROUBLES if each.group != _HIDDEN}
-        cluster.run(at, _read({k: v for k, v in now.items() if v}, minute, at))
+        cluster.run(at, _read({k: v for k, v in now.items() if v}, minute, at, day))
     return cluster
 
 
-def _read(moments: Mapping[str, Moment], minute: int, at: int) -> ClusterReading:
-    """What brokers say of groups, each of which has a topic of its name."""
-    topics = {name: [(each.start, each.end)] for name, each in moments.items()}
+def _read(planted: Mapping[str, Moment], minute: int, at: int, day: Day) -> ClusterReading:
+    """What brokers say of groups, each of which has a topic of its own."""
+    by_name = {day.group(each.group): each for each in TROUBLES}
+    topic_of = {name: day.topic(each.group) for name, each in by_name.items()}
+    moments = {day.group(name): each for name, each in planted.items()}
+    topics = {topic_of[name]: [(each.start, each.end)] for name, each in moments.items()}
     groups: dict[str, Mapping[str, Sequence[int]]] = {
-        name: {name: [each.committed]} for name, each in moments.items()
+        name: {topic_of[name]: [each.committed]} for name, each in moments.items()
     }
     hidden = {}
-    if _HIDDEN not in moments:
-        groups[_HIDDEN], hidden = {}, {_HIDDEN: contract.DENIED}
-    by_name = {each.group: each for each in TROUBLES}
+    if _HIDDEN not in planted:
+        groups[day.group(_HIDDEN)], hidden = {}, {day.topic(_HIDDEN): contract.DENIED}
     owners = {
-        (name, name, 0): each.owner
+        (name, topic_of[name], 0): each.owner
         and (f"{name}-{each.owner}" if each.owner == "m" else each.owner)
         for name, each in moments.items()
     }
@@ -417,7 +518,7 @@ def _read(moments: Mapping[str, Moment], minute: int, at: int) -> ClusterReading
         topics,
         at=at,
         owners=owners,
-        topic_ids={name: f"{by_name[name].topic_id(minute)}-{name}" for name in topics},
+        topic_ids={topic_of[each]: f"{by_name[each].topic_id(minute)}-{each}" for each in moments},
         hidden_topics=hidden,
         gone_groups=[
             name
@@ -425,7 +526,7 @@ def _read(moments: Mapping[str, Moment], minute: int, at: int) -> ClusterReading
             if name not in groups and by_name[name].story(BEGIN) is not None
         ],
     )
-    retained = [by_name[name].retention_ms for name in topics]
+    retained = [by_name[name].retention_ms for name in moments]
     count = len(topics)
     rows = reading.topic_partitions.with_columns(
         retention_ms=Column.of(np.array(retained, np.int64)),
@@ -441,7 +542,10 @@ def _read(moments: Mapping[str, Moment], minute: int, at: int) -> ClusterReading
         members=Column.of(np.array(members, np.int32)),
         members_hash=Column.of(np.array(hashes, np.int64)),
     )
-    return replace(reading, topic_partitions=rows, groups=of_groups)
+    commits = reading.group_partitions
+    epochs = [moments[name].epoch for name in commits.strings("consumer_group").to_list()]
+    commits = commits.with_columns(commit_epoch=Column.optional(epochs, np.dtype(np.int32)))
+    return replace(reading, topic_partitions=rows, groups=of_groups, group_partitions=commits)
 
 
 def hash_of(owner: str | None) -> int:
@@ -449,8 +553,8 @@ def hash_of(owner: str | None) -> int:
     return sum(map(ord, owner or ""))
 
 
-def _usual() -> Frame:
-    """What the daily report has learnt of `pricing`, as the hour's."""
+def _usual(group: str) -> Frame:
+    """What the daily report has learnt of a group, as the hour's."""
     row = {
         "usual_lag": 20.0,
         "lag_spread": 20.0,
@@ -460,7 +564,7 @@ def _usual() -> Frame:
         "produce_rate_spread": 1.0,
     }
     numbers = {name: Column.of(np.array([value])) for name, value in row.items()}
-    return Frame.of({"consumer_group": Strings.of(["pricing"]), **numbers})
+    return Frame.of({"consumer_group": Strings.of([group]), **numbers})
 
 
 # What people get, as files.
@@ -477,7 +581,7 @@ def write_day(cluster: Cluster, folder: Path) -> None:
         (folder / f"message-{number:02}-{group}.json").write_text(f"{events}\n")
     (folder / "alarms.txt").write_text("\n".join(find_alarms(cluster)) + "\n")
     for hour in range(9, 14):
-        page = render_page(cluster, MIDNIGHT + hour * HOUR)
+        page = render_page(cluster, MIDNIGHT + hour * HOUR + cluster.day.later * MINUTE)
         (folder / f"page-{hour:02}00.html").write_bytes(page)
         text = re.sub(r"(?s)<(script|style|svg).*?</\1>|<[^>]+>", " ", page.decode())
         (folder / f"page-{hour:02}00.txt").write_text(re.sub(r"\s*\n\s*", "\n", text))
@@ -499,7 +603,7 @@ def find_alarms(cluster: Cluster) -> Iterator[str]:
     """When each alarm on all groups fires and ends, as CloudWatch judges it."""
     for rule in alarm_rules.OF_ANY_GROUP:
         for trouble in TROUBLES:
-            yield from _judge(cluster, rule, trouble.group)
+            yield from _judge(cluster, rule, cluster.day.group(trouble.group))
 
 
 def _judge(cluster: Cluster, rule: alarm_rules.Rule, group: str) -> Iterator[str]:
@@ -545,5 +649,15 @@ def _value_of(rule: alarm_rules.Rule, groups: Frame, group: str) -> float | None
     return None
 
 
+def describe_truth(day: Day) -> Iterator[str]:
+    """A line a group: what was planted, in times of the plan and by how much the day is later."""
+    yield f"All times of the plan are {day.later} minutes earlier than those of the day."
+    for each in TROUBLES:
+        yield f"{day.group(each.group)} (topic {day.topic(each.group)}): {each.what}"
+
+
 if __name__ == "__main__":
-    write_day(simulate_day(), Path(sys.argv[1]))
+    folder, *seed = sys.argv[1:]
+    drawn = draw_day(int(seed[0])) if seed else Day()
+    write_day(simulate_day(day=drawn), Path(folder))
+    (Path(folder) / "truth.txt").write_text("\n".join(describe_truth(drawn)) + "\n")

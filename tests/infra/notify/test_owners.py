@@ -19,7 +19,7 @@ from tests.infra.resolve import ACCOUNT, REGION, of_type
 
 MAIL = ("email", "money@example.com")
 MAIL_ALONE = {"email": [MAIL[1]]}
-ENDS = ["resolved", "better", "loss_ended", "loss_averted", "promise_kept"]
+ENDS = ["resolved", "caught_up", "better", "loss_ended", "loss_averted", "promise_kept"]
 OWNERS = {
     "team-money": {"email": ["money@example.com"], "https": ["https://pages.example/money"]},
     "team-stock": MAIL_ALONE,
@@ -151,7 +151,9 @@ def test_an_owner_is_not_paged_for_the_errors_of_another(policy: dict[str, Any])
     assert reaches(policy, *warned, *many("team-stock", 8), *many("team-money", 2))
 
 
-@pytest.mark.parametrize("kind", ["loss_ended", "promise_kept", "loss_averted", "resolved"])
+@pytest.mark.parametrize(
+    "kind", ["loss_ended", "promise_kept", "loss_averted", "resolved", "caught_up"]
+)
 def test_an_end_beside_the_errors_of_another_is_an_end(kind: str, policy: dict[str, Any]) -> None:
     changes = [*many("team-money", 1, status="OK", kind=kind), *many("team-stock", 9)]
     assert reaches(policy, *changes)
