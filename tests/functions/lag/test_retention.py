@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,6 +112,32 @@ def evaluate_row(row: Row, topic: Row) -> Frame:
 )
 def test_an_age_reaches_retention_as_fast_as_it_grows(row: Row, topic: Row, seconds: float) -> None:
     assert first(evaluate_row(row, topic), "seconds_until_loss") == (pytest.approx(seconds),)
+
+
+# As docs/metrics.md has them: what is kept in hours, the age and its growth, the time to a loss.
+DOCUMENTED = [
+    (24, {**STUCK, "time_lag_seconds": 20 * 3_600.0}, (14_400.0, AT_RISK)),
+    (24, {"time_lag_seconds": 20 * 3_600.0, "age_growth": 0.0}, FOREVER),
+    (24, {"time_lag_seconds": 22 * 3_600.0, "age_growth": 0.0}, (7_200.0, AT_RISK)),
+    (7 * 24, {**STUCK, "time_lag_seconds": 3_600.0}, (7 * DAY - 3_600, SAFE)),
+    (7 * 24, {**STUCK, "time_lag_seconds": 6 * DAY + 1}, (DAY - 1, AT_RISK)),
+]
+
+
+@pytest.mark.parametrize(("hours", "row", "expected"), DOCUMENTED)
+def test_a_documented_case_is_as_the_manual_says(
+    hours: int, row: Row, expected: tuple[float, str]
+) -> None:
+    found = evaluate_row(row, {"retention_ms": hours * HOUR})
+    assert tuple(first(found, name)[0] for name in RISK) == expected
+
+
+def test_the_manual_has_the_values_of_its_cases() -> None:
+    manual = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text()
+    cases = manual.split("\n## TimeToDataLoss\n")[1].split("| case | value |")[1]
+    values = re.findall(r"([\d,]+) s:", cases.split("\n\n")[0])
+    at_risk = [f"{seconds:,.0f}" for _, _, (seconds, _) in DOCUMENTED if seconds < DAY / 2]
+    assert values == at_risk
 
 
 @pytest.mark.parametrize(
