@@ -281,14 +281,16 @@ class _Needed:
 class _Work:
     """What there is to read, by partition; `share` is a partition's of what is written.
 
-    `backlog`: members that would work it off in time, a value a partition. `lagging`: groups of
-    which anything is unread. `start` and `unseen`: shares of that time until a new task reads, and
-    since when a run knows nothing of the backlog.
+    `backlog`: members that would work it off in time, a value a partition; `waiting`: the same of
+    groups in which nobody reads. `lagging`: groups of which anything is unread. `start` and
+    `unseen`: shares of that time until a new task reads, and since when a run knows nothing of the
+    backlog.
     """
 
     sets: Sets
     share: Column
     backlog: Column
+    waiting: Column
     lagging: Mask
     capacity: Column
     start: Values
@@ -306,12 +308,14 @@ class _Work:
     ) -> _Work:
         sets, at_group = parts.sets, parts.sets.of_row
         stalled = fill_last_status(parts.rows).is_in([contract.STALL])
-        backlog = _find_backlog(parts, taken_at, rules)
-        backlog = backlog.only(_moves(parts.rows, taken_at, rules) & ~stalled)
+        moves = _moves(parts.rows, taken_at, rules)
+        in_time = (capacity * settings.catch_up_seconds).take(at_group)
+        backlog = (_find_backlog(parts, taken_at, rules) / in_time).only(~stalled)
         return cls(
             sets=sets,
             share=parts.produced / sets.total(parts.produced).take(at_group),
-            backlog=backlog / (capacity * settings.catch_up_seconds).take(at_group),
+            backlog=backlog.only(moves),
+            waiting=backlog.only(~sets.have(moves)[at_group]),
             lagging=sets.have((parts.surplus > 0) & ~stalled),
             capacity=capacity,
             start=_START_SECONDS / settings.catch_up_seconds,
@@ -330,10 +334,12 @@ class _Work:
 
     def members_soon(self, rate: Column) -> Values:
         """The fewest who can be given more, as there is time, until others read, before the
-        backlog is one to speak of; one at least where anything is unread.
+        backlog is one to speak of, also one that nobody reads; one at least where anything is
+        unread.
         """
         of_rate = self._at_rows(rate / self.capacity)
-        late = self.sets.maximum(self.backlog / np.where(of_rate > 0, of_rate, np.inf)).fill(0.0)
+        backlog = self.backlog.or_else(self.waiting)
+        late = self.sets.maximum(backlog / np.where(of_rate > 0, of_rate, np.inf)).fill(0.0)
         more = np.clip((_LATE - late) / (self.start + 2 * self.unseen), 0.0, _MOST_LATE)
         return np.maximum(self.members_for_rate(rate, _FITS + more), self.lagging)
 

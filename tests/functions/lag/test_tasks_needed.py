@@ -385,6 +385,27 @@ def test_it_rises_by_a_task_when_those_there_are_would_fall_behind(
     assert (in_time, late[-1]) == ([4] * 4, tasks)
 
 
+@pytest.mark.parametrize(
+    ("stuck", "members", "last"),
+    [
+        pytest.param(range(PARTITIONS), 0, 5, id="no task runs"),
+        pytest.param([0], 4, 4, id="one partition is stuck, the others are in time"),
+    ],
+)
+def test_it_rises_though_nobody_reads_once_records_would_be_late(
+    stuck: Sequence[int], members: int, last: int
+) -> None:
+    """Four tasks would fall behind, and what waits for them is a backlog of minutes."""
+    load, owned = at_rest(3.5), {("g", "t", number): "m" for number in range(PARTITIONS)}
+    owners = owned if members else {}
+    found = []
+    for _ in range(15):
+        report = load.run(even(4.5 * CAPACITY), stuck=stuck, members=members, owners=owners)
+        found.append(group(report, "tasks_needed")[0])
+    assert (found[0], found[-1]) == (4, last)
+    assert found == sorted(found)
+
+
 @pytest.mark.parametrize(("members", "tasks"), [(3, 4), (4, 4), (5, 5), (12, 5)])
 def test_it_rises_at_once_where_more_run_than_it_says(members: int, tasks: int) -> None:
     """With them nothing would ever be late."""
