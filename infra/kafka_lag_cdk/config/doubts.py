@@ -20,6 +20,7 @@ from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.services import services_of
 from kafka_lag_cdk.config.shell_patterns import shell_pattern_in
 from kafka_lag_cdk.config.strict import Strict
+from kafka_lag_cdk.config.tasks import LEAST_CATCH_UP
 from kafka_lag_cdk.config.types import find_one_name
 from kafka_lag_cdk.config.watched import WatchedCluster
 
@@ -51,6 +52,7 @@ def find_doubts(cluster: WatchedCluster) -> Iterator[Doubt]:
     yield from _no_way_out(cluster)
     yield from _no_sla(cluster)
     yield from _unwatched_sla(cluster)
+    yield from _caught_up_late(cluster)
     yield from _paged_twice(cluster)
     yield from _unpublished(cluster)
     yield from _unread_names(cluster)
@@ -129,6 +131,25 @@ def _unwatched_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
         f"sla_seconds has no alarm, as {why}: a broken promise shows in snapshots, on pages and in "
         f"status messages alone. {to_do}.",
     )
+
+
+def _caught_up_late(cluster: WatchedCluster) -> Iterator[Doubt]:
+    """Of groups that may take longer to catch up than is promised."""
+    scaled = (group for each in cluster.scaling if each.tasks for group in each.groups)
+    named = (find_one_name(expression) for expression in cluster.tasks)
+    for group in dict.fromkeys((*scaled, *filter(None, named))):
+        seconds, promised = cluster.catch_up_seconds_of(group), cluster.sla_of(group)
+        if promised is not None and seconds > promised:
+            to_do = f"Set catch_up_seconds to {promised:g} at most, or promise more."
+            if promised < LEAST_CATCH_UP:
+                to_do = f"Promise {LEAST_CATCH_UP} at least: sooner no task reads."
+            yield Doubt(
+                "caught-up-late",
+                group,
+                f"{group} may take catch_up_seconds, {seconds:g}, to work off a backlog, and "
+                f"sla_seconds promises {promised:g}: TasksNeeded then keeps too few tasks for it. "
+                f"{to_do}",
+            )
 
 
 def _paged_twice(cluster: WatchedCluster) -> Iterator[Doubt]:

@@ -12,6 +12,8 @@ from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.types import Number
 
 _DEFAULT = TaskSettings()
+# Sooner no task reads that a backlog calls for.
+LEAST_CATCH_UP = 60
 # Beyond these a number is a slip of the pen.
 _MOST_RECORDS = 10**9
 _LONGEST = 86_400
@@ -29,7 +31,7 @@ class TaskKeys(Strict):
             "(unless given: learnt)"
         ),
     )
-    catch_up_seconds: Annotated[Number, Field(ge=60, le=_LONGEST)] = Field(
+    catch_up_seconds: Annotated[Number, Field(ge=LEAST_CATCH_UP, le=_LONGEST)] = Field(
         default=_DEFAULT.catch_up_seconds,
         description=(
             "`TasksNeeded` works off a backlog within so many seconds; 60 at least, and no more "

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag.lag.group_settings import NameFilter
+from kafka_lag.lag.group_settings import ByName, NameFilter, TaskSettings
 from kafka_lag.settings import levels_of
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.config.document import IAM, CollectorKeys, check_authorities, written
@@ -319,6 +319,14 @@ class WatchedCluster(CollectorKeys):
     def published_levels(self) -> Levels:
         """Which metrics its collector publishes, those for alarms and scaling among them."""
         return levels_of(self._levels())
+
+    def catch_up_seconds_of(self, group: str) -> float:
+        """Within so many `TasksNeeded` works off the group's backlog."""
+        given = {each: scaling for scaling in self.scaling for each in scaling.groups}
+        by_service, by_name = given.get(group), ByName.of(self.tasks.items()).get(group)
+        if by_service is not None and by_service.task_keys() is not None:
+            return by_service.catch_up_seconds
+        return (by_name or TaskSettings()).catch_up_seconds
 
     def document_with(
         self, *, bootstrap_servers: list[str] | None, mechanism: str | None, secret_id: str | None

@@ -31,6 +31,12 @@ def warned_services(**changes: Any) -> list[str]:
     return [re.findall(r"endpoints\.(\w+) makes", each)[0] for each in sentences]
 
 
+def scaled(group: str, **keys: Any) -> dict[str, Any]:
+    """A service of the group's name."""
+    service = {"group": group, "ecs_cluster": "services", "service": group}
+    return {**service, "max": 6, "partitions": 12, **keys}
+
+
 def test_a_good_cluster_has_none() -> None:
     assert doubts() == []
 
@@ -48,6 +54,49 @@ def test_a_named_group_without_an_sla_is_told_where_others_have_one() -> None:
         "alarms.groups names billing, which no sla_seconds matches: it gets no alarm on its age."
     ]
     assert doubts(alarms=alarms) == []
+
+
+LATE = "billing may take catch_up_seconds, {}, to work off a backlog, and sla_seconds promises {}: "
+
+
+@pytest.mark.parametrize(
+    ("promised", "keys", "found"),
+    [
+        pytest.param(300, {}, None, id="as long by default"),
+        pytest.param(299, {}, ("300", "Set catch_up_seconds to 299 at most"), id="default"),
+        pytest.param(900, {"catch_up_seconds": 900}, None, id="as long"),
+        pytest.param(
+            900, {"catch_up_seconds": 901}, ("901", "Set catch_up_seconds to 900"), id="longer"
+        ),
+        pytest.param(
+            59, {"catch_up_seconds": 60}, ("60", "Promise 60 at least"), id="sooner than can be"
+        ),
+    ],
+)
+def test_a_scaled_group_should_catch_up_within_what_is_promised(
+    promised: float, keys: dict[str, Any], found: tuple[str, str] | None
+) -> None:
+    sla = {"^billing$": promised}
+    sentences = doubts(sla_seconds=sla, scaling=[scaled("billing", tasks={}, **keys)])
+    assert sentences == doubts(sla_seconds=sla, tasks={"^billing$": {"prefer_even": True, **keys}})
+    assert len(sentences) == (found is not None)
+    for sentence in sentences:
+        seconds, to_do = found or ("", "")
+        assert sentence.startswith(LATE.format(seconds, promised))
+        assert f": TasksNeeded then keeps too few tasks for it. {to_do}" in sentence
+
+
+def test_each_group_that_a_service_reads_as_should_catch_up_in_time() -> None:
+    service = scaled("stock", tasks={"groups": ["billing"]}, catch_up_seconds=600)
+    sentences = doubts(sla_seconds={"^billing$": 300, "^stock$": 600}, scaling=[service])
+    assert [each.startswith(LATE.format(600, 300)) for each in sentences] == [True]
+
+
+def test_a_group_without_a_promise_or_scaled_by_its_lag_may_take_its_time() -> None:
+    steps = {"out": [{"above": 10000, "add": 1}], "below": 1000}
+    by_lag = scaled("billing", steps=steps, catch_up_seconds=900)
+    assert doubts(sla_seconds={"^billing$": 300}, scaling=[by_lag]) == []
+    assert doubts(sla_seconds={"^stock$": 300}, scaling=[scaled("billing", tasks={})]) == []
 
 
 def test_an_expression_that_looks_like_a_shells_pattern_says_what_it_means() -> None:
