@@ -37,6 +37,16 @@ def test_nothing_is_found_that_is_not_explained(examples: Examples, name: str) -
     assert examples[name].findings() == []
 
 
+@pytest.mark.parametrize(("name", "scales"), [(name, name == "scaling-ecs") for name in EXAMPLES])
+def test_without_services_to_scale_there_is_no_part_of_it(
+    examples: Examples, name: str, scales: bool
+) -> None:
+    # Dashboards are JSON in JSON.
+    templates = json.dumps(list(examples[name].templates.values())).replace("\\", "")
+    of_it = ("AWS::ApplicationAutoScaling::", '"TasksNeeded"', '"ScalingLag"')
+    assert [part in templates for part in of_it] == [scales, scales, scales]
+
+
 def test_cdk_json_sets_every_flag_whose_default_is_not_recommended(examples: Examples) -> None:
     """Of others the command line complains at each synthesis."""
     folder = next(iter(examples.values())).folder
