@@ -206,6 +206,22 @@ def test_the_model_begins_with_the_backlog_that_was_there() -> None:
     assert found.by_tasks_needed.minutes_over_modelled == 1
 
 
+@pytest.mark.parametrize(("age", "own"), [(0.0, 50), (301.0, 0)])
+def test_minutes_late_in_the_model_alone_are_those_of_its_own_backlog(age: float, own: int) -> None:
+    """Two members kept up, and one, as was needed for a moment, cannot."""
+    frame = runs(
+        produce_rate=[200.0] * 60,
+        members=[2] * 60,
+        tasks_needed=[1] * 60,
+        time_lag_seconds=[0.0, *[age] * 59],
+    )
+
+    found = compared(frame, sla_seconds=300.0)
+
+    assert found.by_tasks_needed.minutes_over_modelled == 50
+    assert found.minutes_of_own_backlog == own
+
+
 def test_members_beyond_the_partitions_read_nothing_in_the_model() -> None:
     frame = runs(produce_rate=[400.0] * 60, tasks_needed=[8] * 60, members=[8] * 60)
 
@@ -383,6 +399,12 @@ def test_partitions_are_wanted_where_all_of_them_are_too_few(
         ({"members": 6}, []),
         ({"members": 8}, ["2 members of 8 read nothing"]),
         ({"produce_rate": 700.0}, ["6 partitions cannot be read as fast"]),
+        # All of them get too much: the one with most of it is not worth a sentence.
+        ({"produce_rate": 700.0, "hottest_share": 0.24}, ["6 partitions cannot be read as fast"]),
+        (
+            {"produce_rate": 700.0, "hottest_share": 0.26},
+            ["6 partitions cannot be read as fast", "Partition "],
+        ),
         (
             {"tasks_needed_reason": "partitions", "tasks_needed": 3},
             ["Each partition has a member of its own"],

@@ -64,6 +64,7 @@ ADVICE = Advice(
         minutes=20_000,
         recorded=Outcome(1_344.0, 3, 11, 12),
         by_tasks_needed=Outcome(900.25, 40, None, 1),
+        minutes_of_own_backlog=1,
     ),
     saturated=(),
 )
@@ -134,9 +135,44 @@ def test_what_more_tasks_would_not_change_and_partitions_that_would_is_printed()
 
 def test_without_a_promise_no_minute_is_over_it() -> None:
     outcome = Outcome(24.0, 1, None, None)
-    lines = printed(replace(ADVICE, comparison=Comparison(60, outcome, outcome)))
+    lines = printed(replace(ADVICE, comparison=Comparison(60, outcome, outcome, None)))
 
     assert "  what was            24.0 task hours, 1 change" in lines
+
+
+FAR = (
+    "Do not go by the model here: of what was it says 3 minutes over the promise, and 9 were seen, "
+    "as where one partition is late and the others are not."
+)
+OWN = (
+    "In 6 minutes the second line breaks the promise where nothing was as late when its numbers "
+    "were recorded: beside such a backlog they would have been higher, so take them for the least."
+)
+
+
+@pytest.mark.parametrize(
+    ("seen", "modelled", "own", "sentences"),
+    [
+        pytest.param(8, 3, 5, [], id="a twentieth of the minutes is little"),
+        pytest.param(9, 3, 6, [FAR], id="far from what was seen"),
+        pytest.param(
+            3,
+            9,
+            0,
+            [FAR.replace("says 3", "says 9").replace("9 were", "3 were")],
+            id="far above it",
+        ),
+        pytest.param(4, 3, 6, [OWN], id="a backlog of its own"),
+    ],
+)
+def test_what_makes_the_model_doubtful_stands_behind_it(
+    seen: int, modelled: int, own: int, sentences: list[str]
+) -> None:
+    outcomes = (Outcome(24.0, 1, seen, modelled), Outcome(24.0, 1, None, 6))
+    lines = printed(replace(ADVICE, comparison=Comparison(100, *outcomes, own)))
+
+    assert lines[-len(sentences) - 1].startswith("The second line is a model")
+    assert lines[len(lines) - len(sentences) :] == sentences
 
 
 def groups(*rows: dict[str, Any], needed: Quartiles | None = NEEDED) -> list[list[str]]:
@@ -177,6 +213,7 @@ def test_json_has_both_outcomes_and_the_period() -> None:
 
     assert tuple(found["recorded"][name] for name in outcome) == (1_344.0, 3, 11, 12)
     assert tuple(found["by_tasks_needed"][name] for name in outcome) == (900.25, 40, None, 1)
+    assert found["minutes_of_own_backlog"] == 1
     names = ("minutes_compared", "min", "max", "slot_seconds", "runs_read", "runs_unreadable")
     assert tuple(found[name] for name in names) == (20_000, 1, 12, 300, 4_000, 0)
     quartiles = ("minutes_known", "lower_quartile", "median", "upper_quartile", "most")
@@ -241,5 +278,5 @@ def test_there_are_as_many_tasks_as_have_a_partition_unless_it_is_said(
 def test_partitions_that_are_too_few_are_said_with_how_many_would_do() -> None:
     assert list(explain_limits({**ROW, "produce_rate": 1_900.0, "hottest_share": 0.01})) == [
         "12 partitions cannot be read as fast as they are written, as each has one reader: 19 or "
-        "more would allow it."
+        "more would allow it, if each member still reads 100/s."
     ]

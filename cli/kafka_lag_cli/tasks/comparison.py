@@ -28,6 +28,9 @@ _SLOTS_STOOD_FOR = 2
 _MINUTES_AN_HOUR, _MINUTE_SECONDS = 60, 60.0
 COLUMNS = ("members", "tasks_needed", "produce_rate", "capacity", "lag", "time_lag_seconds")
 
+# A share of all minutes.
+_MANY = 0.05
+
 Floats = npt.NDArray[np.float64]
 # From the tasks at first, and those needed by minute, to those that are set by minute.
 Policy = Callable[[int, Sequence[float]], Sequence[int]]
@@ -48,11 +51,26 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Over so many `minutes`, those of which all was known."""
+    """Over so many `minutes`, those of which all was known.
+
+    `minutes_of_own_backlog`: those in which the tasks needed break the promise in the model alone.
+    Their numbers were recorded beside a smaller backlog, or none; with it they would be higher.
+    """
 
     minutes: int
     recorded: Outcome
     by_tasks_needed: Outcome
+    minutes_of_own_backlog: int | None
+
+    @property
+    def is_modelled_badly(self) -> bool:
+        """Whether the model of what was is far from what was seen."""
+        seen, modelled = self.recorded.minutes_over, self.recorded.minutes_over_modelled
+        return seen is not None and modelled is not None and self.is_many(abs(seen - modelled))
+
+    def is_many(self, minutes: int) -> bool:
+        """Whether these are enough to judge otherwise."""
+        return minutes > self.minutes * _MANY
 
 
 def compare(
@@ -75,28 +93,32 @@ def compare(
     needed = minutes.numbers("tasks_needed").values.astype(np.float64)
     first = int(np.ceil(members[0] / members_per_task))
     tasks = np.array(policy(first, needed.tolist()), np.float64)
-    model = _Model.of(minutes)
+    model, promise = _Model.of(minutes), np.inf if sla_seconds is None else sla_seconds
 
-    def over(reading: Floats) -> int | None:
-        if sla_seconds is None:
-            return None
-        return int((model.ages(np.minimum(reading, partitions)) > sla_seconds).sum())
+    def over(reading: Floats) -> Mask:
+        mask: Mask = model.ages(np.minimum(reading, partitions)) > promise
+        return mask
 
-    age = minutes.numbers("time_lag_seconds")
+    def count(of_minutes: Mask) -> int | None:
+        return None if sla_seconds is None else int(of_minutes.sum())
+
+    seen = minutes.numbers("time_lag_seconds") > promise
+    modelled = over(_started(tasks) * members_per_task)
     return Comparison(
         minutes=len(minutes),
         recorded=Outcome(
             task_hours=float(members.sum()) / members_per_task / _MINUTES_AN_HOUR,
             changes=_count_changes(members),
-            minutes_over=None if sla_seconds is None else int((age > sla_seconds).sum()),
-            minutes_over_modelled=over(members),
+            minutes_over=count(seen),
+            minutes_over_modelled=count(over(members)),
         ),
         by_tasks_needed=Outcome(
             task_hours=float(tasks.sum()) / _MINUTES_AN_HOUR,
             changes=_count_changes(tasks),
             minutes_over=None,
-            minutes_over_modelled=over(_started(tasks) * members_per_task),
+            minutes_over_modelled=count(modelled),
         ),
+        minutes_of_own_backlog=count(modelled & ~seen),
     )
 
 

@@ -17,6 +17,8 @@ from kafka_lag_cli.terminal.group_rows import Row
 
 # What the consumer does that no other member of it would do better.
 _WHATEVER_THE_TASKS = (contract.STALLED, contract.BEYOND_END)
+# Where all partitions get too much, one is named that gets so many times an even part.
+_HOT = 1.5
 
 
 def partitions_wanted(row: Row) -> int | None:
@@ -40,7 +42,8 @@ def explain_limits(row: Row, members_per_task: int = 1) -> Iterator[str]:
     if (wanted := partitions_wanted(row)) is not None:
         yield (
             f"{format_quantity(partitions, 'partition')} cannot be read as fast as they are "
-            f"written, as each has one reader: {wanted} or more would allow it."
+            f"written, as each has one reader: {wanted} or more would allow it, if each member "
+            f"still reads {format_rate(capacity)}."
         )
     elif _has_all_readers(row, members_per_task):
         yield (
@@ -48,7 +51,8 @@ def explain_limits(row: Row, members_per_task: int = 1) -> Iterator[str]:
             "would let the backlog be worked off sooner."
         )
     share, rate = row["hottest_share"], row["produce_rate"]
-    if share is not None and rate is not None and capacity and share * rate > capacity:
+    is_hot = share is not None and (wanted is None or share * partitions >= _HOT)
+    if is_hot and rate is not None and capacity and share * rate > capacity:
         yield (
             f"Partition {row['hottest_partition']} of {row['hottest_topic']} gets "
             f"{format_rate(share * rate)} ({format_share(share)}), and its one reader reads "

@@ -24,7 +24,7 @@ from kafka_lag.formatting import (
 )
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.tasks.advice import Advice, Needed
-from kafka_lag_cli.tasks.comparison import START_MINUTES, Outcome
+from kafka_lag_cli.tasks.comparison import START_MINUTES, Comparison, Outcome
 from kafka_lag_cli.tasks.limits import explain_saturated_day
 from kafka_lag_cli.tasks.week import HOURS, WEEKDAYS, HourOfWeek, Quartiles
 from kafka_lag_cli.terminal.csv_rows import csv_line
@@ -201,8 +201,27 @@ def _past(advice: Advice) -> Iterator[str]:
             "and shrinks by members times capacity. Records are divided at will, rebalances stop "
             f"nobody, a task reads {START_MINUTES} minutes after it was added."
         )
+        yield from _doubts(found)
     for day in advice.saturated:
         yield f"More tasks did not help on {explain_saturated_day(day)}"
+
+
+def _doubts(found: Comparison) -> Iterator[str]:
+    """Why the model is not to be believed."""
+    own = found.minutes_of_own_backlog
+    if found.is_modelled_badly:
+        yield (
+            f"Do not go by the model here: of what was it says "
+            f"{found.recorded.minutes_over_modelled:,} minutes over the promise, and "
+            f"{found.recorded.minutes_over:,} were seen, as where one partition is late and the "
+            "others are not."
+        )
+    elif own is not None and found.is_many(own):
+        yield (
+            f"In {format_quantity(own, 'minute')} the second line breaks the promise where nothing "
+            "was as late when its numbers were recorded: beside such a backlog they would have "
+            "been higher, so take them for the least."
+        )
 
 
 def _outcome(outcome: Outcome) -> str:
@@ -262,6 +281,7 @@ def _whole(advice: Advice, hours: Sequence[Mapping[str, Any]]) -> dict[str, Any]
         "minutes_compared": found.minutes if found else 0,
         "recorded": asdict(found.recorded) if found else None,
         "by_tasks_needed": asdict(found.by_tasks_needed) if found else None,
+        "minutes_of_own_backlog": found.minutes_of_own_backlog if found else None,
         "min": least,
         "max": most,
         "saturated_days": [asdict(day) for day in advice.saturated],
