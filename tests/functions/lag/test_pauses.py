@@ -16,9 +16,14 @@ from tests.functions.lag.simulated import (
     Every,
     Span,
     a_job,
+    batches,
+    behaviour,
     minutes_behind,
+    produced,
     report_statuses,
+    simulated,
     steady,
+    stopped_at,
 )
 
 HOUR, DAY, WEEK = 60, 1_440, 10_080
@@ -140,3 +145,14 @@ def test_an_hourly_job_that_works_three_quarters_of_the_time_changes_nothing_onc
     track = hourly.track(np.random.default_rng(0), 1, ()).cut(5 * HOUR)
     status = whole_runs.evaluate_tracks([track]).status[4 * HOUR :, 0]
     assert {whole_runs.STATUSES[code] for code in status} == {OK}
+
+
+@pytest.mark.thorough
+def test_an_hourly_job_that_dies_is_reported_as_the_manual_says() -> None:
+    """docs/metrics.md: 10 minutes of work an hour; three pauses 11 minutes after the last commit,
+    then none until it has paused for 100 minutes."""
+    end, last = produced(A_MINUTE), 6 * HOUR + 10
+    job = stopped_at(batches(end, HOUR, 10), last)
+    history = simulated({"job": behaviour(end, job)}, runs=last + 2 * HOUR)
+    reported = [run for run, status in history.changes("job") if status == STALL]
+    assert reported == [21, HOUR + 21, 2 * HOUR + 21, last + 99]
