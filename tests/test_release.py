@@ -103,10 +103,21 @@ def test_the_image_is_of_both_architectures_and_of_the_dockerfile_here() -> None
     assert (ROOT / push["file"]).is_file()
 
 
+def test_the_image_is_released_by_its_digest_with_a_checksum() -> None:
+    jobs = workflow()["jobs"]
+    steps = jobs["github"]["steps"]
+    (at,) = (number for number, step in enumerate(steps) if "image.txt" in step.get("run", ""))
+    assert jobs["image"]["outputs"]["image"].endswith("@${{ steps.push.outputs.digest }}")
+    assert steps[at]["env"] == {"IMAGE": "${{ needs.image.outputs.image }}"}
+    assert steps[at]["run"].endswith("sha256sum -- image.txt >> SHA256SUMS\n")
+    # Provenance and the release itself are of all files, so of this one too.
+    assert all("dist/*" in str(step) for step in steps[at + 1 :])
+
+
 def test_the_manual_names_what_the_workflow_makes() -> None:
     manual = (ROOT / "docs" / "releasing.md").read_text()
     text = (ROOT / ".github/workflows/release.yml").read_text()
-    for made in ("kafka-lag.cdx.json", "SHA256SUMS", "pypi", "ghcr.io"):
+    for made in ("kafka-lag.cdx.json", "SHA256SUMS", "image.txt", "pypi", "ghcr.io"):
         assert made in manual
         assert made in text
     assert set(re.findall(r"examples/\S+?\.yaml|dev/\w+\.py", manual)) <= {
