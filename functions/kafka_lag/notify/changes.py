@@ -430,9 +430,16 @@ def _find_first_sight(row: Row, last_run: int, taken_at: int, rows_at: _RowsAt) 
     group, since, interval = row["consumer_group"], row["worst_status_since"], taken_at - last_run
     if since is None or interval <= 0:
         return None
-    first = taken_at - round((taken_at - since) / interval) * interval
-    before = rows_at(first - interval)
-    return first if group in rows_at(first) and before and group not in before else None
+    nearest = taken_at - round((taken_at - since) / interval) * interval
+    candidates: list[int] = [nearest]
+    # An age that is a least one may reach back to a run less than the group does.
+    if row["worst_status"] == contract.SLOW:
+        candidates.append(nearest - interval)
+    for first in candidates:
+        before = rows_at(first - interval)
+        if group in rows_at(first) and before and group not in before:
+            return first
+    return None
 
 
 def _add_reading(incident: Incident, row: Row, at: int) -> Incident:

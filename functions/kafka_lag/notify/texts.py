@@ -39,7 +39,8 @@ from kafka_lag.notify.changes import (
 
 # What is worked off sooner is not worth a word.
 _SHORT_DRAIN_SECONDS = 60.0
-_MINUTE_MS = 60_000
+# An age that is a least one may begin a run later.
+_NEAR_MS = 120_000
 # A backlog that falls so many times as fast as in the run before is not worked off alone.
 _JUMP_TIMES = 3.0
 # So many times the usual rate are the producers' doing.
@@ -481,7 +482,7 @@ def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str
     """The moment, and how sure it is: nobody saw what was so at first sight begin."""
     if worst_status == contract.FALLING_BEHIND:
         return f"about {format_minute(since)}"
-    if change.first_seen_at is not None and _is_same_minute(since, change.first_seen_at):
+    if change.first_seen_at is not None and _is_near(since, change.first_seen_at):
         return f"before {format_minute(change.first_seen_at)}, when the group was first seen"
     # Of a backlog that a run saw begin, as a stop ended, nothing is earlier.
     is_seen = since in (change.row.get("status_since"), change.previous_since)
@@ -489,8 +490,8 @@ def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str
     return f"{format_minute(since)}{' or earlier' if or_earlier else ''}"
 
 
-def _is_same_minute(one: int, other: int) -> bool:
-    return abs(one - other) < _MINUTE_MS
+def _is_near(one: int, other: int) -> bool:
+    return abs(one - other) < _NEAR_MS
 
 
 def _write_rebalancing(worst_status: str | None, change: GroupChange) -> str:

@@ -679,6 +679,15 @@ def test_a_trouble_that_began_as_the_group_was_first_seen_is_known_to(
     assert only(found[3]).first_seen_at == (NOON if is_first else None)
 
 
+@pytest.mark.parametrize(("worst", "is_first"), [(contract.SLOW, True), (contract.STOPPED, False)])
+def test_a_least_age_may_begin_a_run_after_the_first_sight(worst: str, is_first: bool) -> None:
+    ill = {"worst_status": worst, "worst_status_since": NOON + MINUTE}
+    unheld = a_row("g", None, status=contract.WARN, **ill)
+    found = follow(unheld, unheld, a_row("g", contract.WARN, **ill), first=a_set(a_row("h")))
+
+    assert only(found[2]).first_seen_at == (NOON if is_first else None)
+
+
 @pytest.mark.parametrize(
     ("speeds", "known"),
     [((600, 600), 10.0), ((400, 800), 10.0), ((399, 801), None), ((600, 0), None), ((600,), None)],
