@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,26 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+# A person waits for the first reading: these would add a third to the time until it begins.
+@pytest.mark.parametrize("heavy", ["pydantic", "boto3", "kafka_lag_cdk.config.document"])
+def test_a_cluster_named_by_options_is_read_without(heavy: str) -> None:
+    assert heavy not in loaded_to_read_a_cluster()
+
+
+@cache
+def loaded_to_read_a_cluster() -> frozenset[str]:
+    """The modules of a process that has parsed the options of `show` and `serve`."""
+    script = """
+import sys
+from kafka_lag_cli.connecting.collect_options import collect_options_of
+from kafka_lag_cli.serve import serve
+from kafka_lag_cli.show import show
+for command in (show, serve):
+    with command.make_context("", ["--bootstrap-servers", "localhost:9092"]) as context:
+        collect_options_of(context.params, None, {})
+print(*sys.modules)
+"""
+    call = [sys.executable, "-c", script]
+    return frozenset(subprocess.run(call, capture_output=True, check=True, text=True).stdout.split())

@@ -17,11 +17,10 @@ from typing import Any, Final
 
 from kafka_lag.brokers.access import IAM
 from kafka_lag.errors import ConfigError
+from kafka_lag_cdk.config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 
 _KERBEROS: Final = "GSSAPI"
 _AWS_IAM: Final = "AWS_MSK_IAM"
-PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_BY_PASSWORD: Final = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 _IAM_CLASSES: Final = (
     "software.amazon.msk.auth.iam.IAMLoginModule",
     "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
@@ -238,8 +237,8 @@ def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
         mechanism == IAM and any(each in _IAM_CLASSES for each in handlers)
     ):
         return _by_role(module, options)
-    if mechanism not in _BY_PASSWORD:
-        near = difflib.get_close_matches(mechanism, (*_BY_PASSWORD, _AWS_IAM), 1)
+    if mechanism not in PASSWORD_MECHANISMS:
+        near = difflib.get_close_matches(mechanism, (*PASSWORD_MECHANISMS, _AWS_IAM), 1)
         advice = f", did you mean {near[0]}?" if near else f": use one of {_listed()}."
         raise _FaultError(f"sasl.mechanism: {_shown(mechanism)} is not spoken here{advice}")
     if handlers:
@@ -390,7 +389,7 @@ def _read_pem(
 
 
 def _listed() -> str:
-    return ", ".join((*_BY_PASSWORD, _AWS_IAM))
+    return ", ".join((*PASSWORD_MECHANISMS, _AWS_IAM))
 
 
 def _shown(text: str) -> str:

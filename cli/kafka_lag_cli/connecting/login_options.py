@@ -31,7 +31,7 @@ from kafka_lag.brokers.login import (
 )
 from kafka_lag.errors import ConfigError
 from kafka_lag.settings import SERVER, authorities_fault
-from kafka_lag_cdk.config.document import MECHANISMS, PROTOCOLS
+from kafka_lag_cdk.config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 from kafka_lag_cli.account.session import signed_login
 from kafka_lag_cli.connecting.client_properties import ClientProperties, read_client_properties
 from kafka_lag_cli.connecting.login_file import LoginFile, read_password
@@ -158,9 +158,9 @@ login_options = add_options(
     ),
     _option(
         "--sasl-mechanism",
-        type=_Word(MECHANISMS, (IAM,)),
+        type=_Word(PASSWORD_MECHANISMS, (IAM,)),
         metavar="M",
-        help=f"{', '.join(MECHANISMS)} ({_DEFAULT_MECHANISM})",
+        help=f"{', '.join(PASSWORD_MECHANISMS)} ({_DEFAULT_MECHANISM})",
     ),
     _option("--username", metavar="U", help="for SASL"),
     _option(

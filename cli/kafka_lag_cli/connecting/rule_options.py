@@ -10,8 +10,7 @@ from typing import Any, Final
 import click
 
 from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules, Tolerance
-from kafka_lag_cdk.config.document import CollectorKeys, ToleranceSection
-from kafka_lag_cdk.config.strict import Strict, validate
+from kafka_lag.settings import DEFAULTS
 from kafka_lag_cdk.config.window import (
     DEFAULT_WINDOW,
     WINDOW_EXPECTED,
@@ -59,20 +58,25 @@ def _window_ms(text: str | None, interval_seconds: float) -> int:
 
 def _number(
     name: str,
-    key: tuple[type[Strict], str],
+    key: tuple[str, float],
     parse: Callable[[str], float],
     unit: str,
     meaning: str,
 ) -> Callable[[Any], Any]:
-    model, field = key
-    default = model.model_fields[field].default
+    path, default = key
+    written = f"{default:g}"
 
     def number(text: str) -> Any:
-        return _check(model, field, _parse(parse, text), text)
+        value = _parse(parse, text)
+        return value if text == written else _check(path, value, text)
 
-    shown = f"{meaning} ({default:g})"
     return option(
-        name, type=number, default=f"{default:g}", metavar=unit, help=shown, section=SECTION
+        name,
+        type=number,
+        default=written,
+        metavar=unit,
+        help=f"{meaning} ({written})",
+        section=SECTION,
     )
 
 
@@ -84,13 +88,13 @@ def _choice(
         expression, sign, chosen = text.rpartition("=")
         if not sign:
             raise click.BadParameter(f"{text!r} must be RE={value}")
-        return _check(CollectorKeys, key, {expression: _parse(parse, chosen)}, text)
+        return _check(key, {expression: _parse(parse, chosen)}, text)
 
     return _repeated(name, choice, f"RE={value}", meaning)
 
 
 def _earliest(text: str) -> Any:
-    return _check(CollectorKeys, "uncommitted", {text: EARLIEST}, text)
+    return _check("uncommitted", {text: EARLIEST}, text)
 
 
 def _repeated(
@@ -107,25 +111,34 @@ def _parse(parse: Callable[[str], Any], text: str) -> Any:
         raise click.BadParameter(f"{text!r} is not {kind}") from error
 
 
-def _check(model: type[Strict], name: str, value: Any, text: str) -> Any:
-    """A value as the key of a configuration takes it."""
-    found, faults = validate(model, {name: value})
+def _check(path: str, value: Any, text: str) -> Any:
+    """A value as the key of a configuration takes it; a key of a section is `section.key`."""
+    # The model costs the start of those alone who change a rule.
+    from kafka_lag_cdk.config.document import CollectorKeys  # noqa: PLC0415
+    from kafka_lag_cdk.config.strict import validate  # noqa: PLC0415
+
+    section, _, key = path.rpartition(".")
+    found, faults = validate(CollectorKeys, {section: {key: value}} if section else {key: value})
     if found is None:
         raise click.BadParameter(f"{text!r}: {faults[0].sentence}")
-    return getattr(found, name)
+    return getattr(getattr(found, section) if section else found, key)
 
 
 def _joined(chosen: Iterable[dict[str, Any]]) -> ByName[Any]:
     return ByName.of(choice for one in chosen for choice in one.items())
 
 
-_KEYS, _TOLERANCE = CollectorKeys, (ToleranceSection, "seconds")
+_RULES = DEFAULTS.rules
+_HOLD = ("hold", _RULES.hold)
+_TOLERANCE = ("tolerance.seconds", _RULES.tolerance.floor_ms / 1000)
+_LOOKUP_BUDGET = ("lookup_budget", _RULES.lookup_budget)
+_RISK_HORIZON = ("risk_horizon_hours", _RULES.risk_horizon_ms / _HOUR_MS)
 rule_options = add_options(
     _choice("--allowed-lag", "allowed_lag", int, "N", "topics: so few are no lag"),
     _repeated("--uncommitted-earliest", _earliest, "RE", "groups: no commit is lag from log start"),
     _choice("--owned-by", "owner", str, "NAME", "groups: who looks after them"),
     _choice("--sla-seconds", "sla_seconds", float, "S", "groups: time lag promised"),
-    _number("--hold", (_KEYS, "hold"), int, "N", "runs until a status is held"),
+    _number("--hold", _HOLD, int, "N", "runs until a status is held"),
     option(
         "--window",
         metavar="TIME",
@@ -133,8 +146,8 @@ rule_options = add_options(
         section=SECTION,
     ),
     _number("--tolerance", _TOLERANCE, float, "S", "error of a time lag to search on from"),
-    _number("--lookup-budget", (_KEYS, "lookup_budget"), int, "N", "look-ups by time a run sends"),
-    _number("--risk-horizon", (_KEYS, "risk_horizon_hours"), float, "H", "a nearer loss is a risk"),
+    _number("--lookup-budget", _LOOKUP_BUDGET, int, "N", "look-ups by time a run sends"),
+    _number("--risk-horizon", _RISK_HORIZON, float, "H", "a nearer loss is a risk"),
     option(
         "--ignore-inactive",
         is_flag=True,

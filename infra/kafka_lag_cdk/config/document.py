@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -32,6 +32,7 @@ from kafka_lag.settings import (
     filter_of,
 )
 from kafka_lag_cdk.config.faults import ConfigurationError, Fault, FaultsError
+from kafka_lag_cdk.config.protocols import IAM, SaslMechanism, SecurityProtocol
 from kafka_lag_cdk.config.strict import FOLDER, Strict, validate
 from kafka_lag_cdk.config.tasks import TaskKeys
 from kafka_lag_cdk.config.types import (
@@ -50,13 +51,6 @@ from kafka_lag_cdk.config.window import (
     find_window_fault,
     parse_window,
 )
-
-SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-SaslMechanism = Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER"]
-# MSK's, as Kafka names it: a token signed by the function's role in place of a password.
-IAM: Final = "OAUTHBEARER"
-PROTOCOLS = get_args(SecurityProtocol)
-MECHANISMS = tuple(each for each in get_args(SaslMechanism) if each != IAM)
 
 # The sinks that are called by a word, both of which publish into a namespace of CloudWatch.
 EMF: Final = "emf"

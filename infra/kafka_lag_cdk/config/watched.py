@@ -19,8 +19,9 @@ from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.lag.group_settings import ByName, NameFilter, TaskSettings
 from kafka_lag.settings import levels_of
 from kafka_lag.sinks.config import Levels
-from kafka_lag_cdk.config.document import IAM, CollectorKeys, check_authorities, written
+from kafka_lag_cdk.config.document import CollectorKeys, check_authorities, written
 from kafka_lag_cdk.config.faults import Fault, FaultsError, Place
+from kafka_lag_cdk.config.protocols import IAM
 from kafka_lag_cdk.config.scaling import EcsService, GroupScaling
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.tasks import TaskKeys
