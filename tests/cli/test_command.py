@@ -127,7 +127,13 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 
 
 # A person waits for the first reading: these would add a third to the time until it begins.
-@pytest.mark.parametrize("heavy", ["pydantic", "boto3", "kafka_lag_cdk.config.document"])
+@pytest.mark.parametrize(
+    "heavy",
+    [
+        *("pydantic", "boto3", "kafka_lag_cdk.config.document"),
+        *("kafka_lag.brokers.diagnosis.inspection", "kafka_lag.brokers.diagnosis.unreachable"),
+    ],
+)
 def test_a_cluster_named_by_options_is_read_without(heavy: str) -> None:
     assert heavy not in loaded_to_read_a_cluster()
 
@@ -146,4 +152,6 @@ for command in (show, serve):
 print(*sys.modules)
 """
     call = [sys.executable, "-c", script]
-    return frozenset(subprocess.run(call, capture_output=True, check=True, text=True).stdout.split())
+    return frozenset(
+        subprocess.run(call, capture_output=True, check=True, text=True).stdout.split()
+    )

@@ -15,9 +15,9 @@ import pytest
 from rich.console import Console
 
 from kafka_lag.brokers.access import IAM, Access, Credentials
-from kafka_lag.brokers.acls import Acl, AclListing
-from kafka_lag.brokers.diagnosis import ServerFindings, TlsFindings
-from kafka_lag.brokers.inspection import Clocks, Inspection, Rights, TopicAhead
+from kafka_lag.brokers.diagnosis.acls import Acl, AclListing
+from kafka_lag.brokers.diagnosis.inspection import Clocks, Inspection, Rights, TopicAhead
+from kafka_lag.brokers.diagnosis.ports import ServerFindings, TlsFindings
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import Problem, Snapshot

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from kafka_lag.brokers.access import Access
-from kafka_lag.brokers.diagnosis import ProbeLimits
+from kafka_lag.brokers.access import Access, ProbeLimits
 from kafka_lag.errors import ConfigError
 from kafka_lag_cli.connecting.protocol import find_protocol
 from tests.functions.brokers.listening import cluster

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 
-from kafka_lag.brokers.inspection import inspect_cluster
 from kafka_lag.errors import SourceError
 from kafka_lag.formatting import format_list
 from kafka_lag.lag.model import Snapshot
@@ -22,6 +21,9 @@ def check_rights_to_read(collect: CollectOptions, snapshot: Snapshot) -> None:
     """
     if len(snapshot.group_partitions):
         return
+    # Costs the start of those alone who see nothing.
+    from kafka_lag.brokers.diagnosis.inspection import inspect_cluster  # noqa: PLC0415
+
     rules, deadline = collect.settings.rules, time.monotonic() + collect.settings.deadline
     collect, source = collect.find_protocol(), collect.make_source()
     rights = inspect_cluster(

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kafka_lag.brokers.access import Access
-from kafka_lag.brokers.diagnosis import PROBE_LIMITS, ProbeLimits, probe_servers
+from kafka_lag.brokers.access import PROBE_LIMITS, Access, ProbeLimits
+from kafka_lag.brokers.diagnosis.ports import probe_servers
 from kafka_lag.errors import ConfigError
 
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
-from kafka_lag.brokers.diagnosis import ServerFindings
-from kafka_lag.brokers.inspection import Clocks, Inspection, Rights
-from kafka_lag.brokers.unreachable import find_fault
+from kafka_lag.brokers.diagnosis.inspection import Clocks, Inspection, Rights
+from kafka_lag.brokers.diagnosis.ports import ServerFindings
+from kafka_lag.brokers.diagnosis.unreachable import find_fault
 from kafka_lag.formatting import (
     format_count,
     format_duration,

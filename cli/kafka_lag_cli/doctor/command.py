@@ -13,13 +13,13 @@ from typing import Any
 import click
 from rich.console import Console
 
-from kafka_lag.brokers.access import IAM, Access
-from kafka_lag.brokers.diagnosis import ProbeLimits, ServerFindings, probe_servers
-from kafka_lag.brokers.inspection import (
+from kafka_lag.brokers.access import IAM, Access, ProbeLimits
+from kafka_lag.brokers.diagnosis.inspection import (
     Inspection,
     find_scram_mechanism,
     inspect_cluster,
 )
+from kafka_lag.brokers.diagnosis.ports import ServerFindings, probe_servers
 from kafka_lag.brokers.source import quiet_library
 from kafka_lag.errors import ConfigError, LoginError, ReporterError
 from kafka_lag.lag.model import LagReport, Snapshot

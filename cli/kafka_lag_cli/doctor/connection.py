@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from kafka_lag.brokers.access import IAM, Access
-from kafka_lag.brokers.diagnosis import ServerFindings
-from kafka_lag.brokers.unreachable import Fault, find_fault
+from kafka_lag.brokers.diagnosis.ports import ServerFindings
+from kafka_lag.brokers.diagnosis.unreachable import Fault, find_fault
 from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.rights_repair import shell_word

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka_lag.brokers.access import IAM, Access, Credentials, Login
-from kafka_lag.brokers.acls import ANY_HOST, Acl, Resource
+from kafka_lag.brokers.diagnosis.acls import ANY_HOST, Acl, Resource
 
 ANONYMOUS = "User:ANONYMOUS"
 # The file with the login of somebody who may change ACLs, as the documentation calls it.

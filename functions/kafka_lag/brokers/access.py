@@ -76,6 +76,28 @@ class Access:
         return options
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeLimits:
+    """Seconds that are waited for what a port may say.
+
+    `total` is for all servers, which are looked at side by side. A server that says nothing within
+    `answer` to a request of Kafka's, and then within `http_answer` to one of HTTP's, is not
+    responding; both are more where connecting took long. `first_word` is given after a TLS
+    handshake, when brokers object to a missing client certificate, and some others greet: what
+    they say would be lost with a connection that they close on a request. `rejection` is what
+    brokers may keep back the answer to a login that fails: 0.1 s, unless they are set to more.
+    """
+
+    total: float = 2.0
+    answer: float = 0.4
+    http_answer: float = 0.4
+    first_word: float = 0.1
+    rejection: float = 1.0
+
+
+PROBE_LIMITS = ProbeLimits()
+
+
 def _scram_name(username: str) -> str:
     """A user name as SCRAM sends it, which kafka-python leaves to its caller [RFC 5802, 5.1]."""
     return username.replace("=", "=3D").replace(",", "=2C")

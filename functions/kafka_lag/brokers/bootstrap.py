@@ -8,17 +8,18 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafka import errors
 from kafka.protocol.metadata import MetadataRequest
 
-from kafka_lag.brokers.access import Access, Login
+from kafka_lag.brokers.access import PROBE_LIMITS, Access, Login, ProbeLimits
 from kafka_lag.brokers.connections import Connections
-from kafka_lag.brokers.diagnosis import PROBE_LIMITS, ProbeLimits, ServerFindings, probe_servers
 from kafka_lag.brokers.errors import LOGIN_ERRORS, is_login_rejected, login_error
-from kafka_lag.brokers.unreachable import advertised_error, unreachable_error
 from kafka_lag.errors import ConfigError, LoginError, SourceError
+
+if TYPE_CHECKING:
+    from kafka_lag.brokers.diagnosis.ports import ServerFindings
 
 # Of the time that a run has left, what looking for the cause of an error may take.
 _PROBE_SHARE = 0.5
@@ -82,6 +83,9 @@ def connect(
             return connections, login
         if failed is None:
             raise LoginError("There is no login to try.")
+        # No run that reads its brokers loads what explains an error.
+        from kafka_lag.brokers.diagnosis.unreachable import unreachable_error  # noqa: PLC0415
+
         findings = failed.findings or diagnose(
             access, [server for server, _ in failed.causes], deadline, limits
         )
@@ -98,6 +102,8 @@ def explain_unread(
     connections: Connections, error: SourceError, deadline: float, limits: ProbeLimits
 ) -> SourceError:
     """What keeps us from the brokers that a bootstrap server named; else the error itself."""
+    from kafka_lag.brokers.diagnosis.unreachable import advertised_error  # noqa: PLC0415
+
     brokers = connections.pool.manager.cluster.brokers()
     addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in brokers}
     down = connections.down()
@@ -115,6 +121,8 @@ def diagnose(
     mechanisms: bool = True,
 ) -> tuple[ServerFindings, ...]:
     """What is found on the servers' ports, in a part of the time that is left."""
+    from kafka_lag.brokers.diagnosis.ports import probe_servers  # noqa: PLC0415
+
     seconds = min(limits.total, _PROBE_SHARE * (deadline - time.monotonic()))
     if seconds <= 0:
         return ()

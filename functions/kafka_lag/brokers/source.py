@@ -9,10 +9,9 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
-from kafka_lag.brokers.access import Access, Login
+from kafka_lag.brokers.access import PROBE_LIMITS, Access, Login, ProbeLimits
 from kafka_lag.brokers.bootstrap import connect, explain_unread
 from kafka_lag.brokers.connections import Connections
-from kafka_lag.brokers.diagnosis import PROBE_LIMITS, ProbeLimits
 from kafka_lag.brokers.login import CredentialSource
 from kafka_lag.brokers.reading import ReadRequest, read_cluster, without_name
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up

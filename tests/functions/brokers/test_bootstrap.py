@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_lag.brokers.access import Access
-from kafka_lag.brokers.diagnosis import ProbeLimits
+from kafka_lag.brokers.access import Access, ProbeLimits
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource

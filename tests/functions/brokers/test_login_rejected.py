@@ -11,8 +11,8 @@ from kafka import errors
 from kafka.future import Future
 
 from kafka_lag.brokers.access import IAM, Access
+from kafka_lag.brokers.diagnosis.unreachable import unreachable_error
 from kafka_lag.brokers.errors import is_login_rejected
-from kafka_lag.brokers.unreachable import unreachable_error
 from kafka_lag.errors import LoginError
 
 SCRAM = Access(("b:1",), "SASL_SSL", "SCRAM-SHA-512")

@@ -7,9 +7,9 @@ import pytest
 from kafka import errors
 
 from kafka_lag.brokers.access import IAM, Access
-from kafka_lag.brokers.diagnosis import ServerFindings, TlsFindings
+from kafka_lag.brokers.diagnosis.ports import ServerFindings, TlsFindings
+from kafka_lag.brokers.diagnosis.unreachable import advertised_error, unreachable_error
 from kafka_lag.brokers.errors import login_error
-from kafka_lag.brokers.unreachable import advertised_error, unreachable_error
 from kafka_lag.errors import LoginError, SourceError
 
 MSK = "b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com"

@@ -19,8 +19,7 @@ from dev.kafka import KafkaCluster
 from dev.kafka.access import Credentials as User
 from dev.kafka.node.certificates import Authority
 from dev.kafka.node.settings import Protocol
-from kafka_lag.brokers.access import IAM, Access, Credentials, Login
-from kafka_lag.brokers.diagnosis import PROBE_LIMITS, ProbeLimits
+from kafka_lag.brokers.access import IAM, PROBE_LIMITS, Access, Credentials, Login, ProbeLimits
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource

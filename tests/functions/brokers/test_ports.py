@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 import trustme
 
-from kafka_lag.brokers.diagnosis import ProbeLimits, ServerFindings, probe_servers
+from kafka_lag.brokers.access import ProbeLimits
+from kafka_lag.brokers.diagnosis.ports import ServerFindings, probe_servers
 from kafka_lag.errors import ConfigError
 from tests.functions.brokers.listening import HANDSHAKE, Cluster, cluster
 from tests.functions.brokers.strangers import (

@@ -22,7 +22,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslHandshakeRequest
 
-from kafka_lag.brokers.access import CLIENT_ID
+from kafka_lag.brokers.access import CLIENT_ID, PROBE_LIMITS, ProbeLimits
 from kafka_lag.brokers.errors import is_certificate_alert
 from kafka_lag.brokers.login import tls_context
 
@@ -30,26 +30,6 @@ from kafka_lag.brokers.login import tls_context
 Spoken: TypeAlias = Literal["Kafka", "HTTP", "SSH", "unknown", "no response", "closed"]
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeLimits:
-    """Seconds that are waited for what a port may say.
-
-    `total` is for all servers, which are looked at side by side. A server that says nothing within
-    `answer` to a request of Kafka's, and then within `http_answer` to one of HTTP's, is not
-    responding; both are more where connecting took long. `first_word` is given after a TLS
-    handshake, when brokers object to a missing client certificate, and some others greet: what
-    they say would be lost with a connection that they close on a request. `rejection` is what
-    brokers may keep back the answer to a login that fails: 0.1 s, unless they are set to more.
-    """
-
-    total: float = 2.0
-    answer: float = 0.4
-    http_answer: float = 0.4
-    first_word: float = 0.1
-    rejection: float = 1.0
-
-
-PROBE_LIMITS = ProbeLimits()
 _ROUND_TRIPS = 4
 _NO_MECHANISM = CLIENT_ID
 _LONGEST_ANSWER = 1_000_000

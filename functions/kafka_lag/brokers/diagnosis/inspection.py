@@ -22,10 +22,10 @@ from kafka.protocol.admin import ACLOperation, DescribeConfigsRequest, DescribeG
 from kafka.protocol.metadata import MetadataRequest
 
 from kafka_lag.brokers.access import IAM, Access, Login
-from kafka_lag.brokers.acls import AclListing, list_acls
 from kafka_lag.brokers.bootstrap import connect
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.coordinators import ConsumerGroup, chunks
+from kafka_lag.brokers.diagnosis.acls import AclListing, list_acls
 from kafka_lag.brokers.errors import UnansweredError
 from kafka_lag.brokers.group_members import GroupDescription, describe_groups
 from kafka_lag.brokers.groups import find_groups

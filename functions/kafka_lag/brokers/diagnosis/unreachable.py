@@ -11,7 +11,7 @@ from enum import IntEnum
 from kafka import errors
 
 from kafka_lag.brokers.access import IAM, Access
-from kafka_lag.brokers.diagnosis import ServerFindings, TlsFindings
+from kafka_lag.brokers.diagnosis.ports import ServerFindings, TlsFindings
 from kafka_lag.brokers.errors import HUNG_UP, LOGIN_ERRORS, cause
 from kafka_lag.errors import LoginError, SourceError
 from kafka_lag.formatting import cut_end, escape_name, format_list
