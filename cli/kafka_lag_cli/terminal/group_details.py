@@ -17,9 +17,9 @@ from kafka_lag.formatting import (
     format_quantity,
     format_time_of_day,
 )
-from kafka_lag.lag.losses import find_losses
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.ownership import count_idle
+from kafka_lag.views.losses import find_losses
 from kafka_lag_cli.terminal.group_rows import (
     Row,
     Selection,

@@ -23,12 +23,11 @@ from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.formatting import format_quantity
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.losses import find_losses
-from kafka_lag.lag.urgency import rank_severities
 from kafka_lag.views import page_format
 from kafka_lag.views.html_templates import make_environment
 from kafka_lag.views.http import Answer, Request, redirect_trailing_slash
 from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
+from kafka_lag.views.losses import find_losses
 from kafka_lag.views.page_tables import (
     GROUP_SORTS,
     LOG_SORTS,
@@ -49,6 +48,7 @@ from kafka_lag.views.page_tables import (
     to_records,
 )
 from kafka_lag.views.sparkline import PERIODS, Sparkline, load_recent_runs
+from kafka_lag.views.urgency import rank_severities
 
 # Lower values are drawn as a flat line: the noise of a healthy group is no mountain.
 _FLAT_SECONDS = 10.0

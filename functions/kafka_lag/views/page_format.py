@@ -31,7 +31,7 @@ from kafka_lag.formatting import (
     format_time_of_day,
     split_middle,
 )
-from kafka_lag.lag.losses import Loss
+from kafka_lag.views.losses import Loss
 
 MAX_NAME_LENGTH = 60
 # Beyond this a name is cut for good: a client may call itself by 32 KB, in each row.

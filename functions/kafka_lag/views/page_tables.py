@@ -19,9 +19,9 @@ from kafka_lag.lag.incidents import find_sla_used
 from kafka_lag.lag.ownership import count_idle
 from kafka_lag.lag.rollup import counts_of, totals
 from kafka_lag.lag.sets import distinct
-from kafka_lag.lag.urgency import UNKNOWN, rank_severities, rank_urgency
 from kafka_lag.views.latest_run import LatestRun
 from kafka_lag.views.sparkline import DEFAULT_PERIOD, PERIODS
+from kafka_lag.views.urgency import UNKNOWN, rank_severities, rank_urgency
 
 UNKNOWN_STATUS = "UNKNOWN"
 # By the numbers of `rank_severities`: words, and the style of each.

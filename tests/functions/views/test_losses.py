@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_lag.lag.losses import Loss, find_losses
+from kafka_lag.views.losses import Loss, find_losses
 from tests.functions.lag.builders import rows, topic_rows
 
 

@@ -11,7 +11,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.urgency import ERR, OK, UNKNOWN, WARN, rank_severities, rank_urgency
+from kafka_lag.views.urgency import ERR, OK, UNKNOWN, WARN, rank_severities, rank_urgency
 
 _SAFE = contract.NO_LOSS_SECONDS
 
