@@ -80,6 +80,13 @@ class Column:
         with np.errstate(over="ignore"):
             return Column(self.values / np.where(defined, divisor, 1), defined)
 
+    def __rtruediv__(self, other: Operand) -> Column:
+        values, known = _parts(other)
+        return Column(np.broadcast_to(values, len(self)), self._known_with(known)) / self
+
+    def __floordiv__(self, divisor: int) -> Column:
+        return Column(self.values // divisor, self.known)
+
     def __neg__(self) -> Column:
         return Column(-self.values, self.known)
 
@@ -101,13 +108,13 @@ class Column:
     def __ne__(self, other: Operand) -> Mask:  # type: ignore[override]
         return self._compared(other, np.not_equal)
 
-    def clip(self, least: float | None = None, most: Operand | None = None) -> Column:
-        """Values not below `least` nor above `most`; unknown where `most` is."""
-        low = self if least is None else Column(np.maximum(self.values, least), self.known)
+    def clip(self, least: Operand | None = None, most: Operand | None = None) -> Column:
+        """Values not below `least` nor above `most`; unknown where one of them is."""
+        low = self if least is None else self._combined(least, np.maximum)
         return low if most is None else low._combined(most, np.minimum)
 
-    def fill(self, value: float) -> npt.NDArray[Any]:
-        """The values, with one in the place of unknowns."""
+    def fill(self, value: npt.NDArray[Any] | float) -> npt.NDArray[Any]:
+        """The values, with another in the place of unknowns."""
         filled: npt.NDArray[Any] = np.where(self.known, self.values, value)
         return filled
 

@@ -11,7 +11,6 @@ from kafka_lag import contract
 from kafka_lag.lag import carry_over
 from kafka_lag.lag.append_time import (
     AppendTimeEstimates,
-    Backlog,
     bound_short_rests,
     estimate_append_times,
     is_compacted,
@@ -35,6 +34,7 @@ from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Snapsho
 from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
 from kafka_lag.lag.ownership import add_owners
+from kafka_lag.lag.positions import Backlog
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
 from kafka_lag.lag.rests import add_rests, skip_markers

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kafka_lag.lag.bounds import HELD_BACK_MS, Bounds, compute_allowance
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules, Tolerance
-from kafka_lag.lag.log_ends import HELD_BACK_MS, Bounds
+from kafka_lag.lag.lookup_plan import Queue
 from kafka_lag.lag.time_index import (
     NEWEST,
     OLDEST_PLAUSIBLE,
@@ -84,7 +85,7 @@ class SearchResult:
     def alone(self, now: Rows) -> Mask:
         """Positions whose time is before `now`, ms, by the index alone."""
         high = self.brackets.high
-        mask: Mask = self.brackets.exact | self.head | (high.known & (high.values <= now + 1))
+        mask: Mask = self.brackets.exact | self.head | (high <= now + 1)
         return mask
 
 
@@ -135,7 +136,7 @@ def _summarise(targets: SearchTargets, index: Index, rules: Rules) -> _View:
     head = surveyed & ~found.low.known & found.next_time.known
     undated = surveyed & ~found.low.known & (head | index.denied[targets.part])
     ended = found.exact | undated | _is_outside(targets, found)
-    known_next = found.low.known & found.high.known & (found.high.values == found.low.values + 1)
+    known_next = found.high == found.low + 1
     compact = targets.compact[targets.part]
     gap = is_filled_by_gap(span, index.gap_from[targets.part], index.gap_to[targets.part], allowed)
     ended |= np.where(compact, known_next, span.width <= allowed) | gap
@@ -145,10 +146,8 @@ def _summarise(targets: SearchTargets, index: Index, rules: Rules) -> _View:
 def _is_outside(targets: SearchTargets, found: Brackets) -> Mask:
     """Positions whose record has a timestamp outside the bounds, by a producer's wrong clock."""
     bounds, low, high = targets.bounds, found.low, found.high
-    floor = bounds.after.values - HELD_BACK_MS
-    early = high.known & bounds.after.known & (high.values <= floor)
-    late = low.known & (low.values > targets.now)
-    late |= low.known & bounds.before.known & (low.values > bounds.before.values)
+    early = high <= bounds.after - HELD_BACK_MS
+    late = (low > targets.now) | (low > bounds.before)
     mask: Mask = early | late
     return mask
 
@@ -190,19 +189,17 @@ def _join_bounds(targets: SearchTargets, found: Brackets) -> Span:
     A record may be older than the lower bound, by HELD_BACK_MS at most: see `log_ends`.
     """
     bounds = targets.bounds
-    after = np.where(bounds.after.known, bounds.after.values, -1)
-    low = np.where(found.low.known, found.low.values, -1)
-    lowest = np.maximum(low, np.where(bounds.after.known, after - HELD_BACK_MS, -1))
-    before = np.where(bounds.before.known, bounds.before.values, targets.now)
-    high = np.where(found.high.known, found.high.values, _ENDLESS)
+    after, low = bounds.after.fill(-1), found.low.fill(-1)
+    lowest = np.maximum(low, (bounds.after - HELD_BACK_MS).fill(-1))
+    before, high = bounds.before.fill(targets.now), found.high.fill(_ENDLESS)
     by_index = (low >= after) | (high <= after)
-    record = found.next_time.known & (found.next_time.values <= before)
+    record = found.next_time <= before
     return Span(
         low=lowest,
         high=np.minimum(high, before + 1),
         left_time=np.where(by_index, lowest, after),
         left_offset=found.low_offset.where(by_index, bounds.end_after),
-        right_time=np.where(record, found.next_time.values, before),
+        right_time=found.next_time.only(record).fill(before),
         right_offset=found.next_offset.where(record, bounds.end_before),
     )
 
@@ -235,32 +232,24 @@ class Span:
         return width
 
 
-def compute_allowance(tolerance: Tolerance, age: Rows) -> Rows:
-    """The error that is allowed at this age, both in ms."""
-    share = np.maximum(age, 0) * tolerance.share
-    allowed: Rows = np.maximum(share.astype(np.int64), tolerance.floor_ms)
-    return allowed
-
-
 def choose_times(span: Span, offset: Rows, now: Rows, slow: Rows, tolerance: Tolerance) -> Rows:
     """The time to look up for each position, ms, inside its span.
 
     `slow` counts steps in a row that did not halve the span.
     """
     middle = span.low + np.maximum(span.width // 2, 1)
-    known = span.left_offset.known & span.right_offset.known
-    rise = np.where(known, span.right_offset.values - span.left_offset.values, 1)
     # No record is between the high end and the one named after it: the end is the better point.
     right_time = np.minimum(span.high, span.right_time)
     run = (right_time - span.left_time).astype(np.float64)
-    share = (offset - 0.5 - span.left_offset.values) / np.maximum(rise, 1)
-    aimed = span.left_time + np.clip(share, 0.0, 1.0) * run
+    rise = (span.right_offset - span.left_offset).clip(1)
+    share = (offset - 0.5 - span.left_offset) / rise
+    aimed = span.left_time + share.clip(0.0, 1.0).fill(0.0) * run
     near = compute_allowance(tolerance, now - span.low)
     nearest = span.low + near
     farthest = span.high - compute_allowance(tolerance, now - span.high)
     inside = nearest < farthest
     clipped = np.clip(aimed, nearest, np.maximum(nearest, farthest)).astype(np.int64)
-    times = np.where(known & inside & (slow < _SLOW_STEPS), clipped, middle)
+    times = np.where(share.known & inside & (slow < _SLOW_STEPS), clipped, middle)
     quiet = span.right_time - span.high > _LONG * near
     # Before a long time without records, the last one is often near the low end.
     times = np.where(quiet & (slow % 2 == 1) & (span.width > 2 * near), nearest, times)
@@ -285,71 +274,3 @@ def is_filled_by_gap(span: Span, gap_from: Rows, gap_to: Rows, allowed: Rows) ->
     inside = (gap_from <= gap_to) & (gap_from <= span.high) & (gap_to >= span.low)
     mask: Mask = inside & (gap_from - span.low <= allowed) & (span.high - gap_to <= allowed)
     return mask
-
-
-# Look-ups reserved for a position when it is admitted: two for its partition, then some steps.
-_EACH = 5
-_LAST = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """Group-partitions that wait for look-ups, in the order in which pairs of group and topic get
-    theirs.
-
-    A row per group-partition: its `pair`, its `position`, its `rank` within the pair (0 first) and
-    whether it `moves`. Those that stand still need look-ups only once, so they come first. `turn`
-    is the place of each pair in this run.
-    """
-
-    pair: Rows
-    position: Rows
-    rank: Rows
-    turn: Rows
-    moves: Mask
-
-    @classmethod
-    def of(cls, pair: Rows, position: Rows, lag: Rows, moves: Mask, run: int, budget: int) -> Queue:
-        """Pairs are numbered from 0. Within a pair the partition with most lag comes first.
-
-        `run` counts runs: pairs take turns from run to run, and once all pairs had one, so do the
-        partitions within a pair.
-        """
-        order = np.lexsort((-lag, pair))
-        first = np.searchsorted(pair[order], pair[order])
-        size = np.bincount(pair, minlength=1)
-        pairs, before = len(size), run * max(1, budget // _EACH)
-        rank = np.empty(len(pair), np.int64)
-        rank[order] = (np.arange(len(pair)) - first - before // pairs) % size[pair[order]]
-        turn = (np.arange(pairs) - before) % pairs
-        return cls(pair, position, rank, turn, moves)
-
-    def admit(self, open_: Mask, inside: Mask, low: Rows, high: Rows, left: int) -> Mask:
-        """Open positions to look up now: those already `inside`, and as many more as `left` allows.
-
-        `left` counts look-ups. `low` and `high` are the spans of the positions, ms.
-        """
-        waiting = open_ & ~inside
-        room = left // _EACH - int((open_ & inside).sum())
-        if room >= int(waiting.sum()):
-            return open_
-        order = self._order(low, high)
-        line = order[waiting[order]][: max(room, 0)]
-        chosen: Mask = open_ & inside
-        chosen[line] = True
-        # What is left is too little for a position, but still helps the first in the queue.
-        if left > 0 and not chosen.any() and waiting.any():
-            chosen[order[waiting[order]][:1]] = True
-        return chosen
-
-    def _order(self, low: Rows, high: Rows) -> Rows:
-        """The positions, first those that may have the oldest record of a group and topic."""
-        surely = np.full(len(self.turn), _LAST, np.int64)
-        np.minimum.at(surely, self.pair, high[self.position])
-        may_be = low[self.position] <= surely[self.pair]
-        later = np.where(may_be, 0, 2) + self.moves
-        key, turn = (np.full(len(low), _LAST, np.int64) for _ in range(2))
-        np.minimum.at(key, self.position, self.rank + later * len(self.pair))
-        np.minimum.at(turn, self.position, self.turn[self.pair])
-        order: Rows = np.lexsort((turn, key))
-        return order

@@ -12,6 +12,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame, have_same_keys, locate
 from kafka_lag.lag.model import PreviousRuns
@@ -188,72 +189,3 @@ def _is_in_order(requested: Rows, read: Rows, known: Mask) -> Mask:
 def _put(times: Column, ends: Column, where: Mask, time: Rows, end: Rows) -> None:
     times.values[where], times.known[where] = time[where], True
     ends.values[where], ends.known[where] = end[where], True
-
-
-# A follower that hangs holds the high watermark back for so long, until it leaves the in-sync
-# replicas (default of replica.lag.time.max.ms). Meanwhile records are appended, and the end that
-# consumers see stands still: a record may be older by so much than the time it could be read from.
-HELD_BACK_MS = 30_000
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Bounds of append times: from `after` to `before`, ms; unknown is unbounded.
-
-    `end_after` and `end_before`: the log ends at these times, unknown where the bound is not by a
-    log end.
-    """
-
-    after: Column
-    before: Column
-    end_after: Column
-    end_before: Column
-
-    @property
-    def width(self) -> Column:
-        """From the lower bound to the upper, ms."""
-        known = self.after.known & self.before.known
-        return Column(np.where(known, self.before.values - self.after.values, 0), known)
-
-    def take(self, rows: Rows) -> Bounds:
-        """The bounds of these records."""
-        return Bounds(
-            self.after.take(rows),
-            self.before.take(rows),
-            self.end_after.take(rows),
-            self.end_before.take(rows),
-        )
-
-    def within(self, other: Bounds) -> Bounds:
-        """These bounds, tightened by `other`, of record timestamps; unchanged where they clash.
-
-        Timestamps may be before these bounds by HELD_BACK_MS; then the bounds are widened to them.
-        """
-        both = self.after.known & other.before.known
-        floor = self.after.values - HELD_BACK_MS
-        clash = both & (other.before.values < floor)
-        clash |= self.before.known & other.after.known & (other.after.values > self.before.values)
-        early = both & (other.before.values < self.after.values)
-        held_back = early | (both & other.after.known & (other.after.values < self.after.values))
-        low = np.where(other.after.known, np.maximum(other.after.values, floor), floor)
-        later = _is_tighter(self.after, other.after, clash, other.after.values > self.after.values)
-        sooner = _is_tighter(
-            self.before, other.before, clash, other.before.values < self.before.values
-        )
-        sooner &= ~early
-        return Bounds(
-            Column.of(low).where(held_back & ~clash, other.after.where(later, self.after)),
-            other.before.where(sooner, self.before),
-            other.end_after.where(later, self.end_after),
-            other.end_before.where(sooner, self.end_before),
-        )
-
-
-def carry_bounds(after: Column, before: Column) -> Bounds:
-    """Bounds that an earlier run has found; the log ends at these times are not known any more."""
-    return Bounds(after, before, Column.unknown(len(after)), Column.unknown(len(before)))
-
-
-def _is_tighter(ours: Column, theirs: Column, clash: Mask, tighter: Mask) -> Mask:
-    mask: Mask = theirs.known & ~clash & (~ours.known | tighter)
-    return mask

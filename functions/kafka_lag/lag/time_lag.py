@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.append_time import AppendTimes, ShortRests
+from kafka_lag.lag.append_sources import AppendTimes
+from kafka_lag.lag.append_time import ShortRests
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
 

@@ -11,19 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_lag.lag.append_time import (
-    AppendTimes,
-    Positions,
-    combine_with_search,
-    interpolate,
-    is_due,
-    is_too_wide,
-)
+from kafka_lag.lag.append_sources import AppendTimes, combine_with_search, interpolate
+from kafka_lag.lag.bounds import Bounds, carry_bounds
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.index_search import Queue, SearchResult, SearchTargets, search
-from kafka_lag.lag.log_ends import Bounds, align_ends, carry_bounds, find_bounds
+from kafka_lag.lag.index_search import SearchResult, SearchTargets, search
+from kafka_lag.lag.log_ends import align_ends, find_bounds
+from kafka_lag.lag.lookup_plan import Queue, is_due, is_too_wide
+from kafka_lag.lag.positions import Positions
 from tests.builders import HOUR, MINUTE, NOON
 from tests.functions.lag.time_index_fake import Broker, Log
 

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who gets the budget of look-ups by time: which positions want one, and in which order.
+
+Positions that need a look-up have the whole budget: those whose bounds are wide and cannot be
+narrowed otherwise. Consumers that move have a new position in each run, a tenth of the budget and
+what is left of it. Among both, those who stand still come first, of each pair of group and topic
+the partition that may hold its oldest record, and pairs take turns from run to run.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag.lag.bounds import Bounds, compute_allowance
+from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.positions import Backlog, Positions
+from kafka_lag.lag.sets import distinct
+
+_MINUTE_MS = 60_000
+_HOUR_MS = 60 * _MINUTE_MS
+# This part of the budget is for consumers that move: they need new look-ups in each run.
+_MOVING_SHARE = 10
+
+
+def is_due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
+    """Partitions of topics that are due for their hourly look-up, spread over the hour by name."""
+    topic = partitions.strings("topic")
+    minutes = [
+        zlib.crc32(str(word).encode("utf-8", "surrogatepass")) % 60 for word in topic.categories
+    ]
+    phase = np.array(minutes or [0], np.int64) * _MINUTE_MS
+    is_due: Mask = ((taken_at - phase) % _HOUR_MS < interval_ms)[topic.codes.fill(0)]
+    return is_due
+
+
+def is_too_wide(bounds: Bounds, positions: Positions, rules: Rules) -> Mask:
+    """Positions whose bounds are farther apart than the tolerance allows, or open."""
+    age = (positions.now - bounds.before).fill(0)
+    return ~(bounds.width <= compute_allowance(rules.tolerance, age))
+
+
+def is_worth_a_look_up(
+    rows: Frame, positions: Positions, bounds: Bounds, moved: Mask, rules: Rules
+) -> Mask:
+    """Positions that need look-ups; those of others are only useful.
+
+    A group that moves has a new position in each run, whose bounds are about one interval apart.
+    That will do, unless its service level lies within the bounds. `moved` marks rows.
+    """
+    near = 2 * bounds.width <= 3 * rules.interval_ms
+    names = rows.strings("consumer_group")
+    levels = Column.optional([rules.sla_seconds.get(name) for name in names.categories], np.float64)
+    limit = levels.take(names.codes.fill(-1).astype(np.int64)) * 1000
+    youngest = (positions.now - bounds.before).take(positions.of_row)
+    oldest = (positions.now - bounds.after).take(positions.of_row)
+    torn = (youngest <= limit) & (oldest > limit)
+    mask: Mask = ~near | positions.any_of(~moved | torn)
+    return mask
+
+
+@dataclass(frozen=True, slots=True)
+class LookupPlan:
+    """Positions for which a look-up is `needed`, or `useful`, and the rows that wait for them.
+
+    `moved`: the row was at another position in the previous run. `run` counts runs, for taking
+    turns.
+    """
+
+    needed: Mask
+    useful: Mask
+    rows: Frame
+    backlog: Backlog
+    moved: Mask
+    positions: Positions
+    run: int
+
+    def parts(self, budget: int) -> Iterator[tuple[Rows, int]]:
+        """Positions that are looked up together, and the look-ups they may take at most."""
+        for mask, most in ((self.needed, budget), (self.useful, budget // _MOVING_SHARE)):
+            at = np.flatnonzero(mask)
+            if len(at):
+                yield at, most
+
+    def queue(self, at: Rows, budget: int) -> Queue:
+        """The rows at the positions `at`, by pairs of group and topic."""
+        wanted = np.full(len(self.positions) + 1, -1, np.int64)
+        wanted[at] = np.arange(len(at))
+        place = wanted[self.positions.of_row]
+        waiting = np.flatnonzero(place >= 0)
+        group, topic = (
+            self.rows.strings(name).codes.take(waiting).fill(-1)
+            for name in ("consumer_group", "topic")
+        )
+        pair = distinct(group, topic)[0].of_row
+        lag = self.backlog.lag.take(waiting).fill(0)
+        return Queue.of(pair, place[waiting], lag, self.moved[waiting], self.run, budget)
+
+
+# Look-ups reserved for a position when it is admitted: two for its partition, then some steps.
+_EACH = 5
+_LAST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Group-partitions that wait for look-ups, in the order in which pairs of group and topic get
+    theirs.
+
+    A row per group-partition: its `pair`, its `position`, its `rank` within the pair (0 first) and
+    whether it `moves`. Those that stand still need look-ups only once, so they come first. `turn`
+    is the place of each pair in this run.
+    """
+
+    pair: Rows
+    position: Rows
+    rank: Rows
+    turn: Rows
+    moves: Mask
+
+    @classmethod
+    def of(cls, pair: Rows, position: Rows, lag: Rows, moves: Mask, run: int, budget: int) -> Queue:
+        """Pairs are numbered from 0. Within a pair the partition with most lag comes first.
+
+        `run` counts runs: pairs take turns from run to run, and once all pairs had one, so do the
+        partitions within a pair.
+        """
+        order = np.lexsort((-lag, pair))
+        first = np.searchsorted(pair[order], pair[order])
+        size = np.bincount(pair, minlength=1)
+        pairs, before = len(size), run * max(1, budget // _EACH)
+        rank = np.empty(len(pair), np.int64)
+        rank[order] = (np.arange(len(pair)) - first - before // pairs) % size[pair[order]]
+        turn = (np.arange(pairs) - before) % pairs
+        return cls(pair, position, rank, turn, moves)
+
+    def admit(self, open_: Mask, inside: Mask, low: Rows, high: Rows, left: int) -> Mask:
+        """Open positions to look up now: those already `inside`, and as many more as `left` allows.
+
+        `left` counts look-ups. `low` and `high` are the spans of the positions, ms.
+        """
+        waiting = open_ & ~inside
+        room = left // _EACH - int((open_ & inside).sum())
+        if room >= int(waiting.sum()):
+            return open_
+        order = self._order(low, high)
+        line = order[waiting[order]][: max(room, 0)]
+        chosen: Mask = open_ & inside
+        chosen[line] = True
+        # What is left is too little for a position, but still helps the first in the queue.
+        if left > 0 and not chosen.any() and waiting.any():
+            chosen[order[waiting[order]][:1]] = True
+        return chosen
+
+    def _order(self, low: Rows, high: Rows) -> Rows:
+        """The positions, first those that may have the oldest record of a group and topic."""
+        surely = np.full(len(self.turn), _LAST, np.int64)
+        np.minimum.at(surely, self.pair, high[self.position])
+        may_be = low[self.position] <= surely[self.pair]
+        later = np.where(may_be, 0, 2) + self.moves
+        key, turn = (np.full(len(low), _LAST, np.int64) for _ in range(2))
+        np.minimum.at(key, self.position, self.rank + later * len(self.pair))
+        np.minimum.at(turn, self.position, self.turn[self.pair])
+        order: Rows = np.lexsort((turn, key))
+        return order
