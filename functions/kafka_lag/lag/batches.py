@@ -19,8 +19,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kafka_lag.lag.carry_over import Seconds
-from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.columns import Column, Mask, Rows, Seconds
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.pauses import WORKED, Move, is_alike, is_busy
 

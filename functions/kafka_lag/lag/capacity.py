@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import PreviousRuns
+from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.sets import Sets, distinct
 from kafka_lag.lag.shared_limit import add_shared_limit

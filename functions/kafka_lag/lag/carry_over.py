@@ -10,19 +10,15 @@ nobody. A group or partition that is still listed then has a row without numbers
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.columns import Mask, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
-
-Seconds: TypeAlias = npt.NDArray[np.float64]
+from kafka_lag.lag.previous_rows import is_other_topic, is_read
 
 CARRIED_FOR_MS = 24 * 3_600_000
 # An ACL hides for as long as nobody looks, and what is forgotten looks like a recovery.
@@ -125,74 +121,6 @@ def add_last_rows(groups: Frame, ended: Frame, reason: str) -> Frame:
     return groups.concat(unknown.with_columns(**known, status_reason=reasons))
 
 
-@dataclass(frozen=True, slots=True)
-class PreviousRows:
-    """The row of the previous run for each row of this one.
-
-    A row of `rows` is unknown throughout where there was none, and where the topic was recreated
-    since then; `recreated` marks the latter, and `made_anew` those of them whose topic has another
-    id.
-    """
-
-    rows: Frame
-    recreated: Mask
-    made_anew: Mask
-
-
-def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
-    """The previous row of each row, by group, topic and partition."""
-    old = previous.group_partitions
-    at = locate(rows, old, _GROUP_PARTITION)
-    same = {name: old.columns[name].take(at) for name in ("topic_id", "end_offset")}
-    recreated, made_anew = is_recreated(rows, Frame.of(same)), _other_topic(rows, Frame.of(same))
-    return PreviousRows(old.lazy_take(np.where(recreated, -1, at)), recreated, made_anew)
-
-
-def match_previous_groups(groups: Frame, previous: Snapshot) -> Frame:
-    """Each group's row of the previous run, with nothing known where it has none."""
-    return previous.groups.lazy_take(locate(groups, previous.groups, _GROUP))
-
-
-def is_recreated(rows: Frame, previous: Frame) -> Mask:
-    """Rows whose topic id is not that of the previous row, or whose end was read and is lower."""
-    lower = rows.numbers("end_offset") < previous.numbers("end_offset")
-    mask: Mask = _other_topic(rows, previous) | (lower & is_read(rows))
-    return mask
-
-
-def is_read(rows: Frame) -> Mask:
-    """Rows that were read in this run."""
-    return ~rows.strings("unread_reason").known
-
-
-def seconds_between(rows: Frame, previous: Frame) -> Column:
-    """Seconds from the previous reading to this one, by the reporter's clock; 0 at least.
-
-    Unknown where either row was never read.
-    """
-    return ((rows.numbers("read_at") - previous.numbers("read_at")) / 1_000).clip(0.0)
-
-
-def set_where_read(rows: Frame, **columns: AnyColumn) -> Frame:
-    """The rows with these columns set where they were read in this run, as carried elsewhere."""
-    read = is_read(rows)
-    if read.all():
-        return rows.with_columns(**columns)
-    chosen: dict[str, AnyColumn] = {}
-    for name, column in columns.items():
-        if isinstance(column, Strings):
-            chosen[name] = column.only(read).or_else(rows.strings(name).only(~read))
-        else:
-            chosen[name] = column.only(read).or_else(rows.numbers(name).only(~read))
-    return rows.with_columns(**chosen)
-
-
-def _other_topic(rows: Frame, previous: Frame) -> Mask:
-    """Rows with another topic id; an unknown id, as with Kafka before 2.8, is no other."""
-    mask: Mask = rows.strings("topic_id") != previous.strings("topic_id")
-    return mask
-
-
 def _keep_members(rows: Frame, groups: Frame, old: Frame) -> Frame:
     """The rows with the members of the previous run, in groups whose members could not be read."""
     described = groups.numbers("members").take(locate(rows, groups, _GROUP)).known
@@ -218,7 +146,7 @@ def _fill_unread(
     hidden = hidden if unlisted is None else hidden | unlisted
     at = np.where(_is_young(old.lazy_take(at), taken_at, hidden), at, -1)
     if "topic_id" in rows:
-        at = np.where(_other_topic(rows, old.lazy_take(at)), -1, at)
+        at = np.where(is_other_topic(rows, old.lazy_take(at)), -1, at)
     new = at < 0
     if new.all():
         return rows

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import Seconds
-from kafka_lag.lag.columns import Mask, Rows, Strings
+from kafka_lag.lag.columns import Mask, Rows, Seconds, Strings
 from kafka_lag.lag.frame import Frame
 
 # Rates that differ by less are the same; and so many standard deviations of records at random that

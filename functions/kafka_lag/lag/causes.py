@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.cause_rules import (
     GROUP_COLUMNS,
     REBALANCING,
@@ -35,6 +34,7 @@ from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.rollup import Counted, Counts, counts_of
 from kafka_lag.lag.sets import Sets, distinct
 

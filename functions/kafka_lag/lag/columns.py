@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = npt.NDArray[np.int64]
+Seconds: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

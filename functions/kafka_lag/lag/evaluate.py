@@ -16,15 +16,7 @@ from kafka_lag.lag.append_time import (
     is_compacted,
 )
 from kafka_lag.lag.capacity import add_capacity
-from kafka_lag.lag.carry_over import (
-    PreviousRows,
-    add_deleted_groups,
-    add_last_rows,
-    is_read,
-    match_previous,
-    match_previous_groups,
-    set_where_read,
-)
+from kafka_lag.lag.carry_over import add_deleted_groups, add_last_rows
 from kafka_lag.lag.causes import add_causes
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame, locate
@@ -35,6 +27,7 @@ from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
 from kafka_lag.lag.ownership import add_owners
 from kafka_lag.lag.positions import Backlog
+from kafka_lag.lag.previous_rows import PreviousRows, is_read, match_previous, match_previous_groups
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
 from kafka_lag.lag.rests import add_rests, skip_markers

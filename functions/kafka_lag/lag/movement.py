@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from kafka_lag.lag.batches import learn_batches
-from kafka_lag.lag.carry_over import PreviousRows, set_where_read
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.pauses import find_moves, learn_pauses
+from kafka_lag.lag.previous_rows import PreviousRows, set_where_read
 
 
 def add_movement(rows: Frame, previous: PreviousRows, taken_at: int, rules: Rules) -> Frame:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_lag.lag.carry_over import Seconds, is_read
-from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.columns import Column, Mask, Rows, Seconds
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.lag.transactions import wait_of_reader
 
 # The time since the last pause, s.

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import Seconds, seconds_between, set_where_read
-from kafka_lag.lag.columns import Column, Mask
+from kafka_lag.lag.columns import Column, Mask, Seconds
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.previous_rows import seconds_between, set_where_read
 from kafka_lag.lag.skips import has_skipped
 
 # After WARN a backlog must drain within so many times its age, so that noise does not flip the

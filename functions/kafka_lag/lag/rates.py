@@ -5,17 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.carry_over import (
-    PreviousRows,
-    Seconds,
-    is_recreated,
-    seconds_between,
-    set_where_read,
-)
-from kafka_lag.lag.columns import Column
+from kafka_lag.lag.columns import Column, Seconds
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.previous_rows import PreviousRows, is_recreated, seconds_between, set_where_read
 from kafka_lag.lag.skips import has_skipped
 
 # A backlog that takes longer than a year is not being worked off: rates differ by noise alone.

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import is_read, seconds_between
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.previous_rows import is_read, seconds_between
 
 _CONSUMER = "consumer"
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.carry_over import set_where_read
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.previous_rows import set_where_read
 
 # No more offsets than this are taken for markers and aborted records.
 _MOST_RECORDS = 10

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import Seconds, set_where_read
-from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import is_still
+from kafka_lag.lag.previous_rows import set_where_read
 
 # Below this growth, in seconds a second, a loss never comes near within the 30 days.
 _STANDS = 0.02

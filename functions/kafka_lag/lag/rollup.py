@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import Seconds
-from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.columns import Column, Mask, Rows, Seconds, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot

@@ -12,17 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.carry_over import (
-    PreviousRows,
-    Seconds,
-    is_read,
-    seconds_between,
-    set_where_read,
-)
-from kafka_lag.lag.columns import Column, Mask
+from kafka_lag.lag.columns import Column, Mask, Seconds
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import is_within_window, most_observations
+from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between, set_where_read
 
 # Records a second of one partition that any client may read, whatever is usual for it.
 _READABLE = 10_000.0

@@ -9,13 +9,13 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.batches import find_expected_batches
-from kafka_lag.lag.carry_over import PreviousRows, Seconds, is_read, set_where_read
-from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import is_still, is_within_window
 from kafka_lag.lag.ownership import find_unowned
 from kafka_lag.lag.pauses import find_usual_pauses
+from kafka_lag.lag.previous_rows import PreviousRows, is_read, set_where_read
 from kafka_lag.lag.progress import add_progress, is_not_catching_up, was_warned
 from kafka_lag.lag.sets import distinct
 from kafka_lag.lag.time_lag import Ages

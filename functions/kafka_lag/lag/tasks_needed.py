@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules, TaskSettings
+from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.rollup import Counted, fill_last_status
 from kafka_lag.lag.sets import Sets

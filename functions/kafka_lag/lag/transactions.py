@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import is_read, is_recreated, set_where_read
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.previous_rows import is_read, is_recreated, set_where_read
 from kafka_lag.lag.sets import Sets, distinct
 
 _PARTITION = ("topic", "partition_id")

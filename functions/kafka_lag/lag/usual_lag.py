@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import seconds_between
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import DTYPES, Frame, locate
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.previous_rows import seconds_between
 from kafka_lag.lag.rates import ewma_weight
 
 # Measure, and the columns with its usual value and the spread of runs around it.

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import Seconds, match_previous
-from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.columns import Column, Mask, Rows, Seconds, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import PreviousRuns, Snapshot
 from kafka_lag.lag.movement import add_movement
+from kafka_lag.lag.previous_rows import match_previous
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.status import add_status
 from kafka_lag.snapshots.previous import select_log_ends

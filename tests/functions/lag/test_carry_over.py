@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.lag.carry_over import PreviousRows, match_previous, seconds_between, set_where_read
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
+from kafka_lag.lag.previous_rows import (
+    PreviousRows,
+    match_previous,
+    seconds_between,
+    set_where_read,
+)
 from tests.builders import (
     HOUR,
     MINUTE,

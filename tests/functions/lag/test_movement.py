@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.movement import add_movement, is_still, most_observations
+from kafka_lag.lag.previous_rows import match_previous
 from tests.builders import MINUTE, NOON
 from tests.functions.lag.builders import Row, first, numbers_of, rows, snapshot
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.previous_rows import match_previous
 from kafka_lag.lag.rates import (
     LONGEST_DRAIN_SECONDS,
     add_produce_rate,

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.previous_rows import match_previous
 from kafka_lag.lag.skips import add_skips
 from kafka_lag.snapshots.previous import Memory
 from tests.builders import MINUTE, NOON, Groups, Topics, a_reading, table

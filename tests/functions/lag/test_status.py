@@ -21,10 +21,10 @@ from kafka_lag.contract import (
     TIMEOUT,
     WARN,
 )
-from kafka_lag.lag.carry_over import match_previous
 from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.previous_rows import match_previous
 from kafka_lag.lag.status import add_status
 from kafka_lag.lag.time_lag import Ages
 from tests.builders import HOUR, MINUTE, NOON
