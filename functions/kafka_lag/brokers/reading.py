@@ -9,8 +9,7 @@ offsets of partitions in which a group lags, and of tiered ones the local log st
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,13 +17,12 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
-from kafka_lag.brokers.coordinators import ConsumerGroup
 from kafka_lag.brokers.errors import Failure, UnansweredError, malformed
-from kafka_lag.brokers.group_members import GroupDescription
 from kafka_lag.brokers.group_offsets import CommittedOffsets
 from kafka_lag.brokers.group_rows import group_partition_rows, group_rows
 from kafka_lag.brokers.groups import find_groups, read_groups
 from kafka_lag.brokers.offsets import END, START, LogOffsets, OffsetReader
+from kafka_lag.brokers.problems import name_brokers, name_groups, name_partitions, name_topics
 from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.topic_settings import (
     TopicSettings,
@@ -34,13 +32,11 @@ from kafka_lag.brokers.topic_settings import (
 )
 from kafka_lag.brokers.topics import TopicListing, TopicTable, describe_topics, list_topics
 from kafka_lag.errors import SourceError
-from kafka_lag.formatting import format_list
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import NameFilter
-from kafka_lag.lag.model import ClusterReading, Problem
+from kafka_lag.lag.model import ClusterReading
 
-_REPLICAS_NAMED = 5
 _LEFT_OUT = "the listing of topics left out"
 
 
@@ -116,10 +112,10 @@ async def read_cluster(
         group_partitions=_without(lost, group_partition_rows(table, commits, descriptions)),
         groups=group_rows(listing.groups, commits, descriptions),
         problems=(
-            *_broker_problems(connections, listing.problems),
-            *_topic_problems(settings.failures, hidden, gone),
-            *_group_problems(listing.groups, commits, descriptions),
-            *_partition_problems(table, failures, commits, lost),
+            *name_brokers(connections, listing.problems),
+            *name_topics(settings.failures, hidden, gone),
+            *name_groups(listing.groups, commits, descriptions),
+            *name_partitions(table, failures, commits, lost),
         ),
         hidden_topics={topic: failure.reason for topic, failure in hidden.items()},
         unlisted_groups=frozenset(group.name for group in listing.groups if group.failure),
@@ -214,91 +210,3 @@ def _topic_rows(
         read_at=end.read_at,
         unread_reason=Strings.of(reasons),
     )
-
-
-def _broker_problems(connections: Connections, unlisted: Iterable[Problem]) -> Iterator[Problem]:
-    """One for each that did not respond, could not list, or answered what was not requested."""
-    brokers = {
-        str(node): Problem("broker", str(node), contract.ERROR, detail)
-        for node, detail in connections.unexpected_answers().items()
-    }
-    brokers |= {problem.name: problem for problem in unlisted}
-    for node, why in connections.down().items():
-        brokers[str(node)] = Problem("broker", str(node), why.reason, without_name(node, why))
-    yield from brokers.values()
-
-
-def _topic_problems(
-    settings: Mapping[str, Failure], hidden: Mapping[str, Failure], gone: Collection[str]
-) -> Iterator[Problem]:
-    """One for each cause of settings not read, as a missing right is that of all topics; then one
-    for each topic that was not read as a whole.
-    """
-    causes: dict[Failure, list[str]] = defaultdict(list)
-    for topic, failure in sorted(settings.items(), key=lambda item: item[0]):
-        if topic not in hidden and topic not in gone:
-            causes[failure].append(topic)
-    for failure, (first, *others) in causes.items():
-        more = f", nor those of {len(others):,} more topics" if others else ""
-        detail = f"settings not read (DescribeConfigs): {failure.detail}{more}"
-        yield Problem("topic", first, failure.reason, detail)
-    for topic, failure in hidden.items():
-        yield Problem("topic", topic, failure.reason, failure.detail)
-
-
-def _group_problems(
-    groups: list[ConsumerGroup],
-    commits: CommittedOffsets,
-    descriptions: Mapping[str, GroupDescription],
-) -> Iterator[Problem]:
-    """Groups that were not read or not described."""
-    for group in groups:
-        described = descriptions.get(group.name, GroupDescription()).failure
-        if group.failure is not None:
-            detail = f"not listed by the brokers that answered: {group.failure.detail}"
-            yield Problem("group", group.name, group.failure.reason, detail)
-        elif group.name in commits.unread:
-            unread = commits.unread[group.name]
-            yield Problem("group", group.name, unread.reason, f"commits: {unread.detail}")
-        elif described is not None:
-            yield Problem("group", group.name, described.reason, f"members: {described.detail}")
-
-
-def _partition_problems(
-    table: TopicTable,
-    failures: Mapping[int, Failure],
-    commits: CommittedOffsets,
-    lost: Collection[str],
-) -> Iterator[Problem]:
-    """Partitions whose log start or end was not read, then single commits; none of topics that
-    were `lost` as a whole.
-    """
-    for row, failure in sorted(failures.items(), key=lambda item: item[0]):
-        topic, number = _topic_and_number(table, row)
-        if topic not in lost:
-            where = _replicas(table, row) if failure.reason == contract.NO_LEADER else ""
-            detail = f"offsets: {failure.detail}{where}"
-            yield Problem("partition", f"{topic}-{number}", failure.reason, detail)
-    for (index, row), failure in commits.failures.items():
-        topic, number = _topic_and_number(table, row)
-        if topic not in lost:
-            detail = f"commit of {topic}-{number}: {failure.detail}"
-            yield Problem("group", commits.names[index], failure.reason, detail)
-
-
-def _replicas(table: TopicTable, row: int) -> str:
-    """The brokers of a partition without a leader, as the one that is down is not listed."""
-    replicas = table.frame.strings("replicas")
-    nodes = replicas.categories[replicas.codes.values[row]] if replicas.known[row] else ()
-    listed = format_list([str(node) for node in nodes], _REPLICAS_NAMED)
-    return f"; its replicas: {listed}" if nodes else ""
-
-
-def _topic_and_number(table: TopicTable, row: int) -> tuple[str, int]:
-    code = int(table.frame.strings("topic").codes.values[row])
-    return table.names[code], row - int(table.first[code])
-
-
-def without_name(node: int, why: UnansweredError) -> str:
-    """What a broker did not do, for a problem that has its name already."""
-    return why.detail.removeprefix(f"broker {node}: ")

@@ -13,7 +13,8 @@ from kafka_lag.brokers.access import PROBE_LIMITS, Access, Login, ProbeLimits
 from kafka_lag.brokers.bootstrap import connect, explain_unread
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.login import CredentialSource
-from kafka_lag.brokers.reading import ReadRequest, read_cluster, without_name
+from kafka_lag.brokers.problems import without_name
+from kafka_lag.brokers.reading import ReadRequest, read_cluster
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.errors import ConfigError, ReporterError, SourceError
