@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections to one cluster that last from run to run, and the logins they are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from kafka_lag.brokers.access import PROBE_LIMITS, Access, Login, ProbeLimits
+from kafka_lag.brokers.bootstrap import connect
+from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.login import CredentialSource
+from kafka_lag.errors import ConfigError
+
+T = TypeVar("T")
+
+
+class Session:
+    """Not thread-safe. Connections that work are kept, whatever login they were made with; when a
+    broker rejects a login the secret is read again.
+    """
+
+    def __init__(
+        self, access: Access, credentials: CredentialSource, limits: ProbeLimits = PROBE_LIMITS
+    ) -> None:
+        self._access = access
+        self._credentials = credentials
+        self._limits = limits
+        self._connections: Connections | None = None
+        # Logins that no broker has accepted yet: one may learn of a rotation runs later.
+        self._unaccepted: list[Login | None] = []
+
+    @property
+    def connections(self) -> Connections | None:
+        """Those there are, None before the first and after they broke."""
+        return self._connections
+
+    def connect(self, deadline: float) -> Connections:
+        """Those there are, else new ones, made by `deadline` (time.monotonic).
+
+        Raises LoginError or SourceError when no broker answers, ConfigError for a secret.
+        """
+        if self._connections is None:
+            self._connections, login = connect(
+                self._access, self._credentials.candidates(), deadline, self._limits
+            )
+            self._credentials.remember(login)
+        return self._connections
+
+    def run(self, connections: Connections, coroutine: Coroutine[Any, Any, T]) -> T:
+        """What comes of requests on these; after an error they are closed."""
+        try:
+            return connections.run(coroutine)
+        except BaseException:
+            # Whatever it was, connections in an unknown state are not used again.
+            self.close()
+            raise
+
+    def add_logins(self) -> list[Login | None]:
+        """Those that the secret holds by now and the connections lack, once one was rejected."""
+        added: list[Login | None] = []
+        if self._connections is None or not self._connections.login_rejected:
+            return added
+        with suppress(ConfigError):
+            for login in self._credentials.others():
+                # Only brokers that rejected it get new ones: others answer on connections there
+                # are.
+                if self._connections.add_login(login):
+                    added.append(login)  # noqa: PERF401 - those before an error count
+        return added
+
+    def remember_accepted(self, added: list[Login | None]) -> None:
+        """Lets new connections begin with a login that a broker accepts since it was added."""
+        self._unaccepted += added
+        used = set() if self._connections is None else self._connections.pool.logins()
+        for login in self._unaccepted:
+            if login in used:
+                self._credentials.remember(login)
+                self._unaccepted = []
+                return
+
+    def close(self) -> None:
+        """Closes the connections; the next request makes new ones."""
+        if self._connections is not None:
+            self._connections.close()
+            self._connections = None
+            self._unaccepted = []
