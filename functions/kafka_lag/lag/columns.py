@@ -35,8 +35,13 @@ class Column:
     def of(cls, values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Column:
         """All known unless a mask says otherwise."""
         array = np.asarray(values)
-        mask = np.ones(len(array), bool) if known is None else np.asarray(known, bool)
+        mask = _all_true(len(array)) if known is None else np.asarray(known, bool)
         return cls(array, mask)
+
+    @classmethod
+    def constant(cls, value: float, length: int, dtype: npt.DTypeLike = np.int64) -> Column:
+        """The same value in each row; read-only, and as small as one of one row."""
+        return cls(_repeat(np.array(value, dtype).tobytes(), length, dtype), _all_true(length))
 
     @classmethod
     def unknown(cls, length: int, dtype: npt.DTypeLike = np.int64) -> Column:
@@ -126,22 +131,26 @@ class Column:
     def _compared(self, other: Operand, operation: Callable[..., Any]) -> Mask:
         values, known = _parts(other)
         mask: Mask = operation(self.values, values)
-        mask &= self.known
-        if known is not None:
-            mask &= known
+        for each in (self.known, known):
+            if each is not None and not _is_whole(each):
+                mask &= each
         return mask
 
     def _known_with(self, other: Mask | None) -> Mask:
         """Where this one is known, and the other."""
-        return self.known if other is None else self.known & other
+        if other is None or _is_whole(other):
+            return self.known
+        return other if _is_whole(self.known) else self.known & other
 
     def take(self, rows: Rows) -> Column:
         """The values at `rows`; a negative row is unknown."""
         if not len(self):
             return Column.unknown(len(rows), self.values.dtype)
-        known: Mask = self.known[rows]
-        known &= rows >= 0
-        return Column(self.values[rows], known)
+        there = rows >= 0
+        if there.all() and _is_whole(self.known):
+            return Column(self.values[rows], _all_true(len(rows)))
+        there &= self.known[rows]
+        return Column(self.values[rows], there)
 
     def only(self, mask: Mask) -> Column:
         """Unknown wherever the mask is false."""
@@ -149,6 +158,8 @@ class Column:
 
     def or_else(self, other: Column) -> Column:
         """The other's value where this one is unknown."""
+        if _is_whole(self.known) and self.values.dtype == other.values.dtype:
+            return self
         return Column(np.where(self.known, self.values, other.values), self.known | other.known)
 
     def where(self, mask: Mask, other: Column) -> Column:
@@ -175,12 +186,14 @@ class Column:
 
     def compacted(self) -> Column:
         """The same column, in less memory where all rows or none are known; not to be written."""
+        if _is_whole(self.known):
+            return self
         known = np.count_nonzero(self.known)
         if not known:
             return Column.unknown(len(self), self.values.dtype)
         if known < len(self):
             return self
-        return Column(self.values, _repeat(_TRUE, len(self), np.bool_))
+        return Column(self.values, _all_true(len(self)))
 
     def concat(self, other: Column) -> Column:
         """This column, then the other."""
@@ -199,6 +212,15 @@ _ZERO, _TRUE = bytes(8), b"\x01"
 def _repeat(value: bytes, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """An array of one value, of which it holds one."""
     return np.ndarray((length,), dtype, value, strides=(0,))
+
+
+def _all_true(length: int) -> Mask:
+    return _repeat(_TRUE, length, np.bool_)
+
+
+def _is_whole(known: Mask) -> bool:
+    """Whether a mask is one true value for all rows, which `_all_true` makes."""
+    return known.strides == (0,) and len(known) > 0 and bool(known[0])
 
 
 Operand: TypeAlias = Column | npt.NDArray[Any] | float
@@ -238,7 +260,7 @@ class Strings:
     @classmethod
     def constant(cls, word: Hashable, length: int) -> Strings:
         """The same word in each row."""
-        return cls(Column.of(np.zeros(length, np.int32)), (word,))
+        return cls(Column.constant(0, length, np.int32), (word,))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -261,7 +283,7 @@ class Strings:
     def _codes_of(self, other: object) -> Column:
         """Another column, or one value in each row, in codes of this one."""
         if not isinstance(other, Strings):
-            other = Strings(Column.of(np.zeros(len(self), np.int32)), (other,))
+            other = Strings.constant(other, len(self))
         return other.codes_in(self.categories)
 
     def _known_in(self, other: object) -> Mask:

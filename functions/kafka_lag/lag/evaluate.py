@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag import carry_over
 from kafka_lag.lag.append_time import (
-    AppendTimeEstimates,
     bound_short_rests,
     estimate_append_times,
     is_compacted,
@@ -18,7 +18,7 @@ from kafka_lag.lag.append_time import (
 from kafka_lag.lag.capacity import add_capacity
 from kafka_lag.lag.carry_over import add_deleted_groups, add_last_rows
 from kafka_lag.lag.causes import add_causes
-from kafka_lag.lag.columns import Column
+from kafka_lag.lag.columns import Column, Rows
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST, Rules
 from kafka_lag.lag.incidents import track_incidents
@@ -27,7 +27,13 @@ from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
 from kafka_lag.lag.ownership import add_owners
 from kafka_lag.lag.positions import Backlog
-from kafka_lag.lag.previous_rows import PreviousRows, is_read, match_previous, match_previous_groups
+from kafka_lag.lag.previous_rows import (
+    PreviousRows,
+    is_read,
+    match_previous,
+    match_previous_groups,
+    set_where_read,
+)
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
 from kafka_lag.lag.rests import add_rests, skip_markers
@@ -43,7 +49,7 @@ from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status
 from kafka_lag.lag.tasks_needed import add_tasks_needed
 from kafka_lag.lag.time_index import LookUp, no_look_up
-from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag
+from kafka_lag.lag.time_lag import Ages, add_time_lag, estimate_time_lag
 from kafka_lag.lag.transactions import (
     add_held_up,
     add_open_transactions,
@@ -85,9 +91,80 @@ def evaluate(
     of_topic, of_group = topics.lazy_take(at_topic), groups.lazy_take(at_group)
     rows = add_owners(_join_offsets(rows, of_topic), of_group, newest, taken_at)
     previous = match_previous(rows, newest)
-    lags, allowed = _offset_lags(rows, rules), _allowed_lag(rows, rules)
+    lags = _offset_lags(rows, rules)
+    aged = _add_ages(
+        rows, lags, topics, at_topic, previous, previous_runs, rules, taken_at, look_up
+    )
+    rows, unreadable = aged.rows, aged.unreadable
+    rows = add_movement(rows, previous, taken_at, rules)
+    of_old_group = old_groups.lazy_take(at_group)
+    rows = add_skips(rows, previous, of_topic, of_group, of_old_group, taken_at, rules)
+    del of_old_group
+    rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), unreadable, rules)
+    rows = add_retention(rows, of_topic, _read_at(rows), taken_at, rules)
+    rows = add_status(rows, of_group, previous, aged.dated, unreadable, taken_at, rules)
+    # What is joined to the rows takes as much memory as they do.
+    del of_group
+    rows = name_held_up(rows, of_topic, taken_at)
+    rows = add_uncounted(rows, lags, taken_at, rules)
+
+    counts = count_rows(rows, of_topic, unreadable, aged.ages, rules)
+    groups = roll_up_groups(groups, rows, counts, newest, rules)
+    groups = add_open_transactions(groups, rows, of_topic)
+    groups = add_capacity(groups, old_groups, rows, previous, previous_runs, taken_at, rules)
+    groups = add_tasks_needed(groups, old_groups, rows, counts, previous, taken_at, rules)
+    unwatched = find_unwatched(reading, newest, rules, taken_at)
+    groups = mark_unwatched(groups, old_groups, unwatched)
+    groups = track_incidents(groups, newest, taken_at, rules)
+    groups = add_unusual(groups, previous_runs.usual, newest.groups, taken_at, rules)
+    groups = add_causes(groups, old_groups, rows, of_topic, counts, previous, taken_at, rules)
+    groups = add_deleted_groups(groups, reading, newest)
+    groups = add_last_rows(groups, unwatched.groups, contract.UNWATCHED)
+    frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
+    return LagReport(
+        snapshot=Snapshot(taken_at, *frames),
+        group_topics=roll_up_group_topics(rows),
+        scaling=roll_up_scaling(groups, rows, counts),
+        lags_clamped=int((lags.beyond_end & is_read(rows)).sum()),
+        look_ups=aged.look_ups,
+        problems=reading.problems,
+        warnings=(*_warnings(rows, previous, aged.contradicted), *unwatched.sentences()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Aged:
+    """Rows with their lag and time lag, and what of that the rules after it need.
+
+    `unreadable`: lags below which nothing can be read. `dated`: the time lags by the estimates
+    alone, `ages` with what cleaning and rests make of them. `look_ups` were sent; `contradicted`
+    log ends were left out.
+    """
+
+    rows: Frame
+    unreadable: Column
+    dated: Ages
+    ages: Ages
+    look_ups: int
+    contradicted: int
+
+
+def _add_ages(
+    rows: Frame,
+    lags: OffsetLag,
+    topics: Frame,
+    at_topic: Rows,
+    previous: PreviousRows,
+    previous_runs: PreviousRuns,
+    rules: Rules,
+    taken_at: int,
+    look_up: LookUp,
+) -> _Aged:
+    """`at_topic`: the row of `topics` of each row, -1 for none."""
+    allowed = _allowed_lag(rows, rules)
+    of_topic = topics.lazy_take(at_topic)
     rows = _add_reads_remote(_add_lag(rows, lags), of_topic, lags.position)
-    lag, read_at = rows.numbers("lag"), rows.numbers("read_at").only(is_read(rows))
+    lag, read_at = rows.numbers("lag"), _read_at(rows)
 
     transactional = find_transactional(topics)[at_topic] & (at_topic >= 0)
     rows = add_rests(rows, previous.rows, transactional, taken_at, rules)
@@ -111,38 +188,19 @@ def evaluate(
     )
     rests = bound_short_rests(rows, topics, below, previous.rows, previous_runs, rules, taken_at)
     ages = dated.after_cleaning(is_compacted(of_topic)).before_short_rests(rests, read_at)
-    rows = add_time_lag(rows, ages, estimates.times)
-    rows = add_movement(rows, previous, taken_at, rules)
-    previous_groups = old_groups.lazy_take(at_group)
-    rows = add_skips(rows, previous, of_topic, of_group, previous_groups, taken_at, rules)
-    rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), unreadable, rules)
-    rows = add_retention(rows, of_topic, read_at, taken_at, rules)
-    rows = add_status(rows, of_group, previous, dated, unreadable, taken_at, rules)
-    rows = name_held_up(rows, of_topic, taken_at)
-    rows = add_uncounted(rows, lags, taken_at, rules)
-
-    counts = count_rows(rows, of_topic, unreadable, ages, rules)
-    groups = roll_up_groups(groups, rows, counts, newest, rules)
-    groups = add_open_transactions(groups, rows, of_topic)
-    groups = add_capacity(groups, old_groups, rows, previous, previous_runs, taken_at, rules)
-    groups = add_tasks_needed(groups, old_groups, rows, counts, previous, taken_at, rules)
-    unwatched = find_unwatched(reading, newest, rules, taken_at)
-    groups = mark_unwatched(groups, old_groups, unwatched)
-    groups = track_incidents(groups, newest, taken_at, rules)
-    groups = add_unusual(groups, previous_runs.usual, newest.groups, taken_at, rules)
-    groups = add_causes(groups, old_groups, rows, of_topic, counts, previous, taken_at, rules)
-    groups = add_deleted_groups(groups, reading, newest)
-    groups = add_last_rows(groups, unwatched.groups, contract.UNWATCHED)
-    frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
-    return LagReport(
-        snapshot=Snapshot(taken_at, *frames),
-        group_topics=roll_up_group_topics(rows),
-        scaling=roll_up_scaling(groups, rows, counts),
-        lags_clamped=int((lags.beyond_end & is_read(rows)).sum()),
+    return _Aged(
+        rows=add_time_lag(rows, ages, estimates.times),
+        unreadable=unreadable,
+        dated=dated,
+        ages=ages,
         look_ups=estimates.look_ups,
-        problems=reading.problems,
-        warnings=(*_warnings(rows, previous, estimates), *unwatched.sentences()),
+        contradicted=estimates.contradicted,
     )
+
+
+def _read_at(rows: Frame) -> Column:
+    """When each row was read, unknown where it was not in this run."""
+    return rows.numbers("read_at").only(is_read(rows))
 
 
 def _join_offsets(rows: Frame, topics: Frame) -> Frame:
@@ -208,16 +266,16 @@ def _add_reads_remote(rows: Frame, topics: Frame, position: Column) -> Frame:
     return set_where_read(rows, reads_remote=Column(position < local, known))
 
 
-def _warnings(rows: Frame, previous: PreviousRows, estimates: AppendTimeEstimates) -> Iterator[str]:
+def _warnings(rows: Frame, previous: PreviousRows, contradicted: int) -> Iterator[str]:
     """Sentences about what of the previous runs was not used."""
     topics = sorted(set(rows.strings("topic").only(previous.recreated).pruned().categories))
     for topic in topics[:_NAMED]:
         yield f"topic {topic!r} was recreated or truncated: its history starts anew"
     if len(topics) > _NAMED:
         yield f"and {len(topics) - _NAMED} more topics were recreated or truncated"
-    if estimates.contradicted:
+    if contradicted:
         yield (
-            f"{estimates.contradicted} earlier readings of log ends were left out, as their clocks "
+            f"{contradicted} earlier readings of log ends were left out, as their clocks "
             "contradict each other or this run's"
         )
 
@@ -227,5 +285,5 @@ def _finish(frame: Frame, taken_at: int) -> Frame:
 
     Categories that no row uses are carried from run to run and would pile up.
     """
-    now = Column.of(np.full(len(frame), taken_at, np.int64))
+    now = Column.constant(taken_at, len(frame))
     return frame.with_columns(taken_at=now).compacted()

@@ -72,6 +72,9 @@ class Frame:
         for name, column in columns.items():
             if len(column) != self.length:
                 raise ValueError(f"column {name} has {len(column)} rows of {self.length}")
+        if self.length >= _WORTH_COMPACTING:
+            # Half of the columns of a run are unknown throughout: they must not add up to its end.
+            columns = {name: _compact(column) for name, column in columns.items()}
         return Frame({**self.columns, **columns}, self.length)
 
     def take(self, rows: Rows) -> Frame:
@@ -143,6 +146,17 @@ class _LazyColumns(Mapping[str, AnyColumn]):
 
     def __len__(self) -> int:
         return len(self._columns)
+
+
+# Columns of fewer rows are small enough as they are.
+_WORTH_COMPACTING = 10_000
+
+
+def _compact(column: AnyColumn) -> AnyColumn:
+    """Without a look at which words of strings are used."""
+    if isinstance(column, Strings):
+        return Strings(column.codes.compacted(), column.categories)
+    return column.compacted()
 
 
 def unknown(kind: str, length: int) -> AnyColumn:

@@ -96,4 +96,4 @@ def find_short_rests(rows: Frame, old: Frame, seen: Column, taken_at: int, rules
 
 
 def _times(length: int, taken_at: int) -> Column:
-    return Column.of(np.full(length, taken_at, np.int64))
+    return Column.constant(taken_at, length)

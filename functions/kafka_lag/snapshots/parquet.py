@@ -31,6 +31,10 @@ _ARROW: dict[str, Any] = {
 # result is no smaller.
 _FEWEST_COMPRESSED_ROWS = 256
 
+# A query engine leaves out files by these. To find the least and greatest of the other columns
+# takes a fifth of the time to write a file, and nobody filters by them alone.
+_WITH_STATISTICS = ("consumer_group", "topic")
+
 
 def arrow_type(kind: str) -> Any:
     """The Arrow type of a contract type, as a reader sees it."""
@@ -49,7 +53,12 @@ def to_parquet(frame: Frame, dataset: str, servers: Sequence[str] = ()) -> bytes
         metadata[contract.SERVERS_KEY] = ",".join(servers)
     table = table.replace_schema_metadata(metadata)
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression=_compression(whole, columns))
+    pq.write_table(
+        table,
+        sink,
+        compression=_compression(whole, columns),
+        write_statistics=[name for name in _WITH_STATISTICS if name in columns],
+    )
     return sink.getvalue()
 
 
