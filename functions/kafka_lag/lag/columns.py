@@ -124,6 +124,15 @@ class Column:
         filled: npt.NDArray[Any] = np.where(self.known, self.values, value)
         return filled
 
+    def rint(self) -> Column:
+        """The nearest whole numbers."""
+        return Column(np.rint(self.fill(0)).astype(np.int64), self.known)
+
+    def decoded(self, table: Sequence[int]) -> Column:
+        """The table's number at each code."""
+        numbers = np.array(table, np.int32)
+        return Column(numbers[np.where(self.known, self.values, 0)], self.known)
+
     def _combined(self, other: Operand, operation: Callable[..., Any]) -> Column:
         values, known = _parts(other)
         return Column(operation(self.values, values), self._known_with(known))

@@ -94,8 +94,7 @@ class LookupPlan:
         place = wanted[self.positions.of_row]
         waiting = np.flatnonzero(place >= 0)
         group, topic = (
-            self.rows.strings(name).codes.take(waiting).fill(-1)
-            for name in ("consumer_group", "topic")
+            self.rows.strings(name).codes.take(waiting) for name in ("consumer_group", "topic")
         )
         pair = distinct(group, topic)[0].of_row
         lag = self.backlog.lag.take(waiting).fill(0)

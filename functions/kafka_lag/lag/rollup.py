@@ -66,9 +66,7 @@ def counts_of(rows: Frame) -> Counts:
 def unread_seconds(rows: Frame) -> Column:
     """Seconds from a row's last reading to its run; unknown of a row that was read in its run."""
     taken_at, read_at = rows.numbers("taken_at"), rows.numbers("read_at")
-    known = taken_at.known & read_at.known & rows.strings("unread_reason").known
-    passed = np.where(known, taken_at.values - read_at.values, 0) / 1_000
-    return Column(np.maximum(passed, 0.0), known)
+    return ((taken_at - read_at) / 1_000).clip(0.0).only(rows.strings("unread_reason").known)
 
 
 def totals(sets: Sets, counts: Counts) -> dict[str, Column]:
@@ -87,7 +85,7 @@ def roll_up_group_topics(rows: Frame) -> Frame:
     partitions are ignored has no row.
     """
     groups, topics, counts = rows.strings("consumer_group"), rows.strings("topic"), counts_of(rows)
-    every, first = distinct(groups.codes.values, topics.codes.values)
+    every, first = distinct(groups.codes, topics.codes)
     sets, committed = counts.sets(every), rows.numbers("committed_offset")
     committed = committed.only(~(committed > rows.numbers("end_offset")))
     pairs = Frame.of(
@@ -98,16 +96,15 @@ def roll_up_group_topics(rows: Frame) -> Frame:
             **totals(sets, counts),
         }
     )
-    return pairs.where(sets.rows().values > 0)
+    return pairs.where(sets.rows() > 0)
 
 
 def _grow_age(rows: Frame) -> Column:
     """Ages, s. That of an unread row has grown since its last reading, unless nothing lagged."""
-    last, passed = rows.numbers("last_time_lag_seconds"), unread_seconds(rows).values
+    last, passed = rows.numbers("last_time_lag_seconds"), unread_seconds(rows).fill(0.0)
     # A row with bounds for its next record lags, also where the age was 0 at that moment.
-    behind = (last.values > 0) | rows.numbers("next_record_before").known
-    grown = np.where(behind, last.values + passed, last.values)
-    return rows.numbers("time_lag_seconds").or_else(Column(grown, last.known))
+    behind = (last > 0) | rows.numbers("next_record_before").known
+    return rows.numbers("time_lag_seconds").or_else((last + passed).where(behind, last))
 
 
 def _find_oldest(sets: Sets, counts: Counts) -> Column:
@@ -117,7 +114,7 @@ def _find_oldest(sets: Sets, counts: Counts) -> Column:
     """
     largest = sets.maximum(counts.age)
     blind = sets.have(~counts.age.known & ~counts.uncommitted)
-    return largest.only(~blind | (largest.values > 0))
+    return largest.only(~blind | (largest > 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +135,7 @@ class Counted:
 
     def lagging(self) -> Mask:
         """Rows that lag by more than is allowed; a lag that is not known is none."""
-        mask: Mask = self.surplus.known & (self.surplus.values > 0)
-        return mask
+        return self.surplus > 0
 
 
 _UNCOUNTED = Strings.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOWN, None])
@@ -151,7 +147,7 @@ def add_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) -> 
     An unread row counts for one window after its last reading; then its lag is unknown.
     """
     unread, read_at = rows.strings("unread_reason").known, rows.numbers("read_at")
-    lately = read_at.known & (read_at.values >= taken_at - rules.window_ms)
+    lately = read_at >= taken_at - rules.window_ms
     valid = ~unread | lately
     uncommitted, known = lags.uncommitted & valid, lags.lag.known & valid
     none = np.zeros(len(rows), bool)
@@ -164,12 +160,11 @@ def add_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) -> 
 def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: Rules) -> Counted:
     """From rows with `uncounted`; `topics` holds each row's partition, `allowed` is in records."""
     counts = counts_of(rows)
-    surplus = np.maximum(counts.lag.values - allowed.values, 0)
     risk = rows.strings("retention_risk").only(~counts.missing)
     return Counted(
         counts=counts,
         ages=ages,
-        surplus=Column(surplus, counts.lag.known),
+        surplus=(counts.lag - allowed).clip(0),
         produce_rate=topics.numbers("produce_rate"),
         until_loss=_until_loss(rows, risk, find_risk_bound(topics, rules)),
         risk_known=risk.known,
@@ -184,10 +179,10 @@ def _until_loss(rows: Frame, risk: Strings, bound: Seconds) -> Column:
     """
     seconds, lost = rows.numbers("seconds_until_loss"), risk.is_in([contract.LOST])
     passed = unread_seconds(rows)
-    left = np.where(lost, 0.0, np.maximum(seconds.values - passed.values, 0.0))
-    comes = passed.known & (seconds.values < contract.NO_LOSS_SECONDS) & (left < bound)
-    comes &= risk.codes.known
-    return Column(left, lost | ((risk.is_in([contract.AT_RISK]) | comes) & seconds.known))
+    left = (seconds - passed.fill(0.0)).clip(0.0)
+    comes = passed.known & risk.known & (seconds < contract.NO_LOSS_SECONDS) & (left < bound)
+    nothing = Column.constant(0.0, len(rows), np.float64)
+    return nothing.only(lost).or_else(left.only(risk.is_in([contract.AT_RISK]) | comes))
 
 
 _GROUP = ("consumer_group",)
@@ -213,7 +208,7 @@ def roll_up_groups(
         seconds_until_loss=_roll_up_until_loss(sets, counted),
         **_roll_up_statuses(sets, rows, counted, rules),
     )
-    left = (every.rows().values > 0) & (sets.rows().values == 0)
+    left = (every.rows() > 0) & (sets.rows() == 0)
     inactive = Strings.constant(contract.INACTIVE, len(groups)).only(left)
     return rolled.with_columns(status_reason=rolled.strings("status_reason").or_else(inactive))
 
@@ -228,7 +223,7 @@ def roll_up_scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
     sets = counts.sets(Sets(locate(rows, groups, _GROUP), len(groups)))
     stalled = fill_last_status(rows).is_in([contract.STALL])
     # A record that stalls one consumer would stall any other.
-    lag = Column(np.where(stalled, 0, counted.surplus.values), counted.surplus.known)
+    lag = counted.surplus * ~stalled
     unknown = counts.missing | rows.strings("unread_reason").known
     return Frame.of(
         {
@@ -244,7 +239,7 @@ def _find_settings(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
     owners = Strings.of(rules.owners.get(name) for name in names.categories)
     runbooks = Strings.of(rules.runbook_of(name) for name in names.categories)
     limits = Column.optional([rules.sla_seconds.get(n) for n in names.categories], np.float64)
-    at = np.where(names.known, names.codes.values, -1).astype(np.int64)
+    at = names.codes.fill(-1).astype(np.int64)
     return {
         "owner": owners.take(at),
         "runbook_url": runbooks.take(at),
@@ -259,7 +254,7 @@ def _count_holdings(
 
     Owner changes are unknown where the group's members could not be read.
     """
-    codes = rows.strings("consumer_group").codes.values, rows.strings("topic").codes.values
+    codes = rows.strings("consumer_group").codes, rows.strings("topic").codes
     described = ~groups.strings("unread_reason").known & groups.numbers("members").known
     return {
         "topics": Sets(every.of_row[distinct(*codes)[1]], every.count).rows(),
@@ -307,7 +302,7 @@ def _roll_up_statuses(
     worst_known = sets.maximum(severity)
     # One that cannot be judged, yet or any more, may be anything: OK would be a guess.
     unjudged = (counted.lagging() | counted.counts.missing) & ~severity.known
-    guess = sets.have(unjudged) & (worst_known.values == 0)
+    guess = sets.have(unjudged) & (worst_known == 0)
     status = Strings(worst_known.only(seen & ~guess), GROUP_STATUSES)
     worst = rows.lazy_take(_find_worst(sets, rows, counted, severity))
     reasons = rows.strings("status_reason")
@@ -356,8 +351,7 @@ def _find_worst_status(
     since = Column.unknown(sets.count)
     if not codes.known.any():
         return {"worst_status": Strings.unknown(sets.count), "worst_status_since": since}
-    severities = np.array(tuple(contract.CONSUMER_STATUS_SEVERITIES.values()), np.int32)
-    severity = Column(severities[codes.values], codes.known)
+    severity = codes.decoded(tuple(contract.CONSUMER_STATUS_SEVERITIES.values()))
     at = sets.first_at_maximum(*_order_worst(rows, counted, severity))
     worst = words.take(at)
     for word, name in _BEGINNINGS:
@@ -379,17 +373,13 @@ def _estimate_beginning(rows: Frame, counted: Counted, rules: Rules) -> Column:
     growth = produced - rows.numbers("consume_rate")
     seconds = counted.counts.lag / growth.only(growth > produced.clip(_LEAST_RATE) * _CLEAR_GROWTH)
     since = estimate_time_since(seconds, rules) * 1_000
-    runs = Column(np.rint(since.values / rules.interval_ms), since.known)
-    begun = rows.numbers("taken_at") - runs * rules.interval_ms
-    proven = rows.numbers("not_catching_up_since")
-    latest = np.maximum(np.rint(begun.values), proven.values).astype(np.int64)
-    return Column(latest, begun.known & proven.known)
+    begun = rows.numbers("taken_at") - (since / rules.interval_ms).rint() * rules.interval_ms
+    return begun.clip(rows.numbers("not_catching_up_since"))
 
 
 def _find_oldest_written(rows: Frame, counted: Counted) -> Column:
     """When the oldest unread record was written, ms: its backlog is no younger."""
-    written = rows.numbers("taken_at") - counted.counts.age * 1_000
-    return Column(np.rint(written.values).astype(np.int64), written.known)
+    return (rows.numbers("taken_at") - counted.counts.age * 1_000).rint()
 
 
 def fill_last_status(rows: Frame) -> Strings:
@@ -400,8 +390,7 @@ def fill_last_status(rows: Frame) -> Strings:
 
 def _rank_statuses(status: Strings) -> Column:
     codes = status.codes_in(tuple(contract.PARTITION_SEVERITIES))
-    severities = np.array(tuple(contract.PARTITION_SEVERITIES.values()), np.int32)
-    return Column(severities[codes.values], codes.known)
+    return codes.decoded(tuple(contract.PARTITION_SEVERITIES.values()))
 
 
 def _find_worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:
@@ -419,21 +408,15 @@ def _find_worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> 
 def _order_worst(rows: Frame, counted: Counted, severity: Column) -> tuple[Mask, Rows, Rows, Rows]:
     """Rows that are bad, and keys to order rows by, the worst with the largest."""
     left = rows.strings("status_reason").is_in([contract.INACTIVE])
-    rank = np.where(severity.known & (severity.values > 0), 2 * severity.values - left, 0)
-    return rank > 0, rank, _or_less(counted.counts.age), _or_less(counted.counts.lag)
-
-
-def _or_less(column: Column) -> Rows:
-    """The values, with -1 for unknown: less than all that are known."""
-    return np.where(column.known, column.values, -1)
+    rank = (2 * severity - left).only(severity > 0).fill(0)
+    # What is unknown comes after all that is known.
+    return rank > 0, rank, counted.counts.age.fill(-1), counted.counts.lag.fill(-1)
 
 
 def _share_read(sets: Sets, rows: Frame, counted: Counted, read: Mask) -> Column:
     """The share that was read of partitions that have, or may have, a commit; within 0 and 1."""
     committed = rows.numbers("committed_offset").known
-    whole = sets.rows(committed | counted.counts.missing).values
-    share = sets.rows(committed & read).values / np.maximum(whole, 1)
-    return Column(share, whole > 0)
+    return sets.rows(committed & read) / sets.rows(committed | counted.counts.missing)
 
 
 def _roll_up_errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str, AnyColumn]:
@@ -446,12 +429,11 @@ def _roll_up_errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str,
     bounds, age = counted.ages, counted.counts.age
     least = sets.maximum(bounds.least)
     most = sets.maximum(bounds.most, counted.counts.unbounded).only(estimate.known)
-    below = np.maximum(estimate.values - np.where(least.known, least.values, 0.0), 0.0)
-    error = np.maximum(most.values - estimate.values, below)
-    method = bounds.method.take(sets.first_at_maximum(age.known, age.values))
+    below = (estimate - least.fill(0.0)).clip(0.0)
+    method = bounds.method.take(sets.first_at_maximum(age.known, age.fill(0.0)))
     at_least = Strings.constant(contract.METHOD_AT_LEAST, sets.count)
     return {
-        "time_lag_error_seconds": Column(error, most.known),
+        "time_lag_error_seconds": (most - estimate).clip(below),
         "time_lag_method": method.only(most.known).or_else(at_least.only(estimate.known)),
     }
 
@@ -464,14 +446,14 @@ def _roll_up_rates(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyCo
     missing, makes the drain time unknown.
     """
     lagging, drain = counted.lagging(), rows.numbers("drain_seconds")
-    needed, missing = np.where(lagging, drain.values, 0.0), counted.counts.missing
+    needed, missing = Column.of(drain.only(lagging).fill(0.0)), counted.counts.missing
     produced, consumed = counted.produce_rate, rows.numbers("consume_rate")
     moving = rows.numbers("committed_offset").known
     endless = missing | (lagging & ~drain.known)
     return {
         "produce_rate": sets.total(produced, missing | ~produced.known),
         "consume_rate": sets.total(consumed, missing | (moving & ~consumed.known)),
-        "drain_seconds": sets.maximum(Column(needed, counted.counts.lag.known), endless),
+        "drain_seconds": sets.maximum(needed.only(counted.counts.lag.known), endless),
     }
 
 

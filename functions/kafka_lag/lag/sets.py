@@ -81,10 +81,11 @@ class Sets:
         return whole if missing is None else whole & ~self.have(missing)
 
 
-def distinct(*codes: Rows) -> tuple[Sets, Rows]:
+def distinct(*columns: Column | Rows) -> tuple[Sets, Rows]:
     """Sets of rows that have the same codes in all columns, and the first row of each set."""
-    key = np.zeros(len(codes[0]), np.int64)
-    for column in codes:
-        key = key * (1 + int(column.max(initial=0))) + column
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        codes = column.values if isinstance(column, Column) else column
+        key = key * (1 + int(codes.max(initial=0))) + codes
     _, first, of_row = np.unique(key, return_index=True, return_inverse=True)
     return Sets(of_row.astype(np.int64), len(first)), first.astype(np.int64)
