@@ -153,7 +153,8 @@ def _between(bounds: Bounds, offset: Rows) -> Column:
     rise = bounds.end_before - bounds.end_after
     share = ((offset + 0.5 - bounds.end_after) / rise.only(rise > 0)).fill(0.5)
     width = bounds.width.clip(0).fill(0)
-    return bounds.after + (np.clip(share, 0.0, 1.0) * width).astype(np.int64)
+    later: Rows = (np.clip(share, 0.0, 1.0) * width).astype(np.int64)
+    return bounds.after + later
 
 
 def combine_with_search(targets: SearchTargets, searched: SearchResult) -> AppendTimes:
@@ -244,8 +245,7 @@ def reported_append_time(old: Frame) -> Column:
     """
     read_at, lag = old.numbers("read_at"), old.numbers("time_lag_seconds")
     after, before = old.numbers("next_record_after"), old.numbers("next_record_before")
-    age = np.rint(lag.fill(0.0) * 1000).astype(np.int64)
-    reported = (read_at - age).only(lag.known)
+    reported = read_at - (lag * 1000).rint()
     middle = ((after + before) // 2).or_else(before)
     best = reported.or_else(old.numbers("next_record_time")).or_else(middle)
     return best.only(before.known)
