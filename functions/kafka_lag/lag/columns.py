@@ -156,7 +156,7 @@ class Column:
         if not len(self):
             return Column.unknown(len(rows), self.values.dtype)
         there = rows >= 0
-        if there.all() and _is_whole(self.known):
+        if _is_whole(self.known) and there.all():
             return Column(self.values[rows], _all_true(len(rows)))
         there &= self.known[rows]
         return Column(self.values[rows], there)
@@ -194,15 +194,19 @@ class Column:
         return not np.count_nonzero(differs)
 
     def compacted(self) -> Column:
-        """The same column, in less memory where all rows or none are known; not to be written."""
-        if _is_whole(self.known):
-            return self
-        known = np.count_nonzero(self.known)
+        """The same column, in less memory where all rows or none are known, or all are the same;
+        not to be written.
+        """
+        known = len(self) if _is_whole(self.known) else np.count_nonzero(self.known)
         if not known:
             return Column.unknown(len(self), self.values.dtype)
         if known < len(self):
             return self
-        return Column(self.values, _all_true(len(self)))
+        # The last tells most columns apart without a look at all rows.
+        if self.values[0] == self.values[-1] and not (self.values != self.values[0]).any():
+            value = self.values[:1].tobytes()
+            return Column(_repeat(value, known, self.values.dtype), _all_true(known))
+        return Column(self.values, _all_true(known))
 
     def concat(self, other: Column) -> Column:
         """This column, then the other."""
