@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,12 +47,18 @@ def to_parquet(frame: Frame, dataset: str, servers: Sequence[str] = ()) -> bytes
     the bootstrap servers that were read."""
     columns = contract.COLUMNS[dataset]
     whole = frame.completed(dataset)
-    arrays = [_to_arrow(whole.columns[name], kind) for name, kind in columns.items()]
-    table = pa.table(dict(zip(columns, arrays, strict=True)))
+    # Arrow has a value of each row even where all are null: one array of a kind is enough.
+    blank = cache(lambda kind: _to_arrow(unknown(kind, len(whole)), kind))
+    arrays = {
+        name: _to_arrow(whole.columns[name], kind)
+        if whole.columns[name].known.any()
+        else blank(kind)
+        for name, kind in columns.items()
+    }
     metadata = {contract.SCHEMA_VERSION_KEY: contract.SCHEMA_VERSION}
     if servers:
         metadata[contract.SERVERS_KEY] = ",".join(servers)
-    table = table.replace_schema_metadata(metadata)
+    table = pa.table(arrays).replace_schema_metadata(metadata)
     sink = io.BytesIO()
     pq.write_table(
         table,
