@@ -96,6 +96,8 @@ def evaluate(
         rows, lags, topics, at_topic, previous, previous_runs, rules, taken_at, look_up
     )
     rows, unreadable = aged.rows, aged.unreadable
+    # What a step joins takes as much memory as its result: it ends with the step.
+    previous, of_topic, of_group = previous.untaken(), of_topic.untaken(), of_group.untaken()
     rows = add_movement(rows, previous, taken_at, rules)
     of_old_group = old_groups.lazy_take(at_group)
     rows = add_skips(rows, previous, of_topic, of_group, of_old_group, taken_at, rules)
@@ -103,7 +105,7 @@ def evaluate(
     rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), unreadable, rules)
     rows = add_retention(rows, of_topic, _read_at(rows), taken_at, rules)
     rows = add_status(rows, of_group, previous, aged.dated, unreadable, taken_at, rules)
-    # What is joined to the rows takes as much memory as they do.
+    previous, of_topic = previous.untaken(), of_topic.untaken()
     del of_group
     rows = name_held_up(rows, of_topic, taken_at)
     rows = add_uncounted(rows, lags, taken_at, rules)

@@ -92,6 +92,12 @@ class Frame:
             return self
         return Frame(_LazyColumns(self.columns, rows), len(rows))
 
+    def untaken(self) -> Frame:
+        """The same rows, of a lazy frame without the columns that were taken until now."""
+        if not isinstance(self.columns, _LazyColumns):
+            return self
+        return Frame(self.columns.untaken(), self.length)
+
     def _is_whole(self, rows: Rows) -> bool:
         """Whether these are all rows in their order, as most often in the run after: no copies."""
         length = self.length
@@ -140,6 +146,10 @@ class _LazyColumns(Mapping[str, AnyColumn]):
         if name not in self._taken:
             self._taken[name] = self._columns[name].take(self._rows)
         return self._taken[name]
+
+    def untaken(self) -> _LazyColumns:
+        """The same columns, none of them taken yet."""
+        return _LazyColumns(self._columns, self._rows)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,10 @@ class PreviousRows:
     rows: Frame
     recreated: Mask
     made_anew: Mask
+
+    def untaken(self) -> PreviousRows:
+        """The same, without the columns that were joined until now: see `Frame.untaken`."""
+        return replace(self, rows=self.rows.untaken())
 
 
 def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
