@@ -197,7 +197,7 @@ class Column:
         """The same column, in less memory where all rows or none are known, or all are the same;
         not to be written.
         """
-        known = len(self) if _is_whole(self.known) else np.count_nonzero(self.known)
+        known = len(self) if _is_whole(self.known) else int(np.count_nonzero(self.known))
         if not known:
             return Column.unknown(len(self), self.values.dtype)
         if known < len(self):
