@@ -98,6 +98,7 @@ def test_only_makes_unknown_what_the_mask_leaves_out() -> None:
 
 def test_a_constant_is_known_in_each_row() -> None:
     assert Strings.constant("gone", 2).to_list() == ["gone", "gone"]
+    assert Column.constant(2.5, 2, np.float64).to_list() == [2.5, 2.5]
 
 
 def test_unknown_columns_know_nothing() -> None:
@@ -157,6 +158,42 @@ def test_a_number_and_an_array_may_stand_on_the_left(values: list[int | None]) -
         assert (left - column).to_list() == [None if v is None else 7 - v for v in values]
         assert (left + column).to_list() == [None if v is None else 7 + v for v in values]
         assert (left * column).to_list() == [None if v is None else 7 * v for v in values]
+        assert (left / column).to_list() == [None if not v else 7 / v for v in values]
+
+
+@given(NUMBERS)
+def test_whole_parts_and_nearest_whole_numbers_are_pythons(values: list[int | None]) -> None:
+    column = Column.optional(values)
+    assert (column // 2).to_list() == [None if v is None else v // 2 for v in values]
+    assert (column / 4).rint().to_list() == [None if v is None else round(v / 4) for v in values]
+
+
+def test_a_code_is_decoded_by_its_place_in_the_table() -> None:
+    assert Column.optional([2, None, 0]).decoded((7, 8, 9)).to_list() == [9, None, 7]
+
+
+# Where all rows are known, and known alike, an operation may return what it was given.
+
+
+@pytest.mark.parametrize("name", [*OPERATIONS, *COMPARISONS])
+@given(st.lists(st.tuples(st.integers(1, 9), st.none() | st.integers(1, 9)), min_size=1))
+def test_columns_without_unknowns_reckon_as_columns_whose_mask_is_written_out(
+    name: str, pairs: list[tuple[int, int | None]]
+) -> None:
+    operation = {**OPERATIONS, **COMPARISONS}[name]
+    values, other = np.array([a for a, _ in pairs]), Column.optional([b for _, b in pairs])
+    whole, written = Column.of(values), Column(values, np.ones(len(values), bool))
+    for left, right in ((whole, other), (other, whole), (whole, whole)):
+        spelt = (written if each is whole else each for each in (left, right))
+        assert _listed(operation(left, right)) == _listed(operation(*spelt))
+    assert whole.or_else(other).to_list() == written.or_else(other).to_list()
+    at = np.array([-1, 0, len(values) - 1])
+    assert whole.take(at).to_list() == written.take(at).to_list()
+    assert whole.take(at[1:]).to_list() == written.take(at[1:]).to_list()
+
+
+def _listed(result: Any) -> list[Any]:
+    return list(result.to_list() if isinstance(result, Column) else result.tolist())
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
@@ -186,6 +223,9 @@ def test_a_value_is_clipped_from_below_and_above(
     assert left.clip(most=right).to_list() == [
         None if a is None or b is None else min(a, b) for a, b in pairs
     ]
+    assert left.clip(right).to_list() == [
+        None if a is None or b is None else max(a, b) for a, b in pairs
+    ]
     assert left.fill(-1).tolist() == [-1 if a is None else a for a, _ in pairs]
 
 
@@ -198,6 +238,14 @@ def test_a_compacted_column_is_the_same(numbers: list[int | None], names: list[s
     assert Strings.of(names).compacted().to_list() == names
 
 
+@given(st.integers(-9, 9), st.integers(0, 5), st.integers(0, 5))
+def test_a_column_of_one_value_but_for_a_row_keeps_that_row(
+    value: int, before: int, after: int
+) -> None:
+    values = [value] * before + [value + 1] + [value] * after
+    assert Column.optional(values).compacted().to_list() == values
+
+
 def test_what_is_known_of_all_rows_or_of_none_is_kept_once() -> None:
     known, unknown = np.ones(1_000, bool), np.zeros(1_000, bool)
     values = np.arange(1_000)
@@ -205,6 +253,7 @@ def test_what_is_known_of_all_rows_or_of_none_is_kept_once() -> None:
     assert Column(values, known).compacted().known.strides == (0,)
     assert Column(values, unknown).compacted().values.strides == (0,)
     assert Strings.of(["a"] * 1_000).compacted().known.strides == (0,)
+    assert Column.of(np.full(1_000, 7)).compacted().values.strides == (0,)
 
 
 def test_of_words_that_no_row_uses_none_is_kept() -> None:
@@ -337,6 +386,29 @@ def test_rows_taken_when_used_are_those_taken_at_once() -> None:
         assert {n: c.to_list() for n, c in later.columns.items()} == {
             name: column.to_list() for name, column in now.columns.items()
         }
+
+
+def test_what_was_taken_is_let_go_and_taken_again_when_it_is_used() -> None:
+    frame = keyed([("a", "x", 1), (None, "y", None)])
+    lazy = frame.lazy_take(np.array([1, 0]))
+    before = lazy.columns["topic"]
+    again = lazy.untaken().columns["topic"]
+
+    assert again is not before
+    assert again.to_list() == before.to_list()
+    assert frame.untaken() is frame
+
+
+def test_columns_of_many_rows_are_small_as_soon_as_they_are_in_a_frame() -> None:
+    rows = 20_000
+    unknown = Column(np.arange(rows), np.zeros(rows, bool))
+    words = Strings(unknown, ("a",) * rows)
+    frame = Frame.of({"lag": Column.of(np.arange(rows))}).with_columns(
+        last_lag=unknown, topic=words
+    )
+
+    assert frame.numbers("last_lag").values.strides == (0,)
+    assert frame.strings("topic").codes.values.strides == (0,)
 
 
 def test_a_row_taken_from_nowhere_is_all_unknown() -> None:

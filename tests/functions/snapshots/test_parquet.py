@@ -132,6 +132,15 @@ def test_files_are_compressed_and_their_strings_dictionaries() -> None:
     assert len(data) < 30_000
 
 
+def test_files_have_statistics_of_the_columns_by_which_they_are_left_out() -> None:
+    names = {name: Strings.of(["a", "b"]) for name in ("consumer_group", "topic", "client_id")}
+    frame = Frame.of({**names, "lag": Column.of([1, 2])})
+    footer = pq.ParquetFile(io.BytesIO(to_parquet(frame, contract.GROUP_PARTITIONS))).metadata
+    columns = [footer.row_group(0).column(at) for at in range(footer.num_columns)]
+
+    assert [c.path_in_schema for c in columns if c.is_stats_set] == ["consumer_group", "topic"]
+
+
 def test_some_columns_can_be_read_and_come_in_the_order_they_are_named_in() -> None:
     whole = Frame.of({"lag": Column.of([7]), "consumer_group": Strings.of(["g"])})
     older = io.BytesIO()
