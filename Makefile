@@ -29,7 +29,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
 TARGETS ?=
-.PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters truth bench-time-lag bench-pauses clean prerequisites \
+.PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters truth truth-sizes bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve image chart bench-unusual test-glue-5 faults soak \
         bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy schema rehearse audit template
 
@@ -121,6 +121,9 @@ bench-exporters: setup ## what a scrape of our exporter and of others takes, in 
 # With WITH='--only steady', as python -m dev.truth --help tells.
 truth: setup ## what lag exporters show and what is true, on real brokers: writes docs/truth.md (15 minutes)
 	$(BIN)/python -m dev.truth $(WITH)
+
+truth-sizes: setup ## a scrape of ours and others at 6,000, 60,000 and 200,000 group-partitions (15 minutes)
+	$(BIN)/python -m dev.truth.sizes
 
 bench-scaling: setup ## how often services change under each scaling policy, in a closed loop
 	$(BIN)/python -m dev.benchmarks.scaling

@@ -57,12 +57,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     with KafkaCluster() as cluster:
         console.print(f"{len(cluster.node_ids)} brokers up; writing topics and commits …")
-        _create_topics(cluster.admin())
-        _produce(Producer(cluster.client_config()))
+        create_topics(cluster.admin())
+        produce_records(Producer(cluster.client_config()))
         groups = 0
         for size in sorted(options.sizes):
             wanted = max(1, size // GROUP_SIZE)
-            _commit(cluster.admin(), range(groups, wanted))
+            commit_groups(cluster.admin(), range(groups, wanted))
             groups = wanted
             table.add_row(*_row(groups, _measured(cluster, options.runs)))
             console.print(f"{groups * GROUP_SIZE:,} group-partitions measured")
@@ -91,7 +91,7 @@ def _row(groups: int, figures: dict[str, Any]) -> list[str]:
     return [f"{counted:,}", str(groups), *(f"{t:.3f}" for t in times), f"{figures['peak_mb']:.0f}"]
 
 
-def _create_topics(admin: AdminClient) -> None:
+def create_topics(admin: AdminClient) -> None:
     topics = [NewTopic(_topic(number), PARTITIONS, 1) for number in range(TOPICS)]
     for future in admin.create_topics(topics, request_timeout=60).values():
         future.result()
@@ -109,7 +109,7 @@ def _all_led(admin: AdminClient) -> bool:
     return all(future.exception() is None for future in answers.values())
 
 
-def _produce(producer: Producer) -> None:
+def produce_records(producer: Producer) -> None:
     """The same number of records to each partition, a minute apart, the last of now."""
     now = int(time.time() * 1000)
     for number in range(RECORDS):
@@ -122,7 +122,7 @@ def _produce(producer: Producer) -> None:
         producer.flush()
 
 
-def _commit(admin: AdminClient, groups: Sequence[int]) -> None:
+def commit_groups(admin: AdminClient, groups: Sequence[int]) -> None:
     for begin in range(0, len(groups), _COMMITS_AT_ONCE):
         futures: list[Any] = []
         for group in groups[begin : begin + _COMMITS_AT_ONCE]:

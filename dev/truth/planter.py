@@ -81,6 +81,8 @@ class Planter:
             ),
             what=f"{name} with {partitions} partitions",
         )
+        # Else it writes to those that it knows alone.
+        self._producer.list_topics(name, timeout=_ANSWERS_WITHIN)
         self._created(name, range(before, partitions), sent)
 
     def delete_topic(self, name: str) -> None:

@@ -74,16 +74,16 @@ class Running:
         """Whether it runs."""
         return self._process is not None and self._process.poll() is None
 
-    def look(self) -> Look:
+    def look(self, within: float = SCRAPE_TIMEOUT) -> Look:
         """One scrape. A program that does not answer in time, or in this format, shows nothing."""
         began = time.time()
         program = self.program
         url = f"http://{HOST}:{self.place.port}{program.path}"
         try:
-            with urlopen(Request(url), timeout=SCRAPE_TIMEOUT) as answer:
+            with urlopen(Request(url), timeout=within) as answer:
                 text = answer.read().decode()
             took = time.time()
-            if took - began > SCRAPE_TIMEOUT:
+            if took - began > within:
                 return Look(program.name, began, took, error="no answer in time")
             lags, ages = lags_and_ages(text, program.lag, program.age)
         except HTTPError as error:

@@ -150,6 +150,7 @@ def plant_aborted(planter: Planter, name: str) -> None:
     planter.transaction(name, evenly(100, 4 * HOUR, 3 * HOUR), ends="aborts")
     planter.append(name, evenly(10, HOUR, HOUR / 2))
     planter.commit(name, name, {0: 50})
+    planter.planted.also_lags[name, name, 0].append(Range(10, 10, "aborted ones not counted"))
     # A consumer that reads uncommitted records is given the aborted ones.
     first = planter.planted.logs[name, 0].stamps[50]
     planter.planted.also_stamps[name, name, 0].append((first, "aborted records counted"))
@@ -192,7 +193,11 @@ def _plant_two(planter: Planter, name: str) -> None:
 
 
 BRIEF = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "2000"}
-STATIC = {"group.instance.id": "one", "session.timeout.ms": "1200000"}
+STATIC = {
+    "group.instance.id": "one",
+    "session.timeout.ms": "1200000",
+    "max.poll.interval.ms": "1200000",
+}
 
 
 def act_rebalancing(planter: Planter, name: str) -> None:

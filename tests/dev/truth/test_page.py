@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from dev.benchmarks.exporters import Figures
 from dev.truth.judge import Cell, Judgement, Verdict
 from dev.truth.page import Cost, Result, cell_text, differences, markdown_of, seconds, verdicts
 from dev.truth.planted import Expected, Range
 from dev.truth.programs import OURS, RIVALS
 from dev.truth.scenarios import SCENARIOS
+from dev.truth.sizes import table_of
 
 RIVAL = RIVALS[0]
 SCENARIO = SCENARIOS[0]
@@ -113,3 +115,11 @@ def test_a_bar_in_a_name_does_not_break_the_table() -> None:
     odd = replace(SCENARIO, planted="a | b")
 
     assert "a \\| b" in markdown_of(replace(RESULT, scenarios=[odd]))
+
+
+def test_sizes_have_a_line_a_program() -> None:
+    figures = Figures("kminion", 6, 0.25, 0.5, 0.125, 2**20, 2**25, 9_000)
+
+    text = table_of({6_000: [figures]}, {6_000: {"kminion": 52.4}})
+
+    assert text.splitlines()[2:] == ["| 6,000 | kminion | 0.25 | 0.50 | 0.12 | 32 | 52 |"]
