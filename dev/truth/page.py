@@ -111,10 +111,10 @@ def markdown_of(result: Result) -> str:
     """The whole page."""
     parts = [
         _head(result),
+        _counts(result),
         "## Offset lag\n\n" + _table(result, result.lags, _records),
         "## Time lag\n\nThe age of the first unread record, of the worst partition of a topic. "
         f"`{NONE}`: the program has no such number.\n\n" + _table(result, result.ages, seconds),
-        _counts(result),
         _losses(result),
         _wrong(result),
         _costs(result),
@@ -200,7 +200,7 @@ def _counts(result: Result) -> str:
     lines = [
         "## In numbers",
         "",
-        "Scenarios right, late, absent, wrong.",
+        "Scenarios: right, late, absent, wrong.",
         "",
         "| program | lag | time lag |",
         "|---|---|---|",
