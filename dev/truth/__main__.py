@@ -40,7 +40,7 @@ LOOKS_APART = 15.0
 _STARTS_WITHIN = 120.0
 # Two intervals of the slowest program, so that it has a history; and one after a change.
 _SETTLES, _CHANGES, _HANGS = 130.0, 75.0, 12.0
-_LOOKS = {Phase.SETTLED: 8, Phase.CHANGED: 5, Phase.HUNG: 4}
+_LOOKS = {Phase.SETTLED: 6, Phase.CHANGED: 5, Phase.HUNG: 4}
 
 
 class Run:

@@ -21,7 +21,7 @@ from dev.truth.planted import (
 AGE_WITHIN, AGE_SHARE = 5.0, 0.1
 # A program may be so much later than its own interval, in seconds; and what was true so long
 # before that is late and not wrong.
-IN_TIME, LATE_WITHIN = 5.0, 120.0
+IN_TIME, LATE_WITHIN = 10.0, 120.0
 
 
 class Verdict(IntEnum):

@@ -245,7 +245,8 @@ RIVALS = (
 # Wanted in the table, and the reason why it is not in it.
 LEFT_OUT = {
     "Datadog's kafka_consumer": (
-        "its package on PyPI is an empty one that holds the name, and the check runs in an agent"
+        "its package on PyPI is an empty one that holds the name, and the repository that has its "
+        "source was too large to be had"
     ),
     "seglo's kafka-lag-exporter": "archived; its build needs more than a package registry",
 }

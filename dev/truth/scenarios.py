@@ -451,7 +451,7 @@ SCENARIOS: Sequence[Scenario] = (
     Scenario("bursty", "400 records each 20 s, read 10 s later", plant_bursty, act_bursty),
     Scenario(
         "idle, one unread",
-        "the last record, of 3 h ago, unread",
+        "the last record, of 3 h ago, unread; the group has commits and never had a member",
         plant_history(99, 5 * HOUR, 3 * HOUR),
     ),
     Scenario(
