@@ -56,8 +56,8 @@ beside the brokers. Start is until the first answer with a lag. CPU and requests
 _RUN_AS = """
 A program is run as the executable `.local/truth/NAME-VERSION/NAME`: build or install it there as
 its own documentation says, or take what its project releases. One that is not there is left out and
-named. What each is started with stands in `dev/truth/programs.py`. Of klag-exporter newer versions are
-out, which date lag in another way by default; none was to be had.
+named. What each is started with stands in `dev/truth/programs.py`. Newer versions of klag-exporter
+are out, which date lag in another way by default; none was to be had.
 """
 
 
