@@ -36,7 +36,7 @@ from kafka_lag.lag.previous_rows import (
 )
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
-from kafka_lag.lag.rests import add_rests, skip_markers
+from kafka_lag.lag.rests import add_rests, forget_rests, skip_markers
 from kafka_lag.lag.retention import add_retention
 from kafka_lag.lag.rollup import (
     add_uncounted,
@@ -168,9 +168,10 @@ def _add_ages(
     rows = _add_reads_remote(_add_lag(rows, lags), of_topic, lags.position)
     lag, read_at = rows.numbers("lag"), _read_at(rows)
 
-    transactional = find_transactional(topics)[at_topic] & (at_topic >= 0)
-    rows = add_rests(rows, previous.rows, transactional, taken_at, rules)
-    position = skip_markers(rows, lags.position)
+    rows = add_rests(rows, previous.rows, taken_at, rules)
+    resting = forget_rests(rows, find_transactional(topics))
+    rested = forget_rests(previous.rows, find_transactional(previous_runs.newest.topic_partitions))
+    position = skip_markers(resting, lags.position)
     markers = (lag > 0) & (position >= rows.numbers("end_offset"))
     held_up = find_held_up(rows, position)
     rows = add_held_up(rows, previous.rows, held_up, taken_at)
@@ -179,7 +180,7 @@ def _add_ages(
 
     backlog = Backlog((lag > allowed) & ~markers, at_topic, position, lag)
     estimates = estimate_append_times(
-        rows, topics, backlog, previous.rows, previous_runs, rules, taken_at, look_up
+        rows, topics, backlog, rested, previous_runs, rules, taken_at, look_up
     )
     dated = estimate_time_lag(rows, lag, allowed, markers, estimates.times, read_at)
     below = Backlog(

@@ -6,8 +6,9 @@ last record: so they rest one marker below the end, or several. Brokers show nob
 are markers. But a consumer that rests so moves past them with the next record, and never onto them.
 So what it rested below twice, while the log stood and then moved on, is taken for markers.
 
-That is learnt only on topics in which a transaction was seen open: a job that always leaves some
-records to its next run would else look the same.
+That counts only on topics in which a transaction was seen open: a job that always leaves some
+records to its next run would else look the same. It is learnt before: the first transaction that is
+seen may be one that stays open.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ _NEEDED = 2
 _INTERVALS = 2
 
 
-def add_rests(rows: Frame, old: Frame, transactional: Mask, taken_at: int, rules: Rules) -> Frame:
+def add_rests(rows: Frame, old: Frame, taken_at: int, rules: Rules) -> Frame:
     """The rows with what is known of their rests; unread rows are unchanged.
 
-    `old` holds each row of the previous run; `transactional` marks topics written in transactions.
+    `old` holds each row of the previous run.
     `rest_end`: where what can be read ended when this commit was first seen, if the commit was near
     below; it moves on with further markers once rests are known. `rest_left_at`: the run, ms, from
     which on more was there to be read. `rests_seen`: rests in a row that ended with a commit beyond
@@ -44,7 +45,7 @@ def add_rests(rows: Frame, old: Frame, transactional: Mask, taken_at: int, rules
     rest, left_at = old.numbers("rest_end"), old.numbers("rest_left_at")
     stood = left_at.or_else(_times(len(rows), taken_at)) - old.numbers("commit_changed_at")
     lasted = stood > _INTERVALS * rules.interval_ms
-    ended = forward & rest.known & lasted & transactional
+    ended = forward & rest.known & lasted
     seen = old.numbers("rests_seen").fill(0) + (ended & (commit > rest))
     longest = old.numbers("rest_records")
     longest = longest.where(longest >= rest - then, rest - then).where(ended, longest)
@@ -71,6 +72,12 @@ def find_readable_end(rows: Frame) -> Column:
     """The offset up to which a consumer of committed records can read; the end, if that is all."""
     end = rows.numbers("end_offset")
     return rows.numbers("stable_offset").or_else(end).clip(most=end)
+
+
+def forget_rests(rows: Frame, transactional: frozenset[str]) -> Frame:
+    """The rows, as if none were learnt on topics that are not `transactional`."""
+    counts = rows.strings("topic").is_in(transactional)
+    return rows.with_columns(rests_seen=rows.numbers("rests_seen").only(counts))
 
 
 def skip_markers(rows: Frame, position: Column) -> Column:

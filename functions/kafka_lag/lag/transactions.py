@@ -10,7 +10,7 @@ from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import is_read, is_recreated, set_where_read
-from kafka_lag.lag.sets import Sets, distinct
+from kafka_lag.lag.sets import Sets
 
 _PARTITION = ("topic", "partition_id")
 _COMPARED = (
@@ -49,11 +49,10 @@ def add_transactions(topics: Frame, previous: Snapshot, taken_at: int) -> Frame:
     )
 
 
-def find_transactional(topics: Frame) -> Mask:
-    """Partitions of topics in which a transaction was ever seen open, in any partition."""
-    sets, _ = distinct(topics.strings("topic").codes.values)
-    mask: Mask = sets.have(topics.numbers("transaction_seen_at").known)[sets.of_row]
-    return mask
+def find_transactional(topics: Frame) -> frozenset[str]:
+    """Topics in which a transaction was ever seen open, in any partition."""
+    seen = topics.numbers("transaction_seen_at").known
+    return frozenset(topics.strings("topic").only(seen).pruned().categories)
 
 
 def find_held_up(rows: Frame, position: Column) -> Mask:

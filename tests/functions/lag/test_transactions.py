@@ -24,7 +24,7 @@ from kafka_lag.contract import (
     STOP,
 )
 from kafka_lag.lag.evaluate import evaluate
-from kafka_lag.lag.group_settings import ByName, Rules
+from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
 from kafka_lag.lag.model import LagReport
 from kafka_lag.snapshots.previous import Memory
 from tests.builders import MINUTE, NOON, a_reading
@@ -167,7 +167,20 @@ def test_without_a_transaction_ever_seen_nothing_is_taken_for_markers() -> None:
     for _ in range(5):
         ledger.rest(5)
     report = ledger.rest(15)
-    assert partition(report, "status", "rests_seen") == (STALL, None)
+    assert partition(report, "status", "rests_seen") == (STALL, 2)
+
+
+def test_rests_before_the_first_transaction_that_is_seen_are_known_as_it_is_seen() -> None:
+    ledger = Ledger()
+    for _ in range(3):
+        ledger.rest(5)
+    ledger.open(7)
+    ledger.run(2)
+    report = ledger.run(30)
+    assert partition(report, "status", "status_reason", "lag") == (OK, OPEN_TRANSACTION, 8)
+    # Not that of the marker below it, which the runs before had dated.
+    (age,) = partition(report, "time_lag_seconds")
+    assert 31 * 60 <= age <= 32 * 60
 
 
 def test_a_transaction_seen_in_one_partition_makes_the_topic_known() -> None:
@@ -371,6 +384,25 @@ def test_an_open_transaction_makes_its_readers_neither_late_nor_few() -> None:
     assert group(report, *WAITS) == (OK, OPEN_TRANSACTION, 7)
     assert report.scaling.numbers("scaling_lag").to_list() == [0]
     assert group(report, "drain_seconds", "lag") == (0.0, 7)
+
+
+@pytest.mark.parametrize(("reads", "tasks", "scaling_lag"), [(0, 0, 0), (1, 1, 6_970)])
+def test_records_of_an_open_transaction_call_for_no_task(
+    reads: int, tasks: int, scaling_lag: int
+) -> None:
+    rules = Rules(tasks=ByName.of([("^g$", TaskSettings(capacity=20.0))]))
+    ledger = Ledger(True, rules=rules)
+    ledger.rest(3)
+    ledger.open(7_000)
+    if reads:
+        # The same of one that is over, and read slowly.
+        ledger.stable = None
+    # What was written in its first minute is no longer in the rates.
+    for _ in range(30):
+        ledger.commit += reads
+        report = ledger.run(1)
+    assert group(report, "tasks_needed", "lag") == (tasks, 7_000 - 30 * reads)
+    assert report.scaling.numbers("scaling_lag").to_list() == [scaling_lag]
 
 
 def test_the_age_behind_an_open_transaction_is_that_of_its_first_record() -> None:
