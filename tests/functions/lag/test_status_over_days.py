@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from kafka_lag.contract import OK, PAUSING, REWIND, STALL, STOP, WARN
+from kafka_lag.lag.group_settings import Rules
 from tests.functions.lag.simulated import (
+    A_RUN,
     MINUTES,
     Behaviour,
     StatusHistory,
@@ -64,6 +66,25 @@ BATCHES = {
     "hourly": behaviour(NOISY, batches(NOISY, HOUR)),
     "hourly, 20 minutes of work": behaviour(NOISY, batches(NOISY, HOUR, 20)),
 }
+
+
+def checkpoints(every_minutes: int, missed: int = -1, died: int = DAY) -> Behaviour:
+    """Flink's source: at the end of each checkpoint it commits what it had read as that began, and
+    it has no members. One checkpoint, so many in, fails; the job dies in this minute.
+    """
+    random, committed = np.random.default_rng(every_minutes), np.zeros(len(NOISY), np.int64)
+    for number in range(1, died // every_minutes):
+        begins = number * every_minutes * A_RUN
+        # Seconds that a checkpoint takes, in steps.
+        ends = begins + int(random.integers(1, 6))
+        if number != missed:
+            committed[ends:] = NOISY[begins]
+    return behaviour(NOISY, committed, np.ones(len(NOISY), bool))
+
+
+FREQUENT = {f"a checkpoint in {every} minutes": checkpoints(every) for every in (1, 3, 5, 8)}
+SELDOM = {f"a checkpoint in {every} minutes": checkpoints(every, 20) for every in (15, 30)}
+DIES = {f"{every} minutes, dies": checkpoints(every, died=NOON) for every in (15, 30)}
 DAILY = {
     "daily": behaviour(NOISY, batches(NOISY, DAY)),
     "daily, 4 hours of work": behaviour(NOISY, batches(NOISY, DAY, 4 * HOUR)),
@@ -89,7 +110,9 @@ BACKLOGS = {
 
 @pytest.fixture(scope="module")
 def history() -> StatusHistory:
-    return simulated({**HEALTHY, **BURSTS, **BATCHES, **TROUBLED, **BACKLOGS}, runs=DAY)
+    flink = {**FREQUENT, **SELDOM, **DIES}
+    groups = {**HEALTHY, **BURSTS, **BATCHES, **TROUBLED, **BACKLOGS, **flink}
+    return simulated(groups, runs=DAY)
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +145,37 @@ def test_a_batch_job_is_ok_from_the_end_of_its_third_pause(
 ) -> None:
     assert set(history.statuses[name][known:]) == {OK}
     assert PAUSING in history.reasons[name][known:]
+
+
+@pytest.mark.parametrize("name", FREQUENT)
+def test_commits_at_checkpoints_within_the_window_are_ok(history: StatusHistory, name: str) -> None:
+    assert set(history.statuses[name][1:]) == {OK}
+
+
+@pytest.mark.parametrize(("name", "every"), list(zip(SELDOM, (15, 30), strict=True)))
+def test_commits_at_checkpoints_beyond_the_window_are_ok_from_the_fourth_on(
+    history: StatusHistory, name: str, every: int
+) -> None:
+    statuses = history.statuses[name]
+    assert set(statuses[4 * every + 2 : 20 * every]) == {OK}
+    assert STOP in statuses[: 3 * every]
+
+
+@pytest.mark.parametrize(("name", "every"), list(zip(SELDOM, (15, 30), strict=True)))
+def test_a_checkpoint_that_fails_is_over_before_a_status_is_held(
+    history: StatusHistory, name: str, every: int
+) -> None:
+    wrong = [status for status in history.statuses[name][20 * every :] if status != OK]
+    assert len(wrong) < Rules().hold
+
+
+@pytest.mark.parametrize(("name", "every"), list(zip(DIES, (15, 30), strict=True)))
+def test_a_job_whose_checkpoints_end_is_reported_within_two_of_them(
+    history: StatusHistory, name: str, every: int
+) -> None:
+    last = NOON - every
+    assert set(history.statuses[name][4 * every + 2 : last]) == {OK}
+    assert history.statuses[name][last + 2 * every + 3] == STOP
 
 
 @pytest.mark.thorough
