@@ -100,8 +100,8 @@ async def look_up(
     Look-ups of the topics that are `tiered` wait for all others.
 
     Unanswered: rows without a leader, those that a broker answers with an error, times before
-    1970, what a hung or slow broker was to get, and NEWEST where the brokers are older than
-    Kafka 3.0.
+    1970, what a hung or slow broker was to get, NEWEST where the brokers are older than Kafka 3.0,
+    and of tiered topics, of which brokers name the newest record on their own disks.
     """
     newest = connections.version(ListOffsetsRequest) >= _NEWEST_SINCE
     batch = _build_batch(look_ups, newest, tiered)
@@ -257,7 +257,9 @@ def _build_batch(look_ups: TimestampLookups, newest: bool, tiered: Collection[st
     topic, number = frame.strings("topic"), frame.numbers("partition_id")
     leader = frame.numbers("leader")
     # Other negative times would ask for something else: the end, the start, ...
-    valid = (times >= 0) | ((times == NEWEST) & newest)
+    remote = np.array([name in tiered for name in topic.categories] or [False], bool)
+    of_all = newest & ~remote[topic.codes.values]
+    valid = (times >= 0) | ((times == NEWEST) & of_all)
     sent = np.flatnonzero(valid & topic.known & number.known & leader.known)
     partition = (topic.codes.values.astype(np.int64) << 32) | number.values
     sent = sent[np.lexsort((times[sent], partition[sent], leader.values[sent]))]
@@ -267,7 +269,7 @@ def _build_batch(look_ups: TimestampLookups, newest: bool, tiered: Collection[st
     rank = np.arange(len(rows)) - np.repeat(first, np.diff(np.append(first, len(rows))))
     return _Batch(
         names=topic.categories,
-        tiered=np.array([name in tiered for name in topic.categories], bool),
+        tiered=remote,
         leader=leader.values[rows],
         partition=partition[rows],
         time=times[rows],

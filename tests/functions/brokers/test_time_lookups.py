@@ -207,6 +207,14 @@ def test_a_remote_look_up_of_three_seconds_costs_nobody_else_anything() -> None:
     assert call.now == 9.0
 
 
+def test_the_newest_time_of_a_tiered_topic_is_of_its_local_part_and_not_asked() -> None:
+    call = Call()
+    call.tiered = frozenset({"cold"})
+    look_ups = [("cold", 0, NEWEST), ("orders", 0, NEWEST), ("cold", 0, 7)]
+    assert call.look_up(*look_ups) == [UNANSWERED, *(expected(*each) for each in look_ups[1:])]
+    assert ("cold", 0, NEWEST) not in [each for request in call.sent() for each in request]
+
+
 def test_tiered_topics_wait_for_the_others_of_their_broker() -> None:
     call = Call()
     call.tiered = frozenset({"cold"})
