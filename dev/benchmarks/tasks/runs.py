@@ -24,7 +24,7 @@ from kafka_lag.snapshots.previous import Memory
 from kafka_lag_cli.terminal.group_rows import rows_of
 
 # Minutes, a run each: until an advice has come to rest, until members have joined, of a trial.
-FOLLOWED, JOINING, TRIED, LIMITED, SHARED = 52, 8, 40, 22, 36
+FOLLOWED, JOINING, TRIED, LIMITED, SHARED = 52, 8, 100, 22, 36
 # Runs in which a group is only looked at: three minutes with a backlog make a number, more make it
 # a better one.
 _LOOKED_AT = 10
