@@ -11,7 +11,7 @@ ENV_SECRET_ID = "KAFKA_LAG_SECRET_ID"  # noqa: S105  # the name of a variable
 # Set by Lambda itself.
 ENV_REGION = "AWS_REGION"
 # For the C library and Arrow, which read them as the process starts: what a run frees, the next can
-# use. With the allocators' own choices 200,000 group-partitions hold 390 MiB instead of 310.
+# use. With the allocators' own choices 200,000 group-partitions held a quarter more.
 MEMORY_SETTINGS = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
 # Of the collector's configuration document. To be raised where a collector of before would read a
 # newer document wrongly: a key that is gone, has another unit or means something else, or a new one
