@@ -101,7 +101,7 @@ def _find_configured(groups: Frame, rules: Rules) -> Column:
         return Column.unknown(len(groups), np.float64)
     names = groups.strings("consumer_group")
     values = [rules.tasks_of(name).capacity for name in names.categories]
-    at = np.where(names.known, names.codes.values, -1).astype(np.int64)
+    at = names.codes.fill(-1).astype(np.int64)
     return Column.optional(values, np.float64).take(at)
 
 

@@ -201,5 +201,5 @@ def _unread_reasons(groups: Frame) -> dict[str, str]:
 def _by_name(names: Strings, reasons: Mapping[str, str]) -> Strings:
     """For each name its reason; unknown where there is none."""
     return Strings.of(reasons.get(name) for name in names.categories).take(
-        np.where(names.known, names.codes.values, -1).astype(np.int64)
+        names.codes.fill(-1).astype(np.int64)
     )

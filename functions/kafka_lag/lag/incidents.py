@@ -36,11 +36,11 @@ def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rul
     old = _find_previous(groups, previous)
     status, last = _codes(groups, "status"), _codes(old, "last_status")
     now = Column.of(np.full(len(groups), taken_at, np.int64))
-    same = ~status.known | _equal(status, last)
+    same = ~status.known | (status == last)
     since = old.numbers("status_since").only(same).or_else(now.only(status.known))
-    lasts = taken_at - since.values >= (rules.hold - 1) * rules.interval_ms
-    lasted, earlier = status.only(since.known & lasts), _codes(old, "held_status")
-    unchanged = ~lasted.known | _equal(lasted, earlier)
+    lasts = taken_at - since >= (rules.hold - 1) * rules.interval_ms
+    lasted, earlier = status.only(lasts), _codes(old, "held_status")
+    unchanged = ~lasted.known | (lasted == earlier)
     held_since = old.numbers("held_since").only(unchanged).or_else(since.only(lasted.known))
     held_status = lasted.or_else(earlier)
     return groups.with_columns(
@@ -157,10 +157,8 @@ def _incident(
     An incident ends in a run that sees OK, once OK was held for a whole window: since `settled_by`
     or longer. A new one before that is the same incident.
     """
-    is_ok = _equal(status, held_status) & (held_status.values == 0)
-    over = is_ok & held_since.known & (held_since.values <= settled_by)
-    bad = held_status.known & (held_status.values > 0)
-    return old.numbers("incident_since").only(~over).or_else(held_since.only(bad))
+    over = (status == held_status) & (held_status == 0) & (held_since <= settled_by)
+    return old.numbers("incident_since").only(~over).or_else(held_since.only(held_status > 0))
 
 
 def _find_previous(groups: Frame, previous: Snapshot) -> Frame:
@@ -175,8 +173,3 @@ def _find_previous(groups: Frame, previous: Snapshot) -> Frame:
 def _codes(groups: Frame, name: str) -> Column:
     """Statuses as numbers, 0 for OK."""
     return groups.strings(name).codes_in(GROUP_STATUSES)
-
-
-def _equal(one: Column, other: Column) -> Mask:
-    mask: Mask = one.known & other.known & (one.values == other.values)
-    return mask

@@ -115,8 +115,8 @@ def find_usual_pauses(
         return found
     age = rows.numbers("time_lag_seconds").or_else(ages).take(at)
     since = rows.numbers("commit_changed_at").take(at)
-    known_age = np.where(age.known, age.values, np.inf)
-    unmoved = np.where(since.known, (taken_at - since.values) / 1_000, np.inf)
+    known_age = age.fill(np.inf)
+    unmoved = ((taken_at - since) / 1_000).fill(np.inf)
     pauses, window = _read_pauses(rows, at), rules.window_ms / 1_000
     usual = is_explained(pauses, known_age, unmoved, still[at], window)
     behind = (still | warned)[at] & ~is_left_as_usual(pauses, known_age - unmoved, window)
@@ -136,10 +136,10 @@ def _read_level(frame: Frame, at: Rows, names: tuple[str, ...]) -> PauseLevel:
     seen, pause, work, left, worked = (frame.numbers(name).take(at) for name in names)
     counts = seen.known & pause.known & work.known & left.known
     return PauseLevel(
-        np.where(counts, seen.values, 0.0),
-        np.where(counts, pause.values, 0.0),
-        np.where(counts, work.values, 0.0),
-        np.where(counts, left.values, 0.0),
+        seen.only(counts).fill(0.0),
+        pause.only(counts).fill(0.0),
+        work.only(counts).fill(0.0),
+        left.only(counts).fill(0.0),
         worked,
     )
 

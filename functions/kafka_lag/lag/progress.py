@@ -127,7 +127,7 @@ def _find_gaps(old: Frame, moved: Mask, taken_at: int, rules: Rules) -> Column:
     gap = unmoved.clip(0.0, np.minimum(unread, window))
     known = old.numbers("commit_gap_seconds")
     lately = known * np.exp2(-gap.fill(0.0) / window)
-    longest = Column(np.maximum(gap.values, lately.fill(0.0)), gap.known)
+    longest = gap.clip(lately.fill(0.0))
     after_stop = _stood_still(old)
     counted = longest.where(~after_stop, known.or_else(gap.clip(most=interval))).or_else(known)
     return counted.where(moved, known)

@@ -152,9 +152,9 @@ def find_inactive(rows: Frame, taken_at: int) -> Mask:
     alive = (owned > since) | (moved > since)
     if not (moved.known & ~alive).any():
         return np.zeros(len(rows), bool)
-    codes = rows.strings("consumer_group").codes.values, rows.strings("topic").codes.values
+    codes = rows.strings("consumer_group").codes, rows.strings("topic").codes
     pairs, _ = distinct(*codes)
-    left = (pairs.rows(alive).values == 0) & (pairs.rows(moved.known).values > 0)
+    left = (pairs.rows(alive) == 0) & (pairs.rows(moved.known) > 0)
     mask: Mask = left[pairs.of_row]
     return mask
 

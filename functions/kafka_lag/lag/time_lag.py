@@ -40,10 +40,8 @@ def add_time_lag(rows: Frame, ages: Ages, times: AppendTimes) -> Frame:
     The error is the distance to the farther of the two proven bounds; unknown without an upper one.
     """
     read = ~rows.strings("unread_reason").known
-    bounded = ages.seconds.known & ages.most.known
-    error = np.maximum(
-        ages.most.values - ages.seconds.values, ages.seconds.values - ages.least.fill(0.0)
-    )
+    younger = ages.seconds - ages.least.fill(0.0)
+    error = (ages.most - ages.seconds).clip(younger).clip(0.0)
     carried = {
         "next_record_after": times.after,
         "next_record_before": times.before,
@@ -52,7 +50,7 @@ def add_time_lag(rows: Frame, ages: Ages, times: AppendTimes) -> Frame:
     return rows.with_columns(
         **{n: column.where(read, rows.numbers(n)) for n, column in carried.items()},
         time_lag_seconds=ages.seconds.only(read),
-        time_lag_error_seconds=Column(np.maximum(error, 0.0), bounded & read),
+        time_lag_error_seconds=error.only(read),
         time_lag_method=ages.method.only(read),
     )
 
@@ -63,7 +61,7 @@ def _choose_methods(
     def method(word: str, where: Mask) -> Strings:
         return Strings.constant(word, len(lag)).only(where)
 
-    none = method(contract.METHOD_NONE, caught_up & (lag.values == 0))
+    none = method(contract.METHOD_NONE, caught_up & (lag == 0))
     within = method(contract.METHOD_ALLOWED, lag <= allowed)
     marker = method(contract.METHOD_MARKER, caught_up)
     found = none.or_else(within).or_else(marker).or_else(times.method.only(dated))

@@ -83,8 +83,7 @@ def is_held_up(rows: Frame) -> Mask:
 
 def wait_of_reader(rows: Frame) -> Column:
     """The time lag of each row, s, in which there was something to read: none of one held up."""
-    age = rows.numbers("time_lag_seconds")
-    return Column(np.where(is_held_up(rows), 0.0, age.values), age.known)
+    return rows.numbers("time_lag_seconds") * ~is_held_up(rows)
 
 
 def name_held_up(rows: Frame, topics: Frame, taken_at: int) -> Frame:
@@ -113,7 +112,7 @@ def add_open_transactions(groups: Frame, rows: Frame, topics: Frame) -> Frame:
     rows, since = rows.lazy_take(at), since.take(at)
     sets = Sets(locate(rows, groups, ("consumer_group",)), len(groups))
     records = rows.numbers("end_offset") - rows.numbers("stable_offset")
-    oldest = sets.first_at_maximum(np.ones(len(at), bool), -since.values)
+    oldest = sets.first_at_maximum(np.ones(len(at), bool), -since.fill(0))
     held = sets.total(records)
     waits = held.known & (groups.strings("status") == contract.OK)
     reason = Strings.constant(contract.OPEN_TRANSACTION, len(groups)).only(waits)

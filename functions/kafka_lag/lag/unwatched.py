@@ -99,7 +99,7 @@ def _is_over(rows: Frame, taken_at: int) -> Mask:
 
 
 def _sentences(kind: str, names: list[str | None], rows: Frame) -> Iterator[str]:
-    read_at = rows.numbers("read_at").values
+    read_at = rows.numbers("read_at").fill(0)
     last: dict[str, int] = {}
     for name, at in zip(names, read_at.tolist(), strict=True):
         last[str(name)] = max(at, last.get(str(name), at))

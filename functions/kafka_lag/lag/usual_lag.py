@@ -48,7 +48,7 @@ def add_unusual(groups: Frame, figures: Frame, before: Frame, taken_at: int, rul
     now = Column.of(np.full(len(groups), taken_at, np.int64))
     # A run in which it is not known does not end it.
     since = old.numbers("unusual_since").only(far | ~known).or_else(now.only(far))
-    lasts = taken_at - since.values >= (contract.FAR_RUNS - 1) * rules.interval_ms
+    lasts = taken_at - since >= (contract.FAR_RUNS - 1) * rules.interval_ms
     return groups.with_columns(
         usual_lag=of_group.numbers("usual_lag"),
         usual_time_lag=of_group.numbers("usual_time_lag"),
