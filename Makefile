@@ -111,7 +111,7 @@ audit: setup ## a bill of materials (CycloneDX), and known weaknesses where advi
 mutation: setup ## change the rules one by one and see which change no test notices (TARGETS=status)
 	$(BIN)/python -m dev.mutation $(TARGETS)
 
-bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions
+bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions; fails above a limit of memory
 	$(BIN)/python -m dev.benchmarks.collect
 
 # With PEERS='--ours NAME=URL,PID --peer NAME=URL,PID'; the processes run already.

@@ -31,10 +31,13 @@ GROUP_SIZE = PARTITIONS * TOPICS_PER_GROUP
 RECORDS = 8
 MINUTE_MS = 60_000
 _COMMITS_AT_ONCE = 8
+# The most memory of a process, and more for each thousand group-partitions: 300 MB for 200,000
+# leave room in a function of 512.
+_LEAST_MB, _MB_OF_A_THOUSAND = 140.0, 0.8
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints a line per size; `--sizes` counts group-partitions."""
+    """Prints a line per size, of group-partitions; 1 when one takes too much memory."""
     parser = argparse.ArgumentParser(prog="python -m dev.benchmarks.collect", description=__doc__)
     parser.add_argument(
         "--sizes",
@@ -59,18 +62,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"{len(cluster.node_ids)} brokers up; writing topics and commits …")
         create_topics(cluster.admin())
         produce_records(Producer(cluster.client_config()))
-        groups = 0
+        groups, too_large = 0, list[str]()
         for size in sorted(options.sizes):
             wanted = max(1, size // GROUP_SIZE)
             commit_groups(cluster.admin(), range(groups, wanted))
             groups = wanted
-            table.add_row(*_row(groups, _measured(cluster, options.runs)))
+            figures = _measured(cluster, options.runs)
+            table.add_row(*_row(groups, figures))
+            too_large += find_excess(groups * GROUP_SIZE, figures["peak_mb"])
             console.print(f"{groups * GROUP_SIZE:,} group-partitions measured")
         console.print(table)
         console.print(f"Medians of {options.runs} warm runs; cold is the first, with connecting.")
+        for sentence in too_large:
+            console.print(sentence, style="red")
         if options.hold:
             _hold(cluster, console)
-    return 0
+    return 1 if too_large else 0
+
+
+def find_excess(size: int, peak_mb: float) -> list[str]:
+    """A sentence where a collector of so many group-partitions takes more memory than it may."""
+    most = _LEAST_MB + _MB_OF_A_THOUSAND * size / 1_000
+    if peak_mb <= most:
+        return []
+    return [f"{size:,} group-partitions took {peak_mb:.0f} MB of at most {most:.0f}."]
 
 
 def _hold(cluster: KafkaCluster, console: Console) -> None:
