@@ -19,7 +19,8 @@ _UNSEEN, _NEW, _MISSING = "without snapshots", "new", "no longer seen"
 class Change:
     """`text` is a sentence without its cluster; `what` is said after a number: `2 stalled`.
 
-    `rank` sorts, least first; `count` is how many groups it stands for.
+    `rank` sorts, least first; `count` is how many groups it stands for. `pressing`: it is broken
+    now, or records were lost.
     """
 
     what: str
@@ -27,6 +28,7 @@ class Change:
     text: str
     rank: tuple[float | str, ...]
     count: int = 1
+    pressing: bool = False
 
 
 def find_changes(
@@ -38,13 +40,13 @@ def find_changes(
     that the run was asked for and no others: one that is missing today is reported.
     """
     found = [
-        Change(_UNSEEN, cluster, "no snapshots of this day", (-1.0,))
+        Change(_UNSEEN, cluster, "no snapshots of this day", (-1.0,), pressing=True)
         for cluster in sorted(previous.keys() - today.keys())
     ]
     for cluster, findings in today.items():
         before = previous.get(cluster)
         found += (
-            Change(one.kind.words, cluster, one.text, one.order)
+            Change(one.kind.words, cluster, one.text, one.order, pressing=one.is_pressing)
             for one in findings.incidents
             if not _is_old(one, findings, before)
         )

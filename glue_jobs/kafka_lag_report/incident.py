@@ -140,12 +140,20 @@ class Incident:
         return (self.kind.value, self.group, self.topic, self.leader)
 
     @property
+    def is_pressing(self) -> bool:
+        """Whether it is broken now, or records were lost."""
+        return self._is_broken or self.kind == Kind.LOST or bool(self.records_lost)
+
+    @property
+    def _is_broken(self) -> bool:
+        return self.still and self.level in (URGENT, SERIOUS)
+
+    @property
     def order(self) -> tuple[float | str, ...]:
         """What is broken now before what is over, what was lost before what was not."""
-        bad = self.level in (URGENT, SERIOUS)
         return (
             LEVELS.index(self.level),
-            not (self.still and bad),
+            not self._is_broken,
             -(self.records_lost or 0),
             -(self.minutes or 0.0),
             self.kind.value,

@@ -136,7 +136,8 @@ def _in_full(
         f"- {_name(change.cluster)}: {change.text}" if several else f"- {change.text}"
         for change in changes
     ]
-    return [*_fitting(lines, room - len(end), "lines, on the page"), *end]
+    each = [[change] for change in changes]
+    return [*_fitting(lines, each, room - len(end), "lines, on the page"), *end]
 
 
 def _a_line_each(
@@ -148,18 +149,27 @@ def _a_line_each(
 ) -> list[str]:
     """Each cluster in a line: how much of what, the worst, and its link."""
     end = _and_more(calm)
-    lines = []
+    lines, of_each = [], []
     for name in changed:
         own = [change for change in changes if change.cluster == name]
+        of_each.append(own)
         page = f" {links[name]}" if name in links else ""
         lines.append(f"- {_name(name)}: {_counted(own)}. {own[0].text}{page}")
-    return [*_fitting(lines, room - len(end), "clusters with changes"), *end]
+    return [*_fitting(lines, of_each, room - len(end), "clusters with changes"), *end]
 
 
-def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:
+def _fitting(
+    lines: Sequence[str], changes: Sequence[Sequence[Change]], room: int, what: str
+) -> list[str]:
+    """As many as there is room for, and of which kind the changes of the others are."""
     if len(lines) <= room:
         return list(lines)
-    return [*lines[: room - 1], f"and {len(lines) - room + 1:,} more {what}"]
+    rest = [change for of_line in changes[room - 1 :] for change in of_line]
+    pressing = [change for change in rest if change.pressing]
+    said = f"and {len(lines) - room + 1:,} more {what}: {_counted(rest)}"
+    if pressing:
+        said += f"; broken now or with losses: {_counted(pressing)}"
+    return [*lines[: room - 1], said]
 
 
 def _and_more(clusters: Sequence[str]) -> list[str]:

@@ -116,8 +116,12 @@ def test_a_message_has_twenty_two_lines_at_most_and_tells_how_much_is_missing(
     of, what = (
         (clusters * each, "lines, on the page") if few else (clusters, "clusters with changes")
     )
-    more = [line for line in lines if line.endswith(f"more {what}")]
-    assert more == ([f"and {of - shown} more {what}"] if of > shown else [])
+    more = [line for line in lines if f"more {what}: " in line]
+    left = of - shown
+    lost = f"{left if few else left * each:,} with records lost"
+    assert more == (
+        [f"and {left} more {what}: {lost}; broken now or with losses: {lost}"] if left else []
+    )
     assert len(lines) == LINES or not more
 
 
