@@ -20,7 +20,7 @@ from kafka_lag_report.findings import STALLED, STOPPED
 from kafka_lag_report.moments import at_first_least, clock, first_and_last
 from kafka_lag_report.rises import read_offset, with_rises
 from kafka_lag_report.run_weights import RunWeights, run_weights
-from kafka_lag_report.skew import skewed
+from kafka_lag_report.skew import grouped, skewed, with_columns
 from kafka_lag_report.thresholds import (
     LAG_EXCESS,
     RATE_EXCESS,
@@ -269,64 +269,43 @@ def group_partition_days(segments: DataFrame) -> DataFrame:
     stood. The mean is over the runs that knew the lag; null: none did. Leader and member are those
     whose segments hold most of the day's lag, of equals those seen most often.
     """
-    return segments.sparkSession.sql(_PARTITION_DAYS, segments=segments)
-
-
-# all steps are within a group's topic: one shuffle for all, also for what reports do next
-_PARTITION_DAYS = f"""
-WITH segments AS (
-    SELECT * FROM {{segments}} DISTRIBUTE BY consumer_group, topic
-),
-held AS (
-    SELECT
-        *,
-        coalesce(sum(lag_sum) OVER by_leader, 0) AS leader_lag,
-        sum(reads) OVER by_leader AS leader_reads,
-        coalesce(sum(lag_sum) OVER by_member, 0) AS member_lag,
-        sum(reads) OVER by_member AS member_reads
-    FROM segments
-    WINDOW
-        by_leader AS (PARTITION BY consumer_group, topic, partition_id, leader),
-        by_member AS (
-            PARTITION BY
-                consumer_group, topic, partition_id, member_id, client_id, client_host
-        )
-),
-most AS (
-    SELECT
-        *,
-        first(leader) OVER (
-            PARTITION BY consumer_group, topic, partition_id
-            ORDER BY leader_lag DESC, leader_reads DESC, leader NULLS LAST
-        ) AS main_leader,
-        first(struct(member_id, client_id, client_host)) OVER (
-            PARTITION BY consumer_group, topic, partition_id
-            ORDER BY
-                member_lag DESC, member_reads DESC,
-                member_id NULLS LAST, client_id NULLS LAST, client_host NULLS LAST
-        ) AS main_member
-    FROM held
-),
-days AS (
-    SELECT
-        consumer_group, topic, partition_id,
-        sum(lag_sum) AS lag,
-        try_divide(double(sum(lag_sum)), sum(lags)) AS mean_lag,
-        coalesce(sum(stalled_lag), 0) AS stalled,
-        coalesce(sum(stopped_lag), 0) AS stopped,
-        first(main_leader) AS leader,
-        first(main_member) AS member
-    FROM most
-    GROUP BY consumer_group, topic, partition_id
-)
-SELECT
-    consumer_group, topic, partition_id, mean_lag, leader, member.*,
-    CASE
-        WHEN stalled + stopped > 0 AND 2 * (stalled + stopped) >= coalesce(lag, 0)
-            THEN IF(stopped > stalled, '{STOPPED}', '{STALLED}')
-    END AS stands
-FROM days
-"""  # noqa: S608 - of our own words
+    partition, member = ", ".join(PARTITION), ", ".join(MEMBER)
+    # all steps are within a group's topic: one shuffle for all, also for what reports do next
+    rows = with_columns(
+        segments.repartition(*GROUP_TOPIC),
+        {
+            f"{owner}_{name}": f"coalesce(sum({of}) OVER (PARTITION BY {partition}, {names}), 0)"
+            for owner, names in (("leader", "leader"), ("member", member))
+            for name, of in (("lag", "lag_sum"), ("reads", "reads"))
+        },
+    )
+    in_order = ", ".join(f"{name} NULLS LAST" for name in MEMBER)
+    rows = with_columns(
+        rows,
+        {
+            "main_leader": f"first(leader) OVER (PARTITION BY {partition}"
+            " ORDER BY leader_lag DESC, leader_reads DESC, leader NULLS LAST)",
+            "main_member": f"first(struct({member})) OVER (PARTITION BY {partition}"
+            f" ORDER BY member_lag DESC, member_reads DESC, {in_order})",
+        },
+    )
+    days = grouped(
+        rows,
+        PARTITION,
+        {
+            "lag": "sum(lag_sum)",
+            "mean_lag": "try_divide(double(sum(lag_sum)), sum(lags))",
+            "stalled": "coalesce(sum(stalled_lag), 0)",
+            "stopped": "coalesce(sum(stopped_lag), 0)",
+            "leader": "first(main_leader)",
+            "member": "first(main_member)",
+        },
+    )
+    stands = (
+        "CASE WHEN stalled + stopped > 0 AND 2 * (stalled + stopped) >= coalesce(lag, 0)"
+        f" THEN IF(stopped > stalled, '{STOPPED}', '{STALLED}') END AS stands"
+    )
+    return days.selectExpr(*PARTITION, "mean_lag", "leader", "member.*", stands)
 
 
 def topic_segments(topic_partitions: DataFrame) -> DataFrame:
@@ -376,10 +355,10 @@ def records_produced(segments: DataFrame) -> DataFrame:
     that went back (unclean leader election) is not negative production. What was there at the
     first sight of a topic id is nobody's day and does not count.
     """
-    by_id = segments.groupBy(*TOPIC, "topic_id", "partition_id").agg(
-        net_rise("end", "ends").alias("rise")
+    by_id = grouped(
+        segments, (*TOPIC, "topic_id", "partition_id"), {"rise": net_rise("end", "ends")}
     )
-    return by_id.groupBy(*TOPIC, "partition_id").agg(sf.sum("rise").alias("produced"))
+    return grouped(by_id, (*TOPIC, "partition_id"), {"produced": "sum(rise)"})
 
 
 def _unlimited() -> Column:
@@ -387,11 +366,11 @@ def _unlimited() -> Column:
     return (sf.col("retention_ms") < 0) | ~sf.col("cleanup_policy").contains("delete")
 
 
-def net_rise(offset: str, times: str) -> Column:
-    """An aggregate over segments: records from the first to the last known value of `offset`.
+def net_rise(offset: str, times: str) -> str:
+    """SQL, an aggregate over segments: records from the first to the last known `offset`.
 
     Going back counts as 0, not as negative. Null when it was known less than twice (`times`).
     """
-    first = sf.min_by(f"{offset}_first", f"{offset}_first_at")
-    last = sf.max_by(f"{offset}_last", f"{offset}_last_at")
-    return sf.when(sf.sum(times) > 1, sf.greatest(last - first, sf.lit(0)))
+    first = f"min_by({offset}_first, {offset}_first_at)"
+    last = f"max_by({offset}_last, {offset}_last_at)"
+    return f"IF(sum({times}) > 1, greatest({last} - {first}, 0), NULL)"

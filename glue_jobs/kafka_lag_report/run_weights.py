@@ -5,13 +5,12 @@ Reports count in time, not in rows, so that neither a run too many nor one too f
 A run speaks for twice the pause before it at most: what came after that was seen by nobody.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 # For a single run, where no pause is known.
@@ -52,18 +51,12 @@ def run_weights(groups: DataFrame) -> RunWeights:
     # as numbers: Python would show the machine's own zone
     found = groups.select(sf.unix_micros("taken_at")).distinct().collect()
     times = sorted(row[0] for row in found)
-    rows = [
-        {"at": at, "weight": weight} for at, weight in zip(times, weights_of(times), strict=True)
-    ]
-    frame = groups.sparkSession.sql(_FRAME, args={"runs": json.dumps(rows)})
-    return RunWeights(times, frame)
-
-
-# a frame of Python's rows would come through a Python worker each time that it is joined
-_FRAME = """
-SELECT timestamp_micros(at) AS taken_at, weight
-FROM (SELECT inline(from_json(:runs, 'array<struct<at: bigint, weight: double>>')))
-"""
+    # a frame of Python's rows would come through a Python worker each time that it is joined
+    values = ", ".join(
+        f"({at}, {weight!r}D)" for at, weight in zip(times, weights_of(times), strict=True)
+    )
+    rows = groups.sparkSession.sql(f"VALUES {values or '(0, 0D)'} AS runs(at, weight)")
+    return RunWeights(times, rows.selectExpr("timestamp_micros(at) AS taken_at", "weight"))
 
 
 def usual_interval(times: Sequence[int]) -> float:
@@ -84,18 +77,15 @@ def weights_of(times: Sequence[int]) -> list[float]:
     return [*stands, min(usual, to_midnight)]
 
 
-def whole_seconds() -> Column:
-    """How often a run's value counts in percentiles: its seconds, once at least."""
-    return sf.greatest(sf.floor(sf.col("weight") + 0.5), sf.lit(1))
+# SQL: how often a run's value counts in percentiles: its seconds, once at least.
+WHOLE_SECONDS = "greatest(floor(weight + 0.5D), 1)"
 
 
-def weighted_minutes(condition: Column) -> Column:
-    """How long the condition held; 0 if never, or never known."""
-    seconds = sf.sum(sf.when(condition, sf.col("weight")))
-    return sf.coalesce(seconds, sf.lit(0.0)) / 60
+def weighted_minutes(condition: str) -> str:
+    """SQL, an aggregate: how long the condition held; 0 if never, or never known."""
+    return f"coalesce(sum(IF({condition}, weight, NULL)), 0D) / 60"
 
 
-def weighted_mean(name: str) -> Column:
-    """The column's mean over the time in which it was known; null: never."""
-    known = sf.when(sf.col(name).isNotNull(), sf.col("weight"))
-    return sf.try_divide(sf.sum(sf.col(name) * sf.col("weight")), sf.sum(known))
+def weighted_mean(name: str) -> str:
+    """SQL, an aggregate: the column's mean over the time in which it was known; null: never."""
+    return f"try_divide(sum({name} * weight), sum(IF({name} IS NULL, NULL, weight)))"

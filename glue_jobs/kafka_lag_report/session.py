@@ -27,8 +27,12 @@ OWN_JVM = {
 }
 
 # For a run that lasts a minute or two: to compile well what runs a few times takes longer than it
-# saves, and the code of one compiler alone needs more room than it is given by default.
-_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+# saves, and the code of one compiler alone needs more room than it is given by default. So do new
+# objects and classes: else garbage is collected each time that they are given some more.
+_QUICK_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+    " -XX:NewSize=256m -XX:MetaspaceSize=256m"
+)
 # What the numbers and files rely on, wherever the session comes from.
 EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
@@ -51,6 +55,8 @@ FEW_ROWS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    # else each frame that is kept has a copy of the session, in which this is off
+    "spark.sql.sources.bucketing.autoBucketedScan.enabled": "false",
 }
 
 

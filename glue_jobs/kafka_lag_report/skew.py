@@ -4,9 +4,10 @@
 Skewed is max / mean >= SKEW_FACTOR, and at least an excess of records more than the mean.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
 from kafka_lag_report.thresholds import LAG_EXCESS, SKEW_FACTOR
 
@@ -23,28 +24,33 @@ def skewed(top: str, total: str, count: str, excess: float) -> str:
 IS_SKEWED = skewed("top", "total", "n", LAG_EXCESS)
 
 
-def placed(value: str, keys: Sequence[str]) -> str:
+def placed(value: str, keys: Sequence[str]) -> dict[str, str]:
     """SQL columns: `x`, the value as double, its `rank` among `keys`, their `n`, `total`, `top`.
 
     The last three leave out what is null; a null ranks last.
     """
-    of = f"PARTITION BY {', '.join(keys)}"
-    x = f"double({value})"
-    return (
-        f"{x} AS x, row_number() OVER ({of} ORDER BY {x} NULLS LAST) AS rank,"
-        f" count({x}) OVER ({of}) AS n, sum({x}) OVER ({of}) AS total, max({x}) OVER ({of}) AS top"
-    )
+    of, x = f"PARTITION BY {', '.join(keys)}", f"double({value})"
+    return {
+        "x": x,
+        "rank": f"row_number() OVER ({of} ORDER BY {x} NULLS LAST)",
+        "n": f"count({x}) OVER ({of})",
+        "total": f"sum({x}) OVER ({of})",
+        "top": f"max({x}) OVER ({of})",
+    }
 
 
 # SQL aggregates over rows that are `placed`. Of equal values the lowest partition is the top one,
 # so that reruns agree.
-SUMS_OF_PLACED = (
-    "max(n) AS n, max(total) AS total, max(top) AS top, sum(rank * x) AS ranked_total,"
-    " min(partition_id) FILTER (WHERE x = top) AS top_partition"
-)
+SUMS_OF_PLACED = {
+    "n": "max(n)",
+    "total": "max(total)",
+    "top": "max(top)",
+    "ranked_total": "sum(rank * x)",
+    "top_partition": "min(partition_id) FILTER (WHERE x = top)",
+}
 
 
-def measures(prefix: str) -> str:
+def measures(prefix: str) -> dict[str, str]:
     """SQL columns `<prefix>_...` of SUMS_OF_PLACED.
 
     Partitions with a null value are left out of everything, N (`_partitions`) included; all null
@@ -66,17 +72,28 @@ def measures(prefix: str) -> str:
         "gini": f"IF(n > 0, greatest(coalesce({gini}, 0D), 0D), NULL)",
         "skewed": IS_SKEWED,
     }
-    return ", ".join(f"{column} AS {prefix}_{name}" for name, column in columns.items())
+    return {f"{prefix}_{name}": column for name, column in columns.items()}
 
 
 def spread(days: DataFrame, keys: Sequence[str], value: str, prefix: str) -> DataFrame:
     """How `value` is spread over the partitions of each of `keys`, in columns `<prefix>_...`."""
-    by = ", ".join(keys)
-    query = f"""
-    SELECT {by}, {measures(prefix)}
-    FROM (
-        SELECT {by}, {SUMS_OF_PLACED}
-        FROM (SELECT *, {placed(value, keys)} FROM {{days}})
-        GROUP BY {by}
-    )"""  # noqa: S608 - of our own words
-    return days.sparkSession.sql(query, days=days)
+    sums = grouped(with_columns(days, placed(value, keys)), keys, SUMS_OF_PLACED)
+    return sums.selectExpr(*keys, *_named(measures(prefix)))
+
+
+def with_columns(rows: DataFrame, columns: Mapping[str, str]) -> DataFrame:
+    """With more columns, each a text of SQL.
+
+    Step by step Spark looks at each step once; of one long query it looks at all of it again for
+    each step, which takes longer than a small day's work.
+    """
+    return rows.selectExpr("*", *_named(columns))
+
+
+def grouped(rows: DataFrame, keys: Sequence[str], columns: Mapping[str, str]) -> DataFrame:
+    """A row for each of the keys, with aggregates in SQL."""
+    return rows.groupBy(*keys).agg(*map(sf.expr, _named(columns)))
+
+
+def _named(columns: Mapping[str, str]) -> list[str]:
+    return [f"{column} AS {name}" for name, column in columns.items()]

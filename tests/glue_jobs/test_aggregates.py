@@ -17,6 +17,7 @@ from kafka_lag_report.aggregates import (
     topic_runs,
     topic_segments,
 )
+from kafka_lag_report.skew import grouped
 from kafka_lag_report.tables.retention_risk import retention_risk
 from tests.glue_jobs.days import NOON, Row, frame, group_row, minute, topic_row
 
@@ -131,7 +132,7 @@ def test_consumption_is_what_was_read(spark: SparkSession) -> None:
         for run, row in enumerate(runs)
     ]
     segments = group_segments(frame(spark, "group_partitions", rows))
-    found = segments.groupBy("topic").agg(net_rise("committed", "commits").alias("consumed"))
+    found = grouped(segments, ["topic"], {"consumed": net_rise("committed", "commits")})
 
     assert {row["topic"]: row["consumed"] for row in found.collect()} == {
         case: value for case, (_, value) in CASES_CONSUMED.items()

@@ -115,8 +115,8 @@ def _found(spark: SparkSession) -> dict[str, Any]:
     measures = runs.groupBy("case").agg(
         sf.array(*(sf.max(f"lag_{level}") for level in PERCENTILES)).alias("percentiles"),
         sf.max("time_lag_p50").alias("of time lag"),
-        weighted_mean("lag").alias("mean"),
-        weighted_minutes(sf.col("lag") > 10).alias("minutes"),
+        sf.expr(weighted_mean("lag")).alias("mean"),
+        sf.expr(weighted_minutes("lag > 10")).alias("minutes"),
     )
     return {row["case"]: row for row in measures.collect()}
 

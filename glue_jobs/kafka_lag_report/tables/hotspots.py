@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who holds more lag than its part of the partitions explains: brokers, and members of groups."""
 
-from collections.abc import Sequence
-
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from kafka_lag_report.schemas import BROKER_HOTSPOTS, CONSUMER_HOTSPOTS
+from kafka_lag_report.skew import grouped, with_columns
 from kafka_lag_report.thresholds import HOT_FACTOR, LAG_EXCESS
 
-_ROUNDING = 1e-9
+# Sums of doubles may miss a whole share by their last digits.
+_ROUNDING = "1e-9D"
 
-_LEADER = ("leader",)
-_GROUP = ("consumer_group",)
+_LEADER, _GROUP = "leader", "consumer_group"
 _MEMBER = ("client_host", "client_id", "member_id")
-_PARTITION = (*_GROUP, "topic", "partition_id")
+_PARTITION = (_GROUP, "topic", "partition_id")
+# Of a partition's runs, and of its mean lag, what was its owner's.
+_OF_PARTITION = f"OVER (PARTITION BY {', '.join(_PARTITION)})"
+_PART = f"try_divide(reads, sum(reads) {_OF_PARTITION})"
+_LAG_PART = f"try_divide(lag_sum, sum(lags) {_OF_PARTITION})"
 
 
 def broker_hotspots(segments: DataFrame, topic_segments: DataFrame) -> DataFrame:
@@ -28,23 +30,32 @@ def broker_hotspots(segments: DataFrame, topic_segments: DataFrame) -> DataFrame
     led = _led(topic_segments.coalesce(1))
     lag = _lag(segments.coalesce(1))
     known = led.unionByName(lag, allowMissingColumns=True).coalesce(1)
-    placed = known.select(
-        "*", _newest_first().alias("place"), _over(_LEADER, sf.sum("lag_part")).alias("lag")
+    placed = with_columns(
+        known,
+        {
+            # 1 for a leader's newest rack; the row of its lag comes last, as it has no time
+            "place": "row_number() OVER (PARTITION BY leader"
+            " ORDER BY last_at DESC NULLS LAST, leader_rack NULLS LAST)",
+            "lag": "sum(lag_part) OVER (PARTITION BY leader)",
+        },
     )
-    brokers = placed.where("place = 1 OR last_at IS NOT NULL").select(
-        *_LEADER,
+    brokers = placed.where("place = 1 OR last_at IS NOT NULL").selectExpr(
+        _LEADER,
         "leader_rack",
         "produced",
-        sf.coalesce("partitions_led", sf.lit(0.0)).alias("partitions_led"),
-        _lag_mean().alias("lag_mean"),
+        "coalesce(partitions_led, 0D) AS partitions_led",
+        # 0 for a leader that nobody lags behind; null when none is known in the whole cluster
+        "IF(max(lag) OVER () IS NULL, NULL, IF(place = 1, coalesce(lag, 0D), 0D)) AS lag_mean",
     )
-    shares = brokers.select(
-        "*",
-        _share("partitions_led", ()).alias("partitions_share"),
-        _share("produced", ()).alias("produce_share"),
-        _share("lag_mean", ()).alias("lag_share"),
+    shares = with_columns(
+        brokers,
+        {
+            "partitions_share": _share("partitions_led"),
+            "produce_share": _share("produced"),
+            "lag_share": _share("lag_mean"),
+        },
     )
-    return _judged(shares, ()).select(*BROKER_HOTSPOTS.names)
+    return _judged(shares).select(*BROKER_HOTSPOTS.names)
 
 
 def consumer_hotspots(segments: DataFrame) -> DataFrame:
@@ -55,62 +66,73 @@ def consumer_hotspots(segments: DataFrame) -> DataFrame:
     Nobody is hot who was alone whenever it owned anything.
     """
     # all steps are within a group: one shuffle for all
-    owned = (
-        segments.repartition(*_GROUP)
-        .groupBy(*_PARTITION, *_MEMBER)
-        .agg(
-            sf.sum("reads").alias("reads"),
-            sf.sum("lags").alias("lags"),
-            sf.sum("lag_sum").alias("lag_sum"),
-            sf.sum("consumed").alias("consumed"),
-            sf.min("first_at").alias("since"),
-            sf.max("last_at").alias("until"),
-        )
+    owned = grouped(
+        segments.repartition(_GROUP),
+        (*_PARTITION, *_MEMBER),
+        {
+            **{name: f"sum({name})" for name in ("reads", "lags", "lag_sum", "consumed")},
+            "since": "min(first_at)",
+            "until": "max(last_at)",
+        },
     )
-    partition = Window.partitionBy(*_PARTITION)
-    parts = owned.select(
-        *_GROUP,
-        *_MEMBER,
-        sf.try_divide("reads", sf.sum("reads").over(partition)).alias("part"),
-        sf.try_divide("lag_sum", sf.sum("lags").over(partition)).alias("lag_part"),
-        "consumed",
-        "since",
-        "until",
+    members = grouped(
+        with_columns(owned, {"part": _PART, "lag_part": _LAG_PART}),
+        (_GROUP, *_MEMBER),
+        {
+            "partitions_owned": "sum(part)",
+            "consumed": "sum(consumed)",
+            "lag_mean": "sum(lag_part)",
+            "since": "min(since)",
+            "until": "max(until)",
+        },
     )
-    members = parts.groupBy(*_GROUP, *_MEMBER).agg(
-        sf.sum("part").alias("partitions_owned"),
-        sf.sum("consumed").alias("consumed"),
-        sf.sum("lag_part").alias("lag_mean"),
-        sf.min("since").alias("since"),
-        sf.max("until").alias("until"),
+    by_start = "PARTITION BY consumer_group ORDER BY since"
+    shares = with_columns(
+        members,
+        {
+            # whether anybody else owned partitions between its first and last sight
+            "beside": f"coalesce(max(until) OVER ({by_start}"
+            " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= since, false)"
+            f" OR coalesce(min(since) OVER ({by_start}"
+            " ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) <= until, false)",
+            "partitions_share": _share("partitions_owned", _GROUP),
+            "lag_share": _share("lag_mean", _GROUP),
+        },
     )
-    shares = members.select(
-        "*",
-        _has_others_beside().alias("beside"),
-        _share("partitions_owned", _GROUP).alias("partitions_share"),
-        _share("lag_mean", _GROUP).alias("lag_share"),
-    )
+    judged = _judged(shares, _GROUP)
     # an owner before a restart and the one after it were never there together
-    hot = sf.col("hot") & sf.col("beside")
-    return _judged(shares, _GROUP).withColumn("hot", hot).select(*CONSUMER_HOTSPOTS.names)
+    names = [name for name in CONSUMER_HOTSPOTS.names if name != "hot"]
+    return judged.selectExpr(*names, "hot AND beside AS hot")
 
 
-def _has_others_beside() -> Column:
-    """Whether anybody else of the group owned partitions between its first and last sight."""
-    by_start = Window.partitionBy(*_GROUP).orderBy("since")
-    before = sf.max("until").over(by_start.rowsBetween(Window.unboundedPreceding, -1))
-    after = sf.min("since").over(by_start.rowsBetween(1, Window.unboundedFollowing))
-    return sf.coalesce(before >= sf.col("since"), sf.lit(False)) | sf.coalesce(
-        after <= sf.col("until"), sf.lit(False)
+def _led(topic_segments: DataFrame) -> DataFrame:
+    partition = "PARTITION BY topic, partition_id"
+    parts = with_columns(
+        topic_segments, {"part": f"try_divide(reads, sum(reads) OVER ({partition}))"}
     )
+    sums = {
+        "partitions_led": "sum(part)",
+        "produced": "sum(produced)",
+        "last_at": "max(last_at)",
+    }
+    return grouped(parts, (_LEADER, "leader_rack"), sums)
 
 
-def _share(name: str, of: Sequence[str]) -> Column:
+def _lag(segments: DataFrame) -> DataFrame:
+    parts = with_columns(segments, {"part": _LAG_PART})
+    return grouped(parts, (_LEADER,), {"lag_part": "sum(part)"})
+
+
+def _share(name: str, of: str = "") -> str:
     """This row's part of the sum over all rows alike in `of`; null when the sum is 0."""
-    return sf.try_divide(name, sf.sum(name).over(Window.partitionBy(*of)))
+    return f"try_divide({name}, sum({name}) OVER ({_alike(of)}))"
 
 
-def _judged(owners: DataFrame, of: Sequence[str]) -> DataFrame:
+def _alike(of: str) -> str:
+    return f"PARTITION BY {of}" if of else ""
+
+
+def _judged(owners: DataFrame, of: str = "") -> DataFrame:
     """`lag_to_partitions`, `lag_to_others`, and who is `hot` among all rows alike in `of`.
 
     `lag_to_partitions` is 1 for lag like everybody's, and at most the number of owners. So hot is
@@ -118,57 +140,14 @@ def _judged(owners: DataFrame, of: Sequence[str]) -> DataFrame:
     they have no partition or no lag, and then all lag is here), and a mean lag of LAG_EXCESS
     records above the mean of all, as a share of next to nothing says nothing.
     """
-    mean = sf.avg("lag_mean").over(Window.partitionBy(*of))
-    above = sf.col("lag_mean") - mean >= LAG_EXCESS
-    lag, partitions = sf.col("lag_share"), sf.col("partitions_share")
-    others = sf.try_divide(1 - lag, 1 - partitions)
-    # sums of doubles may miss a whole share by their last digits
-    alone = others <= _ROUNDING
-    to_others = sf.when(~alone, sf.try_divide(sf.try_divide(lag, partitions), others))
-    hot = sf.when(alone, sf.lit(True)).otherwise(sf.col("lag_to_others") >= HOT_FACTOR)
-    return (
-        owners.withColumn("lag_to_partitions", sf.try_divide("lag_share", "partitions_share"))
-        .withColumn("lag_to_others", to_others)
-        .withColumn("hot", hot & above)
+    rows = with_columns(
+        owners,
+        {
+            "above": f"lag_mean - avg(lag_mean) OVER ({_alike(of)}) >= {LAG_EXCESS}D",
+            "lag_to_partitions": "try_divide(lag_share, partitions_share)",
+            "others": "try_divide(1 - lag_share, 1 - partitions_share)",
+        },
     )
-
-
-def _led(topic_segments: DataFrame) -> DataFrame:
-    partition = Window.partitionBy("topic", "partition_id")
-    parts = topic_segments.select(
-        *_LEADER,
-        "leader_rack",
-        "last_at",
-        "produced",
-        sf.try_divide("reads", sf.sum("reads").over(partition)).alias("part"),
-    )
-    return parts.groupBy(*_LEADER, "leader_rack").agg(
-        sf.sum("part").alias("partitions_led"),
-        sf.sum("produced").alias("produced"),
-        sf.max("last_at").alias("last_at"),
-    )
-
-
-def _lag(segments: DataFrame) -> DataFrame:
-    partition = Window.partitionBy("consumer_group", "topic", "partition_id")
-    parts = segments.select(
-        *_LEADER, sf.try_divide("lag_sum", sf.sum("lags").over(partition)).alias("part")
-    )
-    return parts.groupBy(*_LEADER).agg(sf.sum("part").alias("lag_part"))
-
-
-def _newest_first() -> Column:
-    """1 for a leader's newest rack; the row of its lag comes last, as it has no time."""
-    order = (sf.desc_nulls_last("last_at"), sf.asc_nulls_last("leader_rack"))
-    return sf.row_number().over(Window.partitionBy(*_LEADER).orderBy(*order))
-
-
-def _lag_mean() -> Column:
-    """0 for a leader that nobody lags behind; null when no lag is known in the whole cluster."""
-    here = sf.when(sf.col("place") == 1, sf.col("lag"))
-    any_known = _over((), sf.max("lag")).isNotNull()
-    return sf.when(any_known, sf.coalesce(here, sf.lit(0.0)))
-
-
-def _over(keys: Sequence[str], measure: Column) -> Column:
-    return measure.over(Window.partitionBy(*keys))
+    to_others = f"IF(others > {_ROUNDING}, try_divide(lag_to_partitions, others), NULL)"
+    hot = f"(coalesce(others <= {_ROUNDING}, false) OR lag_to_others >= {HOT_FACTOR}D) AND above"
+    return with_columns(with_columns(rows, {"lag_to_others": to_others}), {"hot": hot})

@@ -3,13 +3,13 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from kafka_lag.contract import MOSTLY_REBALANCING, REBALANCING_STATES
 from kafka_lag_report.aggregates import GROUP, GROUP_TOPIC, net_rise, without_losses
-from kafka_lag_report.run_weights import weighted_mean, weighted_minutes, whole_seconds
+from kafka_lag_report.run_weights import WHOLE_SECONDS, weighted_mean, weighted_minutes
 from kafka_lag_report.schemas import LAG_SUMMARY
+from kafka_lag_report.skew import grouped, with_columns
 
 # Of a group's row, what says nothing where the group was not read.
 _READ = (
@@ -29,8 +29,61 @@ _READ = (
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
-# Of each run; `lag_days` has them as columns.
+# Of each run; `with_percentiles` has them as columns.
 LEVELS = ("lag", "time_lag")
+
+# Of runs `with_percentiles`: what lag and time lag were like, and the best speed.
+_LEVELS_OF_RUNS = {
+    **{f"{name}_{level}": f"max({name}_{level})" for name in LEVELS for level in PERCENTILES},
+    "lag_max": "double(max(lag))",
+    "time_lag_max": "max(time_lag)",
+    "known_minutes": weighted_minutes("lag IS NOT NULL"),
+    "best_consume_rate": "max(consume_rate)",
+}
+_SEEN = {
+    "first_seen": "min(seen_at)",
+    "last_seen": "max(seen_at)",
+    "first_row": "min(row_at)",
+    "last_row": "max(row_at)",
+    "last_weight": "max_by(weight, row_at)",
+    "records_lost": "max(records_lost)",
+    "gone": "bool_or(gone)",
+}
+_MOVING = " OR ".join(
+    (*(f"group_state = '{state}'" for state in REBALANCING_STATES), "owners_changed > 0")
+)
+_STATUS = {
+    **{
+        f"{status.lower()}_minutes": weighted_minutes(f"status = '{status}'")
+        for status in ("OK", "WARN", "ERR")
+    },
+    "status_changes": "int(count_if(status <> status_before))",
+    "rebalancing_runs": f"int(count_if({_MOVING}))",
+    "rebalances": "sum(rebalances)",
+    "rebalancing_minutes": weighted_minutes(f"rebalancing_share >= {MOSTLY_REBALANCING}D"),
+}
+# At least so old, and nobody knows how much older: a promise broken for certain, or undecided.
+_DECIDED = "(time_lag > sla_seconds OR time_lag_error_seconds IS NOT NULL)"
+_SLA = {
+    **{
+        name: f"max_by({name}, taken_at) FILTER (WHERE {name} IS NOT NULL)"
+        for name in ("owner", "sla_seconds")
+    },
+    "sla_minutes": weighted_minutes(
+        f"sla_seconds IS NOT NULL AND time_lag IS NOT NULL AND {_DECIDED}"
+    ),
+    "sla_met_minutes": weighted_minutes(f"time_lag <= sla_seconds AND {_DECIDED}"),
+}
+_RATES = {name: weighted_mean(name) for name in ("produce_rate", "consume_rate")}
+# Of `_logs`: records a second, and when any partition was read.
+_SECONDS = "max(last_at) - min(first_at)"
+_CONSUME_RATE = f"try_divide(sum(consumed), {_SECONDS})"
+_OFFSETS = {
+    "produce_rate": f"try_divide(sum(produced), {_SECONDS})",
+    "consume_rate": _CONSUME_RATE,
+    "first_at": "min(first_at)",
+    "last_at": "max(last_at)",
+}
 
 
 def lag_summary(groups: DataFrame, runs: DataFrame, segments: DataFrame) -> DataFrame:
@@ -42,17 +95,15 @@ def lag_summary(groups: DataFrame, runs: DataFrame, segments: DataFrame) -> Data
     logs = _logs(segments)
     group = _with_offsets(group_days(groups), logs)
     days = group.unionByName(topic_days(runs, logs), allowMissingColumns=True)
-    watched = sf.unix_seconds("last_row") - sf.unix_seconds("first_row") + sf.col("last_weight")
-    unknown = watched / 60 - sf.col("known_minutes")
-    return (
+    watched = "unix_seconds(last_row) - unix_seconds(first_row) + last_weight"
+    unknown = f"({watched}) / 60 - known_minutes"
+    computed = {
         # greatest() skips nulls and would call the unknown 0
-        days.withColumn(
-            "unknown_minutes", sf.when(unknown.isNotNull(), sf.greatest(unknown, sf.lit(0.0)))
-        )
-        .withColumn("catch_up_capacity", sf.try_divide("best_consume_rate", "produce_rate"))
-        .withColumn("sla_compliance", sf.try_divide("sla_met_minutes", "sla_minutes"))
-        .select(*LAG_SUMMARY.names)
-    )
+        "unknown_minutes": f"IF({unknown} IS NULL, NULL, greatest({unknown}, 0D))",
+        "catch_up_capacity": "try_divide(best_consume_rate, produce_rate)",
+        "sla_compliance": "try_divide(sla_met_minutes, sla_minutes)",
+    }
+    return with_columns(days, computed).select(*LAG_SUMMARY.names)
 
 
 def group_days(groups: DataFrame) -> DataFrame:
@@ -61,73 +112,27 @@ def group_days(groups: DataFrame) -> DataFrame:
     Minutes and counts of a group that was never read are 0, but for those in which its lag was
     unknown; everything else is null. `first_row` and `last_row`: it was there, read or not.
     """
-    read = sf.col("unread_reason").isNull()
-    rows = groups.select(
+
+    def read(name: str) -> str:
+        return f"IF(unread_reason IS NULL, {name}, NULL)"
+
+    rows = groups.selectExpr(
         *GROUP,
         "weight",
         "taken_at",
-        sf.when(read, sf.col("taken_at")).alias("seen_at"),
-        sf.when(~sf.col("status_reason").eqNullSafe("gone"), sf.col("taken_at")).alias("row_at"),
-        sf.when(read, sf.col("time_lag_seconds")).alias("time_lag"),
-        *(sf.when(read, sf.col(name)).alias(name) for name in _READ),
-        sf.col("status_reason").eqNullSafe("gone").alias("gone"),
+        f"{read('taken_at')} AS seen_at",
+        "IF(status_reason <=> 'gone', NULL, taken_at) AS row_at",
+        f"{read('time_lag_seconds')} AS time_lag",
+        *(f"{read(name)} AS {name}" for name in _READ),
+        "status_reason <=> 'gone' AS gone",
     )
-    followed = with_percentiles(rows.withColumn("status_before", _status_before()), GROUP)
-    days = {**levels(), **_group_rates(), **_seen(), **_status(), **_sla()}
-    return followed.groupBy(*GROUP).agg(*(c.alias(name) for name, c in days.items()))
-
-
-def _status_before() -> Column:
-    """The last known one; runs that know none are passed over."""
-    runs = Window.partitionBy(*GROUP).orderBy("taken_at")
-    earlier = runs.rowsBetween(Window.unboundedPreceding, -1)
-    return sf.last("status", ignorenulls=True).over(earlier)
-
-
-def _group_rates() -> dict[str, Column]:
-    return {name: weighted_mean(name) for name in ("produce_rate", "consume_rate")}
-
-
-def _seen() -> dict[str, Column]:
-    return {
-        "first_seen": sf.min("seen_at"),
-        "last_seen": sf.max("seen_at"),
-        "first_row": sf.min("row_at"),
-        "last_row": sf.max("row_at"),
-        "last_weight": sf.max_by("weight", "row_at"),
-        "records_lost": sf.max("records_lost"),
-        "gone": sf.bool_or("gone"),
-    }
-
-
-def _status() -> dict[str, Column]:
-    status = sf.col("status")
-    moving = sf.col("group_state").isin(*REBALANCING_STATES) | (sf.col("owners_changed") > 0)
-    return {
-        "ok_minutes": weighted_minutes(status == "OK"),
-        "warn_minutes": weighted_minutes(status == "WARN"),
-        "err_minutes": weighted_minutes(status == "ERR"),
-        "status_changes": sf.count_if(status != sf.col("status_before")).cast("int"),
-        "rebalancing_runs": sf.count_if(moving).cast("int"),
-        "rebalances": sf.sum("rebalances"),
-        "rebalancing_minutes": weighted_minutes(sf.col("rebalancing_share") >= MOSTLY_REBALANCING),
-    }
-
-
-def _sla() -> dict[str, Column]:
-    sla, time_lag = sf.col("sla_seconds"), sf.col("time_lag")
-    # at least so old, and nobody knows how much older: a promise broken for certain, or undecided
-    decided = (time_lag > sla) | sf.col("time_lag_error_seconds").isNotNull()
-    return {
-        "owner": _last_known("owner"),
-        "sla_seconds": _last_known("sla_seconds"),
-        "sla_minutes": weighted_minutes(sla.isNotNull() & time_lag.isNotNull() & decided),
-        "sla_met_minutes": weighted_minutes((time_lag <= sla) & decided),
-    }
-
-
-def _last_known(name: str) -> Column:
-    return sf.max_by(name, sf.when(sf.col(name).isNotNull(), sf.col("taken_at")))
+    # the last known one; runs that know none are passed over
+    before = (
+        "last(status, true) OVER (PARTITION BY consumer_group ORDER BY taken_at"
+        " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    )
+    followed = with_percentiles(rows, GROUP, status_before=before)
+    return grouped(followed, GROUP, {**_LEVELS_OF_RUNS, **_RATES, **_SEEN, **_STATUS, **_SLA})
 
 
 def topic_days(runs: DataFrame, logs: DataFrame) -> DataFrame:
@@ -135,19 +140,16 @@ def topic_days(runs: DataFrame, logs: DataFrame) -> DataFrame:
     # on the rows' own order: percentiles are taken over the same windows next
     rates = runs.withColumn("consume_rate", without_losses(GROUP_TOPIC))
     measures = {
-        **levels(),
-        "midnight": sf.date_trunc("day", sf.min("taken_at")),
-        "first_row": sf.min("taken_at"),
-        "last_row": sf.max("taken_at"),
-        "last_weight": sf.max_by("weight", "taken_at"),
+        **_LEVELS_OF_RUNS,
+        "midnight": "unix_seconds(date_trunc('day', min(taken_at)))",
+        "first_row": "min(taken_at)",
+        "last_row": "max(taken_at)",
+        "last_weight": "max_by(weight, taken_at)",
     }
-    found = (
-        with_percentiles(rates, GROUP_TOPIC)
-        .groupBy(*GROUP_TOPIC)
-        .agg(*(measure.alias(name) for name, measure in measures.items()))
-    )
-    days = logs.groupBy(*GROUP_TOPIC).agg(*_offsets()).join(found, [*GROUP_TOPIC])
-    return days.withColumns({f"{end}_seen": _time(f"{end}_at") for end in ("first", "last")})
+    found = grouped(with_percentiles(rates, GROUP_TOPIC), GROUP_TOPIC, measures)
+    days = grouped(logs, GROUP_TOPIC, _OFFSETS).join(found, [*GROUP_TOPIC])
+    seen = {f"{end}_seen": f"timestamp_seconds(midnight + {end}_at)" for end in ("first", "last")}
+    return with_columns(days, seen)
 
 
 def _logs(segments: DataFrame) -> DataFrame:
@@ -156,74 +158,52 @@ def _logs(segments: DataFrame) -> DataFrame:
     From the first commit to the last, as what is read again is nothing new. Where records were lost
     only what each run saw read counts: the commit passed over the others.
     """
-    losing = sf.coalesce(sf.max("records_lost") > 0, sf.lit(False))
-    moved = net_rise("committed", "commits")
-    # all that follows is within a group's topic: one shuffle for all
-    topics = segments.repartition(*GROUP_TOPIC)
-    return topics.groupBy(*GROUP_TOPIC, "topic_id", "partition_id").agg(
-        net_rise("end", "ends").alias("produced"),
-        sf.when(losing, sf.sum("consumed")).otherwise(moved).alias("consumed"),
-        losing.alias("losing"),
-        sf.min("first_at").alias("first_at"),
-        sf.max("last_at").alias("last_at"),
+    losing = "coalesce(max(records_lost) > 0, false)"
+    return grouped(
+        # all that follows is within a group's topic: one shuffle for all
+        segments.repartition(*GROUP_TOPIC),
+        (*GROUP_TOPIC, "topic_id", "partition_id"),
+        {
+            "produced": net_rise("end", "ends"),
+            "consumed": f"IF({losing}, sum(consumed), {net_rise('committed', 'commits')})",
+            "losing": losing,
+            "first_at": "min(first_at)",
+            "last_at": "max(last_at)",
+        },
     )
-
-
-def _offsets() -> list[Column]:
-    """Aggregates over `_logs`: records a second, and when any partition was read."""
-    seconds = sf.max("last_at") - sf.min("first_at")
-    return [
-        sf.try_divide(sf.sum("produced"), seconds).alias("produce_rate"),
-        sf.try_divide(sf.sum("consumed"), seconds).alias("consume_rate"),
-        sf.min("first_at").alias("first_at"),
-        sf.max("last_at").alias("last_at"),
-    ]
 
 
 def _with_offsets(days: DataFrame, logs: DataFrame) -> DataFrame:
     """The groups' days; of one that lost records the mean rate of what it read."""
-    lost = logs.groupBy(*GROUP).agg(*_offsets()[1:2], sf.bool_or("losing").alias("losing"))
-    read = lost.where("losing").select(*GROUP, sf.col("consume_rate").alias("read_rate"))
-    rate = sf.coalesce("read_rate", "consume_rate")
+    lost = grouped(logs, GROUP, {"read_rate": _CONSUME_RATE, "losing": "bool_or(losing)"})
+    read = lost.where("losing").drop("losing")
     return (
-        days.join(read, [*GROUP], "left")
-        .withColumn("consume_rate", rate)
-        .withColumn("topic", sf.lit(None).cast("string"))
+        days.withColumnRenamed("consume_rate", "mean_rate")
+        .join(read, [*GROUP], "left")
+        .selectExpr(
+            "*", "coalesce(read_rate, mean_rate) AS consume_rate", "CAST(NULL AS string) AS topic"
+        )
+        .drop("read_rate", "mean_rate")
     )
 
 
-def _time(second: str) -> Column:
-    return sf.timestamp_seconds(sf.unix_seconds("midnight") + sf.col(second))
-
-
-def with_percentiles(runs: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """`lag_p50` to `time_lag_p99` of all rows alike in `keys`, on each of these rows.
+def with_percentiles(runs: DataFrame, keys: Sequence[str], **more: str) -> DataFrame:
+    """`lag_p50` to `time_lag_p99` of all rows alike in `keys`, on each of these rows; and `more`.
 
     A value counts as often as its weight has whole seconds, once at least. As a plain aggregate
     Spark would hold the values of all keys at once and send them through a shuffle; over a window
     it holds those of one.
     """
-    over = Window.partitionBy(*keys)
-    parts, times = list(PERCENTILES.values()), whole_seconds()
-    found = {name: sf.percentile(name, parts, times).over(over) for name in LEVELS}
-    arrays = runs.select("*", *(values.alias(f"{name}_all") for name, values in found.items()))
-    return arrays.select(
-        *runs.columns,
-        *(
-            sf.col(f"{name}_all")[place].alias(f"{name}_{level}")
-            for name in LEVELS
-            for place, level in enumerate(PERCENTILES)
-        ),
-    )
-
-
-def levels() -> dict[str, Column]:
-    """Aggregates over `with_percentiles`: what lag and time lag were like, and the best speed."""
-    found = [f"{name}_{level}" for name in LEVELS for level in PERCENTILES]
-    return {
-        **{name: sf.max(name) for name in found},
-        "lag_max": sf.max("lag").cast("double"),
-        "time_lag_max": sf.max("time_lag"),
-        "known_minutes": weighted_minutes(sf.col("lag").isNotNull()),
-        "best_consume_rate": sf.max("consume_rate"),
+    of = f"PARTITION BY {', '.join(keys)}"
+    parts = ", ".join(f"{part}D" for part in PERCENTILES.values())
+    arrays = {
+        f"{name}_all": f"percentile({name}, array({parts}), {WHOLE_SECONDS}) OVER ({of})"
+        for name in LEVELS
     }
+    values = {
+        f"{name}_{level}": f"{name}_all[{place}]"
+        for name in LEVELS
+        for place, level in enumerate(PERCENTILES)
+    }
+    rows = with_columns(runs, {**arrays, **more})
+    return with_columns(rows, values).drop(*arrays)

@@ -16,6 +16,8 @@ mean sits; the first that explains it:
   same: that these have one leader is what is known of them.
 """
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame
 
 from kafka_lag_report.aggregates import (
@@ -25,198 +27,24 @@ from kafka_lag_report.aggregates import (
     records_produced,
 )
 from kafka_lag_report.findings import STALLED, STOPPED
-from kafka_lag_report.skew import IS_SKEWED, SUMS_OF_PLACED, measures, placed, spread
+from kafka_lag_report.skew import (
+    IS_SKEWED,
+    SUMS_OF_PLACED,
+    grouped,
+    measures,
+    placed,
+    spread,
+    with_columns,
+)
 from kafka_lag_report.thresholds import LAG_EXCESS, MOST, SKEW_FACTOR
 
 # A sum of doubles may miss a value by its last digits, and by others in another order.
 _ENOUGH = f"{MOST - 1e-9}D"
 _DIGITS = 9
 
-_LAG = f"""
-WITH placed AS (SELECT *, {placed("mean_lag", GROUP_TOPIC)} FROM {{days}}),
-production AS (
-    SELECT *, avg(produced) OVER (PARTITION BY topic) AS mean_produced FROM {{made}}
-),
-partitions AS (
-    SELECT
-        placed.*,
-        coalesce(
-            mean_produced > 0 AND produced >= {SKEW_FACTOR}D * mean_produced, false
-        ) AS over_produced,
-        IF({IS_SKEWED} AND x IS NOT NULL, greatest(x - try_divide(total, n), 0D), NULL) AS excess,
-        -- of a group that lags more under this leader than under all
-        IF(
-            avg(x) OVER (PARTITION BY consumer_group, leader)
-            - avg(x) OVER (PARTITION BY consumer_group) >= {LAG_EXCESS}D,
-            consumer_group, NULL
-        ) AS lags_here
-    FROM placed
-    LEFT JOIN production USING (topic, partition_id)
-),
-shares AS (
-    SELECT
-        *,
-        try_divide(excess, sum(excess) OVER of_topic) AS share,
-        excess > 1e-9D * try_divide(total, n) AS late,
-        coalesce(
-            min(lags_here) OVER led_alike <> consumer_group
-            OR max(lags_here) OVER led_alike <> consumer_group, false
-        ) AS lags_for_others
-    FROM partitions
-    WINDOW
-        of_topic AS (PARTITION BY consumer_group, topic),
-        led_alike AS (PARTITION BY leader)
-),
--- recall: the part of the excess on these partitions; precision: the part of them in excess
-fits AS (
-    SELECT
-        *,
-        count(excess) OVER same_leader AS leader_n,
-        sum(share) OVER same_leader AS leader_recall,
-        try_divide(count_if(late) OVER same_leader, count(excess) OVER same_leader)
-            AS leader_precision,
-        count(excess) OVER same_member AS member_n,
-        sum(share) OVER same_member AS member_recall,
-        try_divide(count_if(late) OVER same_member, count(excess) OVER same_member)
-            AS member_precision
-    FROM shares
-    WINDOW
-        same_leader AS (PARTITION BY consumer_group, topic, leader),
-        same_member AS (
-            PARTITION BY consumer_group, topic, member_id, client_id, client_host
-        )
-),
-scored AS (
-    SELECT
-        *,
-        IF(
-            leader_recall >= {_ENOUGH} AND leader_precision >= {_ENOUGH}
-            AND leader IS NOT NULL AND excess IS NOT NULL,
-            round(leader_recall * leader_precision, {_DIGITS}), NULL
-        ) AS leader_score,
-        IF(
-            member_recall >= {_ENOUGH} AND member_precision >= {_ENOUGH}
-            AND member_id IS NOT NULL AND excess IS NOT NULL,
-            round(member_recall * member_precision, {_DIGITS}), NULL
-        ) AS member_score
-    FROM fits
-),
--- the leader and the member that explain a topic's excess best; null: none does
-best AS (
-    SELECT
-        *,
-        first(
-            IF(leader_score IS NULL, NULL,
-                struct(leader_score AS score, leader_n AS n, leader, lags_for_others))
-        ) OVER (
-            PARTITION BY consumer_group, topic
-            ORDER BY leader_score DESC NULLS LAST, leader_n DESC, leader
-        ) AS broker,
-        first(
-            IF(member_score IS NULL, NULL,
-                struct(member_score AS score, member_n AS n, member_id, client_id, client_host))
-        ) OVER (
-            PARTITION BY consumer_group, topic
-            ORDER BY member_score DESC NULLS LAST, member_n DESC, member_id, client_id, client_host
-        ) AS consumer,
-        sum(IF(over_produced, share, 0D)) OVER of_topic AS over_produced_share,
-        sum(IF(stands = '{STALLED}', share, 0D)) OVER of_topic AS stalled,
-        sum(IF(stands = '{STOPPED}', share, 0D)) OVER of_topic AS stopped
-    FROM scored
-    WINDOW of_topic AS (PARTITION BY consumer_group, topic)
-),
-found AS (
-    SELECT
-        *,
-        CASE
-            WHEN NOT coalesce({IS_SKEWED}, false) THEN NULL
-            WHEN stalled + stopped >= {_ENOUGH}
-                THEN IF(stopped > stalled, '{STOPPED}', '{STALLED}')
-            WHEN over_produced_share >= {_ENOUGH} THEN 'production'
-            WHEN broker IS NULL AND consumer IS NULL THEN 'unexplained'
-            WHEN broker IS NULL THEN 'consumer'
-            WHEN consumer IS NULL THEN 'broker'
-            WHEN broker.score <> consumer.score
-                THEN IF(broker.score > consumer.score, 'broker', 'consumer')
-            WHEN broker.n <> consumer.n THEN IF(broker.n > consumer.n, 'broker', 'consumer')
-            WHEN broker.n > 1 THEN 'broker'
-            ELSE 'unexplained'
-        END AS best_fit
-    FROM best
-),
-judged AS (
-    SELECT
-        *,
-        -- of a single partition broker and consumer cannot be distinguished: neither is named
-        IF(
-            best_fit = 'broker' AND NOT broker.lags_for_others,
-            IF(
-                consumer IS NOT NULL AND greatest(broker.n, consumer.n) > 1,
-                'consumer', 'unexplained'
-            ),
-            best_fit
-        ) AS cause
-    FROM found
-),
--- the excess is on one broker's partitions, be it the cause or not
-led AS (
-    SELECT *, cause = 'broker' OR (cause = 'unexplained' AND broker.n > 1) AS is_led FROM judged
-),
-explained AS (
-    SELECT
-        *,
-        late AND CASE
-            WHEN cause IN ('{STALLED}', '{STOPPED}') THEN stands IS NOT NULL
-            WHEN cause = 'production' THEN over_produced
-            WHEN is_led THEN leader = broker.leader
-            WHEN cause = 'consumer'
-                THEN member_id <=> consumer.member_id
-                    AND client_id <=> consumer.client_id AND client_host <=> consumer.client_host
-            ELSE true
-        END AS explains
-    FROM led
-),
--- of all that stand still the owner, if it is one
-named AS (
-    SELECT
-        *,
-        CASE
-            WHEN cause = 'consumer'
-                THEN struct(consumer.member_id, consumer.client_id, consumer.client_host)
-            WHEN explains AND cause = '{STALLED}' THEN struct(member_id, client_id, client_host)
-        END AS member
-    FROM explained
-),
-topics AS (
-    SELECT
-        consumer_group, topic,
-        {SUMS_OF_PLACED},
-        max(cause) AS cause,
-        sort_array(collect_list(partition_id) FILTER (WHERE explains)) AS explaining,
-        max(broker.leader) FILTER (WHERE is_led) AS cause_leader,
-        IF(min(member) = max(member), max(member), NULL) AS member
-    FROM named
-    GROUP BY consumer_group, topic
-)
-SELECT
-    consumer_group, topic,
-    {measures("lag")},
-    cause,
-    IF(cause IS NULL, NULL, explaining) AS cause_partitions,
-    cause_leader,
-    member.member_id AS cause_member,
-    member.client_id AS cause_client_id,
-    member.client_host AS cause_client_host
-FROM topics
-"""  # noqa: S608 - of our own words and limits
-
-_REPORT = """
-SELECT *
-FROM {lag}
-JOIN {lag_minutes} USING (consumer_group, topic)
-LEFT JOIN {production} USING (topic)
-LEFT JOIN {production_minutes} USING (topic)
-"""
+_OF_TOPIC = "PARTITION BY consumer_group, topic"
+_OF_LEADER = f"{_OF_TOPIC}, leader"
+_OF_MEMBER = f"{_OF_TOPIC}, member_id, client_id, client_host"
 
 
 def partition_skew(
@@ -232,24 +60,175 @@ def partition_skew(
     `cause` is null where a topic's lag is not skewed. Unknown production names nobody, nor is a
     partition without a leader or an owner anybody's.
     """
-    made, sql = records_produced(topic_segments), segments.sparkSession.sql
-    return sql(
-        _REPORT,
-        lag=sql(_LAG, days=group_partition_days(segments), made=made),
-        lag_minutes=_skewed_minutes(runs, GROUP_TOPIC, "lag"),
-        production=spread(made, TOPIC, "produced", "production"),
-        production_minutes=_skewed_minutes(topic_runs, TOPIC, "production"),
+    made = records_produced(topic_segments)
+    return (
+        _explained_topics(_with_causes(_with_fits(group_partition_days(segments), made)))
+        .join(_skewed_minutes(runs, GROUP_TOPIC, "lag"), [*GROUP_TOPIC])
+        .join(spread(made, TOPIC, "produced", "production"), [*TOPIC], "left")
+        .join(_skewed_minutes(topic_runs, TOPIC, "production"), [*TOPIC], "left")
     )
 
 
-def _skewed_minutes(runs: DataFrame, keys: tuple[str, ...], prefix: str) -> DataFrame:
+def _with_fits(days: DataFrame, made: DataFrame) -> DataFrame:
+    """The partitions `placed`, with each one's `share` of its topic's excess over the mean lag.
+
+    And how well its leader, and its member, explain that: recall is the part of the excess on their
+    partitions, precision the part of these that are in excess.
+    """
+    production = with_columns(made, {"mean_produced": "avg(produced) OVER (PARTITION BY topic)"})
+    rows = with_columns(days, placed("mean_lag", GROUP_TOPIC))
+    rows = with_columns(
+        rows.join(production, ["topic", "partition_id"], "left"),
+        {
+            "over_produced": "coalesce("
+            f"mean_produced > 0 AND produced >= {SKEW_FACTOR}D * mean_produced, false)",
+            "excess": f"IF({IS_SKEWED} AND x IS NOT NULL,"
+            " greatest(x - try_divide(total, n), 0D), NULL)",
+            # of a group that lags more under this leader than under all
+            "lags_here": "IF(avg(x) OVER (PARTITION BY consumer_group, leader)"
+            f" - avg(x) OVER (PARTITION BY consumer_group) >= {LAG_EXCESS}D, consumer_group, NULL)",
+        },
+    )
+    rows = with_columns(
+        rows,
+        {
+            "share": f"try_divide(excess, sum(excess) OVER ({_OF_TOPIC}))",
+            "late": "excess > 1e-9D * try_divide(total, n)",
+            "lags_for_others": "coalesce("
+            "min(lags_here) OVER (PARTITION BY leader) <> consumer_group"
+            " OR max(lags_here) OVER (PARTITION BY leader) <> consumer_group, false)",
+        },
+    )
+    return with_columns(rows, {**_fit("leader", _OF_LEADER), **_fit("member", _OF_MEMBER)})
+
+
+def _fit(owner: str, of: str) -> dict[str, str]:
+    partitions = f"count(excess) OVER ({of})"
+    return {
+        f"{owner}_n": partitions,
+        f"{owner}_recall": f"sum(share) OVER ({of})",
+        f"{owner}_precision": f"try_divide(count_if(late) OVER ({of}), {partitions})",
+    }
+
+
+def _with_causes(fits: DataFrame) -> DataFrame:
+    """With the topic's `cause`, and the `broker` and `consumer` that explain it best, if any do."""
+    rows = with_columns(
+        fits,
+        {
+            "leader_score": _score("leader", "leader"),
+            "member_score": _score("member", "member_id"),
+        },
+    )
+    rows = with_columns(
+        rows,
+        {
+            "broker": _best("leader", ("leader",), "lags_for_others"),
+            "consumer": _best("member", ("member_id", "client_id", "client_host")),
+            "over_produced_share": f"sum(IF(over_produced, share, 0D)) OVER ({_OF_TOPIC})",
+            "stalled": f"sum(IF(stands = '{STALLED}', share, 0D)) OVER ({_OF_TOPIC})",
+            "stopped": f"sum(IF(stands = '{STOPPED}', share, 0D)) OVER ({_OF_TOPIC})",
+        },
+    )
+    rows = with_columns(rows, {"best_fit": _BEST_FIT})
+    rows = with_columns(rows, {"cause": _CAUSE})
+    return with_columns(rows, {"is_led": _IS_LED})
+
+
+def _score(owner: str, name: str) -> str:
+    """How well the owner of that `name` explains the excess; null: not most of it."""
+    recall, precision = f"{owner}_recall", f"{owner}_precision"
+    return (
+        f"IF({recall} >= {_ENOUGH} AND {precision} >= {_ENOUGH}"
+        f" AND {name} IS NOT NULL AND excess IS NOT NULL,"
+        f" round({recall} * {precision}, {_DIGITS}), NULL)"
+    )
+
+
+def _best(owner: str, names: Sequence[str], *more: str) -> str:
+    """A struct of the topic's owner that explains its excess best; null: none does."""
+    fields = ", ".join((*names, *more))
+    return (
+        f"first(IF({owner}_score IS NULL, NULL,"
+        f" struct({owner}_score AS score, {owner}_n AS n, {fields})))"
+        f" OVER ({_OF_TOPIC}"
+        f" ORDER BY {owner}_score DESC NULLS LAST, {owner}_n DESC, {', '.join(names)})"
+    )
+
+
+_BEST_FIT = f"""
+CASE
+    WHEN NOT coalesce({IS_SKEWED}, false) THEN NULL
+    WHEN stalled + stopped >= {_ENOUGH} THEN IF(stopped > stalled, '{STOPPED}', '{STALLED}')
+    WHEN over_produced_share >= {_ENOUGH} THEN 'production'
+    WHEN broker IS NULL AND consumer IS NULL THEN 'unexplained'
+    WHEN broker IS NULL THEN 'consumer'
+    WHEN consumer IS NULL THEN 'broker'
+    WHEN broker.score <> consumer.score
+        THEN IF(broker.score > consumer.score, 'broker', 'consumer')
+    WHEN broker.n <> consumer.n THEN IF(broker.n > consumer.n, 'broker', 'consumer')
+    WHEN broker.n > 1 THEN 'broker'
+    ELSE 'unexplained'
+END"""
+
+# Of a single partition broker and consumer cannot be distinguished: neither is named.
+_CAUSE = """
+IF(
+    best_fit = 'broker' AND NOT broker.lags_for_others,
+    IF(consumer IS NOT NULL AND greatest(broker.n, consumer.n) > 1, 'consumer', 'unexplained'),
+    best_fit
+)"""
+
+# The excess is on one broker's partitions, be it the cause or not.
+_IS_LED = "cause = 'broker' OR (cause = 'unexplained' AND broker.n > 1)"
+
+_EXPLAINS = f"""
+late AND CASE
+    WHEN cause IN ('{STALLED}', '{STOPPED}') THEN stands IS NOT NULL
+    WHEN cause = 'production' THEN over_produced
+    WHEN is_led THEN leader = broker.leader
+    WHEN cause = 'consumer'
+        THEN member_id <=> consumer.member_id
+            AND client_id <=> consumer.client_id AND client_host <=> consumer.client_host
+    ELSE true
+END"""
+
+# Of all that stand still the owner, if it is one.
+_MEMBER = f"""
+CASE
+    WHEN cause = 'consumer'
+        THEN struct(consumer.member_id, consumer.client_id, consumer.client_host)
+    WHEN explains AND cause = '{STALLED}' THEN struct(member_id, client_id, client_host)
+END"""
+
+
+def _explained_topics(causes: DataFrame) -> DataFrame:
+    """A row for each group's topic, with the partitions that its cause explains."""
+    rows = with_columns(causes, {"explains": _EXPLAINS})
+    topics = grouped(
+        with_columns(rows, {"member": _MEMBER}),
+        GROUP_TOPIC,
+        {
+            **SUMS_OF_PLACED,
+            "cause": "max(cause)",
+            "explaining": "sort_array(collect_list(partition_id) FILTER (WHERE explains))",
+            "cause_leader": "max(broker.leader) FILTER (WHERE is_led)",
+            "member": "IF(min(member) = max(member), max(member), NULL)",
+        },
+    )
+    columns = {
+        **measures("lag"),
+        "cause": "cause",
+        "cause_partitions": "IF(cause IS NULL, NULL, explaining)",
+        "cause_leader": "cause_leader",
+        "cause_member": "member.member_id",
+        "cause_client_id": "member.client_id",
+        "cause_client_host": "member.client_host",
+    }
+    return topics.selectExpr(*GROUP_TOPIC, *(f"{sql} AS {name}" for name, sql in columns.items()))
+
+
+def _skewed_minutes(runs: DataFrame, keys: Sequence[str], prefix: str) -> DataFrame:
     """Minutes for which the runs stand that were skewed; null where no run knew."""
-    by = ", ".join(keys)
-    query = f"""
-    SELECT
-        {by},
-        sum(IF(skewed, weight / 60, 0D)) FILTER (WHERE skewed IS NOT NULL)
-            AS {prefix}_skewed_minutes
-    FROM {{runs}}
-    GROUP BY {by}"""  # noqa: S608 - of our own words
-    return runs.sparkSession.sql(query, runs=runs)
+    minutes = "sum(IF(skewed, weight / 60, 0D)) FILTER (WHERE skewed IS NOT NULL)"
+    return grouped(runs, keys, {f"{prefix}_skewed_minutes": minutes})
