@@ -51,6 +51,7 @@ _BUSY, _QUIET_WINDOWS = (4.0, 8.0), (1.3, 2.2)
 # A transaction stays open for so many runs in every third busy time.
 _OPEN_RUNS, _OPEN_EVERY = 5, 3
 _TRANSACTION_SECONDS = (0.1, 0.6)
+_REST_RUNS, _KNOWN_RESTS = 5, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,17 @@ class Counts:
     notes: list[str] = field(default_factory=list)
     # CPU seconds of the runs alone.
     cpu: float = 0.0
+    # By group, topic and partition: the commit, the run that first saw it, and the rests so far.
+    commits: dict[tuple[str, str, int], tuple[int, int, int]] = field(default_factory=dict)
+
+    def rests(self, key: tuple[str, str, int], commit: int) -> int:
+        """How many rests are over: commits that stood for so many runs, and moved."""
+        run = self.counts["runs"]
+        then, since, rests = self.commits.get(key, (commit, run, 0))
+        if commit != then:
+            since, rests = run, rests + (run - since >= _REST_RUNS)
+        self.commits[key] = commit, since, rests
+        return rests
 
 
 def measure(plan: Plan, say: Callable[[str], None]) -> Counts:
@@ -278,42 +290,41 @@ def _run(
         )
         busy.start()
         while busy.is_alive() and done < plan.runs:
-            done += _count_run(plan, runs, found, rests=cycle)
+            done += _count_run(plan, runs, found)
         busy.join()
         if cycle % _OPEN_EVERY == _OPEN_EVERY - 1:
-            done += _leave_open(plan, writers, runs, found, rests=cycle)
+            done += _leave_open(plan, writers, runs, found)
         quiet = time.monotonic() + plan.rules.window_ms / 1_000 * rng.uniform(*_QUIET_WINDOWS)
         while time.monotonic() < quiet and done < plan.runs:
-            done += _count_run(plan, runs, found, rests=cycle)
+            done += _count_run(plan, runs, found)
         cycle += 1
         say(f"{done} runs, {cycle} times busy and quiet: {dict(found.counts)}")
 
 
-def _count_run(plan: Plan, runs: Runs, found: Counts, *, rests: int) -> int:
+def _count_run(plan: Plan, runs: Runs, found: Counts) -> int:
     began = time.monotonic()
     report = runs.look()
-    _count(report, found, rests)
+    _count(report, found)
     time.sleep(max(0.0, began + plan.interval - time.monotonic()))
     return 1
 
 
-def _count(report: LagReport, found: Counts, rests: int) -> None:
+def _count(report: LagReport, found: Counts) -> None:
     found.counts["runs"] += 1
-    when = "after the second rest" if rests > 1 else "before the second rest"
     for group in (*READERS, APPLICATION):
         rows = report.snapshot.group_partitions
-        for topic, number, status, lag, method in _rows(
-            rows, group, "topic", "partition_id", "status", "lag", "time_lag_method"
-        ):
+        names = ("topic", "partition_id", "committed_offset", "status", "lag", "time_lag_method")
+        for topic, number, commit, status, lag, method in _rows(rows, group, *names):
+            known = found.rests((group, topic, number), commit) >= _KNOWN_RESTS
+            when = "after the second rest" if known else "before the second rest"
             bad = status in BAD
             found.counts[f"{group}, {when}: {'false' if bad else 'right'}"] += 1
-            if bad and rests > 1:
-                found.notes.append(
-                    f"run {found.counts['runs']}: {topic}-{number} {status} {lag} {method}"
-                )
+            if bad and known:
+                run = found.counts["runs"]
+                found.notes.append(f"run {run}: {topic}-{number} {status} {lag} {method}")
 
 
-def _leave_open(plan: Plan, writers: Writers, runs: Runs, found: Counts, *, rests: int) -> int:
+def _leave_open(plan: Plan, writers: Writers, runs: Runs, found: Counts) -> int:
     """A transaction that stays open for some runs: named by the second that sees it?"""
     earliest = time.time() * 1_000
     writers.begin()
@@ -322,7 +333,7 @@ def _leave_open(plan: Plan, writers: Writers, runs: Runs, found: Counts, *, rest
     for number in range(_OPEN_RUNS):
         began = time.monotonic()
         report = runs.look()
-        _count(report, found, rests)
+        _count(report, found)
         ((reason, since),) = _rows(
             report.snapshot.groups, LEDGER_READERS, "status_reason", "open_transaction_since"
         )
