@@ -2,7 +2,7 @@
 """The states of many alarms at once: one condition on a grid of minutes and series.
 
 The same states, minute by minute, as `timeline` gives for one alarm, which reads like AWS's text;
-here the evaluation range is a handful of shifted columns, so that months of hundreds of groups take
+here an evaluation range is a difference of running sums, so that months of hundreds of groups take
 seconds. Only alarms that read Maximum, which is every one of this project on groups.
 """
 
@@ -18,6 +18,7 @@ from kafka_lag_cdk.simulation.evaluation import Assumptions, Counts
 
 Grid = npt.NDArray[np.float64]
 States = npt.NDArray[np.int8]
+Counted = npt.NDArray[np.int32]
 
 # States as numbers, ranked by what a person does about them.
 OK, INSUFFICIENT_DATA, ALARM = 0, 1, 2
@@ -97,17 +98,8 @@ def _evaluate(
     delay: int,
 ) -> States:
     counts = condition.counts
-    length = counts.periods + assumed.extra_points
-    real, breaching, deciding = (np.zeros(values.shape, np.int16) for _ in range(3))
-    # How far back the oldest data point lies, in periods.
-    oldest = np.zeros(values.shape, np.int16)
-    for back in range(length):
-        points = _points(values, condition, bound, back, delay)
-        known, hit = points != _MISSING, points == _BREACHES
-        deciding += hit & (real < counts.periods)
-        breaching += hit
-        real += known
-        oldest[known] = back
+    seen = _count_points(values, condition, bound, counts.periods + assumed.extra_points, delay)
+    real, breaching, deciding, oldest = seen.real, seen.breaching, seen.deciding, seen.oldest
     result = np.where(breaching >= counts.datapoints, ALARM, OK).astype(np.int8)
     short = real < counts.periods
     whole = ~short
@@ -127,6 +119,83 @@ def _evaluate(
         result[result == INSUFFICIENT_DATA] = _KEEP
         result[~_returned(values, real, assumed, delay)] = OK
     return _keep(result, OK if condition.contributors else INSUFFICIENT_DATA)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Of the data points of an evaluation range, by minute and series: how many there are, how many
+    breach, how many of the newest that there are periods, and how many periods back the oldest is.
+    """
+
+    real: Counted
+    breaching: Counted
+    deciding: Counted
+    oldest: Counted
+
+
+def _count_points(
+    values: Grid,
+    condition: Condition,
+    bound: float | npt.NDArray[np.float64],
+    length: int,
+    delay: int,
+) -> _Seen:
+    """Windows as differences of running sums, however many periods they have.
+
+    A row of `_fold` is a period: the range that ends with a minute lies in the column of its phase.
+    """
+    period, periods = condition.period, condition.counts.periods
+    # The newest periods of which not everything has arrived are points of their own.
+    own = min(-(-delay // period), length)
+    late = [_fold(_points(values, condition, bound, back, delay), period) for back in range(own)]
+    whole = _fold(_points(values, condition, bound, 0, 0), period)
+    known, breaches = whole != _MISSING, whole == _BREACHES
+    ranks, sums = (np.cumsum(each, axis=0, dtype=np.int32) for each in (known, breaches))
+    newest, before = (_shift(ranks, by) for by in (own, length))
+    real = newest - before
+    breaching = _shift(sums, own) - _shift(sums, length)
+    late_real = sum((each != _MISSING for each in late), np.zeros(whole.shape, np.int32))
+    late_breaching = sum((each == _BREACHES for each in late), np.zeros(whole.shape, np.int32))
+    # Breaches among so many first points of a column.
+    by_rank = np.zeros((len(whole) + 1, whole.shape[1]), np.int32)
+    columns = np.arange(whole.shape[1])
+    by_rank[ranks, columns] = sums
+    first = np.maximum(newest - np.maximum(periods - late_real, 0), before)
+    deciding = by_rank[newest, columns] - by_rank[first, columns] + late_breaching
+    rows = np.arange(len(whole), dtype=np.int32)[:, None]
+    following = np.where(known, rows, np.int32(len(whole)))[::-1]
+    following = np.minimum.accumulate(following, axis=0)[::-1]
+    found = following[np.maximum(rows[:, 0] - length + 1, 0)]
+    oldest = np.zeros(whole.shape, np.int32)
+    for back, each in enumerate(late):
+        oldest[each != _MISSING] = back
+    oldest = np.where(found <= rows - own, rows - found, oldest)
+    return _Seen(
+        *(
+            _unfold(each, period, values.shape)
+            for each in (real + late_real, breaching + late_breaching, deciding, oldest)
+        )
+    )
+
+
+def _fold(points: npt.NDArray[np.int8], period: int) -> npt.NDArray[np.int8]:
+    """A row a period, with a column for each minute of it and each series."""
+    rows = -(-len(points) // period)
+    padded = np.full((rows * period, points.shape[1]), _MISSING, np.int8)
+    padded[: len(points)] = points
+    return padded.reshape(rows, period * points.shape[1])
+
+
+def _unfold(counts: Counted, period: int, shape: tuple[int, ...]) -> Counted:
+    return counts.reshape(len(counts) * period, shape[1])[: shape[0]]
+
+
+def _shift(sums: Counted, rows: int) -> Counted:
+    """What each row had so many rows before, 0 before the first."""
+    found = np.zeros_like(sums)
+    if rows < len(sums):
+        found[rows:] = sums[: len(sums) - rows]
+    return found
 
 
 def _points(
@@ -151,7 +220,7 @@ def _points(
 
 
 def _returned(
-    values: Grid, real: npt.NDArray[np.int16], assumed: Assumptions, delay: int
+    values: Grid, real: Counted, assumed: Assumptions, delay: int
 ) -> npt.NDArray[np.bool_]:
     """Whether a query still returns the series."""
     if assumed.series_end == "range":
