@@ -18,7 +18,14 @@ from typing import Any
 from kafka_lag import contract
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.errors import ConfigError
-from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, TaskSettings, Tolerance
+from kafka_lag.lag.group_settings import (
+    ByName,
+    NameFilter,
+    Objective,
+    Rules,
+    TaskSettings,
+    Tolerance,
+)
 from kafka_lag.sinks.config import CLOUDWATCH, EMF, Levels, OtlpConfig, SinkConfig
 
 # Kafka's and MSK's own bookkeeping, which nobody's consumers lag on by accident.
@@ -248,6 +255,7 @@ def _rules(document: Mapping[str, Any]) -> Rules:
         owners=ByName.of(document["owner"].items()),
         runbooks=ByName.of(document["runbook_url"].items()),
         sla_seconds=ByName.of(document["sla_seconds"].items()),
+        objectives=ByName.of((name, _objective(keys)) for name, keys in document["slo"].items()),
         hold=document["hold"],
         tolerance=Tolerance(document["tolerance"]["floor_ms"], document["tolerance"]["share"]),
         lookup_budget=document["lookup_budget"],
@@ -264,6 +272,10 @@ def _tasks(document: Mapping[str, Any]) -> TaskSettings:
         members_per_task=document["members_per_task"],
         prefer_even=document["prefer_even"],
     )
+
+
+def _objective(document: Mapping[str, Any]) -> Objective:
+    return Objective(document["age_seconds"], document["target"], document["days"])
 
 
 def _sink(document: Any) -> SinkConfig:

@@ -47,6 +47,7 @@ _GROUPS = (
     *("status", "status_reason", "incident_since", "sla_seconds", "records_lost", "lag"),
     *("time_lag_seconds", "time_lag_error_seconds", "produce_rate"),
     *("rebalances", "rebalancing_share", "owners_changed", "tasks_needed", "tasks_needed_reason"),
+    *("slo_age_seconds", "slo_target", "slo_days"),
     *("worst_topic", "worst_partition", "worst_leader", "worst_member"),
     *("held_up_records", "open_transaction_since"),
     *("open_transaction_topic", "open_transaction_partition"),

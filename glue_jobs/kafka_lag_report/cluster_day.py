@@ -46,6 +46,7 @@ from kafka_lag_report.report_files import (
     stored,
     stored_dates,
     stored_folders,
+    stored_tables,
 )
 from kafka_lag_report.schemas import REPORTS, report_schema
 from kafka_lag_report.storage import Storage
@@ -56,6 +57,7 @@ from kafka_lag_report.tables.lag_hourly import lag_hourly
 from kafka_lag_report.tables.lag_summary import lag_summary
 from kafka_lag_report.tables.partition_skew import partition_skew
 from kafka_lag_report.tables.retention_risk import retention_risk
+from kafka_lag_report.tables.slo import add_windows, slo
 from kafka_lag_report.tables.tasks_needed import tasks_needed
 from kafka_lag_report.timings import Timings
 
@@ -92,6 +94,7 @@ def report_day(job: Job, day: Day) -> None:
         with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
             tables = {name: report_schema(name).empty_table() for name in REPORTS}
             tables |= compute(_reports(job, day, frames))
+            tables["slo"] = _with_windows(job, day, tables["slo"])
             tables["coverage"] = coverage(job.spark, job.storage, day)
         with job.timings.stage("pages", cluster):
             findings = _findings(job, day, evidence, tables)
@@ -121,6 +124,7 @@ def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
         "broker_hotspots": broker_hotspots(f.segments, f.topic_segments),
         "consumer_hotspots": consumer_hotspots(f.segments),
         "tasks_needed": tasks_needed(groups),
+        "slo": slo(groups, day.date, in_progress=day.in_progress),
     }
     output = job.options.output
     weeks = stored_dates(job.storage, output, "lag_hourly", day, _dates_before(day))
@@ -129,6 +133,14 @@ def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
         before = stored(job.spark, job.storage, output, "lag_hourly", day, weeks)
         reports["anomalies"] = anomalies(hours, before)
     return reports
+
+
+def _with_windows(job: Job, day: Day, of_day: pa.Table) -> pa.Table:
+    """The day's objectives beside those of the days before, of which none is read without any."""
+    days = range(1, max(of_day["days"].to_pylist(), default=0))
+    dates = [day.date - timedelta(days=back) for back in days]
+    earlier = stored_tables(job.storage, job.options.output, "slo", day, dates)
+    return add_windows(of_day, day.date, earlier)
 
 
 def _dates_before(day: Day) -> list[date]:

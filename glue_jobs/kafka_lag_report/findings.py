@@ -266,6 +266,30 @@ class GroupTasks:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupObjective:
+    """What `slo` says of a group: its objective, the day's minutes, and those of the window."""
+
+    group: str
+    age_seconds: float | None = None
+    target: float | None = None
+    days: int | None = None
+    kept_minutes: float | None = None
+    broken_minutes: float | None = None
+    unknown_minutes: float | None = None
+    window_kept_minutes: float | None = None
+    window_broken_minutes: float | None = None
+    window_unknown_minutes: float | None = None
+    budget_minutes: float | None = None
+    budget_left_minutes: float | None = None
+    burn_rate: float | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether more minutes of the window were broken than may be."""
+        return (self.budget_left_minutes or 0.0) < 0
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """How much of the day one dataset saw."""
 
@@ -314,6 +338,7 @@ class Findings:
     brokers: Listed[Broker] = field(default_factory=Listed)
     consumers: Listed[Consumer] = field(default_factory=Listed)
     tasks: Listed[GroupTasks] = field(default_factory=Listed)
+    objectives: Listed[GroupObjective] = field(default_factory=Listed)
     unusual: Listed[UnusualHour] = field(default_factory=Listed)
     coverage: tuple[Coverage, ...] = ()
     incidents: tuple[Incident, ...] = ()

@@ -20,6 +20,7 @@ Read one UTC day of snapshots, or each day of a range, and write that day's repo
   broker_hotspots    brokers with more than their share
   consumer_hotspots  members with more than their share
   tasks_needed       how many tasks each group needed, in the day and in each of its hours
+  slo                minutes of objectives that were kept, broken and unknown, and the budget left
   coverage           how much of the day was seen, and which objects were left out
 Output: <output>/reports/<report>/cluster=<c>/dt=<date>/*.parquet, replaced as a whole by each run;
 <output>/reports/page/cluster=<c>/dt=<date>/report.html, the same for people; and <output>/history/,

@@ -25,6 +25,7 @@ from kafka_lag_report.findings import (
     Coverage,
     Findings,
     GroupDay,
+    GroupObjective,
     GroupTasks,
     GroupTopic,
     Limits,
@@ -60,6 +61,7 @@ _RISK_COLUMNS = (
     "retention_unlimited",
 )
 _GROUP_COLUMNS = tuple(each.name for each in fields(GroupDay) if each.name != "group")
+_OBJECTIVE_COLUMNS = tuple(each.name for each in fields(GroupObjective) if each.name != "group")
 
 
 def read_findings(
@@ -95,6 +97,7 @@ def read_findings(
         brokers=_worst(_rows(reports["broker_hotspots"]), _broker_order, limits.rows, _broker),
         consumers=_worst(_rows(hot), _consumer_order, limits.rows, _consumer),
         tasks=_tasks(reports["tasks_needed"], limits.rows),
+        objectives=_worst(_rows(reports["slo"]), _objective_order, limits.rows, _objective),
         unusual=_worst(_rows(reports["anomalies"]), _hour_order, limits.hours, _hour),
         coverage=tuple(since_first_run(each, day) if first_day else each for each in coverage),
         incidents=from_table(reports[TABLE]) if TABLE in reports else (),
@@ -365,6 +368,16 @@ def _group_tasks(row: Row, hours: Mapping[str, Mapping[int, int]]) -> GroupTasks
         reason=row["tasks_needed_reason"],
         hours=hours.get(group, {}),
     )
+
+
+def _objective_order(row: Row) -> Order:
+    """Those with the smallest part of their budget left first, negative once it is used up."""
+    left, budget = row["budget_left_minutes"], row["budget_minutes"]
+    return *_rising(left / budget if budget else None), row["consumer_group"]
+
+
+def _objective(row: Row) -> GroupObjective:
+    return GroupObjective(row["consumer_group"], *(row[name] for name in _OBJECTIVE_COLUMNS))
 
 
 def _hour_order(row: Row) -> Order:

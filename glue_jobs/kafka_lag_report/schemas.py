@@ -207,6 +207,24 @@ TASKS_NEEDED = columns(
     tasks_needed_reason=STRING,
 )
 
+SLO = columns(
+    consumer_group=STRING,
+    age_seconds=DOUBLE,
+    target=DOUBLE,
+    days=INT,
+    since=TIMESTAMP,
+    until=TIMESTAMP,
+    kept_minutes=DOUBLE,
+    broken_minutes=DOUBLE,
+    unknown_minutes=DOUBLE,
+    window_kept_minutes=DOUBLE,
+    window_broken_minutes=DOUBLE,
+    window_unknown_minutes=DOUBLE,
+    budget_minutes=DOUBLE,
+    budget_left_minutes=DOUBLE,
+    burn_rate=DOUBLE,
+)
+
 COVERAGE = columns(
     dataset=STRING,
     runs=INT,
@@ -231,6 +249,7 @@ REPORTS = {
     "broker_hotspots": BROKER_HOTSPOTS,
     "consumer_hotspots": CONSUMER_HOTSPOTS,
     "tasks_needed": TASKS_NEEDED,
+    "slo": SLO,
     "coverage": COVERAGE,
 }
 

@@ -30,6 +30,7 @@ _REPORT_ROWS = {
     reports.BROKER_HOTSPOTS: "each broker's share of lag and production against its partitions",
     reports.CONSUMER_HOTSPOTS: "each member's share of its group's lag against its partitions",
     reports.TASKS_NEEDED: "tasks that a group needed, in each hour and in the day (hour is null)",
+    reports.SLO: "minutes of an objective kept, broken and unknown, in the day and in its window",
     reports.INCIDENTS: "what went wrong: who, from when to when, why, and what it cost",
     reports.COVERAGE: "which runs of the day the reports rest on, by dataset",
 }

@@ -17,6 +17,7 @@ CONSUMER_HOTSPOTS = "consumer_hotspots"
 COVERAGE = "coverage"
 INCIDENTS = "incidents"
 TASKS_NEEDED = "tasks_needed"
+SLO = "slo"
 
 REPORT_COLUMNS = {
     PARTITION_SKEW: {
@@ -177,6 +178,23 @@ REPORT_COLUMNS = {
         "members": INT,
         "last_tasks_needed": INT,
         "tasks_needed_reason": STRING,
+    },
+    SLO: {
+        "consumer_group": STRING,
+        "age_seconds": DOUBLE,
+        "target": DOUBLE,
+        "days": INT,
+        "since": TIMESTAMP,
+        "until": TIMESTAMP,
+        "kept_minutes": DOUBLE,
+        "broken_minutes": DOUBLE,
+        "unknown_minutes": DOUBLE,
+        "window_kept_minutes": DOUBLE,
+        "window_broken_minutes": DOUBLE,
+        "window_unknown_minutes": DOUBLE,
+        "budget_minutes": DOUBLE,
+        "budget_left_minutes": DOUBLE,
+        "burn_rate": DOUBLE,
     },
     INCIDENTS: {
         "kind": STRING,

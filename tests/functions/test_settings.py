@@ -15,7 +15,14 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
 from kafka_lag.errors import ConfigError
-from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, TaskSettings, Tolerance
+from kafka_lag.lag.group_settings import (
+    ByName,
+    NameFilter,
+    Objective,
+    Rules,
+    TaskSettings,
+    Tolerance,
+)
 from kafka_lag.settings import Settings, from_environment, settings_of
 from kafka_lag.sinks.config import Levels, OtlpConfig
 from kafka_lag_cdk.config.document import Document, LevelsSection, normalised
@@ -36,6 +43,7 @@ FULL: dict[str, Any] = {
     "owner": {"g": "payments"},
     "runbook_url": {"g": "https://wiki.example.com/g"},
     "sla_seconds": {"g": 1.5},
+    "slo": {"g": {"age_seconds": 2.5, "target": 99.5, "days": 7}},
     "hold": 5,
     "tolerance": {"seconds": 2.5, "share": 0.01},
     "lookup_budget": 7,
@@ -82,6 +90,7 @@ WHOLE = Settings(
         owners=ByName.of([("g", "payments")]),
         runbooks=ByName.of([("g", "https://wiki.example.com/g")]),
         sla_seconds=ByName.of([("g", 1.5)]),
+        objectives=ByName.of([("g", Objective(2.5, 99.5, 7))]),
         hold=5,
         tolerance=Tolerance(2500, 0.01),
         lookup_budget=7,
@@ -238,7 +247,7 @@ def keys_of(document: Any, place: Place = ()) -> Iterator[Place]:
     elif isinstance(document, dict) and (not place or place[-1] not in BY_NAME):
         for key, value in document.items():
             # Of these only what is below the names is a key.
-            if place[-1:] != ("tasks",):
+            if place[-1:] not in (("tasks",), ("slo",)):
                 yield (*place, key)
             yield from keys_of(value, (*place, key))
 

@@ -10,6 +10,7 @@ from typing import Any
 from tests.glue_jobs.days import Row, write_run
 
 GROUPS, TOPICS, PARTITIONS = 4, 5, 6
+NOON = 43_200
 _WORDS = {
     "group_state": ["Stable", "PreparingRebalance", "Reconciling"],
     "status": ["OK", "WARN", "ERR"],
@@ -141,8 +142,15 @@ def _standing(group: int, partition: int) -> str:
     return "STOP" if (group, partition) == (2, 5) else "WARN"
 
 
+def _objective(group: int, seconds: int) -> Row:
+    """None of the first group; that of the last ends at noon, one has another age from then on."""
+    if group == 0 or (group == GROUPS and seconds >= NOON):
+        return {}
+    age = 30.0 if group == 2 and seconds >= NOON else 60.0
+    return {"slo_age_seconds": age, "slo_target": 99.0, "slo_days": 7 * group}
+
+
 def _group_rows(random: Random, seconds: int) -> Iterator[Row]:
-    del seconds
     for group in range(GROUPS + 1):
         # the last one is never read
         unread = "denied" if group == GROUPS else _unread(random)
@@ -163,5 +171,6 @@ def _group_rows(random: Random, seconds: int) -> Iterator[Row]:
             "members": _maybe(random, random.choice([1, 2, 5])) if group else None,
             "tasks_needed": _maybe(random, random.choice([0, 1, 3, 4])),
             "tasks_needed_reason": _maybe(random, random.choice(["rate", "backlog"])),
+            **_objective(group, seconds),
             "status_reason": "gone" if random.random() < 0.005 else None,
         }

@@ -81,6 +81,21 @@ def test_of_tasks_needed_who_has_too_few_members_comes_first_each_with_its_hours
     assert found.rows[0].hours == {3: 4, 7: 5}
 
 
+def test_of_objectives_who_has_the_smallest_share_of_its_budget_left_comes_first() -> None:
+    def objective(group: str, left: float, budget: float) -> dict[str, Any]:
+        return {"consumer_group": group, "budget_left_minutes": left, "budget_minutes": budget}
+
+    rows = [objective("calm", 50, 60), objective("over", -5, 100), objective("half", 60, 120)]
+
+    found = findings_of({"coverage": [{"dataset": "groups"}], "slo": rows}).objectives
+
+    assert [(one.group, one.is_broken) for one in found.rows] == [
+        ("over", True),
+        ("half", False),
+        ("calm", False),
+    ]
+
+
 def test_a_day_without_rows_has_no_findings() -> None:
     assert read_findings("demo", DAY, tables()) is None
 

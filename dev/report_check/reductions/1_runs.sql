@@ -28,7 +28,7 @@ CREATE OR REPLACE TEMP TABLE group_runs AS
 SELECT
     consumer_group, taken_at, weight, unread_reason IS NULL AS is_read,
     owner, sla_seconds, group_state, owners_changed, lag, time_lag_seconds,
-    time_lag_error_seconds, rebalances, rebalancing_share,
+    slo_age_seconds, slo_target, slo_days, time_lag_error_seconds, rebalances, rebalancing_share,
     produce_rate, records_lost, status, status_reason, members, tasks_needed, tasks_needed_reason,
     -- a moving average has a loss in it for an hour
     CASE WHEN coalesce(max(records_lost) OVER last_hour, 0) = 0 THEN consume_rate END

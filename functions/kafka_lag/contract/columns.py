@@ -204,6 +204,9 @@ COLUMNS = {
         "open_transaction_topic": STRING,
         "open_transaction_partition": INT,
         "runbook_url": STRING,
+        "slo_age_seconds": DOUBLE,
+        "slo_target": DOUBLE,
+        "slo_days": INT,
     },
 }
 

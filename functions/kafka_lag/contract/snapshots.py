@@ -144,3 +144,6 @@ PUBLISHED_NONE = "none"
 PUBLISHED_GROUP = "group"
 PUBLISHED_TOPIC = "topic"
 PUBLISHED_PARTITION = "partition"
+
+# The longest window of an objective, in days: the daily report reads as many of its own.
+OBJECTIVE_MOST_DAYS = 90

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 _DAY_MS = 24 * 3_600_000
+_DAY_MINUTES = 24 * 60
 
 # Values of `uncommitted`.
 EARLIEST, APART = "earliest", "apart"
@@ -71,6 +72,23 @@ class TaskSettings:
 
 _TASKS = TaskSettings()
 
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What a group is to keep: in `target` percent of the minutes of `days` days its oldest unread
+    record is no older than `age_seconds`.
+    """
+
+    age_seconds: float
+    target: float
+    days: int
+
+    @property
+    def budget_minutes(self) -> float:
+        """Minutes of these days that may be broken."""
+        return self.days * _DAY_MINUTES * (100 - self.target) / 100
+
+
 # A commit that moves in every run may be seen to do so in every second one only.
 _LEAST_WINDOW_INTERVALS = 3
 
@@ -88,7 +106,7 @@ class Rules:
     in which a consumer must move, and for which an unread row counts with its last reading; a time,
     whatever the interval.
     By topic name: `allowed_lag`, records that are still OK. By group name: `owners`, `sla_seconds`,
-    `runbooks` (URLs, by the owner's name where the group's has none)
+    `objectives`, `runbooks` (URLs, by the owner's name where the group's has none)
     and `uncommitted`: a partition without a commit lags from the log start (EARLIEST) or is counted
     apart (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
     lags. `lookup_budget`: look-ups per run. `risk_horizon_ms`: a loss sooner than this is a risk.
@@ -105,6 +123,7 @@ class Rules:
     owners: ByName[str] = field(default_factory=ByName)
     runbooks: ByName[str] = field(default_factory=ByName)
     sla_seconds: ByName[float] = field(default_factory=ByName)
+    objectives: ByName[Objective] = field(default_factory=ByName)
     hold: int = 3
     tolerance: Tolerance = field(default_factory=Tolerance)
     lookup_budget: int = 10_000

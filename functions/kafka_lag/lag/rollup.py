@@ -234,16 +234,23 @@ def roll_up_scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
 
 
 def _find_settings(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
-    """`owner`, `runbook_url` and `sla_seconds`, as configured for the group's name."""
+    """`owner`, `runbook_url`, `sla_seconds` and the objective, as configured for a group's name."""
     names = groups.strings("consumer_group")
     owners = Strings.of(rules.owners.get(name) for name in names.categories)
     runbooks = Strings.of(rules.runbook_of(name) for name in names.categories)
     limits = Column.optional([rules.sla_seconds.get(n) for n in names.categories], np.float64)
+    objectives = [rules.objectives.get(name) for name in names.categories]
+    ages = [None if each is None else each.age_seconds for each in objectives]
+    targets = [None if each is None else each.target for each in objectives]
+    days = [None if each is None else each.days for each in objectives]
     at = names.codes.fill(-1).astype(np.int64)
     return {
         "owner": owners.take(at),
         "runbook_url": runbooks.take(at),
         "sla_seconds": limits.take(at),
+        "slo_age_seconds": Column.optional(ages, np.float64).take(at),
+        "slo_target": Column.optional(targets, np.float64).take(at),
+        "slo_days": Column.optional(days, np.int32).take(at),
     }
 
 

@@ -179,6 +179,7 @@ def sections(page: Page, attention: int) -> tuple[Section, ...]:
         Section("brokers", "Brokers", of.brokers.total),
         Section("consumers", "Hot consumers", of.consumers.total),
         *([Section("tasks", "Tasks needed", of.tasks.total)] if of.tasks.total else []),
+        *([Section("slo", "Objectives", of.objectives.total)] if of.objectives.total else []),
         Section("anomalies", "Unusual hours", of.unusual.total),
         Section("all", "All groups", of.groups.total),
         Section("coverage", "Coverage"),

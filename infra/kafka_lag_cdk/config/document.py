@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from kafka_lag import contract
-from kafka_lag.lag.group_settings import ByName, NameFilter
+from kafka_lag.lag.group_settings import ByName, NameFilter, Objective
 from kafka_lag.settings import (
     DEFAULTS,
     INTERNAL_TOPICS,
@@ -32,6 +32,7 @@ from kafka_lag.settings import (
     filter_of,
 )
 from kafka_lag_cdk.config.faults import ConfigurationError, Fault, FaultsError
+from kafka_lag_cdk.config.objectives import LONGEST_AGE, ObjectiveKeys
 from kafka_lag_cdk.config.protocols import IAM, SaslMechanism, SecurityProtocol
 from kafka_lag_cdk.config.strict import FOLDER, Strict, validate
 from kafka_lag_cdk.config.tasks import TaskKeys
@@ -59,7 +60,6 @@ _OTLP, _HTTPS = "otlp", "https"
 
 # Beyond these a number is a slip of the pen.
 _MOST_ALLOWED = 10**12
-_LONGEST_SLA = 366 * 86_400
 _LONGEST_OWNER = 256
 _LONGEST_RUNBOOK = 2_048
 
@@ -345,11 +345,19 @@ class CollectorKeys(Strict):
             "no user or password in it"
         ),
     )
-    sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=_LONGEST_SLA)]] = Field(
+    sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = Field(
         default_factory=dict,
         description=(
             "by group: the time lag that is promised, above 0; kept in the snapshots, and "
             "`SlaUsed` is published"
+        ),
+    )
+    slo: ByExpression[ObjectiveKeys] = Field(
+        default_factory=dict,
+        description=(
+            "by group: an [objective](#slo), an object of `age_seconds`, `target` and `days`; the "
+            "daily report says how much of it is kept, and groups in `alarms.groups` page when "
+            "its budget is used up too fast"
         ),
     )
     tasks: ByExpression[TaskKeys] = Field(
@@ -461,6 +469,11 @@ class CollectorKeys(Strict):
     def sla_of(self, group: str) -> float | None:
         """The time lag promised for a group in seconds, None where nothing is."""
         return ByName.of(self.sla_seconds.items()).get(group)
+
+    def objective_of(self, group: str) -> Objective | None:
+        """What a group is to keep, None where nothing is configured."""
+        keys = ByName.of(self.slo.items()).get(group)
+        return None if keys is None else keys.objective
 
     def owner_of(self, group: str) -> str | None:
         """Who looks after a group, None where nobody is named."""

@@ -24,7 +24,7 @@ from kafka_lag_cdk.config.tasks import LEAST_CATCH_UP
 from kafka_lag_cdk.config.types import find_one_name
 from kafka_lag_cdk.config.watched import WatchedCluster
 
-_BY_GROUP = ("uncommitted", "owner", "sla_seconds", "tasks")
+_BY_GROUP = ("uncommitted", "owner", "sla_seconds", "slo", "tasks")
 _BY_EXPRESSION = (*_BY_GROUP, "allowed_lag")
 
 _MOST_NAMES = 3
@@ -53,6 +53,7 @@ def find_doubts(cluster: WatchedCluster) -> Iterator[Doubt]:
     yield from _no_sla(cluster)
     yield from _unwatched_sla(cluster)
     yield from _caught_up_late(cluster)
+    yield from _small_budgets(cluster)
     yield from _paged_twice(cluster)
     yield from _unpublished(cluster)
     yield from _unread_names(cluster)
@@ -149,6 +150,20 @@ def _caught_up_late(cluster: WatchedCluster) -> Iterator[Doubt]:
                 f"{group} may take catch_up_seconds, {seconds:g}, to work off a backlog, and "
                 f"sla_seconds promises {promised:g}: TasksNeeded then keeps too few tasks for it. "
                 f"{to_do}",
+            )
+
+
+def _small_budgets(cluster: WatchedCluster) -> Iterator[Doubt]:
+    """Of objectives that two runs break, where these are farther apart than a minute."""
+    for expression, keys in cluster.slo.items():
+        budget = keys.objective.budget_minutes
+        if budget < 2 * cluster.interval_minutes:
+            yield Doubt(
+                "small-budget",
+                expression,
+                f"slo {expression} leaves {budget:.3g} minutes in {keys.days} days, which two bad "
+                f"runs break, as each speaks for {cluster.interval_minutes} minutes. Take a lower "
+                "target or more days.",
             )
 
 

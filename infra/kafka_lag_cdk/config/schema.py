@@ -29,6 +29,7 @@ from kafka_lag_cdk.config.document import (
     OtlpSection,
     OtlpSink,
 )
+from kafka_lag_cdk.config.objectives import ObjectiveKeys
 from kafka_lag_cdk.config.reading import SCHEMA
 from kafka_lag_cdk.config.scaling import Scaling
 from kafka_lag_cdk.config.shared import Shared
@@ -45,7 +46,7 @@ _OF_DEFAULTS = (
 )
 
 # Explained once, in another table or row.
-_EXPLAINED_APART = (Shared, Cluster, Scaling, TaskKeys, FilterSection, OtlpSink)
+_EXPLAINED_APART = (Shared, Cluster, Scaling, TaskKeys, ObjectiveKeys, FilterSection, OtlpSink)
 _HEAD = ("| key | default | meaning |", "|---|---|---|")
 _PLAIN = re.compile(r"[\w.-]+")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -93,6 +94,7 @@ TABLES = (
         Document,
         tuple(key for key in Document.model_fields if key not in CollectorKeys.model_fields),
     ),
+    KeyTable("configuration.md", "## `slo`", ObjectiveKeys),
     KeyTable("sinks.md", "## OTLP", OtlpSection),
 )
 

@@ -78,7 +78,7 @@ class AlarmSettings(Strict):
         default=(),
         description=(
             "exact names of groups with alarms of their own: status, data loss, the age in "
-            "`sla_seconds`"
+            "`sla_seconds`, the budget of `slo`"
         ),
     )
     any_group: bool = Field(

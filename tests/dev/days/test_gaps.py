@@ -53,6 +53,10 @@ NEVER = {
     "shared_limit_since",
     # Nobody has a runbook.
     "runbook_url",
+    # Nor an objective.
+    "slo_age_seconds",
+    "slo_target",
+    "slo_days",
     # Days know no usual rate.
     "usual_produce_rate",
     # No topic is hidden for thirty days.

@@ -15,7 +15,7 @@ from kafka_lag import contract
 from kafka_lag.contract import ERR, OK, REWIND, STALL, STOP, WARN
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import ByName, Rules
+from kafka_lag.lag.group_settings import ByName, Objective, Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rollup import roll_up_group_topics, roll_up_groups, roll_up_scaling
 from tests.builders import NOON, table
@@ -188,6 +188,13 @@ def test_owner_and_limit_are_those_of_the_first_expression_found_in_the_name() -
     groups = rolled(names=("payments", "repay", "g"), rules=rules)
     found = table(groups, "owner", "sla_seconds")
     assert found == [("payments", 60.0), ("others", None), (None, None)]
+
+
+def test_an_objective_is_a_column_for_each_of_its_numbers() -> None:
+    rules = Rules(objectives=ByName.of([("^pay", Objective(300.0, 99.5, 30))]))
+    groups = rolled(names=("payments", "repay"), rules=rules)
+    found = table(groups, "slo_age_seconds", "slo_target", "slo_days")
+    assert found == [(300.0, 99.5, 30), (None, None, None)]
 
 
 @pytest.mark.parametrize(

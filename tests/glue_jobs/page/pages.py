@@ -11,6 +11,7 @@ from kafka_lag_report.findings import (
     Coverage,
     Findings,
     GroupDay,
+    GroupObjective,
     GroupTasks,
     Listed,
     TopicRisk,
@@ -75,6 +76,7 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
         brokers=Listed((Broker(1, name, hot=True),), 1),
         consumers=Listed((Consumer(name, name, name, name),), 1),
         tasks=Listed((GroupTasks(name, 60.0, 1, 2, 3, 4, 2, 3, name, {3: 2, 4: 4}),), 1),
+        objectives=Listed((GroupObjective(name, 300.0, 99.5, 30, *_MINUTES),), 1),
         unusual=Listed((UnusualHour(name, 3, "produce_rate", 1.0, 9.0, -6.0, "low", 9),), 1),
         coverage=(Coverage("groups", 1430, 1440, 1440, 2, f"{name},{name}"),),
         incidents=(
@@ -82,6 +84,10 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
             Incident(kind=Kind.UNEVEN, level=NOTICE, topic=name),
         ),
     )
+
+
+# Kept, broken, unknown, the same of the window; budget, what is left, burn rate.
+_MINUTES = (1_400.0, 30.0, 10.0, 41_000.0, 240.0, 90.0, 216.0, -24.0, 4.2)
 
 
 def curve(topic: str | None = None) -> Curve:

@@ -14,6 +14,7 @@ from kafka_lag_report.tables.lag_hourly import lag_hourly
 from kafka_lag_report.tables.lag_summary import lag_summary
 from kafka_lag_report.tables.partition_skew import partition_skew
 from kafka_lag_report.tables.retention_risk import retention_risk
+from kafka_lag_report.tables.slo import slo
 from kafka_lag_report.tables.tasks_needed import tasks_needed
 from tests.glue_jobs.days import frame
 from tests.glue_jobs.tables.test_coverage import DATE
@@ -38,6 +39,7 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
         "partition_skew": partition_skew(day.segments, runs, day.topic_segments, topic_runs),
         "retention_risk": retention_risk(day.segments, day.topic_segments, DATE),
         "tasks_needed": tasks_needed(groups),
+        "slo": slo(groups, DATE, in_progress=False),
     }
 
 

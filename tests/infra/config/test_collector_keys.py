@@ -76,6 +76,23 @@ def test_a_document_needs_only_a_cluster_its_servers_and_a_secret() -> None:
         ),
         ({"sla_seconds": {"g": 0}}, "sla_seconds.g: Input should be greater than 0"),
         ({"sla_seconds": {"g": 1e9}}, "sla_seconds.g: Input should be less than or equal to"),
+        ({"slo": {"g": {"target": 99}}}, "slo.g.age_seconds: Field required"),
+        (
+            {"slo": {"g": {"age_seconds": 60, "target": 0.99}}},
+            "slo.g.target: Input should be greater than or equal to 50",
+        ),
+        (
+            {"slo": {"g": {"age_seconds": 60, "target": 100}}},
+            "slo.g.target: Input should be less than 100",
+        ),
+        (
+            {"slo": {"g": {"age_seconds": 60, "target": 99, "days": 91}}},
+            "slo.g.days: Input should be less than or equal to 90",
+        ),
+        (
+            {"slo": {"g": {"age_seconds": 60, "target": 99.9, "days": 1}}},
+            "slo.g: leaves 1.4 minutes in 1 days, which two bad minutes break: take a lower target",
+        ),
         ({"tasks": {"g": {"capacity": 0}}}, "tasks.g.capacity: Input should be greater than 0"),
         (
             {"tasks": {"g": {"catch_up_seconds": 59}}},

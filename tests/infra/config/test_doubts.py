@@ -99,6 +99,15 @@ def test_a_group_without_a_promise_or_scaled_by_its_lag_may_take_its_time() -> N
     assert doubts(sla_seconds={"^stock$": 300}, scaling=[scaled("billing", tasks={})]) == []
 
 
+def test_an_objective_that_two_runs_break_is_told_where_runs_are_far_apart() -> None:
+    slo = {"^billing$": {"age_seconds": 300, "target": 99.9, "days": 7}}
+    assert doubts(slo=slo) == []
+    assert doubts(slo=slo, interval_seconds=600) == [
+        "slo ^billing$ leaves 10.1 minutes in 7 days, which two bad runs break, as each speaks for "
+        "10 minutes. Take a lower target or more days."
+    ]
+
+
 def test_an_expression_that_looks_like_a_shells_pattern_says_what_it_means() -> None:
     assert doubts(groups={"deny": "test-*"}) == [
         'groups.deny: "test-*" is a regular expression, found anywhere in a name, in which "-*" is '
@@ -116,6 +125,7 @@ def test_an_expression_that_looks_like_a_shells_pattern_says_what_it_means() -> 
         ({"allowed_lag": {"^ok$": 1, "a-*": 1}}, "allowed_lag"),
         ({"owner": {"a-*": "Ann"}}, "owner"),
         ({"sla_seconds": {"a-*": 60}}, "sla_seconds"),
+        ({"slo": {"a-*": {"age_seconds": 60, "target": 99}}}, "slo"),
         ({"tasks": {"a-*": {"capacity": 5}}}, "tasks"),
         ({"levels": {"scaling": {"allow": "a-*"}}}, "levels.scaling.allow"),
         ({"levels": {"partitions": {"topics": {"deny": "a-*"}}}}, "levels.partitions.topics.deny"),

@@ -274,6 +274,26 @@ def test_tasks_needed_are_listed_by_hour_of_the_week_from_monday_on(tmp_path: Pa
     assert rows[0]["known_minutes"] == 60.0
 
 
+def test_objectives_are_listed_by_the_share_of_their_budget_that_is_left(tmp_path: Path) -> None:
+    def objective(group: str, left: float, budget: float, broken: float) -> dict[str, Any]:
+        minutes = {"budget_left_minutes": left, "budget_minutes": budget}
+        return a_group(group, **minutes, broken_minutes=broken)
+
+    days = {
+        FRIDAY: [objective("over", 90.0, 100.0, 1.0), objective("gone", 5.0, 100.0, 10.0)],
+        SATURDAY: [
+            objective("calm", 99.0, 100.0, 0.0),
+            objective("over", -10.0, 100.0, 100.0),
+            objective("half", 10.0, 20.0, 4.0),
+        ],
+    }
+
+    rows = ask(tmp_path, "objectives_now", reports.SLO, days)
+
+    found = [(row["consumer_group"], row["days_left"]) for row in rows]
+    assert found == [("over", 0.0), ("gone", 0.5), ("half", 2.5), ("calm", None)]
+
+
 def test_the_retention_that_was_too_short_comes_first(tmp_path: Path) -> None:
     def partition(number: int, topic: str, needed: float, **more: Any) -> dict[str, Any]:
         key = {"topic": topic, "partition_id": number}

@@ -31,6 +31,7 @@ OVER_REPORTS = {
     "consumers_hot_this_week",
     "groups_lagging_most_yesterday",
     "incidents_of_the_week",
+    "objectives_now",
     "retention_enough",
     "retention_risk_of_the_week",
     "skewed_topics",
@@ -45,6 +46,7 @@ LISTED: dict[str, Row] = {
     reports.INCIDENTS: {"consumer_group": "g", "kind": "stalled"},
     reports.LAG_SUMMARY: {"consumer_group": "g", "sla_seconds": 330.0},
     reports.PARTITION_SKEW: {"consumer_group": "g", "lag_skewed": True},
+    reports.SLO: {"consumer_group": "g"},
     reports.TASKS_NEEDED: {"consumer_group": "g", "hour": 3},
     reports.RETENTION_RISK: {
         "consumer_group": "g",
