@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import ceil
 from zlib import crc32
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.contract.words import find_word
+from kafka_lag.lag.group_settings import Objective
 from kafka_lag.sinks.config import EMF
 from kafka_lag_cdk.config.watched import WatchedCluster
 
@@ -41,10 +43,12 @@ class Missing(Enum):
 
     MISSING makes it INSUFFICIENT_DATA, which sends nothing: no false alarm and no false recovery.
     BREACHING is for what must come regularly. NOT_BREACHING is for counts that AWS publishes only
-    when there is something to count, where no value is none.
+    when there is something to count, where no value is none. IGNORE keeps the state: a count over
+    hours is not reached by a few bad minutes beside long gaps, and not over while nothing is known.
     """
 
     MISSING = "missing"
+    IGNORE = "ignore"
     BREACHING = "breaching"
     NOT_BREACHING = "notBreaching"
 
@@ -382,8 +386,35 @@ MESSAGES_SILENT = Rule(
     warm_up=True,
 )
 
+# An objective's budget is used up so many times as fast as it may be: an hour takes 2 % of that of
+# 30 days, and six hours 5 % [Site Reliability Workbook, "Alerting on SLOs"]. How many of an alarm's
+# periods must be broken follows from the target, see `burn_rules`.
+_BURN_FAST, _BURN_SLOW = 14.4, 6.0
+_FAST_MINUTES, _SLOW_MINUTES = 60, 360
+# As two bad runs are no incident.
+_LEAST_BROKEN = 3
+SLO_FAST = Rule(
+    name="slo-fast",
+    metric=contract.ESTIMATED_TIME_LAG,
+    operator=Operator.ABOVE,
+    threshold=None,
+    datapoints=_LEAST_BROKEN,
+    periods=_FAST_MINUTES,
+    missing=Missing.IGNORE,
+    meaning="The group's objective is being broken fast: of the last hour so much was broken that "
+    "14.4 times as much is used up of its budget as may be, 2 % of that of 30 days.",
+    to_do="As for sla; the table slo of the daily report says how much of the budget is left.",
+)
+SLO_SLOW = replace(
+    SLO_FAST,
+    name="slo-slow",
+    periods=_SLOW_MINUTES,
+    meaning="The group's objective is being broken slowly: of the last six hours so much was "
+    "broken that 6 times as much is used up of its budget as may be, 5 % of that of 30 days.",
+)
+
 OF_REPORTER = (HEARTBEAT, ERRORS, DROPPED, PARSING, VALIDATION, READING, OMITTED)
-OF_GROUP = (STATUS, SLA, LOSS, OFFSET_LAG)
+OF_GROUP = (STATUS, SLA, LOSS, SLO_FAST, SLO_SLOW, OFFSET_LAG)
 OF_ANY_GROUP = (ANY_GROUP, ANY_SLA, ANY_LOSS)
 OF_BROKERS = (BROKER_DISK, BROKER_CPU)
 # Those of a cluster and of the daily report; messages have theirs in another page of the manual.
@@ -403,8 +434,25 @@ def group_thresholds(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float
         yield group, LOSS, None
         if (promised := cluster.sla_of(group)) is not None:
             yield group, SLA, promised
+        if (objective := cluster.objective_of(group)) is not None:
+            for rule in burn_rules(objective, cluster.interval_minutes):
+                yield group, rule, objective.age_seconds
     for group, records in cluster.alarms.offset_lag.items():
         yield group, OFFSET_LAG, records
+
+
+def burn_rules(objective: Objective, interval_minutes: int) -> Iterator[Rule]:
+    """Those on how fast an objective's budget is used up, that can be reached.
+
+    A rate that all of the window must be broken for, and more, pages for nothing else than SLA.
+    """
+    for rule, rate in ((SLO_FAST, _BURN_FAST), (SLO_SLOW, _BURN_SLOW)):
+        periods = rule.periods // interval_minutes
+        # What is a whole number but for the last digit of a double is that.
+        broken = ceil(round(rate * (100 - objective.target) / 100 * periods, 6))
+        datapoints = max(broken, _LEAST_BROKEN)
+        if datapoints <= periods:
+            yield replace(rule, datapoints=datapoints, periods=periods)
 
 
 def group_rules(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | None]]:
@@ -523,8 +571,11 @@ _DAYS = {contract.NO_LOSS_SECONDS: "30 days (no risk)"}
 _OWN = {
     SLA.name: "its `sla_seconds`",
     OFFSET_LAG.name: "its `alarms.offset_lag`",
+    SLO_FAST.name: "the age of its [`slo`](configuration.md#slo)",
+    SLO_SLOW.name: "the age of its [`slo`](configuration.md#slo)",
     ANOMALY.name: "the band CloudWatch has learnt",
 }
+_BY_TARGET = (SLO_FAST, SLO_SLOW)
 _UNITS = {None: "", 1: " minutes", 60: " hours"}
 
 
@@ -539,6 +590,8 @@ def _table(rules: tuple[Rule, ...]) -> Iterator[str]:
     for rule in rules:
         metric = f"`{rule.namespace} {rule.metric}`" if rule.namespace else f"`{rule.metric}`"
         runs = f"{rule.datapoints} of {rule.periods}{_UNITS[rule.minutes]}"
+        if rule in _BY_TARGET:
+            runs = f"by its target, {rule.datapoints} at least, of {rule.periods}"
         yield f"| {rule.name} | {metric} | {_when(rule)} | {runs} | {rule.missing.value} |"
 
 

@@ -48,6 +48,7 @@ OPERATORS = {
 }
 MISSING = {
     Missing.MISSING: cloudwatch.TreatMissingData.MISSING,
+    Missing.IGNORE: cloudwatch.TreatMissingData.IGNORE,
     Missing.BREACHING: cloudwatch.TreatMissingData.BREACHING,
     Missing.NOT_BREACHING: cloudwatch.TreatMissingData.NOT_BREACHING,
 }

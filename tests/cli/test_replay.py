@@ -224,6 +224,34 @@ def test_more_records_than_the_document_allows_page(
     assert (page["alarm"], page["begin"]) == ("offset-lag", at(703))
 
 
+def test_a_budget_that_goes_too_fast_pages_and_a_gap_does_not(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    group = Group.fine()
+    for begin in (600, 610, 620, 900):
+        group.age[begin : begin + 3] = 301
+    write_day(tmp_path, {"billing": group.is_unread(903, 960)})
+    slo = {"^billing$": {"age_seconds": 300, "target": 99}}
+    a_document(tmp_path / "b.json", slo=slo)
+    # Nine of sixty minutes at 99 %: the ninth is of 622, and seen a minute later.
+    (page,) = pages_of(run("--output", "json", config="b.json"))
+    assert (page["alarm"], page["begin"]) == ("slo-fast", at(623))
+
+
+def test_each_group_pages_by_the_target_of_its_own_objective(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    group = Group.fine()
+    group.age[600:605] = 301
+    write_day(tmp_path, {"billing": group, "mailer": group})
+    slo = {
+        name: {"age_seconds": 300, "target": target} for name, target in (("b", 99.5), ("m", 99))
+    }
+    a_document(tmp_path / "b.json", slo=slo, alarms={"groups": ["billing", "mailer"]})
+    pages = pages_of(run("--output", "json", config="b.json"))
+    assert [(page["alarm"], page["consumer_group"]) for page in pages] == [("slo-fast", "billing")]
+
+
 def test_runs_that_do_not_come_page_by_the_heartbeat(
     tmp_path: Path, run: Callable[..., Result]
 ) -> None:

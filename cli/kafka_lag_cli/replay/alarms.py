@@ -72,12 +72,13 @@ def deployed_alarms(
         for at, name in enumerate(groups)
         if cluster.groups.names.accepts(name) and (not only or name in only)
     }
-    named: dict[str, tuple[Rule, dict[int, float]]] = {}
+    # One rule's numbers may be each group's own.
+    named: dict[Rule, dict[int, float]] = {}
     for group, rule, threshold in group_thresholds(cluster):
         bound = rule.threshold if threshold is None else threshold
         if group in places and bound is not None:
-            named.setdefault(rule.name, (rule, {}))[1][places[group]] = float(bound)
-    for rule, bounds in named.values():
+            named.setdefault(rule, {})[places[group]] = float(bound)
+    for rule, bounds in named.items():
         yield _alarm(cluster, rule, bounds)
     for rule in _queries(cluster):
         apart = left_out(rule, cluster.namespace, cluster.name, _named(cluster, rule))

@@ -32,7 +32,7 @@ from tests.infra.alarms.simulated import REBALANCES, STEADY, STOPS
 from tests.infra.configured import cluster
 
 BY_NAME = {rule.name: rule for rule in RULES}
-_TREATMENTS = {"missing", "breaching", "notBreaching"}
+_TREATMENTS = {"missing", "ignore", "breaching", "notBreaching"}
 
 
 def rule_of(name: str) -> Rule:

@@ -32,6 +32,7 @@ def service(name: str, **how: Any) -> dict[str, Any]:
 WATCHED: dict[str, Any] = {
     "alarms": {"groups": ["billing", "mailer", "audit"], "anomalies": ["billing", "audit"]},
     "sla_seconds": {"^billing$": 60, "^mailer$": 600},
+    "slo": {"^audit$": {"age_seconds": 60, "target": 99}},
     "scaling": [
         service("a", steps=STEPS),
         service("b", steps=BY_AGE),
