@@ -45,18 +45,24 @@ _ALARMS = {
 }
 
 
-def watched(*, recovered: bool = True, name: str = "kafka-lag", **changes: Any) -> dict[str, Any]:
-    """The template of a stack with a topic and every alarm of a cluster that has these changes."""
-    observed = cluster(
+def watched_cluster(**changes: Any) -> Cluster:
+    """The cluster of the simulated hours, every kind of alarm among its own."""
+    return cluster(
         **{
             "name": CLUSTER,
             "alarms": _ALARMS,
             "sla_seconds": {f"^{REBALANCES}$": REBALANCES_SLA},
+            # A target that takes no more than the fewest runs.
+            "slo": {f"^{STEADY}$": {"age_seconds": 3_600, "target": 99.9}},
             **changes,
         }
     )
+
+
+def watched(*, recovered: bool = True, name: str = "kafka-lag", **changes: Any) -> dict[str, Any]:
+    """The template of a stack with a topic and every alarm of a cluster that has these changes."""
     stack = Stack(App(), "Watched", env=Environment(account=ACCOUNT, region=REGION))
-    _fill(stack, observed, recovered, name)
+    _fill(stack, watched_cluster(**changes), recovered, name)
     return dict(Template.from_stack(stack).to_json())
 
 

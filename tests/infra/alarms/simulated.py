@@ -11,6 +11,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import ByName, Rules
@@ -19,7 +20,10 @@ from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet, health_set, lag_sets, success_set
+from kafka_lag.snapshots.keys import object_key
+from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.snapshots.previous import Memory
+from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cdk.simulation.metrics import Metrics
 from tests.builders import MINUTE, NOON, a_reading
 
@@ -47,8 +51,11 @@ _RETENTION_MS = 60 * MINUTE
 _Commits = Callable[[int], int | None]
 
 
-def written(minutes: Iterable[int]) -> dict[int, list[str]]:
-    """The log's lines by minute of runs that all succeed; a run that reads nothing writes none."""
+def written(minutes: Iterable[int], store: FolderStore | None = None) -> dict[int, list[str]]:
+    """The log's lines by minute of runs that all succeed; a run that reads nothing writes none.
+
+    Rows of groups go to the store as well, as a run's snapshot has them.
+    """
     memory, lines = Memory.empty(), {}
     rules = Rules(sla_seconds=ByName.of([(f"^{REBALANCES}$", float(REBALANCES_SLA))]))
     for minute in minutes:
@@ -66,6 +73,9 @@ def written(minutes: Iterable[int]) -> dict[int, list[str]]:
         rows = report.snapshot.group_partitions.with_columns(published=chosen.published)
         snapshot = replace(report.snapshot, group_partitions=rows)
         memory = memory.add_run(snapshot, MINUTE, stored=True)
+        if store is not None:
+            key = object_key(contract.GROUPS, CLUSTER, taken_at)
+            store.write_once(key, to_parquet(snapshot.groups, contract.GROUPS))
     return lines
 
 
