@@ -4,43 +4,41 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from kafka_lag import contract
 from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag.formatting import format_list, format_minute
-from kafka_lag.snapshots.store import BrowsableStore
-from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.formatting import format_minute
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
-from kafka_lag_cli.replay.alarms import explain_left_out, metrics_watched
+from kafka_lag_cli.replay.beside_aws import compare_recorded
+from kafka_lag_cli.replay.documents import (
+    DEFAULT_DAYS,
+    find_period,
+    read_clusters,
+    read_days,
+    replay_days,
+)
 from kafka_lag_cli.replay.output import (
+    print_beside_aws,
     print_proposals,
     print_replays,
     print_summaries,
+    write_beside_aws,
     write_proposals,
     write_replays,
 )
-from kafka_lag_cli.replay.pages import Pages, replay_alarms
 from kafka_lag_cli.replay.proposals import LEAST_DAYS, find_promises
-from kafka_lag_cli.replay.recorded import Recorded, read_recorded
-from kafka_lag_cli.replay.replayed import Replay, Side, explain_services_left_out
-from kafka_lag_cli.replay.services import replay_services
+from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.replay.web_page import write_page
 from kafka_lag_cli.state.groups_over_time import AT_ONCE, DAY_MS, MINUTE_MS
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.group_rows import CSV, JSON, TABLE
-from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.text import hint_at_name, open_screen, printable
 
-_DAYS, _MOST_DAYS = 30, 400
-_FEW = 3
 _EXAMPLES = """\b
 examples:
   kafka-lag replay --config deployment.json --state ./lag
@@ -69,7 +67,10 @@ examples:
 @click.option("--cluster", metavar="NAME", help="Of several in the document, this one alone.")
 @click.option("--group", "groups", metavar="NAME", multiple=True, help="Only this one's pages.")
 @click.option(
-    "--from", "first", metavar="YYYY-MM-DD", help=f"The first UTC day (default: {_DAYS} before)."
+    "--from",
+    "first",
+    metavar="YYYY-MM-DD",
+    help=f"The first UTC day (default: {DEFAULT_DAYS} before).",
 )
 @click.option("--to", "last", metavar="YYYY-MM-DD", help="The last UTC day (default: today).")
 @click.option(
@@ -79,6 +80,11 @@ examples:
     help="For each group the shortest promise (sla_seconds) with N pages a month at most.",
 )
 @click.option("--lines", is_flag=True, help="Every page, however many there are.")
+@click.option(
+    "--compare-with-aws",
+    is_flag=True,
+    help="What CloudWatch's history of the deployed alarms has instead, by your AWS credentials.",
+)
 @click.option("--brief", is_flag=True, help="A sentence for each cluster, and nothing else.")
 @click.option(
     "--html",
@@ -101,6 +107,7 @@ def replay(
     *,
     lines: bool,
     brief: bool,
+    compare_with_aws: bool,
 ) -> None:
     """Which pages a document would have sent on days that were.
 
@@ -109,25 +116,35 @@ def replay(
     services that it scales by TasksNeeded are replayed beside it. It is a model and not AWS; where
     AWS leaves open how it evaluates, the number of pages is a range.
     """
-    since, until = _period(first, last)
+    since, until = find_period(first, last)
     if propose is not None and against is not None:
         raise click.UsageError("--propose and --against cannot go together.")
     if propose is not None and html is not None:
         raise click.UsageError(
             "--html is of pages, and --propose is not about those of one promise."
         )
+    if compare_with_aws and (
+        against or groups or brief or propose is not None or html is not None or output == CSV
+    ):
+        raise click.UsageError(
+            "--compare-with-aws is about the deployed document as a whole: leave out --against, "
+            "--group, --brief, --propose, --html and --output csv."
+        )
     if brief and (propose is not None or output != TABLE):
         raise click.UsageError("--brief is a sentence: neither --propose nor --output has one.")
     if propose is not None and until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
         raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
     try:
-        wanted = _clusters(file or Path(CDK_FILE), cluster)
-        others = {each.name: each for each in _clusters(against, None)} if against else {}
+        wanted = read_clusters(file or Path(CDK_FILE), cluster)
+        others = {each.name: each for each in read_clusters(against, None)} if against else {}
         store = place.open_store(AT_ONCE)
-        read = list(_read_all(store, place, wanted, others, since, until))
+        read = list(read_days(store, place, wanted, others, since, until))
         _check_groups(groups, [recorded for recorded, _, _ in read])
+        if compare_with_aws:
+            _show_beside_aws(read, file or Path(CDK_FILE), place, output)
+            return
         if propose is None:
-            replays = [_replay(*each, groups, compared=against is not None) for each in read]
+            replays = [replay_days(*each, groups, compared=against is not None) for each in read]
             if html is not None:
                 write_page(replays, html)
             if brief:
@@ -155,80 +172,27 @@ def replay(
         raise click.ClickException(printable(str(error))) from error
 
 
-def _period(first: str | None, last: str | None) -> tuple[int, int]:
-    """From the beginning of the first day to the end of the last or now, ms UTC."""
-    now = int(time.time() * 1000)
-    end = _day("--to", last) if last else datetime.fromtimestamp(now / 1000, UTC).date()
-    begin = _day("--from", first) if first else end - timedelta(days=_DAYS - 1)
-    if begin > end:
-        raise click.UsageError(f"--from is {begin} and after --to, {end}.")
-    if (end - begin).days >= _MOST_DAYS:
-        raise click.UsageError(f"{begin} to {end} are more than {_MOST_DAYS} days.")
-    since, until = _midnight(begin), _midnight(end) + DAY_MS - 1
-    if since > now:
-        raise click.UsageError(f"{begin} has not been yet.")
-    return since, min(until, now)
-
-
-def _day(option: str, value: str) -> date:
-    try:
-        return datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC).date()
-    except ValueError:
-        raise click.UsageError(f"{option} {value} must be a date, written 2026-01-31.") from None
-
-
-def _midnight(day: date) -> int:
-    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
-
-
-def _clusters(path: Path, name: str | None) -> tuple[Cluster, ...]:
-    """Those of a document, or one. Raises ConfigError, ConfigurationError."""
-    if not path.is_file():
-        raise ConfigError(f"There is no {path}: name a deployment's document by --config FILE.")
-    clusters = read_deployment(path).clusters
-    names = [each.name for each in clusters]
-    if name is not None and name not in names:
-        raise ConfigError(f"{path} has no cluster {name}: there is {format_list(names, _FEW)}.")
-    return tuple(each for each in clusters if name in (None, each.name))
-
-
-def _read_all(
-    store: BrowsableStore,
+def _show_beside_aws(
+    read: Sequence[tuple[Recorded, Cluster, Cluster | None]],
+    path: Path,
     place: SnapshotPlace,
-    wanted: tuple[Cluster, ...],
-    others: dict[str, Cluster],
-    since: int,
-    until: int,
-) -> Iterator[tuple[Recorded, Cluster, Cluster | None]]:
-    """What was recorded of each cluster, as one document has it and as the other does."""
-    stored = _stored_clusters(store)
-    if not any(cluster.name in stored for cluster in wanted):
-        there = f"there is {format_list(stored, _FEW)}" if stored else "there are none"
-        names = format_list([each.name for each in wanted], _FEW)
-        raise ConfigError(f"There are no snapshots of {names} in {place.describe()}; {there}.")
-    for cluster in wanted:
-        if cluster.name not in stored:
-            sentence = f"There are no snapshots of {cluster.name}: it is left out."
-            click.echo(printable(sentence), err=True)
-            continue
-        other = others.get(cluster.name)
-        metrics = metrics_watched(cluster) | (metrics_watched(other) if other else frozenset())
-        try:
-            with count_objects() as progress:
-                recorded = read_recorded(store, cluster.name, metrics, since, until, progress)
-        except ConfigError as error:
-            if len(wanted) == 1:
-                raise
-            click.echo(printable(str(error)), err=True)
-            continue
-        yield recorded, cluster, other
+    output: str,
+) -> None:
+    """Raises ConfigError, AwsError."""
+    # Costs the start of those alone who use AWS.
+    from kafka_lag_cli.account.session import open_session  # noqa: PLC0415
+    from kafka_lag_cli.replay.aws_history import read_history  # noqa: PLC0415
 
-
-def _stored_clusters(store: BrowsableStore) -> list[str]:
-    """Those with snapshots or a history, by name."""
-    history = store.folders(f"{contract.HISTORY_PREFIX}/{contract.GROUPS}/")
-    of_history = {name.removeprefix("cluster=") for name in history}
-    return sorted(of_history.union(Snapshots(store, time.time).clusters()))
+    deployment = read_deployment(path).name
+    found = []
+    for recorded, cluster, _ in read:
+        session = open_session(place.profile, cluster.place[1])
+        history = read_history(session.client("cloudwatch"), deployment, cluster, recorded)
+        found.append(compare_recorded(recorded, cluster, history))
+    if output == TABLE:
+        print_beside_aws(found, open_screen())
+    else:
+        write_beside_aws(found, sys.stdout)
 
 
 def _check_groups(groups: tuple[str, ...], read: Sequence[Recorded]) -> None:
@@ -238,35 +202,3 @@ def _check_groups(groups: tuple[str, ...], read: Sequence[Recorded]) -> None:
         if group not in every:
             hint = hint_at_name(group, every)
             raise ConfigError(f"There is no group {group} in these days; {hint}")
-
-
-def _replay(
-    recorded: Recorded,
-    cluster: Cluster,
-    other: Cluster | None,
-    groups: tuple[str, ...],
-    *,
-    compared: bool,
-) -> Replay:
-    """Beside a document without this cluster each page is added."""
-    before = None
-    if compared:
-        before = (
-            Side(cluster, Pages((), {}), (), ())
-            if other is None
-            else _side(recorded, other, groups)
-        )
-    return Replay(recorded, _side(recorded, cluster, groups), before)
-
-
-def _side(recorded: Recorded, cluster: Cluster, groups: tuple[str, ...]) -> Side:
-    left_out = (
-        *explain_left_out(cluster, recorded.groups),
-        *explain_services_left_out(cluster, recorded.groups),
-    )
-    services = tuple(
-        service
-        for service in replay_services(recorded, cluster)
-        if not groups or service.group in groups
-    )
-    return Side(cluster, replay_alarms(recorded, cluster, groups), services, left_out)

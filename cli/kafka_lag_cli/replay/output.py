@@ -21,6 +21,7 @@ from kafka_lag.formatting import (
     format_minute,
     format_quantity,
 )
+from kafka_lag_cli.replay.beside_aws import BesideAws, describe_assumptions
 from kafka_lag_cli.replay.changes import Change, Kind
 from kafka_lag_cli.replay.pages import ASSUMED, Page, count_by_rule
 from kafka_lag_cli.replay.proposals import Proposal
@@ -254,6 +255,84 @@ def _later(seconds: float | None) -> Text:
     if seconds is None:
         return Text("?", "dim")
     return Text(f"{'-' if seconds < 0 else ''}{format_duration(abs(seconds))}")
+
+
+def print_beside_aws(found: Sequence[BesideAws], screen: Console) -> None:
+    """How many pages agree by each set of assumptions, and where the model is wrong."""
+    for number, beside in enumerate(found):
+        if number:
+            screen.print()
+        history = beside.history
+        head = (
+            f"{beside.cluster}: {format_quantity(len(history.pages), 'page')} of "
+            f"{format_quantity(history.alarms, 'alarm')} in CloudWatch's history"
+        )
+        screen.print(Text(printable(head), "bold"), soft_wrap=True)
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        for name in ("assumed", "same", "earlier or later", "CloudWatch alone", "model alone"):
+            table.add_column(name, justify="left" if name == "assumed" else "right")
+        for each in beside.agreements:
+            counts = (each.same, each.moved, each.aws_alone, each.model_alone)
+            mark = " (as replayed)" if each.assumed == ASSUMED else ""
+            table.add_row(describe_assumptions(each.assumed) + mark, *map(format_count, counts))
+        screen.print(table)
+        for change in beside.differences[:_LISTED]:
+            _print(screen, _describe_difference(change))
+        if (more := len(beside.differences) - _LISTED) > 0:
+            _print(screen, f"and {more:,} more, which --output json has.")
+        if history.unknown:
+            _print(screen, f"Of {format_quantity(history.unknown, 'alarm')} there is no history.")
+    _print(
+        screen,
+        "Same: both begin within two minutes of each other. What an alarm did before it was last "
+        "changed is left out; CloudWatch keeps 30 days.",
+    )
+
+
+def _describe_difference(change: Change) -> str:
+    page = change.page
+    about = f"{page.rule} of {page.group}" if page.group is not None else page.rule
+    if change.before is None:
+        return f"{format_minute(page.begin)} {about}: CloudWatch alone"
+    if change.after is None:
+        return f"{format_minute(page.begin)} {about}: the model alone"
+    later = change.later_seconds or 0
+    word = "later" if later > 0 else "earlier"
+    return f"{format_minute(page.begin)} {about}: CloudWatch {format_duration(abs(later))} {word}"
+
+
+def write_beside_aws(found: Sequence[BesideAws], out: TextIO) -> None:
+    """The same as JSON, with every difference."""
+    objects = [
+        {
+            "cluster": beside.cluster,
+            "alarms": beside.history.alarms,
+            "alarms_without_history": beside.history.unknown,
+            "assumptions": [
+                {
+                    **asdict(each.assumed),
+                    "as_replayed": each.assumed == ASSUMED,
+                    "same": each.same,
+                    "moved": each.moved,
+                    "cloudwatch_alone": each.aws_alone,
+                    "model_alone": each.model_alone,
+                }
+                for each in beside.agreements
+            ],
+            "differences": [
+                {
+                    "alarm": each.page.rule,
+                    "consumer_group": each.page.group,
+                    "model": None if each.before is None else format_iso_time(each.before.begin),
+                    "cloudwatch": None if each.after is None else format_iso_time(each.after.begin),
+                }
+                for each in beside.differences
+            ],
+        }
+        for beside in found
+    ]
+    out.write(json.dumps(objects) + "\n")
+    out.flush()
 
 
 def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:

@@ -63,6 +63,10 @@ class Range:
     least: int
     most: int
 
+    def plus(self, other: Range | None) -> Range:
+        """With the pages of others of the same rule."""
+        return self if other is None else Range(self.least + other.least, self.most + other.most)
+
 
 @dataclass(frozen=True, slots=True)
 class Pages:
@@ -79,17 +83,44 @@ def replay_alarms(recorded: Recorded, cluster: Cluster, only: Collection[str] = 
     found: list[Page] = []
     ranges: dict[str, Range] = {}
     if not only and (condition := heartbeat(cluster)) is not None:
-        # A deployed alarm has seen runs before.
-        before = (condition.counts.periods + ASSUMED.extra_points) * condition.period
-        runs = np.concatenate([np.ones(before), np.where(recorded.has_run, 1.0, np.nan)])[:, None]
+        runs, before = _runs(recorded, condition)
         ranges[HEARTBEAT.name] = _count(runs, condition, since=before)
-        found += _reporter_pages(recorded, cluster, runs, condition)
+        found += _reporter_pages(recorded, cluster, condition, ASSUMED)
+    for alarm, values in _watched(recorded, cluster, only):
+        ranges[alarm.name] = _count(values, alarm.condition).plus(ranges.get(alarm.name))
+        found += _group_pages(recorded, cluster, alarm, values, ASSUMED)
+    return Pages(_in_order(found), ranges)
+
+
+def find_pages(recorded: Recorded, cluster: Cluster, assumed: Assumptions) -> tuple[Page, ...]:
+    """Every page by another set of assumptions, in order of time."""
+    found: list[Page] = []
+    if (condition := heartbeat(cluster)) is not None:
+        found += _reporter_pages(recorded, cluster, condition, assumed)
+    for alarm, values in _watched(recorded, cluster, ()):
+        found += _group_pages(recorded, cluster, alarm, values, assumed)
+    return _in_order(found)
+
+
+def _in_order(pages: Sequence[Page]) -> tuple[Page, ...]:
+    return tuple(sorted(pages, key=lambda page: (page.begin, page.rule, page.group or "")))
+
+
+def _watched(
+    recorded: Recorded, cluster: Cluster, only: Collection[str]
+) -> Iterator[tuple[GroupAlarm, Grid]]:
+    """The alarms on groups with what they watch."""
     for alarm in deployed_alarms(cluster, recorded.groups, only):
-        values = recorded.metric(alarm.rule.metric, cluster)[:, alarm.groups]
-        ranges[alarm.name] = _count(values, alarm.condition)
-        found += _group_pages(recorded, cluster, alarm, values)
-    found.sort(key=lambda page: (page.begin, page.rule, page.group or ""))
-    return Pages(tuple(found), ranges)
+        yield alarm, recorded.metric(alarm.rule.metric, cluster)[:, alarm.groups]
+
+
+def _runs(recorded: Recorded, condition: Condition) -> tuple[Grid, int]:
+    """1 in each minute with a run, and how many rows come before the recorded minutes: a deployed
+    alarm has seen runs before.
+    """
+    before = (condition.counts.periods + ASSUMED.extra_points) * condition.period
+    runs = np.concatenate([np.ones(before), np.where(recorded.has_run, 1.0, np.nan)])
+    return runs[:, None], before
 
 
 def count_by_rule(pages: Sequence[Page]) -> Counter[str]:
@@ -111,13 +142,13 @@ def _count(values: Grid, condition: Condition, since: int = 0) -> Range:
 
 
 def _reporter_pages(
-    recorded: Recorded, cluster: Cluster, runs: Grid, condition: Condition
+    recorded: Recorded, cluster: Cluster, condition: Condition, assumed: Assumptions
 ) -> Iterator[Page]:
-    """On runs that do not come; of the last rows of `runs` each is a recorded minute."""
+    """On runs that do not come."""
     minutes = len(recorded.has_run)
-    earlier = len(runs) - minutes
+    runs, earlier = _runs(recorded, condition)
     last = np.maximum.accumulate(np.where(recorded.has_run, np.arange(minutes), 0))
-    for _, begin, end in find_spans(find_states(runs, condition, ASSUMED, DELAY_MINUTES)):
+    for _, begin, end in find_spans(find_states(runs, condition, assumed, DELAY_MINUTES)):
         if begin < earlier:
             continue
         yield Page(
@@ -133,9 +164,9 @@ def _reporter_pages(
 
 
 def _group_pages(
-    recorded: Recorded, cluster: Cluster, alarm: GroupAlarm, values: Grid
+    recorded: Recorded, cluster: Cluster, alarm: GroupAlarm, values: Grid, assumed: Assumptions
 ) -> Iterator[Page]:
-    states = find_states(values, alarm.condition, ASSUMED, DELAY_MINUTES)
+    states = find_states(values, alarm.condition, assumed, DELAY_MINUTES)
     for series, begin, end in find_spans(states):
         at = alarm.groups[series]
         status = _greatest(recorded.statuses[begin:end, at])

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents on days that were: which days, which clusters, and both documents' pages on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from kafka_lag import contract
+from kafka_lag.errors import ConfigError
+from kafka_lag.formatting import format_list
+from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag.views.latest_run import Snapshots
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cli.connecting.deployment_file import read_deployment
+from kafka_lag_cli.replay.alarms import explain_left_out, metrics_watched
+from kafka_lag_cli.replay.pages import Pages, replay_alarms
+from kafka_lag_cli.replay.recorded import Recorded, read_recorded
+from kafka_lag_cli.replay.replayed import Replay, Side, explain_services_left_out
+from kafka_lag_cli.replay.services import replay_services
+from kafka_lag_cli.state.groups_over_time import DAY_MS
+from kafka_lag_cli.state.place import SnapshotPlace
+from kafka_lag_cli.terminal.progress import count_objects
+from kafka_lag_cli.terminal.text import printable
+
+# What is replayed unless days are named, and the most that history holds.
+DEFAULT_DAYS, _MOST_DAYS = 30, 400
+_FEW = 3
+
+
+def find_period(first: str | None, last: str | None) -> tuple[int, int]:
+    """From the beginning of the first day to the end of the last or now, ms UTC."""
+    now = int(time.time() * 1000)
+    end = _day("--to", last) if last else datetime.fromtimestamp(now / 1000, UTC).date()
+    begin = _day("--from", first) if first else end - timedelta(days=DEFAULT_DAYS - 1)
+    if begin > end:
+        raise click.UsageError(f"--from is {begin} and after --to, {end}.")
+    if (end - begin).days >= _MOST_DAYS:
+        raise click.UsageError(f"{begin} to {end} are more than {_MOST_DAYS} days.")
+    since, until = _midnight(begin), _midnight(end) + DAY_MS - 1
+    if since > now:
+        raise click.UsageError(f"{begin} has not been yet.")
+    return since, min(until, now)
+
+
+def _day(option: str, value: str) -> date:
+    try:
+        return datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        raise click.UsageError(f"{option} {value} must be a date, written 2026-01-31.") from None
+
+
+def _midnight(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+
+
+def read_clusters(path: Path, name: str | None) -> tuple[Cluster, ...]:
+    """Those of a document, or one. Raises ConfigError, ConfigurationError."""
+    if not path.is_file():
+        raise ConfigError(f"There is no {path}: name a deployment's document by --config FILE.")
+    clusters = read_deployment(path).clusters
+    names = [each.name for each in clusters]
+    if name is not None and name not in names:
+        raise ConfigError(f"{path} has no cluster {name}: there is {format_list(names, _FEW)}.")
+    return tuple(each for each in clusters if name in (None, each.name))
+
+
+def read_days(
+    store: BrowsableStore,
+    place: SnapshotPlace,
+    wanted: tuple[Cluster, ...],
+    others: dict[str, Cluster],
+    since: int,
+    until: int,
+) -> Iterator[tuple[Recorded, Cluster, Cluster | None]]:
+    """What was recorded of each cluster, as one document has it and as the other does."""
+    stored = _stored_clusters(store)
+    if not any(cluster.name in stored for cluster in wanted):
+        there = f"there is {format_list(stored, _FEW)}" if stored else "there are none"
+        names = format_list([each.name for each in wanted], _FEW)
+        raise ConfigError(f"There are no snapshots of {names} in {place.describe()}; {there}.")
+    for cluster in wanted:
+        if cluster.name not in stored:
+            sentence = f"There are no snapshots of {cluster.name}: it is left out."
+            click.echo(printable(sentence), err=True)
+            continue
+        other = others.get(cluster.name)
+        metrics = metrics_watched(cluster) | (metrics_watched(other) if other else frozenset())
+        try:
+            with count_objects() as progress:
+                recorded = read_recorded(store, cluster.name, metrics, since, until, progress)
+        except ConfigError as error:
+            if len(wanted) == 1:
+                raise
+            click.echo(printable(str(error)), err=True)
+            continue
+        yield recorded, cluster, other
+
+
+def _stored_clusters(store: BrowsableStore) -> list[str]:
+    """Those with snapshots or a history, by name."""
+    history = store.folders(f"{contract.HISTORY_PREFIX}/{contract.GROUPS}/")
+    of_history = {name.removeprefix("cluster=") for name in history}
+    return sorted(of_history.union(Snapshots(store, time.time).clusters()))
+
+
+def replay_days(
+    recorded: Recorded,
+    cluster: Cluster,
+    other: Cluster | None,
+    groups: tuple[str, ...],
+    *,
+    compared: bool,
+) -> Replay:
+    """Beside a document without this cluster each page is added."""
+    before = None
+    if compared:
+        before = (
+            Side(cluster, Pages((), {}), (), ())
+            if other is None
+            else _side(recorded, other, groups)
+        )
+    return Replay(recorded, _side(recorded, cluster, groups), before)
+
+
+def _side(recorded: Recorded, cluster: Cluster, groups: tuple[str, ...]) -> Side:
+    left_out = (
+        *explain_left_out(cluster, recorded.groups),
+        *explain_services_left_out(cluster, recorded.groups),
+    )
+    services = tuple(
+        service
+        for service in replay_services(recorded, cluster)
+        if not groups or service.group in groups
+    )
+    return Side(cluster, replay_alarms(recorded, cluster, groups), services, left_out)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model held against CloudWatch's history of the same alarms.
+
+moto knows no DescribeAlarmHistory: botocore's description checks requests and answers.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.exceptions import ClientError
+from botocore.model import Shape
+from botocore.validate import validate_parameters
+from click.testing import CliRunner
+from rich.console import Console
+
+from kafka_lag.snapshots.store import FolderStore
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.simulation.evaluation import Assumptions
+from kafka_lag_cli.account.errors import AwsError
+from kafka_lag_cli.connecting.deployment_file import read_deployment
+from kafka_lag_cli.replay import replay
+from kafka_lag_cli.replay.alarms import metrics_watched
+from kafka_lag_cli.replay.aws_history import read_history
+from kafka_lag_cli.replay.beside_aws import Agreement, BesideAws, compare_recorded
+from kafka_lag_cli.replay.output import print_beside_aws, write_beside_aws
+from kafka_lag_cli.replay.recorded import Recorded, read_recorded
+from tests.builders import MINUTE
+from tests.cli.test_replay import DAY, MIDNIGHT, MINUTES, Group, a_document, at, write_day
+
+_SHAPE = botocore.session.get_session().get_service_model("cloudwatch")
+_OPERATION = _SHAPE.operation_model("DescribeAlarmHistory")
+
+
+def check(value: Mapping[str, Any], shape: Shape | None) -> None:
+    assert shape is not None
+    validate_parameters(value, shape)
+
+
+ANY_GROUP, STATUS = "kafka-lag/shop/any-group", "kafka-lag/shop/status/billing"
+
+
+class FakeCloudWatch:
+    """Histories of alarms by their names, an item a page, in the time that is asked for."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.error: str | None = None
+
+    def changed(self, name: str, minute: float, state: str, group: str | None = None) -> None:
+        """A state from this minute of the day on, of an alarm or of its contributor."""
+        item = {
+            "HistoryItemType": "StateUpdate" if group is None else "AlarmContributorStateUpdate",
+            "HistoryData": json.dumps({"version": "1.0", "newState": {"stateValue": state}}),
+        }
+        if group is not None:
+            values = {"Cluster Name": "shop", "Consumer Group": group}
+            item["AlarmContributorAttributes"] = values  # type: ignore[assignment]
+        self.add(name, minute, item)
+
+    def add(self, name: str, minute: float, item: Mapping[str, Any]) -> None:
+        when = datetime.fromtimestamp((MIDNIGHT + minute * MINUTE) / 1000, UTC)
+        whole = {"AlarmName": name, "AlarmType": "MetricAlarm", "Timestamp": when, **item}
+        check({"AlarmHistoryItems": [whole]}, _OPERATION.output_shape)
+        self.items[name].append(whole)
+
+    def get_paginator(self, operation: str) -> FakeCloudWatch:
+        assert operation == "describe_alarm_history"
+        return self
+
+    def paginate(self, **request: Any) -> Iterator[dict[str, Any]]:
+        check(request, _OPERATION.input_shape)
+        if self.error:
+            answer = {"Error": {"Code": self.error, "Message": ""}}
+            raise ClientError(answer, "DescribeAlarmHistory")  # type: ignore[arg-type]
+        for item in self.items[request["AlarmName"]]:
+            if request["StartDate"] <= item["Timestamp"] <= request["EndDate"]:
+                yield {"AlarmHistoryItems": [item]}
+
+
+def recorded_day(folder: Path, **groups: Group) -> tuple[Recorded, Cluster]:
+    write_day(folder, groups)
+    cluster = read_deployment(a_document(folder / "a.json")).clusters[0]
+    until = MIDNIGHT + MINUTES * MINUTE - 1
+    metrics = metrics_watched(cluster)
+    store = FolderStore(folder)
+    recorded = read_recorded(store, "shop", metrics, MIDNIGHT, until, lambda _: lambda _: None)
+    return recorded, cluster
+
+
+def compare(day: tuple[Recorded, Cluster], aws: FakeCloudWatch) -> BesideAws:
+    recorded, cluster = day
+    return compare_recorded(recorded, cluster, read_history(aws, "kafka-lag", cluster, recorded))
+
+
+def of(beside: BesideAws, **assumed: Any) -> Agreement:
+    (found,) = [each for each in beside.agreements if each.assumed == Assumptions(**assumed)]
+    return found
+
+
+def counts(found: Agreement) -> tuple[int, int, int, int]:
+    return found.same, found.moved, found.aws_alone, found.model_alone
+
+
+@pytest.fixture
+def aws() -> FakeCloudWatch:
+    return FakeCloudWatch()
+
+
+def test_a_page_within_two_minutes_of_cloudwatchs_is_the_same(
+    tmp_path: Path, aws: FakeCloudWatch
+) -> None:
+    # The model pages at 613.
+    aws.changed(STATUS, 614.8, "ALARM")
+    aws.changed(STATUS, 664.1, "OK")
+    beside = compare(recorded_day(tmp_path, billing=Group.fine().stops(600, 660)), aws)
+    assert counts(of(beside)) == (1, 0, 0, 0)
+    assert beside.differences == ()
+
+
+def test_a_contributor_of_a_query_is_its_group(tmp_path: Path, aws: FakeCloudWatch) -> None:
+    aws.changed(ANY_GROUP, 613.5, "ALARM")
+    aws.changed(ANY_GROUP, 613.5, "ALARM", group="mailer")
+    aws.changed(ANY_GROUP, 663.5, "OK", group="mailer")
+    groups = {"mailer": Group.fine().stops(600, 660), "billing": Group.fine()}
+    beside = compare(recorded_day(tmp_path, **groups), aws)
+    assert counts(of(beside)) == (1, 0, 0, 0)
+
+
+def test_what_only_one_of_the_two_has_and_what_comes_later_is_listed(
+    tmp_path: Path, aws: FakeCloudWatch
+) -> None:
+    aws.changed(STATUS, 100.2, "ALARM")
+    aws.changed(STATUS, 101.2, "OK")
+    aws.changed(STATUS, 618, "ALARM")
+    group = Group.fine().stops(600, 660).stops(900, 960)
+    beside = compare(recorded_day(tmp_path, billing=group), aws)
+    # The second begins while CloudWatch's is still on, but is another one.
+    assert counts(of(beside)) == (0, 1, 1, 1)
+    screen = Console(file=io.StringIO(), width=120)
+    print_beside_aws([beside], screen)
+    text = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert "01:40 UTC status of billing: CloudWatch alone" in text
+    assert "10:18 UTC status of billing: CloudWatch 5 min later" in text
+    assert "15:13 UTC status of billing: the model alone" in text
+
+
+def test_the_assumptions_that_fit_best_come_first_by_name(
+    tmp_path: Path, aws: FakeCloudWatch
+) -> None:
+    # Whether five minutes without a value are farther than CloudWatch looks back: here they are.
+    aws.changed(STATUS, 613, "ALARM")
+    aws.changed(STATUS, 646, "INSUFFICIENT_DATA")
+    aws.changed(STATUS, 648, "ALARM")
+    aws.changed(STATUS, 703, "OK")
+    group = Group.fine().stops(600, 700).is_unread(640, 645)
+    beside = compare(recorded_day(tmp_path, billing=group), aws)
+    best, worst = beside.agreements[0], of(beside)
+    assert (best.assumed.extra_points, counts(best)) == (0, (2, 0, 0, 0))
+    assert counts(worst) == (1, 0, 1, 0)
+    out = io.StringIO()
+    write_beside_aws([beside], out)
+    (found,) = json.loads(out.getvalue())
+    assert found["assumptions"][0]["extra_points"] == 0
+    assert [each["as_replayed"] for each in found["assumptions"]].count(True) == 1
+    assert found["differences"] == [
+        {"alarm": "status", "consumer_group": "billing", "model": None, "cloudwatch": at(648)}
+    ]
+
+
+def test_what_an_alarm_did_before_it_was_changed_is_left_out(
+    tmp_path: Path, aws: FakeCloudWatch
+) -> None:
+    aws.changed(STATUS, 100, "ALARM")
+    aws.changed(STATUS, 110, "OK")
+    aws.add(STATUS, 300, {"HistoryItemType": "ConfigurationUpdate", "HistoryData": "{}"})
+    group = Group.fine().stops(200, 260).stops(600, 660)
+    beside = compare(recorded_day(tmp_path, billing=group), aws)
+    assert counts(of(beside)) == (0, 0, 0, 1)
+
+
+def test_alarms_without_a_history_are_counted(tmp_path: Path, aws: FakeCloudWatch) -> None:
+    aws.changed(STATUS, 100, "OK")
+    beside = compare(recorded_day(tmp_path, billing=Group.fine()), aws)
+    # Status and data loss of billing and the heartbeat; nobody else for the queries.
+    assert (beside.history.alarms, beside.history.unknown) == (3, 2)
+
+
+def test_a_right_that_is_missing_is_named(tmp_path: Path, aws: FakeCloudWatch) -> None:
+    aws.error = "AccessDenied"
+    with pytest.raises(AwsError, match="denies the right to cloudwatch:DescribeAlarmHistory"):
+        compare(recorded_day(tmp_path, billing=Group.fine()), aws)
+
+
+def test_it_goes_with_no_other_question(tmp_path: Path) -> None:
+    arguments = ["--compare-with-aws", "--brief", "--state", str(tmp_path), "--to", DAY]
+    answer = CliRunner().invoke(replay, arguments)
+    assert answer.exit_code == 2
+    assert "--compare-with-aws is about the deployed document as a whole" in answer.stderr
