@@ -30,7 +30,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 .DEFAULT_GOAL := help
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters truth truth-sizes bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve image chart bench-unusual test-glue-5 faults soak \
+        bench-report bench-serve image chart bench-alarms bench-unusual test-glue-5 faults soak \
         bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy schema rehearse audit template
 
 help: ## list the targets
@@ -138,6 +138,10 @@ bench-time-lag: setup ## how right time lags are, case by case
 bench-pauses: setup ## whether recurring pauses are learnt and outages are not (over an hour)
 	$(BIN)/python -m dev.benchmarks.pauses
 
+# With CWTUNE=/elsewhere/bin/python, of an environment that has cwtune.
+bench-alarms: setup ## planted incidents through replayed alarms: which page, and how many pages are false
+	$(BIN)/python -m dev.benchmarks.alarms $(if $(CWTUNE),--cwtune $(CWTUNE)) $(WITH)
+
 bench-unusual: setup ## how often healthy groups are called unusual, and how soon anomalies are (minutes)
 	$(BIN)/python -m dev.benchmarks.unusual
 
@@ -171,9 +175,9 @@ $(CDK): Makefile
 
 cdk: setup $(CDK) ## install the CDK command line: .local/cdk/node_modules/.bin/cdk
 
-diff: cdk ## what a deploy would change; with AGAINST=old.json and BUCKET=NAME its pages too
+diff: cdk ## what a deploy would change; with AGAINST=old.json and BUCKET=NAME or STATE=DIR its pages too
 	$(CDK) diff $(CDK_CONFIG) $(ARGS)
-	$(if $(and $(AGAINST),$(BUCKET)),@$(BIN)/kafka-lag replay --brief --against $(AGAINST) --bucket $(BUCKET) $(if $(REGION),--region $(REGION)) $(if $(CONFIG),--config $(CONFIG)))
+	$(if $(AGAINST),@$(BIN)/kafka-lag diff --against $(AGAINST) $(if $(BUCKET),--bucket $(BUCKET)) $(if $(REGION),--region $(REGION)) $(if $(STATE),--state $(STATE)) $(if $(CONFIG),--config $(CONFIG)))
 
 # Words for the CDK command line: make deploy ARGS="--concurrency 5 --require-approval never"
 ARGS ?=

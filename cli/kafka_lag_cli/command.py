@@ -31,6 +31,7 @@ _SUBCOMMANDS = {
     "why": "why a group is behind, what to do, and what it is not",
     "tasks": "how many tasks groups need: now, by hour of the week, and as it was",
     "replay": "which pages a deployment's document would have sent on days that were",
+    "diff": "what another document would change: keys, alarms, cost, pages",
     "query": "saved queries on snapshots and reports: who lagged most, and when",
     "report": "the daily report of a folder: skew, risks of loss, time lag",
     "init": "writes a deployment's document from a cluster's ARN",

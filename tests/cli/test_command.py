@@ -16,7 +16,7 @@ from kafka_lag_cli.command import main
 
 ROOT = Path(__file__).parents[2]
 SUBCOMMANDS = (
-    *("show", "watch", "serve", "doctor", "why", "tasks", "replay"),
+    *("show", "watch", "serve", "doctor", "why", "tasks", "replay", "diff"),
     *("query", "report", "init", "config", "cost", "completion"),
 )
 NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--timeout", "0.5")
