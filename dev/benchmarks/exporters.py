@@ -84,14 +84,14 @@ def measure(
     Each round begins with another exporter. Raises ExporterError.
     """
     seconds: dict[Exporter, list[float]] = {each: [] for each in exporters}
-    series = {each: series_in(_scrape(each, timeout)) for each in exporters}
+    series = {each: series_in(scrape(each, timeout)) for each in exporters}
     before = {each: cpu_seconds(each.pid) for each in exporters}
     for number in range(scrapes):
         time.sleep(interval if number else 0.0)
         first = number % len(exporters)
         for each in (*exporters[first:], *exporters[:first]):
             began = time.perf_counter()
-            body = _scrape(each, timeout)
+            body = scrape(each, timeout)
             seconds[each].append(time.perf_counter() - began)
             series[each] = series_in(body)
     found = []
@@ -162,7 +162,8 @@ def exporter_of(text: str) -> Exporter:
     return Exporter(name, url, int(pid))
 
 
-def _scrape(exporter: Exporter, timeout: float) -> bytes:
+def scrape(exporter: Exporter, timeout: float) -> bytes:
+    """What it answers, unpacked. Raises ExporterError."""
     request = Request(exporter.url, headers=_HEADERS)  # noqa: S310 - exporter_of checks the scheme
     try:
         with urlopen(request, timeout=timeout) as response:  # noqa: S310 - as above

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import time
@@ -23,6 +24,8 @@ from dev.truth.programs import Place, Program
 # Prometheus' own default.
 SCRAPE_TIMEOUT = 10.0
 _ENDS_WITHIN = 10.0
+# As Prometheus asks.
+_PACKED = {"Accept-Encoding": "gzip"}
 _POLLS_EVERY = 0.25
 
 
@@ -74,21 +77,23 @@ class Running:
         """Whether it runs."""
         return self._process is not None and self._process.poll() is None
 
-    def look(self, within: float = SCRAPE_TIMEOUT) -> Look:
+    def look(self) -> Look:
         """One scrape. A program that does not answer in time, or in this format, shows nothing."""
         began = time.time()
         program = self.program
         url = f"http://{HOST}:{self.place.port}{program.path}"
         try:
-            with urlopen(Request(url), timeout=within) as answer:
-                text = answer.read().decode()
+            with urlopen(Request(url, headers=_PACKED), timeout=SCRAPE_TIMEOUT) as answer:
+                body = answer.read()
+                packed = answer.headers.get("Content-Encoding") == "gzip"
+                text = (gzip.decompress(body) if packed else body).decode()
             took = time.time()
-            if took - began > within:
+            if took - began > SCRAPE_TIMEOUT:
                 return Look(program.name, began, took, error="no answer in time")
             lags, ages = lags_and_ages(text, program.lag, program.age)
         except HTTPError as error:
             return Look(program.name, began, time.time(), error=f"HTTP {error.code}")
-        except (OSError, HTTPException, ValueError) as error:
+        except (OSError, EOFError, HTTPException, ValueError) as error:
             return Look(program.name, began, time.time(), error=type(error).__name__)
         return Look(program.name, began, took, lags, ages)
 
