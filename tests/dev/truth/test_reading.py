@@ -33,10 +33,10 @@ def test_requests_are_counted_by_client_and_name() -> None:
     assert requests_of("burrow", found) == {}
 
 
-def test_rows_of_the_tool_are_cut_behind_the_lag() -> None:
+def test_rows_of_the_tool_are_cut_behind_the_lag_and_others_left_out() -> None:
     rows = rows_by_group_and_topic(SHOWN)
 
-    assert rows["a", "t"] == ["a t 0 500 100 -400", "a t 1 - 100 -"]
+    assert rows == {("a", "t"): ["a t 0 500 100 -400", "a t 1 - 100 -"]}
 
 
 def test_no_scenarios_share_a_topic() -> None:
