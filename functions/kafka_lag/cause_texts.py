@@ -62,16 +62,18 @@ _TEMPLATES: Mapping[str, _Template] = {
         (
             "More is written than before: {produce_rate}, {produce_rate_before} until "
             "{kept_up_at}; the group reads {consume_rate}, as much as it did or more",
-            "More is written than is usual at this hour: {produce_rate}, else {usual_produce_rate}",
+            "More is written than is usual at this hour: {produce_rate}, usually "
+            "{usual_produce_rate}",
         ),
         "ask the producers what changed; if it lasts, {more_members}",
         _OFFSETS,
     ),
     contract.CAPACITY_FELL: _Template(
         (
-            "Less is read than before: {consume_rate}, {consume_rate_before} until {kept_up_at}; "
-            "{produce_rate} are written",
-            "Less is read than before: {consume_rate}, {consume_rate_before} until {kept_up_at}",
+            "Less is read than before: it reads {consume_rate} of the {produce_rate} written, and "
+            "read {consume_rate_before} until {kept_up_at}",
+            "Less is read than before: it reads {consume_rate}, and read {consume_rate_before} "
+            "until {kept_up_at}",
         ),
         "look at what its members need: a database or service they call, a new release, their "
         "processor; more members may make it worse",
@@ -131,9 +133,10 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
     contract.REBALANCES: _Template(
         (
-            "The group rebalances again and again ({rebalancing_share} of the last runs), and "
-            "reads {consume_rate} of {produce_rate}",
-            "The group rebalances again and again ({rebalancing_share} of the last runs)",
+            "The group rebalances again and again (in {rebalancing_share} of the reporter's last "
+            "runs), and reads {consume_rate} of {produce_rate}",
+            "The group rebalances again and again (in {rebalancing_share} of the reporter's last "
+            "runs)",
         ),
         "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms",
         _STATE,

@@ -83,7 +83,7 @@ EVIDENCE: dict[str, dict[str, Any]] = {
 # What has to stand in the text of each, beside its names.
 SAID = {
     contract.MORE_PRODUCED: ("1,200/s", "400/s", "410/s"),
-    contract.CAPACITY_FELL: ("210/s, 400/s until", "500/s are written"),
+    contract.CAPACITY_FELL: ("reads 210/s of the 500/s written", "read 400/s until"),
     contract.TOO_FEW_MEMBERS: ("2 members", "5 until"),
     contract.HOT_PARTITION: ("Partition 4 of orders", "300/s", "40/s", "180/s"),
     contract.SLOW_MEMBER: ("m-2", "20/s of 80/s"),

@@ -29,7 +29,9 @@ YOUNG_SECONDS = 60.0
 # A backlog that has not become smaller for so long is not being worked off.
 _STEADY_MS = 30 * 60_000
 # A speed is known from so many readings of the backlog, and stays within such a factor of itself.
-_READINGS, _ALIKE = 3, 2.0
+READINGS, _ALIKE = 3, 2.0
+# An age that differs by less is the same one, read again.
+_SAME_SECONDS = 5.0
 # Runs before an incident was reported of which its beginning is read.
 _LONGEST_BACK = 10
 _RANK = contract.GROUP_STATUS_VALUES
@@ -93,7 +95,8 @@ class Peak:
     """What an incident was at the most, in the runs since it began.
 
     `records` behind in the run of `at`, ms UTC. `seconds`: the oldest age, which `is_least` where
-    that run knew no more. `lost`: records that were lost at once; None where a run did not know.
+    that run, of `seconds_at`, knew no more; an older release stored no such time. `lost`: records
+    that were lost at once; None where a run did not know.
     """
 
     records: int
@@ -101,6 +104,17 @@ class Peak:
     seconds: float | None = None
     is_least: bool = False
     lost: int | None = None
+    seconds_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """`records` that a group without members was set ahead over, and its backlog in the last run
+    `before` and the first one `after`."""
+
+    records: int
+    before: Backlog
+    after: Backlog
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +137,7 @@ class Incident:
     run that was not OK, `peak` the greatest, and `lately` are those of the last runs.
     `first_seen_ill`: no run saw the group OK before; `first_seen_at`, ms UTC, is known where the
     beginning is the first sight of the group. `catching_up` is known where the group was reported
-    to be.
+    to be. `skip` is known where a backlog went by one, with nobody to read on: that ends nothing.
     """
 
     status: str
@@ -141,6 +155,7 @@ class Incident:
     lately: tuple[Backlog, ...] = ()
     catching_up: CatchingUp | None = None
     first_seen_at: int | None = None
+    skip: Skip | None = None
 
 
 # By group; a group that is not here was last reported as well, or never.
@@ -174,6 +189,7 @@ class GroupChange:
     now, `lately` the backlogs of the last runs, this one's last. `first_seen_ill`: no run saw the
     group OK before the incident; `first_seen_at`: the first run that saw the group, where the
     incident began with it. `ok_since`, of a group that caught up, is when its status was OK again.
+    `skip` is one that left the incident open.
     """
 
     cluster: str
@@ -196,6 +212,7 @@ class GroupChange:
     lately: tuple[Backlog, ...] = ()
     first_seen_at: int | None = None
     ok_since: int | None = None
+    skip: Skip | None = None
 
     @property
     def incident_id(self) -> str:
@@ -219,6 +236,8 @@ def is_catching_up(change: GroupChange) -> bool:
     """
     row = change.row
     lag, before, skipped = row.get("lag"), change.backlog, row.get("records_skipped") or 0
+    if change.skip is not None and change.skip.before == before:
+        skipped = change.skip.records
     # What was skipped, nobody worked off.
     shrinks = before is not None and lag is not None and lag + skipped < before.records
     drains = (row.get("drain_seconds") is not None and not skipped) or shrinks
@@ -233,21 +252,28 @@ def is_behind(row: Row) -> bool:
     return bool(lag and (is_old or is_long))
 
 
+def find_growth(lately: Sequence[Backlog]) -> tuple[float, float] | None:
+    """Records/s, least and most, by which the backlog grew from each of the last runs to the next;
+    negative where it shrank. None where too few runs saw it."""
+    if len(lately) < READINGS:
+        return None
+    speeds = [
+        (other.records - one.records) / ((other.at - one.at) / 1_000)
+        for one, other in pairwise(lately[-READINGS:])
+    ]
+    return min(speeds), max(speeds)
+
+
 def find_speed(lately: Sequence[Backlog]) -> float | None:
     """Records/s by which the backlog became smaller between the last runs.
 
     None unless it did from each to the next, about alike: what turned only lately, or goes by
     jumps, has no speed that is known.
     """
-    if len(lately) < _READINGS:
+    growth = find_growth(lately)
+    if growth is None or growth[1] >= 0 or growth[0] < _ALIKE * growth[1]:
         return None
-    last = lately[-_READINGS:]
-    speeds = [
-        (one.records - other.records) / ((other.at - one.at) / 1_000)
-        for one, other in pairwise(last)
-    ]
-    if min(speeds) <= 0 or max(speeds) > _ALIKE * min(speeds):
-        return None
+    last = lately[-READINGS:]
     return (last[0].records - last[-1].records) / ((last[-1].at - last[0].at) / 1_000)
 
 
@@ -326,6 +352,8 @@ def _follow_group(
     """What changed in a group, and its incident after that; None: all is well."""
     was = incident or Incident(contract.OK, taken_at)
     status = _find_status(row, was.status)
+    if contract.OK == status != was.status and (skip := _find_open_skip(row, was, taken_at)):
+        was, status = replace(was, skip=skip), was.status
     ended = [trouble for trouble in TROUBLES if _has_ended(trouble, row, was)]
     begun = [trouble for trouble in TROUBLES if _has_begun(trouble, row, was)]
     if LOSS in begun:
@@ -366,6 +394,7 @@ def _follow_group(
         peak=was.peak,
         lately=was.lately,
         first_seen_at=was.first_seen_at,
+        skip=was.skip,
     )
     changes: list[GroupChange] = []
     for trouble in ended:
@@ -396,7 +425,7 @@ def _follow_group(
         catching_up=catching_up,
     )
     if status == contract.OK:
-        after = replace(after, status_since=None, backlog=None)
+        after = replace(after, status_since=None, backlog=None, skip=None)
         if catching_up is None:
             after = replace(after, worst_status=None, worst_since=None)
         return changes, after
@@ -447,7 +476,7 @@ def _add_reading(incident: Incident, row: Row, at: int) -> Incident:
     lag = row["lag"]
     if lag is None or row["unread_reason"] is not None:
         return incident
-    lately = (*incident.lately, Backlog(lag, at))[-_READINGS:]
+    lately = (*incident.lately, Backlog(lag, at))[-READINGS:]
     return replace(incident, lately=lately, peak=_raise_peak(incident.peak, row, lag, at))
 
 
@@ -455,13 +484,30 @@ def _raise_peak(peak: Peak | None, row: Row, lag: int, at: int) -> Peak:
     age, lost = row["time_lag_seconds"], row["records_lost"]
     is_least = row["time_lag_method"] == contract.METHOD_AT_LEAST
     if peak is None:
-        return Peak(lag, at, age, is_least, lost)
+        return Peak(lag, at, age, is_least, lost, None if age is None else at)
     if lag > peak.records:
         peak = replace(peak, records=lag, at=at)
-    if age is not None and (peak.seconds is None or age > peak.seconds):
-        peak = replace(peak, seconds=age, is_least=is_least)
+    if age is not None and (peak.seconds is None or age > peak.seconds + _SAME_SECONDS):
+        peak = replace(peak, seconds=age, is_least=is_least, seconds_at=at)
     most = None if lost is None or peak.lost is None else max(peak.lost, lost)
     return replace(peak, lost=most)
+
+
+def _find_open_skip(row: Row, incident: Incident, taken_at: int) -> Skip | None:
+    """The skip by which a backlog went that nobody reads on from; None: all may be well.
+
+    Nobody does where the group has no member and its backlog grew with each run since.
+    """
+    before, lag = incident.backlog, row["lag"]
+    if row["members"] != 0 or not lag or before is None:
+        return None
+    since = [each for each in incident.lately if each.at > before.at]
+    readings = [*(incident.lately if incident.skip else since), Backlog(lag, taken_at)]
+    if any(one.records > other.records for one, other in pairwise(readings)):
+        return None
+    if incident.skip is not None or not row["records_skipped"]:
+        return incident.skip
+    return Skip(row["records_skipped"], before, readings[0])
 
 
 def _find_backlog(row: Row, taken_at: int) -> Backlog | None:

@@ -19,6 +19,7 @@ from kafka_lag.contract.words import find_word
 from kafka_lag.formatting import format_iso_time, format_minute, format_quantity
 from kafka_lag.notify.changes import ENDS, TROUBLES, GroupChange, hash_incident, is_catching_up
 from kafka_lag.notify.texts import (
+    find_lost,
     find_worst_status,
     format_kind,
     format_lag,
@@ -182,6 +183,9 @@ def _format_subject(changes: Sequence[GroupChange]) -> str:
     word = f": {find_word(worst)}" if (worst := find_worst_status(first)) else ""
     if any(map(is_catching_up, changes)):
         word = f": {format_quantity(first.row['lag'], 'record')} still to read"
+    # OK alone would hide it.
+    if first.kind in ENDS and (lost := find_lost(changes)):
+        word = f": at least {format_quantity(lost, 'record')} lost"
     end = f" on {_format_ascii_name(first.cluster, _CLUSTER_IN_SUBJECT)}"
     # As much as there is room for beside the name.
     least = min(_NAME_IN_SUBJECT, len(_format_ascii_name(first.group, _NAME_IN_SUBJECT)))

@@ -25,6 +25,7 @@ from kafka_lag.notify.changes import (
     OpenTrouble,
     Peak,
     Reported,
+    Skip,
 )
 
 _ABSENT, _DENIED = "NoSuchKey", "AccessDenied"
@@ -204,6 +205,8 @@ def _encode_incident(incident: Incident) -> dict[str, Any]:
     if incident.catching_up is not None:
         since, least = incident.catching_up.since, incident.catching_up.least
         content["catching_up"] = {"since": since, "records": least.records, "at": least.at}
+    if incident.skip is not None:
+        content["skip"] = asdict(incident.skip)
     return content
 
 
@@ -214,7 +217,7 @@ def _decode_incident(content: Any) -> Incident:
     names = ("last_seen", "missing_since", "status_since", "worst_since", "first_seen_at")
     times = [content.get(name) for name in names]
     last_seen, missing_since, since, worst, first = (None if t is None else int(t) for t in times)
-    backlog, peak, catching_up = map(content.get, ("backlog", "peak", "catching_up"))
+    backlog, peak, catching_up, skip = map(content.get, ("backlog", "peak", "catching_up", "skip"))
     troubles = {
         str(name): OpenTrouble(int(each["since"]), int(each["seen_at"]), each["most"])
         for name, each in content.get("troubles", {}).items()
@@ -235,7 +238,15 @@ def _decode_incident(content: Any) -> Incident:
         tuple(Backlog(int(records), int(at)) for records, at in content.get("lately", ())),
         None if catching_up is None else _decode_catching_up(catching_up),
         first,
+        None if skip is None else _decode_skip(skip),
     )
+
+
+def _decode_skip(content: Any) -> Skip:
+    before, after = (
+        Backlog(**_select_fields(Backlog, content[name])) for name in ("before", "after")
+    )
+    return Skip(int(content["records"]), before, after)
 
 
 def _decode_catching_up(content: Any) -> CatchingUp:

@@ -24,6 +24,7 @@ from kafka_lag.notify.changes import (
     ENDS,
     LOSS,
     PROMISE,
+    READINGS,
     RISK,
     YOUNG_SECONDS,
     Backlog,
@@ -31,11 +32,13 @@ from kafka_lag.notify.changes import (
     OpenTrouble,
     Row,
     Trouble,
+    find_growth,
     find_speed,
     identify_members,
     is_behind,
     is_catching_up,
 )
+from kafka_lag.snapshots.keys import object_key
 
 # What is worked off sooner is not worth a word.
 _SHORT_DRAIN_SECONDS = 60.0
@@ -53,10 +56,16 @@ _LONGEST_URL = 2_048
 _START = "start its consumers"
 # A backlog that grows by less of what is written may as well stand still.
 _CLEAR_GROWTH = 0.05
+# Rates that are off by more of what is written are of another time.
+_OFF_RATES = 0.25
 # Those that rates explain.
 _BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 _SET_ANEW = (
     "stop the group and set its offsets anew: to the earliest, if it shall read all that is there"
+)
+_DELAYED = (
+    "it reads as fast as is written, and that late: see whether it waits on purpose, commits "
+    "seldom, or must be faster until it has caught up"
 )
 _TO_DO = {
     contract.STOPPED: _START,
@@ -86,17 +95,15 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
             yield from _write_what_became(change)
         if not kinds <= _RECOVERED:
             yield from _write_who(first, kinds)
-        yield from _write_costs(row, kinds)
+        yield from _write_costs(first, kinds)
         if row.get("status_reason") == contract.GONE and (lag := row.get("lag")):
             yield (
                 f"Cost: {format_quantity(lag, 'record')} not read yet; should it come back, it "
                 "reads them only with auto.offset.reset=earliest."
             )
             if (seen := row.get("taken_at")) is not None:
-                yield (
-                    f"Its last offsets: in the snapshot of {format_minute(seen)}, dataset "
-                    "group_partitions."
-                )
+                key = object_key(contract.GROUP_PARTITIONS, first.cluster, seen)
+                yield f"Its last offsets, of {format_minute(seen)}: in the reporter's bucket, {key}"
         if not kinds <= _RECOVERED:
             yield from _write_hints(first)
     elif is_unwatched(first):
@@ -131,9 +138,15 @@ def _write_headline(change: GroupChange) -> str:
         case contract.PROMISE_BROKEN:
             return _write_broken_promise(change, group)
         case contract.RESOLVED:
-            now = "OK again and catching up" if is_catching_up(change) else "OK"
             restless = "; it rebalanced all the time" if _is_rebalancing(change.row) else ""
-            return f"{group} is {now} since {since}{_describe_what_ended(change)}{restless}."
+            past = f"{_describe_what_ended(change)}{restless}"
+            if not is_catching_up(change):
+                return f"{group} is OK since {since}{past}."
+            left = format_quantity(change.row["lag"], "record")
+            return (
+                f"{group} is OK again since {since}, as it reads faster than is written, with "
+                f"{left} left to catch up{past}."
+            )
         case contract.CAUGHT_UP:
             return _write_caught_up(change, group)
         case contract.OPENED:
@@ -200,13 +213,26 @@ def _write_peak(changes: Sequence[GroupChange], kinds: Set[str]) -> Iterator[str
     if peak.records <= written * YOUNG_SECONDS:
         return
     parts = [f"{format_quantity(peak.records, 'record')} behind, at {format_minute(peak.at)}"]
-    # What was read again was not unread since then.
-    if peak.seconds and first.previous_worst_status != contract.REWOUND:
+    is_same_run = peak.seconds_at in (None, peak.at)
+    # What was read again was not unread since then; and a bound goes with the backlog it is of.
+    is_known = is_same_run or not peak.is_least
+    if peak.seconds and is_known and first.previous_worst_status != contract.REWOUND:
         waited = _format_bounded(peak.seconds, is_least=peak.is_least)
-        parts.append(f"the oldest had waited {waited}")
+        later = f"the longest wait was {waited}, at {format_minute(peak.seconds_at or peak.at)}"
+        parts.append(f"the oldest had waited {waited}" if is_same_run else later)
     if peak.lost == 0:
         parts.append("retention deleted none of them")
+    elif peak.lost:
+        lost = format_quantity(peak.lost, "record")
+        parts.append(f"not counting at least {lost} that retention deleted unread")
     yield f"At the most: {'; '.join(parts)}."
+
+
+def find_lost(changes: Sequence[GroupChange]) -> int:
+    """Records of an incident that retention is known to have deleted unread."""
+    peak = changes[0].peak
+    ended = [change.ended.most for change in changes if change.kind == LOSS.ended and change.ended]
+    return int(max(0, (peak and peak.lost) or 0, *(most or 0 for most in ended)))
 
 
 def _write_what_became(change: GroupChange) -> Iterator[str]:
@@ -222,19 +248,25 @@ def _write_what_became(change: GroupChange) -> Iterator[str]:
         yield _write_unknown_while_beyond(change, written)
     # A jump that was seen is one of the costs.
     before = _find_passed(change)
-    if before is None or row.get("records_skipped") or before.records <= written * YOUNG_SECONDS:
+    skip = change.skip
+    is_told = row.get("records_skipped") if skip is None else skip.before == before
+    if before is None or is_told or before.records <= written * YOUNG_SECONDS:
         return
     speed = _describe_speed(change, before, written)
-    if before.members is not None and before.members == identify_members(row):
+    records = f"{format_quantity(before.records, 'record')} that were unread at"
+    passed = f"the {records} {format_minute(before.at)}"
+    now = identify_members(row)
+    if before.members is not None and before.members == now:
         yield (
-            "Read since, by its own members: they were there all the time, and while they are "
-            f"nobody else can set its offsets{speed and f' ({speed})'}."
+            f"Passed by its own members: {passed}{speed and f', {speed}'}. The same members were "
+            "there before and after, so no tool set its offsets; they read these records, unless "
+            "a member itself went ahead."
         )
         return
+    others = "" if before.members is None or now is None else ", by other members than before"
     yield (
-        f"Not known: whether the {format_quantity(before.records, 'record')} of "
-        f"{format_minute(before.at)} were read or skipped. Its commit passed them"
-        f"{speed and f' {speed}'}; compare what it has processed."
+        f"Not known: whether {passed} were read or skipped. Its commit passed them"
+        f"{speed and f' {speed}'}{others}; compare its results with the topic."
     )
 
 
@@ -271,7 +303,7 @@ def _describe_speed(change: GroupChange, before: Backlog, written: float) -> str
     # Of a group that stood still there is no speed to compare with.
     if usual and usual > written * _CLEAR_GROWTH and speed > _JUMP_TIMES * usual:
         times = f", {speed / usual:,.0f} times as fast as it read before"
-    return f"within {format_short_duration(passed)}, {format_rate(speed)}{times}"
+    return f"within {format_short_duration(passed)}, at {format_rate(speed)} or faster{times}"
 
 
 def _write_end(change: GroupChange, ended: OpenTrouble, group: str) -> str:
@@ -286,8 +318,8 @@ def _write_end(change: GroupChange, ended: OpenTrouble, group: str) -> str:
         )
     if change.kind == RISK.ended:
         nothing = " Nothing was lost." if ended.most == 0 else ""
-        speed = " at its present speed" if row.get("drain_seconds") and row.get("lag") else ""
-        return f"{group} is no longer near a loss{speed}: it was {lasted}.{nothing}"
+        speed = ", if it keeps its speed" if row.get("drain_seconds") and row.get("lag") else ""
+        return f"{group} is no longer near a loss{speed}. It was near one {lasted}.{nothing}"
     if row.get("sla_seconds") is None:
         return f"{group} has no promise any more: it was broken {lasted}."
     oldest = f"; the longest wait was {_format_age(ended.most)}" if ended.most else ""
@@ -356,8 +388,8 @@ def _advise_unwatched(row: Row) -> str:
     """How it is watched again, or no more on purpose."""
     kind = "topics" if row["status_reason"] == contract.TOPIC_UNWATCHED else "groups"
     return (
-        f"give the reporter the right Describe on {_name_unwatched(row)} again, or name it in "
-        f"{kind}.deny of the configuration"
+        f"see whether the reporter may Describe {_name_unwatched(row)}, and allow it; or name it "
+        f"in {kind}.deny of the configuration"
     )
 
 
@@ -377,7 +409,9 @@ def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     by_rates = worst_status in _BY_RATES or (
         worst_status is None and contract.PROMISE_BROKEN in kinds
     )
-    if by_rates and (rates := _format_rates(row)):
+    if by_rates and _has_turned(change):
+        yield f"Lately: {_describe_growth(change)}."
+    elif by_rates and (rates := _format_rates(row)):
         yield f"Rates, averaged over the last minutes: {rates}."
     # Where all is over nobody is to blame.
     if (worst_status or not kinds <= set(ENDS)) and (worst := format_worst(row)):
@@ -393,21 +427,29 @@ def _format_rewound(row: Row, again: int) -> str:
         every = before - at
         if every > again:
             records = format_quantity(every, "record")
-            return f"{records} are read a second time, {again:,} of them from now on"
+            return f"{records} are read a second time; of these {again:,} are still to come"
     return f"{format_quantity(again, 'record')} to read again, up to where it was before"
 
 
-def _write_costs(row: Row, kinds: Set[str]) -> Iterator[str]:
+def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     """What is lost, or soon will be, and what was promised; also where the status is OK again."""
+    row = change.row
     if lost := row.get("records_lost"):
         since = _format_since(LOSS, row, kinds)
         records = format_quantity(lost, "record")
         yield f"Lost so far: {records} that retention deleted{since} before it had committed them."
     elif contract.LOSS_NEAR not in kinds and (left := _format_time_left(row)):
         yield f"At risk: {left}{_format_since(RISK, row, kinds)}."
-    if skipped := row.get("records_skipped"):
+    if change.skip is not None and contract.RESOLVED in kinds:
+        before, after = change.skip.before, change.skip.after
+        yield (
+            f"Skipped: {format_quantity(change.skip.records, 'record')} that it never read, as "
+            f"its offsets were set ahead: {before.records:,} behind at {format_minute(before.at)}, "
+            f"{after.records:,} at {format_minute(after.at)}, and nobody read on then."
+        )
+    elif skipped := row.get("records_skipped"):
         records = format_quantity(skipped, "record")
-        yield f"Skipped: {records} that nobody read, as its offsets were set ahead."
+        yield f"Skipped: {records} that it never read, as its offsets were set ahead."
     if contract.PROMISE_BROKEN not in kinds and row.get(PROMISE.held_since) is not None:
         yield f"Promise broken{_format_since(PROMISE, row, kinds)}{_format_promise(row)}."
 
@@ -432,7 +474,7 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
     cause = _describe_cause(change)
     if cause is not None:
         # It keeps the numbers of the run that named it.
-        as_found = ", as it was found" if "/s" in cause.happened else ""
+        as_found = ", with the rates of when it was found" if "/s" in cause.happened else ""
         yield f"Cause{as_found}: {cause.happened}."
     if to_do := _advise(change, find_worst_status(change)):
         yield f"To do: {to_do}."
@@ -517,6 +559,44 @@ def _format_rates(row: Row) -> str | None:
     return f"{written} written to its topics, {read} read"
 
 
+def _has_turned(change: GroupChange) -> bool:
+    """Whether the backlog went another way in the last runs than the rates say, as averages do
+    minutes after a turn."""
+    growth = find_growth(change.lately)
+    produced, consumed = (change.row.get(name) for name in ("produce_rate", "consume_rate"))
+    if growth is None or not produced or consumed is None:
+        return False
+    off = _OFF_RATES * produced
+    return bool(growth[0] > produced - consumed + off or growth[1] < produced - consumed - off)
+
+
+def _describe_growth(change: GroupChange) -> str:
+    """What the last runs saw of the backlog."""
+    first, last = change.lately[-READINGS], change.lately[-1]
+    span = format_short_duration((last.at - first.at) / 1_000)
+    written = f"{format_rate(change.row['produce_rate'])} are written to its topics"
+    behind = format_quantity(last.records, "record")
+    if _keeps_pace(change):
+        return f"it keeps pace, {behind} behind for {span}; {written}"
+    way = "grew" if last.records > first.records else "went"
+    nothing = ", and nothing was read" if _reads_nothing(change) else ""
+    return f"the backlog {way} from {first.records:,} to {behind} in {span}; {written}{nothing}"
+
+
+def _keeps_pace(change: GroupChange) -> bool:
+    """Whether the last runs saw as much read as written."""
+    growth, written = find_growth(change.lately), change.row.get("produce_rate")
+    if growth is None or not written:
+        return False
+    return bool(max(map(abs, growth)) < _CLEAR_GROWTH * written)
+
+
+def _reads_nothing(change: GroupChange) -> bool:
+    """Whether the last runs saw the backlog grow by all that was written."""
+    growth, written = find_growth(change.lately), change.row.get("produce_rate")
+    return bool(growth and written and growth[0] >= (1 - _CLEAR_GROWTH) * written)
+
+
 def _describe_usual(row: Row) -> str:
     """What the group is like otherwise; what was not learnt is not mentioned."""
     lag, age, rate = (row.get(f"usual_{name}") for name in ("lag", "time_lag", "produce_rate"))
@@ -593,8 +673,10 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
         )
     elif cause is not None:
         parts.append(cause.to_do)
-    elif worst_status or row.get(PROMISE.held_since) is not None:
+    elif worst_status:
         parts += _advise_speed(row)
+    elif row.get(PROMISE.held_since) is not None:
+        parts += _advise_late(change)
     text = "; then ".join(parts).replace("; then more consumers", "; more consumers")
     if _START not in parts:
         return text
@@ -604,6 +686,16 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
         f"{text}; or, if {says} says that nobody needs it, name the group in groups.deny of the "
         "reporter's configuration"
     )
+
+
+def _advise_late(change: GroupChange) -> Iterator[str]:
+    """What to do about a promise that is broken beside a good status."""
+    if _keeps_pace(change):
+        yield _DELAYED
+    elif change.row.get("members") and _reads_nothing(change):
+        yield _TO_DO[contract.STALLED]
+    else:
+        yield from _advise_speed(change.row)
 
 
 def _advise_speed(row: Row) -> Iterator[str]:

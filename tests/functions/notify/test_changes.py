@@ -22,6 +22,7 @@ from kafka_lag.notify.changes import (
     Reported,
     Row,
     RunChanges,
+    Skip,
     Trouble,
     find_changes,
     find_speed,
@@ -640,10 +641,61 @@ def test_an_incident_knows_the_most_that_any_of_its_runs_saw() -> None:
     ]
     found = follow(*rows)
 
-    assert only(found[2]).peak == Peak(400, NOON, 60.0, True, 0)
-    assert only(found[4]).peak == Peak(400, NOON, 60.0, True, 0)
+    peak = Peak(400, NOON, 60.0, True, 0, NOON + 2 * MINUTE)
+    assert only(found[2]).peak == only(found[4]).peak == peak
     assert [each.records for each in only(found[2]).lately] == [400, 300, 200]
     assert [each.records for each in only(found[4]).lately] == [200, 100, 1]
+
+
+@pytest.mark.parametrize(("age", "at"), [(1_804.0, NOON), (1_860.0, NOON + MINUTE)])
+def test_an_age_read_again_is_as_old_as_it_was(age: float, at: int) -> None:
+    first = a_row("g", contract.ERR, lag=9, time_lag_seconds=1_800.0)
+    found = follow(first, {**first, "time_lag_seconds": age}, a_row("g", contract.OK, lag=1))
+    peak = only(found[2]).peak
+
+    assert peak is not None
+    assert peak.seconds_at == at
+
+
+STOPPED = behind(9_000, contract.ERR, worst_status=contract.STOPPED, members=0)
+SKIPPED: dict[str, Any] = {"members": 0, "records_skipped": 9_600, "status": contract.OK}
+
+
+def test_a_skip_that_nobody_reads_on_from_ends_no_incident() -> None:
+    found = follow(
+        STOPPED,
+        behind(0, contract.ERR, **SKIPPED),
+        behind(600, contract.ERR, **SKIPPED),
+        behind(1_200, **SKIPPED),
+        behind(1_800, **{**SKIPPED, "records_skipped": 0}),
+        {**STOPPED, "lag": 2_400},
+        behind(20, members=1),
+    )
+
+    assert [kinds(each) for each in found] == [["opened"], [], [], [], [], [], ["resolved"]]
+    end = only(found[6])
+    assert end.skip == Skip(9_600, Backlog(9_000, NOON), Backlog(0, NOON + MINUTE))
+    assert end.backlog == Backlog(2_400, NOON + 5 * MINUTE)
+    assert end.incident_id == only(found[0]).incident_id
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        behind(1_200, **{**SKIPPED, "members": 1}),
+        behind(1_200, **{**SKIPPED, "members": None}),
+        behind(1_200, **{**SKIPPED, "records_skipped": 0}),
+        behind(599, **SKIPPED),
+        behind(0, **SKIPPED),
+    ],
+    ids=["has a member", "members not known", "no skip", "is read all the same", "nothing unread"],
+)
+def test_a_backlog_that_went_otherwise_is_an_end(row: Row) -> None:
+    before = {**row, "lag": 600, "held_status": contract.ERR}
+    first = {**before, "lag": 0}
+    found = follow(STOPPED, first, before, row)
+
+    assert kinds(found[3]) == [contract.RESOLVED]
 
 
 def test_what_a_run_did_not_see_is_not_counted() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.notify.changes import Backlog, GroupChange, OpenTrouble, Peak
+from kafka_lag.notify.changes import Backlog, GroupChange, OpenTrouble, Peak, Skip
 from kafka_lag.notify.messages import Notice, StatusMessage, build_event, build_messages
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_change, a_row
@@ -178,7 +178,8 @@ def test_a_group_that_is_gone_is_not_said_to_have_recovered() -> None:
         "When last seen: 1 record behind.",
         "Cost: 1 record not read yet; should it come back, it reads them only with "
         "auto.offset.reset=earliest.",
-        "Its last offsets: in the snapshot of 2026-01-31 11:59 UTC, dataset group_partitions.",
+        "Its last offsets, of 2026-01-31 11:59 UTC: in the reporter's bucket, snapshots/"
+        "group_partitions/cluster=shop/dt=2026-01-31/hour=11/20260131T115900Z-0of1.parquet",
         "To do: ask team-payments whether it was meant.",
         "Owner: team-payments.",
         f"Incident {change.incident_id} read at 2026-01-31 12:02 UTC.",
@@ -376,7 +377,7 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         ),
         (
             an_end(contract.LOSS_ENDED, 383_938),
-            "Kafka lag: payments on shop: loss ended",
+            "Kafka lag: payments on shop: at least 383,938 records lost: loss ended",
             "payments on shop loses no more records: from 2026-01-31 10:30 UTC to "
             "2026-01-31 11:59 UTC retention deleted at least 383,938 records that it had not "
             "committed.",
@@ -384,8 +385,8 @@ def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
         (
             an_end(contract.LOSS_AVERTED, None, status=contract.WARN),
             "Kafka lag WARN: payments on shop (loss averted)",
-            "payments on shop is no longer near a loss: it was from 2026-01-31 10:30 UTC to "
-            "2026-01-31 11:59 UTC.",
+            "payments on shop is no longer near a loss. It was near one from 2026-01-31 10:30 UTC "
+            "to 2026-01-31 11:59 UTC.",
         ),
         (
             an_end(contract.PROMISE_KEPT, 7_200.0, row={"sla_seconds": 120.0}),
@@ -843,9 +844,13 @@ def test_a_group_that_is_ok_and_far_behind_catches_up(
 ) -> None:
     sent = notice(a_resolved(**row))
 
-    now = "OK again and catching up" if catches_up else "OK"
+    again, left = "", ""
+    if catches_up:
+        again = " again"
+        left = ", as it reads faster than is written, with 601 records left to catch up"
     assert sent.text.splitlines()[0] == (
-        f"payments on shop is {now} since 2026-01-31 12:00 UTC, after ERR for 79 min (stopped)."
+        f"payments on shop is OK{again} since 2026-01-31 12:00 UTC{left}, after ERR for 79 min "
+        "(stopped)."
     )
     end = ": 601 records still to read (catching up)" if catches_up else " (resolved)"
     assert sent.subject == f"Kafka lag OK: payments on shop{end}"
@@ -949,16 +954,17 @@ def test_a_rewound_group_that_catches_up_was_set_back() -> None:
     )
 
     assert lines_of(change)[0] == (
-        "payments on shop is OK again and catching up since 2026-01-31 12:00 UTC: it was set back "
-        "at 2026-01-31 11:49 UTC."
+        "payments on shop is OK again since 2026-01-31 12:00 UTC, as it reads faster than is "
+        "written, with 601 records left to catch up: it was set back at 2026-01-31 11:49 UTC."
     )
 
 
 PASSED = (
-    "Not known: whether the 53,420 records of 2026-01-31 11:59 UTC were read or skipped. Its "
-    "commit passed them within 60 s, 890/s; compare what it has processed."
+    "Not known: whether the 53,420 records that were unread at 2026-01-31 11:59 UTC were read or "
+    "skipped. Its commit passed them within 60 s, at 890/s or faster; compare its results with the "
+    "topic."
 )
-SKIPPED = "Skipped: 53,420 records that nobody read, as its offsets were set ahead."
+SKIPPED = "Skipped: 53,420 records that it never read, as its offsets were set ahead."
 NOT_KNOWN = "Not known: whether it read what was written while its commit was beyond the end."
 
 
@@ -1039,7 +1045,7 @@ def test_offsets_expire_only_where_no_member_is_left(members: int | None, says: 
 
 @pytest.mark.parametrize(
     ("row", "says"),
-    [({"lag": 9, "drain_seconds": 9.0}, " at its present speed: it was"), ({}, ": it was")],
+    [({"lag": 9, "drain_seconds": 9.0}, ", if it keeps its speed. It was"), ({}, ". It was")],
     ids=["catches up", "all is read"],
 )
 def test_a_loss_that_is_far_only_while_the_group_catches_up_says_so(
@@ -1162,6 +1168,90 @@ def test_a_group_that_is_ok_again_catches_up_at_the_speed_that_was_seen_or_at_no
 
 
 @pytest.mark.parametrize(
+    ("lately", "says", "to_do"),
+    [
+        (readings(1_800, 2_100, 2_400), "Rates, averaged", "add consumers"),
+        (
+            readings(1_800, 2_400, 3_000),
+            "Lately: the backlog grew from 1,800 to 3,000 records in 2 min; 10/s are written to "
+            "its topics, and nothing was read.",
+            "see the member's log",
+        ),
+        (
+            readings(3_000, 2_990, 3_000),
+            "Lately: it keeps pace, 3,000 records behind for 2 min; 10/s are written to its "
+            "topics.",
+            "it reads as fast as is written, and that late",
+        ),
+        (
+            readings(6_000, 4_500, 3_000),
+            "Lately: the backlog went from 6,000 to 3,000 records in 2 min; 10/s are written to "
+            "its topics.",
+            "add consumers",
+        ),
+        (readings(1_800, 3_000), "Rates, averaged", "add consumers"),
+    ],
+    ids=["as the rates", "stands still", "keeps pace", "shrinks", "not known"],
+)
+def test_of_a_group_that_turned_lately_no_averages_are_said(
+    lately: tuple[Backlog, ...], says: str, to_do: str
+) -> None:
+    held = {"held_sla_broken_since": NOON, "produce_rate": 10.0, "consume_rate": 5.0, "members": 1}
+    change = a_trouble(contract.PROMISE_BROKEN, row={**PROMISED, **held}, lately=lately)
+    found = lines_of(change)
+
+    assert any(line.startswith(says) for line in found)
+    assert any(line.startswith(f"To do: {to_do}") for line in found)
+    assert any(line.startswith("Rates") for line in found) is says.startswith("Rates")
+
+
+def test_what_keeps_pace_and_broke_no_promise_is_told_nothing_to_do() -> None:
+    row = {"lag": 20, "produce_rate": 10.0, "sla_seconds": 120.0}
+    change = an_end(contract.PROMISE_KEPT, 300.0, row=row, lately=readings(20, 20, 20))
+
+    assert "To do" not in notice(change).text
+
+
+def test_an_end_after_losses_names_them_in_its_subject() -> None:
+    row: dict[str, Any] = {"lag": 20, "produce_rate": 10.0}
+    resolved = replace(a_resolved(**row), peak=Peak(18_000, NOON, None, False, 89_420))
+    lost = an_end(contract.LOSS_ENDED, 89_420, status=contract.OK, row=row)
+    both = build_messages([replace(lost, peak=resolved.peak), resolved], 100)[0]
+
+    assert both.notice.subject == (
+        "Kafka lag OK: payments on shop: at least 89,420 records lost (loss ended, resolved)"
+    )
+    assert notice(resolved).subject == (
+        "Kafka lag OK: payments on shop: at least 89,420 records lost (resolved)"
+    )
+
+
+SKIP = Skip(36_020, Backlog(35_420, NOON - 21 * MINUTE), Backlog(0, NOON - 20 * MINUTE))
+
+
+@pytest.mark.parametrize(
+    ("backlog", "row", "catches_up"),
+    [
+        (Backlog(11_400, NOON - MINUTE), {"lag": 20, "produce_rate": 10.0}, False),
+        (SKIP.before, {"lag": 1_200, "time_lag_seconds": 120.0}, False),
+        (Backlog(11_400, NOON - MINUTE), {"lag": 9_000, "time_lag_seconds": 900.0}, True),
+    ],
+    ids=["read later", "nothing was unread since", "works off what came since"],
+)
+def test_a_skip_that_ended_nothing_is_told_with_the_end(
+    backlog: Backlog, row: dict[str, Any], catches_up: bool
+) -> None:
+    change = replace(a_resolved(backlog, **row), skip=SKIP)
+
+    assert [line for line in lines_of(change) if line.startswith("Skipped")] == [
+        "Skipped: 36,020 records that it never read, as its offsets were set ahead: 35,420 behind "
+        "at 2026-01-31 11:39 UTC, 0 at 2026-01-31 11:40 UTC, and nobody read on then."
+    ]
+    assert ("Not known: whether the 35,420" in notice(change).text) is False
+    assert ("still to read" in notice(change).subject) is catches_up
+
+
+@pytest.mark.parametrize(
     ("lately", "takes"),
     [((), True), (readings(9_010, 9_040, 9_000), True), (readings(8_000, 9_000), False)],
     ids=["not known", "less than it was", "more than it was"],
@@ -1224,8 +1314,9 @@ def test_a_backlog_that_is_gone_all_at_once_was_read_or_skipped(
 ) -> None:
     change = replace(CAUGHT_UP, lately=lately, since=NOON + 2 * MINUTE)
     line = (
-        "Not known: whether the 40,000 records of 2026-01-31 12:01 UTC were read or skipped. Its "
-        "commit passed them within 60 s, 667/s; compare what it has processed."
+        "Not known: whether the 40,000 records that were unread at 2026-01-31 12:01 UTC were read "
+        "or skipped. Its commit passed them within 60 s, at 667/s or faster; compare its results "
+        "with the topic."
     )
 
     assert (line in lines_of(change)) is says
@@ -1246,19 +1337,44 @@ def test_a_backlog_that_stays_is_said_to_stay() -> None:
     [
         (Peak(601, NOON), contract.STOPPED, "601 records behind, at 2026-01-31 12:00 UTC"),
         (
-            Peak(601, NOON, 119.0, True, 3),
+            Peak(601, NOON, 119.0, True),
             contract.STOPPED,
             "601 records behind, at 2026-01-31 12:00 UTC; the oldest had waited at least 119 s",
         ),
         (
-            Peak(601, NOON, 119.0, False, 3),
+            Peak(601, NOON, 119.0, False, seconds_at=NOON),
+            contract.STOPPED,
+            "601 records behind, at 2026-01-31 12:00 UTC; the oldest had waited 119 s",
+        ),
+        (
+            Peak(601, NOON, 119.0, False, seconds_at=NOON + MINUTE),
+            contract.STOPPED,
+            "601 records behind, at 2026-01-31 12:00 UTC; the longest wait was 119 s, at "
+            "2026-01-31 12:01 UTC",
+        ),
+        (
+            Peak(601, NOON, 119.0, True, seconds_at=NOON + MINUTE),
+            contract.STOPPED,
+            "601 records behind, at 2026-01-31 12:00 UTC",
+        ),
+        (
+            Peak(601, NOON, 119.0, False),
             contract.REWOUND,
             "601 records behind, at 2026-01-31 12:00 UTC",
+        ),
+        (
+            Peak(601, NOON, None, False, 3),
+            contract.STOPPED,
+            "601 records behind, at 2026-01-31 12:00 UTC; not counting at least 3 records that "
+            "retention deleted unread",
         ),
         (Peak(600, NOON), contract.STOPPED, None),
         (None, contract.STOPPED, None),
     ],
-    ids=["age not known", "a least age", "read again", "a minute's records", "not known"],
+    ids=[
+        *("age not known", "a least age", "an age then", "an age later", "a least age later"),
+        *("read again", "more were lost", "a minute's records", "not known"),
+    ],
 )
 def test_an_end_says_how_bad_it_was_at_the_most(
     peak: Peak | None, worst: str, says: str | None
@@ -1279,8 +1395,8 @@ def test_what_is_not_over_is_not_yet_said_to_have_been_so_at_the_most() -> None:
 @pytest.mark.parametrize(
     ("before", "row", "says"),
     [
-        (7, {"members": 2, "members_hash": 7}, "Read since, by its own members: they were there"),
-        (7, {"members": 2, "group_epoch": 7}, "Read since, by its own members: they were there"),
+        (7, {"members": 2, "members_hash": 7}, "Passed by its own members: the 53,420 records"),
+        (7, {"members": 2, "group_epoch": 7}, "Passed by its own members: the 53,420 records"),
         (7, {"members": 2, "members_hash": 8}, "Not known: whether the 53,420 records"),
         (7, {"members": 0, "members_hash": 7}, "Not known: whether the 53,420 records"),
         (
@@ -1303,10 +1419,10 @@ def test_members_that_were_there_all_the_time_have_read_the_backlog_themselves(
 @pytest.mark.parametrize(
     ("consume_rate", "says"),
     [
-        (10.0, "passed them within 60 s, 890/s, 89 times as fast as it read before;"),
-        (400.0, "passed them within 60 s, 890/s;"),
-        (1e-6, "passed them within 60 s, 890/s;"),
-        (None, "passed them within 60 s, 890/s;"),
+        (10.0, "passed them within 60 s, at 890/s or faster, 89 times as fast as it read before;"),
+        (400.0, "passed them within 60 s, at 890/s or faster;"),
+        (1e-6, "passed them within 60 s, at 890/s or faster;"),
+        (None, "passed them within 60 s, at 890/s or faster;"),
     ],
     ids=["far faster", "not much", "it stood still", "not known"],
 )
@@ -1344,7 +1460,8 @@ def test_a_cause_with_rates_says_that_they_are_of_when_it_was_found() -> None:
     row = {"cause": contract.CAPACITY_FELL, "cause_evidence": json.dumps(evidence)}
 
     assert (
-        "Cause, as it was found: Less is read than before: 3.3/s, 10/s until 2026-01-31 12:00 UTC."
+        "Cause, with the rates of when it was found: Less is read than before: it reads 3.3/s, and "
+        "read 10/s until 2026-01-31 12:00 UTC."
     ) in lines(row=row)
 
 
@@ -1390,7 +1507,7 @@ def test_a_group_that_rebalanced_all_the_time_says_so_in_the_end() -> None:
 @pytest.mark.parametrize(
     ("partitions", "says"),
     [
-        (1, "399,380 records are read a second time, 368,180 of them from now on."),
+        (1, "399,380 records are read a second time; of these 368,180 are still to come."),
         (2, "368,180 records to read again, up to where it was before."),
     ],
     ids=["one partition", "of others the evidence says nothing"],
@@ -1509,8 +1626,8 @@ def test_who_is_no_longer_watched_says_what_is_not_known() -> None:
         "is unknown."
     )
     assert lines_of(UNWATCHED)[1:] == [
-        "To do: give the reporter the right Describe on topic geo again, or name it in topics.deny "
-        "of the configuration.",
+        "To do: see whether the reporter may Describe topic geo, and allow it; or name it in "
+        "topics.deny of the configuration.",
         f"Incident {UNWATCHED.incident_id} given up at 2026-01-31 12:02 UTC.",
     ]
 
@@ -1518,10 +1635,13 @@ def test_who_is_no_longer_watched_says_what_is_not_known() -> None:
 @pytest.mark.parametrize(
     ("row", "to_do"),
     [
-        ({"status_reason": contract.UNWATCHED}, "on the group again, or name it in groups.deny"),
+        (
+            {"status_reason": contract.UNWATCHED},
+            "the group, and allow it; or name it in groups.deny",
+        ),
         (
             {"status_reason": contract.TOPIC_UNWATCHED},
-            "on one of its topics again, or name it in topics.deny",
+            "one of its topics, and allow it; or name it in topics.deny",
         ),
     ],
     ids=["group", "a topic without a name"],
@@ -1529,4 +1649,4 @@ def test_who_is_no_longer_watched_says_what_is_not_known() -> None:
 def test_who_is_no_longer_watched_says_how_it_is_again(row: dict[str, Any], to_do: str) -> None:
     (line,) = [line for line in lines_of(replace(UNWATCHED, row=row)) if line.startswith("To do: ")]
 
-    assert line == f"To do: give the reporter the right Describe {to_do} of the configuration."
+    assert line == f"To do: see whether the reporter may Describe {to_do} of the configuration."

@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.notify.changes import Backlog, CatchingUp, Incident, OpenTrouble, Peak
+from kafka_lag.notify.changes import Backlog, CatchingUp, Incident, OpenTrouble, Peak, Skip
 from kafka_lag.notify.progress import (
     Claim,
     Claims,
@@ -481,10 +481,11 @@ def test_what_was_reported_last_is_read_again(objects: MemoryObjects) -> None:
         first_seen_ill=True,
         worst_since=NOON - MINUTE,
         backlog=Backlog(53_420, NOON, 10.0, 7),
-        peak=Peak(53_420, NOON, 60.0, True, 0),
+        peak=Peak(53_420, NOON, 60.0, True, 0, NOON),
         lately=(Backlog(9, NOON), Backlog(8, NOON + MINUTE)),
         catching_up=CatchingUp(NOON, Backlog(8, NOON + MINUTE)),
         first_seen_at=NOON - MINUTE,
+        skip=Skip(9, Backlog(9, NOON), Backlog(0, NOON + MINUTE)),
     )
     cursors = Cursors(objects, "sns")
     cursors.move(cursors.read("shop", NOON), NOON, {"g": bad})
