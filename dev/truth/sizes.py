@@ -5,6 +5,7 @@ scraped, by the number of group-partitions: seconds, CPU, memory, requests to th
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -50,8 +51,11 @@ _ANSWERS_WITHIN = 120.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints a table; 1 with a sentence where the run is impossible."""
+    """Prints a table a size, as soon as it is measured; 1 where the run is impossible."""
     options = _parser().parse_args(argv)
+    # So that a run that is ended ends its programs.
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.default_int_handler)
     console = Console()
     programs = [_OURS, *(each for each in RIVALS if not each.interval and each.executable())]
     try:
@@ -59,14 +63,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             size: _requests(cluster, programs, size)
             for cluster, size in _clusters(options.sizes, [LOG_REQUESTS], console)
         }
-        figures = {
-            size: _figures(cluster, programs, size)
-            for cluster, size in _clusters(options.sizes, [], console)
-        }
+        for cluster, size in _clusters(options.sizes, [], console):
+            figures = {size: _figures(cluster, programs, size)}
+            sys.stdout.write(table_of(figures, requests) + "\n")
+            sys.stdout.flush()
     except (KafkaClusterError, ExporterError) as error:
         console.print(str(error), style="red", markup=False, soft_wrap=True)
         return 1
-    sys.stdout.write(table_of(figures, requests) + "\n")
+    except KeyboardInterrupt:
+        return 1
     return 0
 
 
