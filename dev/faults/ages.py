@@ -18,6 +18,7 @@ from dev.faults.judge import (
     ROUNDED,
     ROUNDING_MS,
     Counted,
+    Evidence,
     Judge,
     is_read,
     partition_of,
@@ -45,6 +46,14 @@ _STEPS = (0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
 class Ages(Judge):
     """Ages and losses of partitions, and of groups and topics as the oldest of them."""
 
+    def __init__(self, seen: Evidence) -> None:
+        super().__init__(seen)
+        self._transactional = {
+            topic
+            for (topic, _), row in seen.topic_rows.items()
+            if row["transaction_seen_at"] is not None
+        }
+
     def age(self, where: str, row: Row, log: LogView, position: int | None) -> None:
         seconds, error = row["time_lag_seconds"], row["time_lag_error_seconds"]
         if row["lag"] == 0:
@@ -68,7 +77,7 @@ class Ages(Judge):
         self._age_within("time_lag_seconds", where, (seconds, error), truth, text, across=across)
         self.verdict.ages[_exactness(error)] += 1
         limit = self._error_limit(row, log, position)
-        if _rests_below(row, position):
+        if self._rests_below(row, position):
             limit += self._reach(row, log, below)
         doubted = self.history.slight_jumps(log.readable(position)[0])
         bounded = self.run.calm and not doubted
@@ -101,9 +110,28 @@ class Ages(Judge):
         since = row["commit_changed_at"]
         return bool(since is not None and left - since > _INTERVALS * self.run.interval_ms)
 
+    def _rest_end(self, row: Row) -> int | None:
+        """Where the row's rest ends, if it is one that its rests before explain."""
+        end, known = row["rest_end"], self._rest_records(row)
+        if end is None or known is None or row["rests_seen"] < _RESTS:
+            return None
+        return int(end) if 0 < end - row["committed_offset"] <= known else None
+
+    def _rests_below(self, row: Row, offset: int) -> bool:
+        """Whether that rest ends at or below the offset."""
+        end = self._rest_end(row)
+        return end is not None and end <= offset
+
+    def _rest_records(self, row: Row) -> int | None:
+        """The longest rest that is known, in records, on a topic whose rests count: one on which a
+        transaction was seen.
+        """
+        known: int | None = row["rest_records"]
+        return known if row["topic"] in self._transactional else None
+
     def _next_unread(self, row: Row, log: LogView, position: int) -> int:
         """Where the next record lies, if the row's rests are known and its age says so."""
-        behind, known = log.next_record(position), row["rest_records"]
+        behind, known = log.next_record(position), self._rest_records(row)
         if behind is None or known is None or not 0 < behind - position <= known:
             return position
         after = row["next_record_after"]
@@ -114,7 +142,7 @@ class Ages(Judge):
         """The record whose age the row has: the next one, or that behind what is taken for a rest,
         whatever lies in it.
         """
-        end = _rest_end(row)
+        end = self._rest_end(row)
         return self._next_unread(row, log, position if end is None else max(position, end))
 
     def _age_between(self, row: Row, log: LogView, position: int) -> tuple[float, float]:
@@ -279,7 +307,7 @@ class Ages(Judge):
             return
         oldest, youngest = (max(0, row["read_at"] - time) / 1_000 for time in (after, before))
         expected = max(oldest - seconds, seconds - youngest, 0.0)
-        if _rests_below(row, position):
+        if self._rests_below(row, position):
             expected = max(expected, error)
         self._equal("error of the bracket", where, error, expected)
 
@@ -449,20 +477,6 @@ def risk_of(row: Row, lag: int | None) -> str | None:
     if seconds is None:
         return None
     return contract.AT_RISK if seconds < _RISK_BOUND else contract.SAFE
-
-
-def _rest_end(row: Row) -> int | None:
-    """Where the row's rest ends, if it is one that its rests before explain."""
-    end, known = row["rest_end"], row["rest_records"]
-    if end is None or known is None or row["rests_seen"] < _RESTS:
-        return None
-    return int(end) if 0 < end - row["committed_offset"] <= known else None
-
-
-def _rests_below(row: Row, offset: int) -> bool:
-    """Whether that rest ends at or below the offset."""
-    end = _rest_end(row)
-    return end is not None and end <= offset
 
 
 def _most(row: Row) -> float:

@@ -53,6 +53,7 @@ def frames() -> Rows:
             "start_offset": 0,
             "end_offset": 10,
             "retention_ms": _WEEK_MS,
+            "transaction_seen_at": FIRST,
         }
         for n in (0, 1)
     ]

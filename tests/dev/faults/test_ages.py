@@ -146,6 +146,26 @@ def test_an_age_may_be_that_behind_a_rest_with_the_record_in_it_in_its_error(
     assert bool(broken) is bool(found)
 
 
+@pytest.mark.parametrize(("seen_at", "is_wrong"), [(FIRST, False), (None, True)])
+def test_rests_count_only_where_a_transaction_was_seen(
+    seen_at: int | None, *, is_wrong: bool
+) -> None:
+    planted = frames()
+    for row in planted[T]:
+        row["transaction_seen_at"] = seen_at
+    planted[P][0] |= {
+        "commit_changed_at": NOW - 3_000,
+        "rest_end": 8,
+        "rests_seen": 2,
+        "rest_records": 2,
+        "time_lag_seconds": 20.98,
+        "time_lag_error_seconds": 0.05,
+        "next_record_after": 1_008_950,
+        "next_record_before": 1_009_050,
+    }
+    assert ("time_lag_seconds" in rules(run(frames=planted))) is is_wrong
+
+
 @pytest.mark.parametrize(
     ("gone", "aborted", "age"),
     [
