@@ -25,7 +25,7 @@ RUN_LOG = 800
 # row where those of many runs lie in one object, by partition and then by time.
 _DATASET_SIZES = {
     contract.TOPIC_PARTITIONS: (6_700, 33, 18),
-    contract.GROUP_PARTITIONS: (20_500, 36, 39),
+    contract.GROUP_PARTITIONS: (19_500, 36, 39),
     contract.GROUPS: (22_800, 400, 48),
 }
 OBJECTS_PER_RUN = len(_DATASET_SIZES)
