@@ -20,8 +20,8 @@ MB = 1024**2
 GB = 1024**3
 TB = 1024**4
 # One run of the default size: 600 topic-partitions, 600 group-partitions, 20 groups.
-SNAPSHOT = (6_700 + 600 * 33) + (20_500 + 600 * 36) + (22_800 + 20 * 400)
-HISTORY_A_DAY = 6_700 + 20_500 + 22_800 + DAILY * (600 * 18 + 600 * 39 + 20 * 48)
+SNAPSHOT = (6_700 + 600 * 33) + (19_500 + 600 * 36) + (22_800 + 20 * 400)
+HISTORY_A_DAY = 6_700 + 19_500 + 22_800 + DAILY * (600 * 18 + 600 * 39 + 20 * 48)
 LOG = 20 * (225 + 4 * 60) + 60 * (265 + 2 * 60) + 870 + 800
 PLAIN_LOG = 800
 # Seconds of a daily job for a day of the default size: objects opened, rows read.
