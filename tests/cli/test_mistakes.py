@@ -21,7 +21,7 @@ windoww = 3
 MISTAKES: list[tuple[list[str], int, str]] = [
     ([], 2, "Name a subcommand: show, watch, "),
     (["shwo"], 2, "Did you mean show?"),
-    (["lag"], 2, "There are show, watch, serve, doctor, why, tasks, replay, diff, query, report, init, "),
+    (["lag"], 2, "There are show, watch, serve, doctor, why, tasks, replay, diff, query, "),
     ([*BROKERS, "show"], 2, "Name a subcommand first: show, "),
     (["show"], 2, "Say where the brokers are: --bootstrap-servers HOST:PORT, or --config FILE."),
     (["show", *BROKERS, "--once"], 2, "kafka-lag show reads once."),
