@@ -194,8 +194,8 @@ def calm_sentence(findings: Findings) -> str:
     so_far = " so far" if findings.in_progress else ""
     sla = len(bad_words(findings.groups.rows)) > 1
     if total == 1:
-        missed = ", missed no SLA" if sla else ""
-        who = f"The one group neither lost nor risked records, was never in error{missed}"
+        never = ", was never in error and missed no SLA" if sla else " and was never in error"
+        who = f"The one group neither lost nor risked records{never}"
     else:
         missed = " or missed its SLA" if sla else ""
         comma = "," if sla else " or"

@@ -72,6 +72,22 @@ def test_a_day_is_not_called_calm_for_a_group_of_which_nothing_is_known() -> Non
 
 
 @pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "neither lost nor risked records and was never in error."),
+        (
+            {"sla_compliance": 1.0},
+            "neither lost nor risked records, was never in error and missed no SLA.",
+        ),
+    ],
+)
+def test_a_calm_day_of_one_group_is_one_sentence(more: dict[str, float], said: str) -> None:
+    days = of(calm("a", **more))
+
+    assert calm_sentence(page(groups=days).findings) == f"Nothing does. The one group {said}"
+
+
+@pytest.mark.parametrize(
     ("decided", "text"),
     [(1440.0, "0%"), (1430.0, "0%"), (1429.0, "0% of 23 h 49 min"), (2.0, "0% of 2 min")],
 )
