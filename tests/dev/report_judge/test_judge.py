@@ -32,6 +32,10 @@ def faults(line: str | None, planted: Planted = STOP, *more: str) -> list[str]:
         ("g had no members from 09:00, still at midnight.", replace(STOP, until=None)),
         ("g had no members all day, and still at midnight.", replace(STOP, since=None, until=None)),
         (
+            "g-late fell from 09:00 to 11:00: g-late-1 owns it.",
+            replace(STOP, who="g-late", says="g-late-1.*owns"),
+        ),
+        (
             "g had no members from 09:00 to 11:00. It lost at least 95 records.",
             replace(STOP, lost=(90, 100)),
         ),
@@ -61,6 +65,17 @@ def test_what_is_right_is_no_fault(line: str, planted: Planted) -> None:
         (RIGHT, replace(STOP, lost=(90, 100)), "does not say how much was lost"),
         (f"{RIGHT} It lost at least 101 records.", replace(STOP, lost=(90, 100)), "101 lost, not"),
         ("g had no members from 09:00 to 11:00.", replace(STOP, since=None), "before the day"),
+        ("g-late fell from 09:00 to 11:00.", replace(STOP, who="g-late", says="late"), "not say"),
+        (
+            "g-late fell from 09:00 to 11:00: g-late-topic.",
+            replace(STOP, who="g-late", says="late"),
+            "does not say",
+        ),
+        (
+            "g-still had no members from 09:00 to 24:00.",
+            replace(STOP, who="g-still", until=None),
+            "is not said to be still so",
+        ),
     ],
 )
 def test_what_is_false_or_missing_is_a_fault(
