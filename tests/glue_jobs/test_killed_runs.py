@@ -142,6 +142,8 @@ def test_a_run_that_is_killed_leaves_each_cluster_old_or_new(
     assert check(root, days) == {"new": len(CLUSTERS)}
 
 
+# On a busy machine every kill may come before there is anything new.
+@pytest.mark.timed
 def test_runs_that_are_killed_one_after_the_other_leave_each_cluster_old_or_new(
     days: Days, tmp_path: Path
 ) -> None:
