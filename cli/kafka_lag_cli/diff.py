@@ -15,11 +15,10 @@ from rich.text import Text
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.formatting import format_quantity
 from kafka_lag_cdk.alarm_rules import (
-    ANY_UNUSUAL,
     Rule,
-    any_group_rules,
     broker_rules,
     group_rules,
+    query_rules,
     reporter_rules,
 )
 from kafka_lag_cdk.config.cluster import Cluster
@@ -149,10 +148,7 @@ def _alarms_of(deployment: Deployment) -> _Alarms:
 def _rules_of(cluster: Cluster) -> Iterator[tuple[str | None, Rule, float | None]]:
     shared = [*reporter_rules(paused=cluster.paused, sinks=cluster.sink_names)]
     shared += broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)
-    if cluster.watches_any_group:
-        shared += any_group_rules(promised=bool(cluster.sla_seconds))
-    if cluster.watches_unusual:
-        shared.append(ANY_UNUSUAL)
+    shared += query_rules(cluster)
     yield from ((None, rule, None) for rule in shared)
     yield from group_rules(cluster)
 

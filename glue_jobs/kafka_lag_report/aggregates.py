@@ -229,6 +229,17 @@ def without_losses(keys: Sequence[str]) -> Column:
     return sf.when(sf.coalesce(lost, sf.lit(0)) == 0, sf.col("consume_rate"))
 
 
+def is_age_kept(age: str, promised: str) -> str:
+    """SQL: whether the age of a run is within what is promised; null: it is not known.
+
+    An age without an error is a least one: a promise broken for certain, or not known.
+    """
+    return (
+        f"CASE WHEN {age} > {promised} THEN false"
+        f" WHEN {age} <= {promised} AND time_lag_error_seconds IS NOT NULL THEN true END"
+    )
+
+
 def standing() -> Column:
     """STALL or STOP where a commit stood, with an owner or without; null: it moved, or none lagged.
 

@@ -462,6 +462,14 @@ def group_rules(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | No
         yield group, ANOMALY, None
 
 
+def query_rules(cluster: WatchedCluster) -> Iterator[Rule]:
+    """Those that watch all groups at once."""
+    if cluster.watches_any_group:
+        yield from any_group_rules(promised=bool(cluster.sla_seconds))
+    if cluster.watches_unusual:
+        yield ANY_UNUSUAL
+
+
 def alarm_shares(cluster: WatchedCluster) -> tuple[frozenset[str], ...]:
     """The named groups by the stack that holds their alarms; none: the cluster's own holds all.
 

@@ -77,9 +77,9 @@ def test_a_handshake_that_stalls_is_ended(tmp_path: Path) -> None:
     with LocalServer(snapshots, lambda: 0.0, certificate=certificate, request_seconds=0.1) as each:
         # Less than asyncio's own minute.
         address = ("127.0.0.1", int(each.url.rpartition(":")[2]))
-        with socket.create_connection(address, timeout=50) as silent:
+        with socket.create_connection(address, timeout=50) as idle:
             try:
-                answered = silent.recv(1)
+                answered = idle.recv(1)
             except ConnectionError:
                 answered = b""
 

@@ -4,7 +4,6 @@
 Before it replaces anything a run computes all there is, so that only this moment can do harm.
 """
 
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -18,6 +17,7 @@ from kafka_lag_report.errors import StoreError
 from kafka_lag_report.publishing import publish, unfinished
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.published_days import A_DAY, CLUSTERS, is_replaced, published, tables
+from tests.glue_jobs.small_disks import leave, mounted
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
 
@@ -91,20 +91,8 @@ def test_of_two_at_once_all_reports_are_the_one_s_or_the_other_s(tmp_path: Path)
 
 @pytest.fixture(name="small_disk")
 def _small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of a megabyte."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("nothing may be mounted here")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
-def leave(disk: Path, blocks: int) -> None:
-    """Fill the disk up to so many free blocks."""
-    there = os.statvfs(disk)
-    (disk / "filled").write_bytes(bytes((there.f_bavail - blocks) * there.f_bsize))
+    with mounted(tmp_path, 1) as disk:
+        yield disk
 
 
 def test_where_the_disk_gets_full_the_old_reports_stand(small_disk: Path) -> None:
@@ -112,7 +100,7 @@ def test_where_the_disk_gets_full_the_old_reports_stand(small_disk: Path) -> Non
     new = tables("new", ROWS["new"])
     for blocks in range(0, 80, 4):
         publish(Storage(), state, A_DAY, tables("old", 700), "old")
-        leave(small_disk, blocks)
+        filled = leave(small_disk, blocks)
         try:
             publish(Storage(), state, A_DAY, new, "new " * ROWS["new"])
         except StoreError as error:
@@ -122,6 +110,6 @@ def test_where_the_disk_gets_full_the_old_reports_stand(small_disk: Path) -> Non
         else:
             ended["new"] += 1
             assert published(state, "a") == "new"
-        (small_disk / "filled").unlink()
+        filled.unlink()
     assert {*ended} == {"old", "new"}
     assert min(ended.values()) > 2

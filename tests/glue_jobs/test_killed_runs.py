@@ -22,6 +22,7 @@ from kafka_lag_report.publishing import unfinished
 from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import Row, group_row, minute, topic_row, write_run
+from tests.glue_jobs.small_disks import leave, mounted
 
 pytestmark = [pytest.mark.thorough, pytest.mark.spark, pytest.mark.timeout(1_800)]
 
@@ -191,22 +192,15 @@ def started(root: Path) -> "subprocess.Popen[str]":
 
 @pytest.fixture(name="disk")
 def _disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of its own."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("nothing may be mounted here")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    with mounted(tmp_path, 8) as disk:
+        yield disk
 
 
 def test_a_run_whose_disk_gets_full_leaves_each_cluster_old_or_new(days: Days, disk: Path) -> None:
-    root, filled, found = disk / "state", disk / "filled", Counter[str]()
+    root, found = disk / "state", Counter[str]()
     for blocks in (0, 20, 60, 100, 140, 180):
         copytree(days.old, root)
-        there = os.statvfs(disk)
-        filled.write_bytes(bytes((there.f_bavail - blocks) * there.f_bsize))
+        filled = leave(disk, blocks)
         report(root)
         filled.unlink()
         found += check(root, days)

@@ -11,9 +11,9 @@ from typing import Any
 
 from kafka_lag.formatting import format_list
 from kafka_lag_cdk.alarm_rules import (
-    any_group_rules,
     broker_rules,
-    group_thresholds,
+    group_rules,
+    query_rules,
     reporter_rules,
 )
 from kafka_lag_cdk.config.cluster import Cluster
@@ -145,13 +145,10 @@ def _check_alarms(place: Place) -> Iterator[Finding]:
 
 def _count_alarms(cluster: Cluster) -> int:
     """About: those of a service are three at most."""
-    any_group = any_group_rules(promised=bool(cluster.sla_seconds))
     return (
         len(reporter_rules(paused=cluster.paused, sinks=cluster.sink_names))
-        + len(any_group) * cluster.watches_any_group
-        + cluster.watches_unusual
-        + len(list(group_thresholds(cluster)))
-        + len(cluster.alarms.anomalies)
+        + len(list(query_rules(cluster)))
+        + len(list(group_rules(cluster)))
         + len(broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks))
         + _OF_A_SERVICE * len(cluster.scaling_in(None))
     )

@@ -21,10 +21,10 @@ from kafka_lag_cdk.alarm_rules import (
     SLA,
     STATUS,
     Rule,
-    any_group_rules,
     broker_rules,
     group_thresholds,
     left_out,
+    query_rules,
     reporter_rules,
     within_sight,
 )
@@ -80,7 +80,7 @@ def deployed_alarms(
             named.setdefault(rule, {})[places[group]] = float(bound)
     for rule, bounds in named.items():
         yield _alarm(cluster, rule, bounds)
-    for rule in _queries(cluster):
+    for rule in query_rules(cluster):
         apart = left_out(rule, cluster.namespace, cluster.name, _named(cluster, rule))
         others = {
             at: float(rule.threshold or 0) for name, at in places.items() if name not in apart
@@ -92,7 +92,7 @@ def deployed_alarms(
 def metrics_watched(cluster: Cluster) -> frozenset[str]:
     """The metrics of groups that its alarms and its services follow."""
     rules = [rule for _, rule, _ in group_thresholds(cluster)]
-    names = {rule.metric for rule in (*rules, *_queries(cluster))}
+    names = {rule.metric for rule in (*rules, *query_rules(cluster))}
     return frozenset(names | {scaling.metric for scaling in cluster.scaling if scaling.tasks})
 
 
@@ -122,13 +122,6 @@ def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
             f"a query sees the {_MOST_SERIES} worst groups in each minute; all {len(groups):,} are "
             "replayed"
         )
-
-
-def _queries(cluster: Cluster) -> Iterator[Rule]:
-    if cluster.watches_any_group:
-        yield from any_group_rules(promised=bool(cluster.sla_seconds))
-    if cluster.watches_unusual:
-        yield ANY_UNUSUAL
 
 
 def _named(cluster: Cluster, rule: Rule) -> Sequence[str]:

@@ -352,8 +352,10 @@ def _follow_group(
     """What changed in a group, and its incident after that; None: all is well."""
     was = incident or Incident(contract.OK, taken_at)
     status = _find_status(row, was.status)
-    if contract.OK == status != was.status and (skip := _find_open_skip(row, was, taken_at)):
-        was, status = replace(was, skip=skip), was.status
+    if status == contract.OK and was.status != contract.OK:
+        skip = _find_open_skip(row, was, taken_at)
+        if skip is not None:
+            was, status = replace(was, skip=skip), was.status
     ended = [trouble for trouble in TROUBLES if _has_ended(trouble, row, was)]
     begun = [trouble for trouble in TROUBLES if _has_begun(trouble, row, was)]
     if LOSS in begun:

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from kafka_lag.contract import MOSTLY_REBALANCING, REBALANCING_STATES
-from kafka_lag_report.aggregates import GROUP, GROUP_TOPIC, net_rise, without_losses
+from kafka_lag_report.aggregates import (
+    GROUP,
+    GROUP_TOPIC,
+    is_age_kept,
+    net_rise,
+    without_losses,
+)
 from kafka_lag_report.run_weights import WHOLE_SECONDS, weighted_mean, weighted_minutes
 from kafka_lag_report.schemas import LAG_SUMMARY
 from kafka_lag_report.skew import grouped, with_columns
@@ -62,17 +68,14 @@ _STATUS = {
     "rebalances": "sum(rebalances)",
     "rebalancing_minutes": weighted_minutes(f"rebalancing_share >= {MOSTLY_REBALANCING}D"),
 }
-# At least so old, and nobody knows how much older: a promise broken for certain, or undecided.
-_DECIDED = "(time_lag > sla_seconds OR time_lag_error_seconds IS NOT NULL)"
+_KEPT = is_age_kept("time_lag", "sla_seconds")
 _SLA = {
     **{
         name: f"max_by({name}, taken_at) FILTER (WHERE {name} IS NOT NULL)"
         for name in ("owner", "sla_seconds")
     },
-    "sla_minutes": weighted_minutes(
-        f"sla_seconds IS NOT NULL AND time_lag IS NOT NULL AND {_DECIDED}"
-    ),
-    "sla_met_minutes": weighted_minutes(f"time_lag <= sla_seconds AND {_DECIDED}"),
+    "sla_minutes": weighted_minutes(f"({_KEPT}) IS NOT NULL"),
+    "sla_met_minutes": weighted_minutes(_KEPT),
 }
 _RATES = {name: weighted_mean(name) for name in ("produce_rate", "consume_rate")}
 # Of `_logs`: records a second, and when any partition was read.

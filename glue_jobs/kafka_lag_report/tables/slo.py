@@ -13,19 +13,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from kafka_lag_report.aggregates import GROUP
+from kafka_lag_report.aggregates import GROUP, is_age_kept
 from kafka_lag_report.run_weights import weighted_minutes
 from kafka_lag_report.schemas import SLO, report_schema
 
 _DAY_MINUTES = 24 * 60
-# SQL: whether a run's age keeps the objective; null: unread, or at least so old and maybe older.
-_KEPT = """
-CASE
-    WHEN unread_reason IS NOT NULL THEN NULL
-    WHEN time_lag_seconds > slo_age_seconds THEN false
-    WHEN time_lag_seconds <= slo_age_seconds AND time_lag_error_seconds IS NOT NULL THEN true
-END
-"""
+_KEPT = is_age_kept("IF(unread_reason IS NULL, time_lag_seconds, NULL)", "slo_age_seconds")
 _MINUTE = timedelta(minutes=1)
 
 

@@ -40,6 +40,15 @@ def _of(**fields: Any) -> Any:
     return SimpleNamespace(**fields)
 
 
+def _with_offsets(answer: Any, planted: Mapping[str, Mapping[int, int]]) -> Any:
+    """The answer with the offsets that are planted, by topic and partition."""
+    for topic in answer.topics:
+        for part in topic.partitions:
+            if not part.error_code:
+                part.offset = planted[topic.name].get(part.partition_index, part.offset)
+    return answer
+
+
 @dataclass
 class Topic:
     """Logs as (start, end); `leaders` by partition, broker 1 by default; `stable` offsets by
@@ -129,22 +138,12 @@ class Brokers(FakeConnections):
         return self._offsets("Ends", 1, request)
 
     def _stable(self, node: int, request: Any) -> Any:
-        answer = self._offsets("Stable", 1, request)
-        for topic in answer.topics:
-            stable = self.topics[topic.name].stable
-            for part in topic.partitions:
-                if not part.error_code:
-                    part.offset = stable.get(part.partition_index, part.offset)
-        return answer
+        planted = {name: topic.stable for name, topic in self.topics.items()}
+        return _with_offsets(self._offsets("Stable", 1, request), planted)
 
     def _local(self, node: int, request: Any) -> Any:
-        answer = self._offsets("Local", 0, request)
-        for topic in answer.topics:
-            local = self.topics[topic.name].local
-            for part in topic.partitions:
-                if not part.error_code:
-                    part.offset = local.get(part.partition_index, part.offset)
-        return answer
+        planted = {name: topic.local for name, topic in self.topics.items()}
+        return _with_offsets(self._offsets("Local", 0, request), planted)
 
     def _offsets(self, kind: str, which: int, request: Any) -> Any:
         topics = []
