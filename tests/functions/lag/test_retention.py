@@ -119,6 +119,8 @@ DOCUMENTED = [
     (24, {**STUCK, "time_lag_seconds": 20 * 3_600.0}, (14_400.0, AT_RISK)),
     (24, {"time_lag_seconds": 20 * 3_600.0, "age_growth": 0.0}, FOREVER),
     (24, {"time_lag_seconds": 22 * 3_600.0, "age_growth": 0.0}, (7_200.0, AT_RISK)),
+    (24, {"time_lag_seconds": 15 * 3_600.0, "age_growth": 0.25}, (36 * 3_600.0, SAFE)),
+    (24, {"time_lag_seconds": 21.5 * 3_600.0, "age_growth": 0.25}, (36_000.0, AT_RISK)),
     (7 * 24, {**STUCK, "time_lag_seconds": 3_600.0}, (7 * DAY - 3_600, SAFE)),
     (7 * 24, {**STUCK, "time_lag_seconds": 6 * DAY + 1}, (DAY - 1, AT_RISK)),
 ]
