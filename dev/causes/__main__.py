@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dev.causes`: score the rules, write the recordings, judge others' answers."""
+"""`python -m dev.causes`: score the rules, simulated or on brokers, and judge others' answers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ import csv
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from multiprocessing import Pool
 from pathlib import Path
+from tempfile import mkdtemp
 
+from dev.causes.brokers import run_cases
 from dev.causes.cases import Case, list_cases
 from dev.causes.cluster import BEGIN, MINUTE, run_minutes
+from dev.causes.recording import Recording, judge_recording, read_answers
 from dev.causes.rivals import name_by_klag, name_by_tree
-from dev.causes.score import VERDICTS, Run, Verdict, count, find_troubled, judge, name_ours, record
+from dev.causes.score import (
+    VERDICTS,
+    Run,
+    Verdict,
+    count,
+    find_troubled,
+    judge,
+    name_ours,
+    plant,
+    record,
+)
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 
 PROGRAMS = {"ours": name_ours, "aws-tree": name_by_tree, "klag": name_by_klag}
@@ -32,8 +46,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     judged = subcommands.add_parser("judge", help="a CSV of case, group, minute, cause")
     judged.add_argument("answers", type=Path)
     judged.set_defaults(run=_judge)
+    brokers = subcommands.add_parser("brokers", help="faults on real brokers, then `recorded`")
+    brokers.set_defaults(run=_run_on_brokers)
+    brokers.add_argument(
+        "--cases", default="seen", metavar="MODULE", help="of dev.causes (default: %(default)s)"
+    )
+    brokers.add_argument("--folder", type=Path, help="for what was seen (default: a new one)")
+    recorded = subcommands.add_parser("recorded", help="the rules beside others' on such a folder")
+    recorded.set_defaults(run=_judge_recorded)
+    recorded.add_argument("folder", type=Path)
+    recorded.add_argument("--answers", type=Path, help="a CSV of cluster, group, taken_at, cause")
     for each in (score, write, judged):
         each.add_argument("--set-aside", action="store_true", help="cases no rule was made by")
+    for each in (score, write, judged, brokers, recorded):
         each.add_argument("--only", metavar="KIND", help="cases whose name begins so")
     options = parser.parse_args(argv)
     options.run(options)
@@ -59,7 +84,7 @@ def _score(options: Namespace) -> None:
 def _score_case(work: tuple[int, bool]) -> Mapping[str, list[Verdict]]:
     case = _make(*work)
     runs = record(case, PROGRAMS)
-    return {program: list(judge(case, runs, program)) for program in PROGRAMS}
+    return {program: list(judge(plant(case), runs, program)) for program in PROGRAMS}
 
 
 def _make(number: int, set_aside: bool) -> Case:
@@ -120,8 +145,34 @@ def _judge(options: Namespace) -> None:
             minute = (snapshot.taken_at - BEGIN) // MINUTE
             troubled = find_troubled(snapshot) if minute >= case.begin else frozenset[str]()
             runs.append(Run(troubled, {"theirs": answers.get((case.name, minute), {})}))
-        verdicts += judge(case, runs, "theirs")
+        verdicts += judge(plant(case), runs, "theirs")
     _print_table(verdicts)
+
+
+def _run_on_brokers(options: Namespace) -> None:
+    cases = import_module(f"dev.causes.{options.cases}").CASES
+    chosen = [case for case in cases if case.name.startswith(options.only or "")]
+    options.folder = options.folder or Path(mkdtemp(prefix="causes-"))
+    run_cases(chosen, options.folder, lambda line: print(line, flush=True))
+    options.answers = None
+    _judge_recorded(options)
+
+
+def _judge_recorded(options: Namespace) -> None:
+    """A line for each group in trouble, then a table for each program."""
+    programs = dict(PROGRAMS)
+    if options.answers is not None:
+        programs = {"theirs": read_answers(options.answers), **programs}
+    verdicts = judge_recording(Recording(options.folder), programs, options.only or "")
+    first = next(iter(programs))
+    for each in verdicts[first]:
+        if each.right or each.verdict != VERDICTS[0]:
+            said = ", ".join(each.named) or "nothing"
+            print(f"{each.case} {each.group}: {each.kind}: {each.verdict}, said {said}")
+    for program, every in verdicts.items():
+        print(f"\n{program}")
+        _print_table(every)
+    print(f"\nrecorded in {options.folder}")
 
 
 if __name__ == "__main__":

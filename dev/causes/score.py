@@ -27,6 +27,15 @@ Namer = Callable[[Snapshot], Named]
 
 
 @dataclass(frozen=True, slots=True)
+class Planted:
+    """What is true in a case: its groups, and the causes that may be named of those in trouble."""
+
+    case: str
+    groups: tuple[str, ...]
+    right: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Of one group in one case; `named` is what was said, the wrong ones first."""
 
@@ -77,14 +86,19 @@ def find_troubled(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(name for name in names if name is not None)
 
 
-def judge(case: Case, runs: Sequence[Run], program: str) -> Iterator[Verdict]:
+def plant(case: Case) -> Planted:
+    """What is true in a simulated case."""
+    return Planted(case.name, tuple(each.name for each in case.cluster.groups), case.right)
+
+
+def judge(planted: Planted, runs: Sequence[Run], program: str) -> Iterator[Verdict]:
     """A verdict of each group of the case.
 
     A group in trouble: wrong if a wrong cause is named in any of the runs it is watched for, right
     if a right one is in time. A healthy one: wrong if a cause is named in any run.
     """
-    for group in (each.name for each in case.cluster.groups):
-        right = case.right.get(group, frozenset())
+    for group in planted.groups:
+        right = planted.right.get(group, frozenset())
         answers = [run.named[program].get(group) for run in runs]
         if right:
             ill = [number for number, run in enumerate(runs) if group in run.troubled]
@@ -101,7 +115,7 @@ def judge(case: Case, runs: Sequence[Run], program: str) -> Iterator[Verdict]:
         else:
             verdict = SILENT
         said = tuple(dict.fromkeys([*bad, *named]))
-        yield Verdict(case.name, group, right, verdict, tuple(str(each) for each in said))
+        yield Verdict(planted.case, group, right, verdict, tuple(str(each) for each in said))
 
 
 def count(verdicts: Iterable[Verdict]) -> dict[str, Counter[str]]:

@@ -18,8 +18,8 @@ from kafka_lag.lag.columns import Mask, Rows, Seconds, Strings
 from kafka_lag.lag.frame import Frame
 
 # Rates that differ by less are the same; and so many standard deviations of records at random that
-# come in ten minutes, as rates are averages of about that time.
-_SAME_RATE, _NO_NOISE, _RATE_SECONDS = 0.1, 3.0, 600.0
+# come in a window, as rates are averages of about that time.
+_SAME_RATE, _NO_NOISE = 0.1, 3.0
 # So many times what the others get is a hot partition, and so many hot ones of all are none.
 _HOT, _MOST_HOT = 1.5, 0.34
 # Members that left, of an average of some time.
@@ -79,8 +79,8 @@ class Case:
     `group` has the columns GROUP_COLUMNS. Ages in seconds, rates in records/s, 0 where they are
     unknown. `behind` marks partitions to which it owes its status, `active` those with records to
     read, `still` those whose commit has not moved for half a window, `members` are codes, -1 for
-    nobody. `broker`: the one to blame with how many groups and partitions. `recreated` and
-    `made_anew` are of this run, None where the one before is not at hand.
+    nobody, `window` is in seconds. `broker`: the one to blame with how many groups and partitions.
+    `recreated` and `made_anew` are of this run, None where the one before is not at hand.
     """
 
     group: Mapping[str, Any]
@@ -94,6 +94,7 @@ class Case:
     still: Mask
     leaderless: Mask
     members: Rows
+    window: float
     broker: Broker | None
     recreated: Mask | None = None
     made_anew: Mask | None = None
@@ -527,7 +528,7 @@ def _compare(case: Case, written: float) -> _Change | None:
     before = case.group["kept_up_produce_rate"]
     if before is None or before <= 0:
         return None
-    tolerance = max(_SAME_RATE, _NO_NOISE / np.sqrt(before * _RATE_SECONDS))
+    tolerance = max(_SAME_RATE, _NO_NOISE / np.sqrt(before * case.window))
     grown = written / before
     written_then = float(case.produced[case.behind].sum()) / grown
     read = float(case.consumed[case.behind].sum()) / written_then
@@ -545,11 +546,11 @@ _BY_RATES = (
 def _weigh_rates(case: Case) -> Iterator[Finding]:
     """What changed since the group kept up: what is written, what is read, or by how many.
 
-    Nothing, where to all that is behind no record is written in ten minutes: what was read of it
+    Nothing, where to all that is behind no record is written in a window: what was read of it
     before is not known then.
     """
     written, to_behind = float(case.produced.sum()), float(case.produced[case.behind].sum())
-    if to_behind * _RATE_SECONDS < 1.0:
+    if to_behind * case.window < 1.0:
         for name in _BY_RATES:
             yield RuledOut(name, lambda: {**_count_behind(case), "produce_rate": to_behind})
         return

@@ -40,10 +40,10 @@ from kafka_lag.lag.sets import Sets, distinct
 
 # A group keeps up in a run whose oldest unread record is younger than so many intervals.
 _KEEPS_UP_INTERVALS = 2.0
-# Half-life of what it is compared with, s: a ramp of an hour still stands out against it.
-_HALF_LIFE = 3_600.0
-# A partition is behind whose age is such a part of its group's oldest, and so many seconds.
-_BEHIND_SHARE, _BEHIND_SECONDS = 0.25, 120.0
+# Half-life of what it is compared with, in windows: a ramp of an hour still stands out against it.
+_HALF_LIFE_WINDOWS = 6.0
+# A partition is behind whose age is such a part of its group's oldest, and such a part of a window.
+_BEHIND_SHARE, _BEHIND_WINDOWS = 0.25, 0.2
 # A broker is to blame for this many groups at least, on so many partitions, for such a part of the
 # groups under it, and of each group's partitions there.
 _LEAST_GROUPS, _LEAST_PARTITIONS, _OF_GROUPS, _OF_PARTITIONS = 2, 3, 0.5, 0.8
@@ -220,7 +220,8 @@ def _add_kept_up(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> Fram
     # Nor does a small one of a group that has read nothing since it was first seen.
     fine &= (groups.numbers("consume_rate") > 0) | (rate == 0)
     now = Column.of(np.full(len(groups), taken_at, np.int64))
-    weight = 1.0 - np.exp2(-seconds_between(groups, old).fill(0.0) / _HALF_LIFE)
+    half_life = _HALF_LIFE_WINDOWS * rules.window_ms / 1_000
+    weight = 1.0 - np.exp2(-seconds_between(groups, old).fill(0.0) / half_life)
     values = {"kept_up_produce_rate": rate, "kept_up_members": groups.numbers("members")}
     averages: dict[str, AnyColumn] = {}
     for name, value in values.items():
@@ -269,7 +270,8 @@ class _Survey:
 def _survey(groups: Frame, every: _Partitions) -> _Survey:
     sets = every.counts.sets(Sets(every.at_group, len(groups)))
     rates = every.topics.numbers("produce_rate")
-    behind, active = _find_behind(sets, every.counts, every.lagging, rates)
+    least = _BEHIND_WINDOWS * every.rules.window_ms / 1_000
+    behind, active = _find_behind(sets, every.counts, every.lagging, rates, least)
     return _Survey(sets, behind, active, _blame_brokers(sets, every.rows, active, behind))
 
 
@@ -337,16 +339,18 @@ def _list_cases(chosen: Rows, groups: Frame, every: _Partitions, survey: _Survey
             recreated=None if every.previous is None else every.previous.recreated[at],
             made_anew=None if every.previous is None else every.previous.made_anew[at],
             members=members[at],
+            window=every.rules.window_ms / 1_000,
             broker=brokers.get(group),
         )
 
 
 def _find_behind(
-    sets: Sets, counts: Counts, lagging: Mask, produce_rate: Column
+    sets: Sets, counts: Counts, lagging: Mask, produce_rate: Column, least: float
 ) -> tuple[Mask, Mask]:
-    """Rows that are behind by a part of their group's worst, and those with records to read."""
+    """Rows that are behind by a part of their group's worst, and by `least` seconds; and those with
+    records to read."""
     oldest = sets.maximum(counts.age.only(lagging)).fill(0.0)
-    limit = np.maximum(np.append(oldest, 0.0) * _BEHIND_SHARE, _BEHIND_SECONDS)[sets.of_row]
+    limit = np.maximum(np.append(oldest, 0.0) * _BEHIND_SHARE, least)[sets.of_row]
     behind = lagging & (counts.age >= limit)
     active = lagging | (produce_rate > 0)
     return behind, active

@@ -28,6 +28,7 @@ from dev.causes.score import (
     find_troubled,
     judge,
     name_ours,
+    plant,
 )
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
@@ -75,13 +76,13 @@ def test_a_group_in_trouble_is_judged_from_its_first_run_in_it(
     # What is said before the trouble is no answer about it.
     runs = runs_of([WRONG_ONE, *answers], ill_from=1)
 
-    (found,) = judge(a_case(RIGHT_ONE), runs, "program")
+    (found,) = judge(plant(a_case(RIGHT_ONE)), runs, "program")
 
     assert found.verdict == verdict
 
 
 def test_a_trouble_that_made_none_is_neither_right_nor_wrong() -> None:
-    (found,) = judge(a_case(RIGHT_ONE), runs_of([None] * 20, ill_from=None), "program")
+    (found,) = judge(plant(a_case(RIGHT_ONE)), runs_of([None] * 20, ill_from=None), "program")
 
     assert found.verdict == NO_TROUBLE
 
@@ -96,7 +97,7 @@ def test_a_trouble_that_made_none_is_neither_right_nor_wrong() -> None:
     ids=["nothing", "unexplained", "named-once"],
 )
 def test_of_a_healthy_group_any_cause_is_wrong(answers: list[str | None], verdict: str) -> None:
-    (found,) = judge(a_case(None), runs_of(answers, ill_from=None), "program")
+    (found,) = judge(plant(a_case(None)), runs_of(answers, ill_from=None), "program")
 
     assert found.verdict == verdict
     assert count([found]) == {"(healthy)": {verdict: 1}}

@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One case on a cluster: its topics, its members, and what happens to them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from dev.causes.faults import (
+    Case,
+    Deploy,
+    Event,
+    Flap,
+    Freeze,
+    Group,
+    Hang,
+    Join,
+    Kill,
+    Leave,
+    MoveLeaders,
+    OpenTransaction,
+    Poison,
+    Produce,
+    Recreate,
+    Reset,
+    Retain,
+    Skew,
+    Slow,
+    SlowBroker,
+    StopBroker,
+)
+from dev.causes.member import CRASHED, Orders, run_member
+from dev.causes.writer import Writer
+from dev.faults.elections import elect_preferred, reorder_replicas
+from dev.faults.proxy import Proxies
+from dev.kafka import KafkaCluster
+from dev.kafka.access import wait_for
+from dev.kafka.readiness import NEVER_TIMES_OUT, wait_for_topics, wait_until
+
+_ANSWERS_WITHIN = 30.0
+_LEAVES_WITHIN = 15.0
+_COMES_BACK_AFTER = 1.0
+_SMALL_PIECES = 2_000
+_TRANSACTION_MS = 900_000
+
+# Members are forked from a small process: a hundred of them start in seconds.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["dev.causes.member"])
+
+
+@dataclass(slots=True)
+class Scene:
+    """What all cases of a wave share."""
+
+    cluster: KafkaCluster
+    writer: Writer
+    proxies: Proxies
+    over: threading.Event = field(default_factory=threading.Event)
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Member:
+    process: Any
+    control: Connection
+
+    def order(self, orders: Orders) -> None:
+        with suppress(OSError):
+            self.control.send(orders)
+
+    def signal(self, number: int) -> None:
+        with suppress(ProcessLookupError, TypeError):
+            os.kill(self.process.pid, number)
+
+
+class Members:
+    """The members of a group by number. A new one gets the orders that hold for all."""
+
+    def __init__(self, name: str, topic: str, group: Group, config: Mapping[str, Any]) -> None:
+        self.name, self.topic = name, topic
+        self._group, self._config = group, config
+        self._orders: list[Orders] = []
+        self._members: dict[int, _Member] = {}
+        self.lock = threading.RLock()
+
+    @property
+    def numbers(self) -> list[int]:
+        """Of those that are there."""
+        return sorted(self._members)
+
+    @property
+    def pids(self) -> list[int]:
+        return [each.process.pid for each in self._members.values()]
+
+    def start(self, number: int, ms: float | None = None) -> None:
+        """A member joins, in a process of its own."""
+        ours, theirs = _PROCESSES.Pipe()
+        config = {**self._config, "client.id": f"{self.name}-{number}"}
+        each = self._group.workers == "each"
+        process = _PROCESSES.Process(
+            target=run_member,
+            args=(config, self.topic, theirs, ms or self._group.ms, each),
+            daemon=True,
+        )
+        process.start()
+        theirs.close()
+        with self.lock:
+            self._members[number] = member = _Member(process, ours)
+            for orders in self._orders:
+                member.order(orders)
+
+    def order(self, orders: Orders, numbers: Iterable[int] | None = None) -> None:
+        """To these members; to all, and to those that come later, where none are named."""
+        with self.lock:
+            if numbers is None:
+                self._orders.append(orders)
+            for number in self.numbers if numbers is None else numbers:
+                self._members[number].order(orders)
+
+    def forget_orders(self) -> None:
+        """Members that come later are like those at first."""
+        self._orders.clear()
+
+    def signal(self, number: int, numbers: Iterable[int] | None = None) -> None:
+        """To the processes of these members, or of all."""
+        for each in self.numbers if numbers is None else numbers:
+            self._members[each].signal(number)
+
+    def leave(self, numbers: Iterable[int] | None = None) -> None:
+        """They leave in good order; returns when they are gone."""
+        with self.lock:
+            leaving = [*(self.numbers if numbers is None else numbers)]
+            gone = [self._members.pop(each) for each in leaving if each in self._members]
+        for member in gone:
+            member.order(Orders(leaves=True))
+        for member in gone:
+            member.process.join(_LEAVES_WITHIN)
+            if member.process.is_alive():
+                member.signal(signal.SIGKILL)
+
+    def kill(self, numbers: Iterable[int] | None = None) -> None:
+        """Their processes end at once."""
+        with self.lock:
+            for each in [*(self.numbers if numbers is None else numbers)]:
+                if member := self._members.pop(each, None):
+                    member.signal(signal.SIGKILL)
+                    member.process.join(_LEAVES_WITHIN)
+
+    def take_crashed(self) -> list[int]:
+        """Those that crashed since, which are there no more."""
+        with self.lock:
+            found = [n for n, m in self._members.items() if m.process.exitcode == CRASHED]
+            for number in found:
+                del self._members[number]
+        return found
+
+
+class Stage:
+    """A case under names of its own. `say` is where problems go."""
+
+    def __init__(self, case: Case, prefix: str, scene: Scene) -> None:
+        self.case, self._scene = case, scene
+        self._topics = {name: f"{prefix}.{name}" for name in case.topics}
+        self.names = {name: f"{prefix}.{name}" for name in case.groups}
+        self._members = {
+            name: Members(
+                self.names[name], self._topics[group.topic], group, self._configure(name, group)
+            )
+            for name, group in case.groups.items()
+        }
+
+    @property
+    def pids(self) -> list[int]:
+        return [pid for each in self._members.values() for pid in each.pids]
+
+    def set_up(self) -> None:
+        """Topics that are written, groups whose members all have joined."""
+        new = [self._new_topic(name) for name in self.case.topics]
+        admin = self._scene.cluster.admin()
+        wait_for(admin.create_topics(new, request_timeout=_ANSWERS_WITHIN))
+        wait_for_topics(self._scene.cluster.bootstrap("PLAINTEXT"), list(self._topics.values()))
+        for name, topic in self.case.topics.items():
+            self._scene.writer.add(self._topics[name], topic)
+        for name, group in self.case.groups.items():
+            for number in range(group.members):
+                self._members[name].start(number)
+
+    def has_joined(self) -> bool:
+        """Whether each group has its members."""
+        futures = self._scene.cluster.admin().describe_consumer_groups(
+            list(self.names.values()), request_timeout=NEVER_TIMES_OUT
+        )
+        for name, group in self.case.groups.items():
+            found = futures[self.names[name]].result(_ANSWERS_WITHIN)
+            if len(found.members) != group.members or found.state.name != "STABLE":
+                return False
+        return True
+
+    def tear_down(self) -> None:
+        """No member, and nothing more is written."""
+        for name in self._topics.values():
+            self._scene.writer.streams.pop(name, None)
+        for members in self._members.values():
+            members.kill()
+
+    def delete(self) -> None:
+        """The topics, once nothing reads them."""
+        futures = self._scene.cluster.admin().delete_topics(
+            list(self._topics.values()), operation_timeout=_ANSWERS_WITHIN
+        )
+        for future in futures.values():
+            future.exception(_ANSWERS_WITHIN)
+
+    def begin(self) -> None:
+        """The moment of the case: what happens from now on, each in a thread of its own."""
+        for seconds, event in self.case.happens:
+            self._later(seconds, partial(self._do, event))
+        if any(isinstance(event, Poison) for _, event in self.case.happens):
+            self._later(0.0, self._supervise)
+
+    def _later(self, seconds: float, act: Callable[[], None]) -> None:
+        def run() -> None:
+            if self._scene.over.wait(seconds):
+                return
+            try:
+                act()
+            except Exception as error:  # noqa: BLE001 - the case did not happen, and says so
+                self._scene.errors.append(f"{self.case.name}: {type(error).__name__}: {error}")
+
+        threading.Thread(target=run, daemon=True, name=self.case.name).start()
+
+    def _do(self, event: Event) -> None:
+        match event:
+            case Produce(topic, times, ramp, lasts):
+                self._change_rate(topic, times, ramp)
+                if lasts is not None:
+                    self._later(lasts, partial(self._change_rate, topic, 1.0, ramp))
+            case Skew(topic, weights, times):
+                stream = self._scene.writer.streams[self._topics[topic]]
+                stream.weights = dict(weights)
+                stream.change(times)
+            case Slow(group, ms, members, partitions):
+                self._members[group].order(Orders(ms=ms, partitions=partitions), members)
+            case Hang(group, members, lasts):
+                self._members[group].order(Orders(hangs=True), members)
+                if lasts is not None:
+                    order = partial(self._members[group].order, Orders(hangs=False), members)
+                    self._later(lasts, order)
+            case Freeze(group, members, lasts):
+                self._members[group].signal(signal.SIGSTOP, members)
+                if lasts is not None:
+                    act = partial(self._members[group].signal, signal.SIGCONT, members)
+                    self._later(lasts, act)
+            case Kill(group, members):
+                self._members[group].kill(members)
+            case Leave(group, members):
+                self._members[group].leave(members)
+            case Join(group, members, ms):
+                self._join(self._members[group], members, ms)
+            case Deploy(group, pause, ms):
+                self._deploy(self._members[group], pause, ms)
+            case Flap():
+                self._flap(event)
+            case Poison(group, partition, then):
+                self._members[group].order(Orders(poison=(partition, then)))
+            case Reset(group, back, partitions):
+                self._reset(group, back, partitions)
+            case Recreate(topic):
+                self._recreate(topic)
+            case Retain(topic, seconds, size):
+                self._configure_topic(self._topics[topic], _list_retention(seconds, size))
+            case OpenTransaction(topic, partition, lasts):
+                self._open_transaction(self._topics[topic], partition, lasts)
+            case MoveLeaders(topic, to):
+                self._move_leaders(self._topics[topic], to)
+            case StopBroker(broker, lasts, kill):
+                self._stop_broker(broker, lasts, kill=kill)
+            case SlowBroker(broker, delay, lasts):
+                self._scene.proxies[broker].delay = delay
+                if lasts is not None:
+                    self._later(lasts, partial(self._restore_speed, broker))
+
+    def _change_rate(self, topic: str, times: float, ramp: float) -> None:
+        self._scene.writer.streams[self._topics[topic]].change(times, ramp)
+
+    def _join(self, members: Members, count: int, ms: float | None) -> None:
+        first = max(members.numbers, default=-1) + 1
+        for number in range(first, first + count):
+            members.start(number, ms)
+
+    def _deploy(self, members: Members, pause: float, ms: float | None) -> None:
+        members.forget_orders()
+        for number in members.numbers:
+            members.leave([number])
+            if self._scene.over.wait(pause):
+                return
+            members.start(number, ms)
+
+    def _flap(self, event: Flap) -> None:
+        members = self._members[event.group]
+        numbers = members.numbers[-event.members :]
+        ends = None if event.lasts is None else time.monotonic() + event.lasts
+        while ends is None or time.monotonic() < ends:
+            (members.kill if event.kill else members.leave)(numbers)
+            if self._scene.over.wait(event.down):
+                return
+            for number in numbers:
+                members.start(number)
+            if self._scene.over.wait(event.up):
+                return
+
+    def _supervise(self) -> None:
+        """Who crashed comes back."""
+        while not self._scene.over.wait(0.2):
+            for members in self._members.values():
+                for number in members.take_crashed():
+                    self._later(_COMES_BACK_AFTER, partial(members.start, number))
+
+    def _reset(self, name: str, back: int | None, partitions: Iterable[int] | None) -> None:
+        members, group = self._members[name], self.case.groups[name]
+        numbers = members.numbers
+        members.leave()
+        topic = self._topics[group.topic]
+        count = self.case.topics[group.topic].partitions
+        chosen = [*(range(count) if partitions is None else partitions)]
+        admin = self._scene.cluster.admin()
+        wanted = [TopicPartition(topic, number) for number in chosen]
+        request = [ConsumerGroupTopicPartitions(self.names[name], wanted)]
+        found = admin.list_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
+        committed = found[self.names[name]].result(_ANSWERS_WITHIN).topic_partitions
+        earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+        starts = admin.list_offsets(dict.fromkeys(wanted, earliest))
+        to = [
+            TopicPartition(topic, each.partition, starts[each].result(_ANSWERS_WITHIN).offset)
+            for each in wanted
+        ]
+        if back is not None:
+            to = [TopicPartition(topic, e.partition, max(0, e.offset - back)) for e in committed]
+        request = [ConsumerGroupTopicPartitions(self.names[name], to)]
+        altered = admin.alter_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
+        for future in altered.values():
+            future.result(_ANSWERS_WITHIN)
+        for number in numbers:
+            members.start(number)
+
+    def _recreate(self, name: str) -> None:
+        admin, topic = self._scene.cluster.admin(), self._topics[name]
+        wait_for(admin.delete_topics([topic], operation_timeout=_ANSWERS_WITHIN))
+        wait_until(lambda: topic not in admin.list_topics(timeout=5).topics, what=f"{topic} gone")
+        wait_for(admin.create_topics([self._new_topic(name)], request_timeout=_ANSWERS_WITHIN))
+
+    def _open_transaction(self, topic: str, partition: int, lasts: float | None) -> None:
+        producer = Producer(
+            {
+                **self._config,
+                "transactional.id": f"{topic}-{partition}",
+                "transaction.timeout.ms": _TRANSACTION_MS,
+            }
+        )
+        producer.init_transactions(_ANSWERS_WITHIN)
+        producer.begin_transaction()
+        producer.produce(topic, b"open", partition=partition)
+        producer.flush(_ANSWERS_WITHIN)
+        self._scene.over.wait(lasts)
+        producer.abort_transaction(_ANSWERS_WITHIN)
+
+    def _move_leaders(self, topic: str, to: int | None) -> None:
+        address = self._scene.cluster.broker_address(self._scene.cluster.node_ids[0], "PLAINTEXT")
+        found = self._scene.cluster.admin().list_topics(topic, timeout=_ANSWERS_WITHIN)
+        orders = {}
+        for number, each in found.topics[topic].partitions.items():
+            replicas = [*each.replicas]
+            first = replicas.index(each.leader) + 1 if to is None else replicas.index(to)
+            orders[number] = [*replicas[first:], *replicas[:first]]
+        reorder_replicas(address, {topic: orders})
+        time.sleep(0.3)
+        elect_preferred(address, {topic: orders})
+
+    def _stop_broker(self, broker: int, lasts: float | None, *, kill: bool) -> None:
+        (self._scene.cluster.kill if kill else self._scene.cluster.stop)(broker)
+        self._scene.over.wait(lasts)
+        self._scene.cluster.start(broker)
+
+    def _restore_speed(self, broker: int) -> None:
+        self._scene.proxies[broker].delay = 0.0
+
+    @property
+    def _config(self) -> dict[str, Any]:
+        return self._scene.cluster.client_config(protocol="PLAINTEXT") | {"log_level": 0}
+
+    def _configure(self, name: str, group: Group) -> dict[str, Any]:
+        config: dict[str, Any] = {
+            **self._config,
+            "group.id": self.names[name],
+            "group.protocol": group.protocol,
+            "auto.offset.reset": "earliest",
+            "auto.commit.interval.ms": round(group.commit_seconds * 1_000),
+            "max.poll.interval.ms": round(max(group.poll_seconds, group.session_seconds) * 1_000),
+            "topic.metadata.refresh.interval.ms": 2_000,
+            "reconnect.backoff.max.ms": 1_000,
+            "fetch.wait.max.ms": 250,
+        }
+        if group.protocol == "classic":
+            config["session.timeout.ms"] = round(group.session_seconds * 1_000)
+            config["heartbeat.interval.ms"] = 500
+        if group.slow_line:
+            config |= self._scene.cluster.client_config("admin", "SASL_PLAINTEXT")
+            config["fetch.message.max.bytes"] = _SMALL_PIECES
+            config["queued.min.messages"] = 1
+        return config
+
+    def _new_topic(self, name: str) -> NewTopic:
+        topic = self.case.topics[name]
+        brokers = topic.brokers
+        assignment = [
+            [brokers[(number + more) % len(brokers)] for more in range(topic.copies)]
+            for number in range(topic.partitions)
+        ]
+        return NewTopic(
+            self._topics[name],
+            topic.partitions,
+            replica_assignment=assignment,
+            config=_list_retention(topic.keep_seconds, topic.keep_bytes)
+            | (self._roll_soon() if self._is_deleted(name) else {}),
+        )
+
+    def _is_deleted(self, name: str) -> bool:
+        topic = self.case.topics[name]
+        changed = {event.topic for _, event in self.case.happens if isinstance(event, Retain)}
+        return bool(topic.keep_seconds or topic.keep_bytes or name in changed)
+
+    def _roll_soon(self) -> dict[str, str]:
+        # Only whole segments are deleted.
+        return {"segment.ms": "2000", "segment.bytes": str(1024 * 1024)}
+
+    def _configure_topic(self, topic: str, settings: Mapping[str, str]) -> None:
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+            for name, value in settings.items()
+        ]
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+        wait_for(self._scene.cluster.admin().incremental_alter_configs([resource]))
+
+
+def _list_retention(seconds: float | None, size: int | None) -> dict[str, str]:
+    settings = {}
+    if seconds is not None:
+        settings["retention.ms"] = str(round(seconds * 1_000))
+    if size is not None:
+        settings["retention.bytes"] = str(size)
+    return settings
