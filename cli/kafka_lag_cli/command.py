@@ -27,17 +27,17 @@ _SUBCOMMANDS = {
     "show": "the groups of a cluster now, or the partitions of one group",
     "watch": "the same again and again, redrawn on a terminal; keeps snapshots",
     "serve": "status page, Burrow's API and /metrics of snapshots, or of a cluster",
-    "doctor": "what keeps a login from reading a cluster, and the line that repairs each",
+    "doctor": "what keeps a login from reading a cluster, and the command that repairs it",
     "why": "why a group is behind, what to do, and what it is not",
-    "tasks": "how many tasks groups need: now, by hour of the week, and as it was",
-    "replay": "which pages a deployment's document would have sent on days that were",
+    "tasks": "how many tasks groups need: now, by hour of the week, and in the past",
+    "replay": "which pages a deployment's document would have sent on past days",
     "diff": "what another document would change: keys, alarms, cost, pages",
     "query": "saved queries on snapshots and reports: who lagged most, and when",
     "report": "the daily report of a folder: skew, risks of loss, time lag",
     "init": "writes a deployment's document from a cluster's ARN",
-    "config": "a collector's document, checked and written as the function reads it",
+    "config": "a document, checked; prints what the collector reads, with all defaults",
     "cost": "what a configuration will cost a month, before it is deployed",
-    "completion": "completion of this command's words, for your shell",
+    "completion": "lets your shell complete this command's words",
 }
 # What people type, of earlier versions or of other programs, and what it is here.
 _INSTEAD = {
@@ -55,6 +55,7 @@ _EXAMPLES = """\b
 examples:
   kafka-lag show --bootstrap-servers localhost:9092
   kafka-lag show --bootstrap-servers b-1.example:9098 --iam --group billing
+  kafka-lag show --bootstrap-servers b-1.example:9096 --command-config client.properties
   kafka-lag COMMAND --help
 
 \b
@@ -65,7 +66,7 @@ exit codes:
   0    done
   1    the cluster, the files or AWS could not be read; one sentence says what to do.
        doctor: there is a fault
-  2    wrong usage
+  2    wrong usage, a file that is not there, a document with faults; one line says what
   3    show --fail-on: a group has that status, or breaks its promise
   4    show --fail-on: none is seen to, and of some it is not known
   130  interrupted

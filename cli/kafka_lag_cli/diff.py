@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag diff`: what a deployment's document would change, its pages on days that were last."""
+"""`kafka-lag diff`: what a deployment's document would change, its pages on past days."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.errors import ReporterError
 from kafka_lag.formatting import format_quantity
 from kafka_lag_cdk.alarm_rules import (
     Rule,
@@ -71,7 +71,7 @@ def diff(
 ) -> None:
     """What another document would change: keys, alarms, cost, and pages.
 
-    Pages are those of days that were, where --bucket or --state says which snapshots are theirs:
+    Pages are those of past days, where --bucket or --state says which snapshots are theirs:
     the last 30 days, as `kafka-lag replay --against` has them.
     """
     screen = open_screen()
@@ -89,7 +89,7 @@ def diff(
 
 def _read(path: Path) -> Deployment:
     if not path.is_file():
-        raise ConfigError(f"There is no {path}: name a deployment's document.")
+        raise click.UsageError(f"There is no {path}: name a deployment's document.")
     return read_deployment(path)
 
 

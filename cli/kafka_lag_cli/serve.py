@@ -79,6 +79,7 @@ examples:
   kafka-lag serve --state ./lag --listen 8080
   AWS_PROFILE=ops kafka-lag serve --bucket kafka-lag-snapshots --region eu-west-1
   kafka-lag serve --bootstrap-servers localhost:9092 --interval 15
+  kafka-lag serve --bootstrap-servers b-1.example:9096 --command-config client.properties
   kafka-lag serve --config deployment.toml --listen 0.0.0.0:8000 --token-file token
 """,
 )

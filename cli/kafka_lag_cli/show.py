@@ -66,6 +66,7 @@ _ROW = ("consumer_group", "topic", "partition_id")
 examples:
   kafka-lag show --bootstrap-servers localhost:9092
   kafka-lag show --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 --iam
+  kafka-lag show --bootstrap-servers b-1.example:9096 --command-config client.properties
   PASSWORD=... kafka-lag show --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
       --security-protocol SASL_SSL --username monitor --password-env PASSWORD
   kafka-lag show --bootstrap-servers b-1.example:9094 --certfile me.pem --keyfile me.key
@@ -91,7 +92,7 @@ examples:
 )
 @collect_options
 def show(**options: Any) -> int:
-    """Shows the lag of a cluster's consumer groups, those that need somebody first.
+    """Shows the lag of a cluster's consumer groups, the worst first.
 
     Needs Describe on the cluster, topics and groups; reads no record and changes nothing. A status
     takes some minutes of snapshots: what is not known yet has a question mark.

@@ -247,6 +247,14 @@ MISTAKES = {
         f"{SASL}sasl.jaas.config=\"{SCRAM} username='u' password='{SECRET}';\"",
         "sasl.jaas.config must end with a semicolon",
     ),
+    "lines without backslashes": (
+        f"{SASL}sasl.jaas.config={SCRAM}\n username=u\n password={SECRET};",
+        "and each of its lines but the last with a backslash",
+    ),
+    "delegation token": (
+        f'{SASL}sasl.jaas.config={SCRAM} username="t" password="{SECRET}" tokenauth="true";',
+        "tokenauth is not supported: log in with a user instead of a delegation token",
+    ),
     "no sign": (
         f'{SASL}sasl.jaas.config={SCRAM} username "u" password "{SECRET}";',
         'each option must be written name="value"',

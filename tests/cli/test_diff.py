@@ -55,5 +55,5 @@ def test_a_document_that_is_not_there_is_one_sentence(tmp_path: Path, missing: s
     for name in {"a.json", "b.json"} - {missing}:
         a_document(tmp_path / name)
     result = run(tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"{missing}: name a deployment's document." in result.stderr.replace("\n", "")

@@ -251,6 +251,11 @@ def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
             f"sasl.jaas.config: {_shown(module)} does not log in with {mechanism}, which takes "
             f"{_PASSWORD_MODULES[mechanism == 'PLAIN']}."
         )
+    if options.get("tokenauth", "").lower() == "true":
+        raise _FaultError(
+            "sasl.jaas.config: tokenauth is not supported: log in with a user instead of a "
+            "delegation token."
+        )
     for name in ("username", "password"):
         if not options.get(name):
             raise _FaultError(f'sasl.jaas.config has no {name}="...".')
@@ -314,7 +319,10 @@ def _jaas_words(text: str) -> list[str | None]:
             words.append(re.sub(r"\\(.)", r"\1", found["double"] or found["single"] or ""))
     if text[at:].strip():
         raise _FaultError("sasl.jaas.config has a quotation mark that is not closed.")
-    raise _FaultError("sasl.jaas.config must end with a semicolon.")
+    raise _FaultError(
+        "sasl.jaas.config must end with a semicolon, and each of its lines but the last with a "
+        "backslash."
+    )
 
 
 def _truststore(properties: Mapping[str, str], folder: Path) -> str | None:

@@ -154,7 +154,7 @@ login_options = add_options(
         "--security-protocol",
         type=_Word(PROTOCOLS),
         metavar="P",
-        help=f"{', '.join(PROTOCOLS)} (default: found out)",
+        help=f"{', '.join(PROTOCOLS)} (default: found by a look at the port)",
     ),
     _option(
         "--sasl-mechanism",
@@ -171,7 +171,11 @@ login_options = add_options(
     _option("--password-file", type=FILE, metavar="F", help="the same, read again if rejected"),
     _option("--cafile", metavar="F", help="CA certificates, PEM (default: the system's)"),
     _option(
-        "--timeout", type=_timeout, default="10", metavar="S", help="seconds a broker has (10)"
+        "--timeout",
+        type=_timeout,
+        default="10",
+        metavar="S",
+        help="seconds a broker has to answer (10)",
     ),
 )
 

@@ -134,20 +134,24 @@ _TOLERANCE = ("tolerance.seconds", _RULES.tolerance.floor_ms / 1000)
 _LOOKUP_BUDGET = ("lookup_budget", _RULES.lookup_budget)
 _RISK_HORIZON = ("risk_horizon_hours", _RULES.risk_horizon_ms / _HOUR_MS)
 rule_options = add_options(
-    _choice("--allowed-lag", "allowed_lag", int, "N", "topics: so few are no lag"),
-    _repeated("--uncommitted-earliest", _earliest, "RE", "groups: no commit is lag from log start"),
-    _choice("--owned-by", "owner", str, "NAME", "groups: who looks after them"),
-    _choice("--sla-seconds", "sla_seconds", float, "S", "groups: time lag promised"),
-    _number("--hold", _HOLD, int, "N", "runs until a status is held"),
+    _choice("--allowed-lag", "allowed_lag", int, "N", "topics: a lag of N or less counts as none"),
+    _repeated(
+        "--uncommitted-earliest", _earliest, "RE", "groups: without a commit count from log start"
+    ),
+    _choice("--owned-by", "owner", str, "NAME", "groups: their owner"),
+    _choice("--sla-seconds", "sla_seconds", float, "S", "groups: time lag promised, in seconds"),
+    _number("--hold", _HOLD, int, "N", "runs that a status must last to count"),
     option(
         "--window",
         metavar="TIME",
-        help=f"time until unmoved is stuck, at least three intervals ({DEFAULT_WINDOW})",
+        help=f"after it a commit that stands is stuck; three intervals at least ({DEFAULT_WINDOW})",
         section=SECTION,
     ),
-    _number("--tolerance", _TOLERANCE, float, "S", "error of a time lag to search on from"),
-    _number("--lookup-budget", _LOOKUP_BUDGET, int, "N", "look-ups by time a run sends"),
-    _number("--risk-horizon", _RISK_HORIZON, float, "H", "a nearer loss is a risk"),
+    _number("--tolerance", _TOLERANCE, float, "S", "search for an age ends at this error, s"),
+    _number("--lookup-budget", _LOOKUP_BUDGET, int, "N", "most look-ups by time in a run"),
+    _number(
+        "--risk-horizon", _RISK_HORIZON, float, "H", "hours: a loss nearer than this is a risk"
+    ),
     option(
         "--ignore-inactive",
         is_flag=True,

@@ -70,6 +70,7 @@ FAULTY = 1
     epilog="""\b
 examples:
   kafka-lag doctor --bootstrap-servers localhost:9092
+  kafka-lag doctor --bootstrap-servers b-1.example:9096 --command-config client.properties
   PASSWORD=... kafka-lag doctor --bootstrap-servers b-1.example:9096 \\
       --security-protocol SASL_SSL --username monitor --password-env PASSWORD
   kafka-lag doctor --config deployment.toml --cluster orders --invoke

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag replay`: which pages a deployment's document would have sent on days that were.
+"""`kafka-lag replay`: which pages a deployment's document would have sent on past days.
 
 `alarms` are those that it would deploy, as conditions on columns of groups; `recorded` are the
 columns, minute by minute; `pages` evaluates the one on the other; `changes` compares the pages of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag replay`: a deployment's document on days that were, from a folder or a bucket."""
+"""`kafka-lag replay`: a deployment's document on past days, from a folder or a bucket."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def replay(
     brief: bool,
     compare_with_aws: bool,
 ) -> None:
-    """Which pages a document would have sent on days that were.
+    """Which pages a document would have sent on past days.
 
     Every alarm on groups that the document deploys is evaluated as CloudWatch documents it, minute
     by minute, on the snapshots or the history of those days: missing data, M of N, queries. The

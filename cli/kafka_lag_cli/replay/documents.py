@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents on days that were: which days, which clusters, and both documents' pages on them."""
+"""Documents on past days: which days, which clusters, and both documents' pages on them."""
 
 from __future__ import annotations
 
@@ -59,9 +59,11 @@ def _midnight(day: date) -> int:
 
 
 def read_clusters(path: Path, name: str | None) -> tuple[Cluster, ...]:
-    """Those of a document, or one. Raises ConfigError, ConfigurationError."""
+    """Those of a document, or one. Raises ConfigError, ConfigurationError, UsageError."""
     if not path.is_file():
-        raise ConfigError(f"There is no {path}: name a deployment's document by --config FILE.")
+        raise click.UsageError(
+            f"There is no {path}: name a deployment's document by --config FILE."
+        )
     clusters = read_deployment(path).clusters
     names = [each.name for each in clusters]
     if name is not None and name not in names:

@@ -154,6 +154,8 @@ def _answer_from_store(request: Request, options: Mapping[str, Any]) -> None:
         raise click.UsageError("--state and --bucket cannot go together.")
     state = options["state"].expanduser() if options["state"] else None
     place = SnapshotPlace(state, options["bucket"], options["region"], options["profile"])
+    if state is not None and not state.is_dir():
+        raise click.UsageError(f"--state: there is no folder {state}.")
     store = place.open_store(AT_ONCE)
     runs = find_runs(store, place.describe(), options["cluster"], request.at)
     if request.group is None:
