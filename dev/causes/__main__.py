@@ -12,10 +12,10 @@ from multiprocessing import Pool
 from pathlib import Path
 from tempfile import mkdtemp
 
-from dev.causes.brokers import run_cases
+from dev.causes.brokers import RULES, run_cases
 from dev.causes.cases import Case, list_cases
 from dev.causes.cluster import BEGIN, MINUTE, run_minutes
-from dev.causes.recording import Recording, judge_recording, read_answers
+from dev.causes.recording import Recording, judge_recording, name_anew, read_answers
 from dev.causes.rivals import name_by_klag, name_by_tree
 from dev.causes.score import (
     VERDICTS,
@@ -160,7 +160,7 @@ def _run_on_brokers(options: Namespace) -> None:
 
 def _judge_recorded(options: Namespace) -> None:
     """A line for each group in trouble, then a table for each program."""
-    programs = dict(PROGRAMS)
+    programs = {"rules of now": name_anew(RULES), **PROGRAMS}
     if options.answers is not None:
         programs = {"theirs": read_answers(options.answers), **programs}
     verdicts = judge_recording(Recording(options.folder), programs, options.only or "")

@@ -101,7 +101,7 @@ class Group:
     topic: str
     members: int = 2
     ms: float = 5.0
-    commit_seconds: float = 0.5
+    commit_seconds: float = 1.0
     workers: Literal["one", "each"] = "one"
     protocol: Literal["classic", "consumer"] = "classic"
     session_seconds: float = 6.0

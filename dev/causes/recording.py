@@ -13,12 +13,26 @@ import csv
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dev.causes.score import Named, Namer, Planted, Run, Verdict, find_troubled, judge
+from dev.causes.score import (
+    Named,
+    Namer,
+    Planted,
+    Run,
+    Verdict,
+    find_troubled,
+    judge,
+    name_ours,
+)
 from kafka_lag import contract
+from kafka_lag.lag.causes import add_causes, find_lagging
+from kafka_lag.lag.frame import locate
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.previous_rows import match_previous, match_previous_groups
+from kafka_lag.lag.rollup import counts_of
 from kafka_lag.snapshots.store import FolderStore, list_runs, read_dataset
 
 _TRUTH = ("case", "cluster", "group", "begins", "causes")
@@ -87,6 +101,35 @@ class Recording:
                 for dataset in contract.DATASETS
             )
             yield Snapshot(taken_at, *frames)
+
+
+def name_anew(rules: Rules) -> Callable[[], Namer]:
+    """The collector's rules as they are now, on runs that others before them have seen."""
+
+    def make() -> Namer:
+        previous = [Snapshot.empty()]
+
+        def name(snapshot: Snapshot) -> Named:
+            rows = snapshot.group_partitions
+            counts = counts_of(rows)
+            at = locate(rows, snapshot.topic_partitions, ("topic", "partition_id"))
+            groups = add_causes(
+                snapshot.groups,
+                match_previous_groups(snapshot.groups, previous[0]),
+                rows,
+                snapshot.topic_partitions.lazy_take(at),
+                counts,
+                find_lagging(rows, counts),
+                match_previous(rows, previous[0]),
+                snapshot.taken_at,
+                rules,
+            )
+            previous[0] = replace(snapshot, groups=groups)
+            return name_ours()(previous[0])
+
+        return name
+
+    return make
 
 
 def judge_recording(

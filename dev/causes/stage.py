@@ -417,15 +417,17 @@ class Stage:
             "max.poll.interval.ms": round(max(group.poll_seconds, group.session_seconds) * 1_000),
             "topic.metadata.refresh.interval.ms": 2_000,
             "reconnect.backoff.max.ms": 1_000,
-            "fetch.wait.max.ms": 250,
+            # Answers twice a second, not for each record: it halves what the brokers spend.
+            "fetch.min.bytes": 100_000,
+            "fetch.wait.max.ms": 500,
         }
         if group.protocol == "classic":
             config["session.timeout.ms"] = round(group.session_seconds * 1_000)
-            config["heartbeat.interval.ms"] = 500
+            config["heartbeat.interval.ms"] = 1_000
         if group.slow_line:
             config |= self._scene.cluster.client_config("admin", "SASL_PLAINTEXT")
             config["fetch.message.max.bytes"] = _SMALL_PIECES
-            config["queued.min.messages"] = 1
+            config["fetch.min.bytes"] = config["queued.min.messages"] = 1
         return config
 
     def _new_topic(self, name: str) -> NewTopic:

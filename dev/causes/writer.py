@@ -76,7 +76,10 @@ class Writer:
         self._producer = Producer(
             {
                 **config,
-                "linger.ms": 50,
+                # A broker takes a connection's requests one after another, each of one partition:
+                # at hundreds of partitions they must be few, and not wait for followers.
+                "acks": 1,
+                "linger.ms": 400,
                 "message.timeout.ms": 10_000,
                 "topic.metadata.refresh.interval.ms": 1_000,
             }

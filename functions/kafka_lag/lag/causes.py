@@ -35,7 +35,7 @@ from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
-from kafka_lag.lag.rollup import Counted, Counts, counts_of
+from kafka_lag.lag.rollup import Counts, counts_of
 from kafka_lag.lag.sets import Sets, distinct
 
 # A group keeps up in a run whose oldest unread record is younger than so many intervals.
@@ -71,7 +71,8 @@ def add_causes(
     old: Frame,
     rows: Frame,
     topics: Frame,
-    counted: Counted,
+    counts: Counts,
+    lagging: Mask,
     previous: PreviousRows,
     taken_at: int,
     rules: Rules,
@@ -79,16 +80,16 @@ def add_causes(
     """The groups with `cause`, `cause_since` (ms) and `cause_evidence`, and what later runs compare
     with: `kept_up_at` (ms), `kept_up_members`, `kept_up_produce_rate` (records/s).
 
-    `old`: each group's row of the run before; `topics`: each row's partition; `previous`: its row
-    of the run before. A cause is known of
+    `old`: each group's row of the run before; `topics`: each row's partition; `lagging` rows have
+    more to read than is allowed; `previous`: their rows of the run before. A cause is known of
     groups in WARN or ERR, of those that are unusual, and of those with a partition that has no
     leader for a second run. It stays until the group is OK, unless another one is proven; so its
     evidence is of the run that named it. In a run that does not know the status it is kept.
     """
+    at_group = locate(rows, groups, _GROUP)
     groups = _add_kept_up(groups, old, taken_at, rules)
     status, unusual = groups.strings("status"), groups.numbers("unusual")
     leaderless = _find_leaderless(rows, taken_at, rules)
-    at_group = locate(rows, groups, _GROUP)
     without = Sets(at_group, len(groups)).have(leaderless)
     held_up = groups.numbers("held_up_records").known
     wanted = status.is_in(_BAD) | (unusual == 1) | without | held_up
@@ -100,8 +101,8 @@ def add_causes(
         rows,
         topics,
         at_group,
-        counted.counts,
-        counted.lagging(),
+        counts,
+        lagging,
         leaderless,
         taken_at,
         rules,
@@ -134,13 +135,19 @@ def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding,
         topics=snapshot.topic_partitions.lazy_take(at_topic),
         at_group=at_group,
         counts=counts,
-        lagging=(counts.lag > 0) & ~(counts.age == 0) & ~rows.numbers("held_up_at").known,
+        lagging=find_lagging(rows, counts),
         leaderless=_find_leaderless(rows, taken_at, rules),
         taken_at=taken_at,
         rules=rules,
     )
     cases = _list_cases(chosen, groups, partitions, _survey(groups, partitions))
     return tuple(finding for case in cases for finding in weigh(case))
+
+
+def find_lagging(rows: Frame, counts: Counts) -> Mask:
+    """Rows of a run that was kept with more to read than was allowed, nearly."""
+    lagging: Mask = (counts.lag > 0) & ~(counts.age == 0) & ~rows.numbers("held_up_at").known
+    return lagging
 
 
 def _no_causes(length: int) -> dict[str, AnyColumn]:

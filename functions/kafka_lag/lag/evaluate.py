@@ -119,7 +119,17 @@ def evaluate(
     groups = mark_unwatched(groups, old_groups, unwatched)
     groups = track_incidents(groups, newest, taken_at, rules)
     groups = add_unusual(groups, previous_runs.usual, newest.groups, taken_at, rules)
-    groups = add_causes(groups, old_groups, rows, of_topic, counts, previous, taken_at, rules)
+    groups = add_causes(
+        groups,
+        old_groups,
+        rows,
+        of_topic,
+        counts.counts,
+        counts.lagging(),
+        previous,
+        taken_at,
+        rules,
+    )
     groups = add_deleted_groups(groups, reading, newest)
     groups = add_last_rows(groups, unwatched.groups, contract.UNWATCHED)
     frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
