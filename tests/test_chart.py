@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 CHART = ROOT / "examples" / "exporter" / "chart"
 HELM = os.environ.get("HELM") or shutil.which("helm") or str(ROOT / ".local/go/bin/helm")
 KUBERNETES = "1.31"
+IMAGE = "registry.example/kafka-lag"
 MUTUAL_TLS = """
 cluster: orders
 existingSecret: kafka-login
@@ -39,8 +40,9 @@ CASES = {"brokers": "bootstrapServers: b:9092", "login": LOGIN, "mutual TLS": MU
 pytestmark = pytest.mark.skipif(not Path(HELM).is_file(), reason="helm is not here: make chart")
 
 
-def helm(*words: str, values: str = "") -> subprocess.CompletedProcess[str]:
+def helm(*words: str, values: str = "", image: str = IMAGE) -> subprocess.CompletedProcess[str]:
     call = [HELM, *words, "--kube-version", f"{KUBERNETES}.0", "--values", "-"]
+    call += ["--set", f"image.repository={image}"]
     return subprocess.run(call, input=values, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -141,6 +143,12 @@ def test_values_that_do_not_fit_are_one_sentence(values: str, sentence: str) -> 
     ended = helm("template", "lag", str(CHART), values=values)
     assert ended.returncode != 0
     assert sentence in ended.stderr
+
+
+def test_without_an_image_it_says_where_to_name_one() -> None:
+    ended = helm("template", "lag", str(CHART), values=LOGIN, image="")
+    assert ended.returncode != 0
+    assert "Say where the image is: image.repository." in ended.stderr
 
 
 def test_every_value_is_used() -> None:
