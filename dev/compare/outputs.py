@@ -39,10 +39,10 @@ from kafka_lag.errors import ReporterError, SourceError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, Problem
 from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
+from kafka_lag.notify.conditional_objects import S3ConditionalObjects
 from kafka_lag.notify.delivery import Channel
 from kafka_lag.notify.eventbridge import EventBridgeChannel
 from kafka_lag.notify.notifier import Notifier, StoredRuns
-from kafka_lag.notify.progress import S3ConditionalObjects
 from kafka_lag.notify.sns import SnsChannel
 from kafka_lag.settings import settings_of
 from kafka_lag.sinks.emf import EmfSink

@@ -20,10 +20,10 @@ from botocore.config import Config
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.notify.conditional_objects import S3ConditionalObjects
 from kafka_lag.notify.delivery import Channel
 from kafka_lag.notify.eventbridge import EventBridgeChannel
 from kafka_lag.notify.notifier import Notifier, NotifierLogger, StoredRuns
-from kafka_lag.notify.progress import S3ConditionalObjects
 from kafka_lag.notify.s3_event import parse_completed_runs
 from kafka_lag.notify.sns import SnsChannel
 from kafka_lag.snapshots.s3_store import S3Store

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from kafka_lag.errors import ReporterError, StoreError
+from kafka_lag.notify.claims import Claim, Claims, NotClaimed
 from kafka_lag.notify.messages import StatusMessage
-from kafka_lag.notify.progress import Claim, Claims, NotClaimed
 
 # Claimed and sent together: a crash repeats no more than these.
 _BATCH = 10

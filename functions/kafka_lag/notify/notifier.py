@@ -13,9 +13,11 @@ from kafka_lag import contract
 from kafka_lag.errors import ReporterError, UnusableError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.notify.changes import find_changes
+from kafka_lag.notify.claims import Claims
+from kafka_lag.notify.conditional_objects import ConditionalObjects
+from kafka_lag.notify.cursors import Cursors
 from kafka_lag.notify.delivery import Channel, Delivery, HasTime, NotificationError
 from kafka_lag.notify.messages import build_messages
-from kafka_lag.notify.progress import Claims, ConditionalObjects, Cursors
 from kafka_lag.snapshots.keys import AHEAD_MS, hour_prefix, object_key, taken_at_of
 from kafka_lag.snapshots.parquet import from_parquet
 from kafka_lag.snapshots.previous import LOOKBACK_DAYS

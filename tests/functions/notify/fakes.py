@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kafka_lag.errors import StoreError, UnusableError
 from kafka_lag.lag.frame import Frame
+from kafka_lag.notify.claims import Claims
+from kafka_lag.notify.conditional_objects import StoredObject
 from kafka_lag.notify.delivery import Channel, Delivery, HasTime, Unsent
 from kafka_lag.notify.messages import Notice, StatusMessage
 from kafka_lag.notify.notifier import CompleteRuns, Notifier, NotifyResult
-from kafka_lag.notify.progress import Claims, StoredObject
 from tests.builders import MINUTE, NOON
 from tests.fakes import RecordingLogger
 
@@ -47,6 +48,13 @@ class MemoryObjects:
     def _called(self, verb: str) -> None:
         if verb in self.down:
             raise StoreError(f"the store cannot {verb}")
+
+
+class Deleted(MemoryObjects):
+    """What is there when we write is deleted when we read."""
+
+    def put_if_none_match(self, key: str, data: bytes) -> str | None:
+        return None
 
 
 class MemoryRuns:

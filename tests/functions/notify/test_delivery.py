@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from kafka_lag.errors import StoreError
+from kafka_lag.notify.claims import Claims
 from kafka_lag.notify.delivery import HasTime, NotificationError, OutOfTimeError, Unsent
 from kafka_lag.notify.eventbridge import EventBridgeChannel
 from kafka_lag.notify.messages import StatusEvent, StatusMessage
-from kafka_lag.notify.progress import Claims
 from kafka_lag.notify.sns import SnsChannel
 from tests.functions.notify.fakes import (
     NOTICE,

@@ -10,9 +10,9 @@ from contextlib import suppress
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.notify.conditional_objects import StoredObject
 from kafka_lag.notify.delivery import NotificationError
 from kafka_lag.notify.notifier import NotifyResult, StoredRuns
-from kafka_lag.notify.progress import StoredObject
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from tests.builders import HOUR, MINUTE, NOON
