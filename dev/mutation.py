@@ -61,7 +61,18 @@ TARGETS = {
     ),
     "budget": Target(("src/kafka_lag/sinks/budget.py",), ("tests/functions/sinks",)),
     "changes": Target(
-        ("src/kafka_lag/notify/changes.py",),
+        tuple(
+            f"src/kafka_lag/notify/{name}.py"
+            for name in (
+                "backlog",
+                "changes",
+                "gone_groups",
+                "group_change",
+                "group_rows",
+                "incident_lifecycle",
+                "troubles",
+            )
+        ),
         (
             "tests/functions/notify/test_changes.py",
             "tests/functions/notify/test_messages.py",

@@ -17,7 +17,7 @@ from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.contract.words import find_word
 from kafka_lag.formatting import format_iso_time, format_minute, format_quantity
-from kafka_lag.notify.changes import ENDS, TROUBLES, GroupChange, hash_incident, is_catching_up
+from kafka_lag.notify.group_change import ENDS, GroupChange, hash_incident, is_catching_up
 from kafka_lag.notify.texts import (
     find_lost,
     find_worst_status,
@@ -28,6 +28,7 @@ from kafka_lag.notify.texts import (
     is_unwatched,
     write_lines,
 )
+from kafka_lag.notify.troubles import TROUBLES
 
 # So many, and at least half of all groups, are a bulk change: many groups at once have one cause.
 _BULK_LEAST = 10
@@ -176,7 +177,7 @@ def _format_subject(changes: Sequence[GroupChange]) -> str:
     """Status, name, what the consumer does, and all kinds of changes if there is room."""
     first = changes[0]
     # Where only a promise is broken, OK would say that nothing is.
-    changes_status = any(change.status != change.previous_status for change in changes)
+    changes_status = any(change.changes_status for change in changes)
     has_status = (changes_status or first.status != contract.OK) and not is_unwatched(first)
     status = f" {first.status}" if has_status else ""
     start = f"Kafka lag{status}: "
@@ -260,7 +261,7 @@ def _format_bulk_subject(changed: Sequence[Sequence[GroupChange]], groups: int) 
 
 def _name_change(change: GroupChange) -> str:
     """The new status, or the kind where not the status changed."""
-    if change.status != change.previous_status and not is_unwatched(change):
+    if change.changes_status and not is_unwatched(change):
         return change.status
     return format_kind(change)
 
@@ -325,7 +326,7 @@ def _write_bulk_line(changes: Sequence[GroupChange]) -> str:
 
 def _format_bulk_status(changes: Sequence[GroupChange]) -> str:
     """The status and the one before, where it changed."""
-    change = next((each for each in changes if each.status != each.previous_status), None)
+    change = next((each for each in changes if each.changes_status), None)
     if change is None:
         return ""
     if is_unwatched(change):
@@ -361,7 +362,7 @@ def build_event(change: GroupChange, bulk_id: str | None = None) -> StatusEvent:
         "previous_status": change.previous_status,
         "status_reason": change.row.get("status_reason"),
         "since": format_iso_time(change.since, "milliseconds"),
-        "incident_since": format_iso_time(change.incident_since, "milliseconds"),
+        "incident_since": format_iso_time(change.incident.since, "milliseconds"),
         "ended_since": _format_optional_time(change.ended.since if change.ended else None),
         "taken_at": format_iso_time(change.taken_at, "milliseconds"),
         "worst_status": change.row.get("worst_status"),

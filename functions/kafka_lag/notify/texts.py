@@ -20,24 +20,10 @@ from kafka_lag.formatting import (
     format_short_duration,
     question_mark,
 )
-from kafka_lag.notify.changes import (
-    ENDS,
-    LOSS,
-    PROMISE,
-    READINGS,
-    RISK,
-    YOUNG_SECONDS,
-    Backlog,
-    GroupChange,
-    OpenTrouble,
-    Row,
-    Trouble,
-    find_growth,
-    find_speed,
-    identify_members,
-    is_behind,
-    is_catching_up,
-)
+from kafka_lag.notify.backlog import READINGS, Backlog, find_growth, find_speed
+from kafka_lag.notify.group_change import ENDS, GroupChange, is_catching_up
+from kafka_lag.notify.group_rows import YOUNG_SECONDS, Row, identify_members, is_behind
+from kafka_lag.notify.troubles import LOSS, PROMISE, RISK, OpenTrouble, Trouble
 from kafka_lag.snapshots.keys import object_key
 
 # What is worked off sooner is not worth a word.
@@ -112,7 +98,7 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
         yield f"Owner: {format_name(owner)}."
     if (runbook := row.get("runbook_url")) and not kinds <= _RECOVERED:
         yield f"Runbook: {format_name(runbook, _LONGEST_URL)}"
-    opened = "" if is_gone else f" opened {format_minute(first.incident_since)},"
+    opened = "" if is_gone else f" opened {format_minute(first.incident.since)},"
     at = "given up" if is_unwatched(first) else "read"
     yield f"Incident {first.incident_id}{opened} {at} at {format_minute(first.taken_at)}."
 
@@ -150,7 +136,7 @@ def _write_headline(change: GroupChange) -> str:
         case contract.CAUGHT_UP:
             return _write_caught_up(change, group)
         case contract.OPENED:
-            before = ", and was never seen OK" if change.first_seen_ill else ""
+            before = ", and was never seen OK" if change.incident.first_seen_ill else ""
             return f"{group} is {change.status} since {since}{before}."
     return f"{group} is {change.status} since {since}, after {change.previous_status}."
 
@@ -182,7 +168,7 @@ def _describe_what_ended(change: GroupChange) -> str:
     """What the consumer did before it was OK, since when and for how long; else its status."""
     if past := _describe_past(change):
         return past
-    worst, since = change.previous_worst_status, change.previous_since
+    worst, since = change.incident.worst_status, change.incident.status_since
     lasted = "" if since is None else f" for {_format_age((change.since - since) / 1_000)}"
     why = f" ({find_word(worst)})" if worst else ""
     return f", after {change.previous_status}{lasted}{why}"
@@ -190,7 +176,7 @@ def _describe_what_ended(change: GroupChange) -> str:
 
 def _describe_past(change: GroupChange) -> str:
     """What the consumer did, since when and for how long; empty where that is not known."""
-    worst, since = change.previous_worst_status, change.previous_worst_since
+    worst, since = change.incident.worst_status, change.incident.worst_since
     if worst is None or since is None:
         return ""
     began = _format_beginning(since, worst, change)
@@ -207,7 +193,7 @@ def _describe_past(change: GroupChange) -> str:
 def _write_peak(changes: Sequence[GroupChange], kinds: Set[str]) -> Iterator[str]:
     """What an incident was at the most, once its status is OK again."""
     first = changes[0]
-    peak, written = first.peak, first.row.get("produce_rate") or 0.0
+    peak, written = first.incident.peak, first.row.get("produce_rate") or 0.0
     if peak is None or not kinds <= set(ENDS) or first.status != contract.OK:
         return
     if peak.records <= written * YOUNG_SECONDS:
@@ -216,7 +202,7 @@ def _write_peak(changes: Sequence[GroupChange], kinds: Set[str]) -> Iterator[str
     is_same_run = peak.seconds_at in (None, peak.at)
     # What was read again was not unread since then; and a bound goes with the backlog it is of.
     is_known = is_same_run or not peak.is_least
-    if peak.seconds and is_known and first.previous_worst_status != contract.REWOUND:
+    if peak.seconds and is_known and first.incident.worst_status != contract.REWOUND:
         waited = _format_bounded(peak.seconds, is_least=peak.is_least)
         later = f"the longest wait was {waited}, at {format_minute(peak.seconds_at or peak.at)}"
         parts.append(f"the oldest had waited {waited}" if is_same_run else later)
@@ -230,7 +216,7 @@ def _write_peak(changes: Sequence[GroupChange], kinds: Set[str]) -> Iterator[str
 
 def find_lost(changes: Sequence[GroupChange]) -> int:
     """Records of an incident that retention is known to have deleted unread."""
-    peak = changes[0].peak
+    peak = changes[0].incident.peak
     ended = [change.ended.most for change in changes if change.kind == LOSS.ended and change.ended]
     return int(max(0, (peak and peak.lost) or 0, *(most or 0 for most in ended)))
 
@@ -243,12 +229,12 @@ def _write_what_became(change: GroupChange) -> Iterator[str]:
     if change.kind not in _RECOVERED or is_catching_up(change):
         return
     row, written = change.row, change.row.get("produce_rate") or 0.0
-    is_beyond = change.previous_worst_status == contract.BEYOND_END
+    is_beyond = change.incident.worst_status == contract.BEYOND_END
     if is_beyond and change.kind == contract.RESOLVED:
         yield _write_unknown_while_beyond(change, written)
     # A jump that was seen is one of the costs.
     before = _find_passed(change)
-    skip = change.skip
+    skip = change.incident.skip
     is_told = row.get("records_skipped") if skip is None else skip.before == before
     if before is None or is_told or before.records <= written * YOUNG_SECONDS:
         return
@@ -272,7 +258,7 @@ def _write_what_became(change: GroupChange) -> Iterator[str]:
 
 def _write_unknown_while_beyond(change: GroupChange, written: float) -> str:
     """What nobody knows of a group whose commit was beyond the end."""
-    since = change.previous_worst_since
+    since = change.incident.worst_since
     if since is None or not written:
         what = "what was written"
     else:
@@ -285,8 +271,8 @@ def _write_unknown_while_beyond(change: GroupChange, written: float) -> str:
 def _find_passed(change: GroupChange) -> Backlog | None:
     """What was left before the commit passed it all at once; None where it went bit by bit."""
     if change.kind == contract.RESOLVED:
-        return change.backlog
-    match change.lately:
+        return change.incident.backlog
+    match change.incident.lately:
         case (*_, first, before, now) if not is_behind(change.row):
             speed = max(first.records - before.records, 0)
             return before if before.records - now.records > _JUMP_TIMES * speed else None
@@ -339,7 +325,7 @@ def _describe_open(change: GroupChange) -> str:
     }
     parts += [
         f"{words[name]} since {format_minute(trouble.since)}"
-        for name, trouble in change.open_troubles.items()
+        for name, trouble in change.incident.troubles.items()
         if name in words
     ]
     return f" It {' and '.join(parts)}." if parts else ""
@@ -364,7 +350,7 @@ def _write_unwatched(change: GroupChange, group: str) -> str:
     """What nobody could read for so long that it is given up."""
     row = change.row
     since = format_minute(change.since - contract.UNWATCHED_AFTER_MS)
-    worst = change.previous_worst_status or row.get("worst_status")
+    worst = change.incident.worst_status or row.get("worst_status")
     known = [change.previous_status] if change.previous_status != contract.OK else []
     known += [find_word(worst)] if known and worst else []
     was = f"Last known: {', '.join(known)}; whether" if known else "Whether"
@@ -372,7 +358,7 @@ def _write_unwatched(change: GroupChange, group: str) -> str:
     return (
         f"{group} is no longer watched: brokers have shown the reporter nothing of "
         f"{_name_unwatched(row)} since {since} ({days} days). {was} it "
-        f"recovered is unknown.{_describe_open(change) if change.open_troubles else ''}"
+        f"recovered is unknown.{_describe_open(change) if change.incident.troubles else ''}"
     )
 
 
@@ -440,10 +426,11 @@ def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
         yield f"Lost so far: {records} that retention deleted{since} before it had committed them."
     elif contract.LOSS_NEAR not in kinds and (left := _format_time_left(row)):
         yield f"At risk: {left}{_format_since(RISK, row, kinds)}."
-    if change.skip is not None and contract.RESOLVED in kinds:
-        before, after = change.skip.before, change.skip.after
+    skip = change.incident.skip
+    if skip is not None and contract.RESOLVED in kinds:
+        before, after = skip.before, skip.after
         yield (
-            f"Skipped: {format_quantity(change.skip.records, 'record')} that it never read, as "
+            f"Skipped: {format_quantity(skip.records, 'record')} that it never read, as "
             f"its offsets were set ahead: {before.records:,} behind at {format_minute(before.at)}, "
             f"{after.records:,} at {format_minute(after.at)}, and nobody read on then."
         )
@@ -487,7 +474,7 @@ def _describe_cause(change: GroupChange) -> CauseText | None:
     cause = change.row.get("cause")
     if cause in (None, contract.UNEXPLAINED) or change.kind == contract.GONE:
         return None
-    return describe_cause(change.row, first_seen_at=change.first_seen_at)
+    return describe_cause(change.row, first_seen_at=change.incident.first_seen_at)
 
 
 def _write_worst_status(worst_status: str, change: GroupChange) -> str:
@@ -524,11 +511,12 @@ def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str
     """The moment, and how sure it is: nobody saw what was so at first sight begin."""
     if worst_status == contract.FALLING_BEHIND:
         return f"about {format_minute(since)}"
-    if change.first_seen_at is not None and _is_near(since, change.first_seen_at):
-        return f"before {format_minute(change.first_seen_at)}, when the group was first seen"
+    incident, first_seen_at = change.incident, change.incident.first_seen_at
+    if first_seen_at is not None and _is_near(since, first_seen_at):
+        return f"before {format_minute(first_seen_at)}, when the group was first seen"
     # Of a backlog that a run saw begin, as a stop ended, nothing is earlier.
-    is_seen = since in (change.row.get("status_since"), change.previous_since)
-    or_earlier = (worst_status == contract.SLOW and not is_seen) or change.first_seen_ill
+    is_seen = since in (change.row.get("status_since"), incident.status_since)
+    or_earlier = (worst_status == contract.SLOW and not is_seen) or incident.first_seen_ill
     return f"{format_minute(since)}{' or earlier' if or_earlier else ''}"
 
 
@@ -562,7 +550,7 @@ def _format_rates(row: Row) -> str | None:
 def _has_turned(change: GroupChange) -> bool:
     """Whether the backlog went another way in the last runs than the rates say, as averages do
     minutes after a turn."""
-    growth = find_growth(change.lately)
+    growth = find_growth(change.incident.lately)
     produced, consumed = (change.row.get(name) for name in ("produce_rate", "consume_rate"))
     if growth is None or not produced or consumed is None:
         return False
@@ -572,7 +560,8 @@ def _has_turned(change: GroupChange) -> bool:
 
 def _describe_growth(change: GroupChange) -> str:
     """What the last runs saw of the backlog."""
-    first, last = change.lately[-READINGS], change.lately[-1]
+    lately = change.incident.lately
+    first, last = lately[-READINGS], lately[-1]
     span = format_short_duration((last.at - first.at) / 1_000)
     written = f"{format_rate(change.row['produce_rate'])} are written to its topics"
     behind = format_quantity(last.records, "record")
@@ -585,7 +574,7 @@ def _describe_growth(change: GroupChange) -> str:
 
 def _keeps_pace(change: GroupChange) -> bool:
     """Whether the last runs saw as much read as written."""
-    growth, written = find_growth(change.lately), change.row.get("produce_rate")
+    growth, written = find_growth(change.incident.lately), change.row.get("produce_rate")
     if growth is None or not written:
         return False
     return bool(max(map(abs, growth)) < _CLEAR_GROWTH * written)
@@ -593,7 +582,7 @@ def _keeps_pace(change: GroupChange) -> bool:
 
 def _reads_nothing(change: GroupChange) -> bool:
     """Whether the last runs saw the backlog grow by all that was written."""
-    growth, written = find_growth(change.lately), change.row.get("produce_rate")
+    growth, written = find_growth(change.incident.lately), change.row.get("produce_rate")
     return bool(growth and written and growth[0] >= (1 - _CLEAR_GROWTH) * written)
 
 
@@ -756,7 +745,7 @@ def format_lag(change: GroupChange) -> str | None:
         return None
     left = "still to read" if is_catching_up(change) else "behind"
     parts = [] if lag is None else [f"{format_quantity(lag, 'record')} {left}"]
-    was_rewound = contract.REWOUND in (row.get("worst_status"), change.previous_worst_status)
+    was_rewound = contract.REWOUND in (row.get("worst_status"), change.incident.worst_status)
     if age is not None and lag != 0:
         waited = _format_waited(age, row)
         # What is read again was not unread since then.
@@ -773,13 +762,13 @@ def _estimate_drain(change: GroupChange) -> float | None:
 
     Those are averages: for some minutes after a turn they are of what was before it.
     """
-    row, lag = change.row, change.row.get("lag")
-    speed = find_speed(change.lately)
+    row, lag, lately = change.row, change.row.get("lag"), change.incident.lately
+    speed = find_speed(lately)
     if speed is not None and lag:
         return float(lag / speed)
     turned = change.status == contract.OK or change.kind == contract.BETTER
     was_rewound = row.get("worst_status") == contract.REWOUND
-    grew = len(change.lately) > 1 and change.lately[0].records <= change.lately[-1].records
+    grew = len(lately) > 1 and lately[0].records <= lately[-1].records
     drain: float | None = row.get("drain_seconds")
     return None if turned or was_rewound or grew else drain
 

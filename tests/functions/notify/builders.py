@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import Any
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame
-from kafka_lag.notify.changes import GroupChange, Row
+from kafka_lag.notify.group_change import GroupChange
+from kafka_lag.notify.group_rows import Row
+from kafka_lag.notify.open_incidents import Incident
 from tests.builders import MINUTE, NOON
 
 
@@ -46,18 +49,29 @@ def minutes(*held: str | None) -> dict[int, Frame | None]:
 
 def a_change(group: str = "payments", **more: Any) -> GroupChange:
     """A group that went from OK to ERR at noon, seen two minutes later."""
-    values: dict[str, Any] = {
-        "kind": contract.OPENED,
-        "status": contract.ERR,
-        "previous_status": contract.OK,
-        "since": NOON,
-        "incident_since": NOON,
-        "row": {},
-        **more,
-    }
-    return GroupChange(cluster="shop", group=group, taken_at=NOON + 2 * MINUTE, **values)
+    change = GroupChange(
+        cluster="shop",
+        group=group,
+        kind=contract.OPENED,
+        status=contract.ERR,
+        since=NOON,
+        taken_at=NOON + 2 * MINUTE,
+        row={},
+        incident=Incident(contract.OK, NOON),
+    )
+    return vary(change, **more)
 
 
+def vary(change: GroupChange, **more: Any) -> GroupChange:
+    """The same with other values, of its incident too: by name, the status as `previous_status`."""
+    of_incident = {name: more.pop(name) for name in _OF_INCIDENT & more.keys()}
+    if "previous_status" in more:
+        of_incident["status"] = more.pop("previous_status")
+    return replace(change, incident=replace(change.incident, **of_incident), **more)
+
+
+# Of both a change and its incident are `status` and `since`.
+_OF_INCIDENT = {each.name for each in fields(Incident)} - {"status", "since"}
 _KINDS = tuple(contract.COLUMNS[contract.GROUPS].items())
 
 

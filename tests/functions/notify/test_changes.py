@@ -9,24 +9,12 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
-from kafka_lag.notify.changes import (
-    LOSS,
-    PROMISE,
-    RISK,
-    Backlog,
-    GroupChange,
-    Incident,
-    OpenIncidents,
-    OpenTrouble,
-    Peak,
-    Reported,
-    Row,
-    RunChanges,
-    Skip,
-    Trouble,
-    find_changes,
-    find_speed,
-)
+from kafka_lag.notify.backlog import Backlog, Peak, Skip, find_speed
+from kafka_lag.notify.changes import RunChanges, find_changes
+from kafka_lag.notify.group_change import GroupChange
+from kafka_lag.notify.group_rows import Row
+from kafka_lag.notify.open_incidents import Incident, OpenIncidents, Reported
+from kafka_lag.notify.troubles import LOSS, PROMISE, RISK, OpenTrouble, Trouble
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_deleted_group, a_row, a_set
 from tests.functions.notify.fakes import Bench
@@ -107,7 +95,7 @@ def test_what_was_known_before_it_went_unread_is_still_a_change() -> None:
 
 def test_all_messages_of_an_incident_have_its_id() -> None:
     opened = only(changes_of({}, a_row("g", contract.WARN)))
-    incidents = {"g": Incident(contract.WARN, opened.incident_since)}
+    incidents = {"g": Incident(contract.WARN, opened.incident.since)}
     later = {"held_since": NOON + MINUTE, "incident_since": NOON}
     worse = only(changes_of(incidents, a_row("g", contract.ERR, **later)))
     resolved = only(changes_of(incidents, a_row("g", contract.OK, **later)))
@@ -127,7 +115,7 @@ def test_a_group_that_fails_again_soon_opens_the_same_incident() -> None:
 def test_an_incident_keeps_its_id_when_the_collector_forgot_its_beginning() -> None:
     resolved = only(changes_of(FAILED, a_row("g", contract.OK, incident_since=None)))
 
-    assert resolved.incident_since == FAILED["g"].since
+    assert resolved.incident.since == FAILED["g"].since
 
 
 def test_ids_of_clusters_groups_and_incidents_do_not_run_together() -> None:
@@ -159,7 +147,7 @@ def test_a_group_deleted_in_an_incident_ends_it() -> None:
     found = changes_of(FAILED, a_deleted_group("g", held_status=contract.ERR), previous=previous)
 
     assert only(found).kind == "gone"
-    assert only(found).incident_since == FAILED["g"].since
+    assert only(found).incident.since == FAILED["g"].since
     assert found.incidents == {}
 
 
@@ -425,7 +413,7 @@ def test_a_loss_that_begins_as_it_ceases_to_be_near_averts_nothing() -> None:
 def test_an_incident_without_a_bad_status_begins_with_its_first_trouble() -> None:
     row = a_trouble(PROMISE, RISK, held_since=NOON - MINUTE, held_at_risk_since=LATER)
 
-    assert {change.incident_since for change in changes_of({}, row).changes} == {NOON}
+    assert {change.incident.since for change in changes_of({}, row).changes} == {NOON}
 
 
 def test_all_of_one_incident_have_its_id_whatever_began_it() -> None:
@@ -435,7 +423,7 @@ def test_all_of_one_incident_have_its_id_whatever_began_it() -> None:
     over = changes_of(failed.incidents, a_row("g", contract.OK, incident_since=LATER))
     found = [*broken.changes, *failed.changes, *over.changes]
 
-    assert {change.incident_since for change in found} == {NOON}
+    assert {change.incident.since for change in found} == {NOON}
     assert [change.kind for change in found] == [
         *("promise_broken", "loss_begun", "opened", "loss_ended", "promise_kept", "resolved")
     ]
@@ -464,7 +452,7 @@ def test_a_group_that_is_gone_with_an_open_trouble_ends_it() -> None:
     found = changes_of(open_with(PROMISE), a_deleted_group("g"))
 
     assert kinds(found) == [contract.GONE]
-    assert only(found).open_troubles.keys() == {"sla_broken"}
+    assert only(found).incident.troubles.keys() == {"sla_broken"}
     assert found.incidents == {}
 
 
@@ -487,7 +475,7 @@ def test_a_topic_that_is_no_longer_watched_ends_no_trouble_of_another() -> None:
 def test_a_group_that_no_run_saw_well_was_first_seen_ill(before: Frame | None, is_so: bool) -> None:
     found = changes_of({}, a_row("g", contract.WARN), previous=before)
 
-    assert only(found).first_seen_ill == is_so
+    assert only(found).incident.first_seen_ill == is_so
     assert found.incidents["g"].first_seen_ill == is_so
 
 
@@ -496,7 +484,7 @@ def test_an_end_knows_what_was_reported_last() -> None:
     open_now = changes_of({}, bad).incidents
     (end,) = changes_of(open_now, a_row("g")).changes
 
-    assert (end.previous_since, end.previous_worst_status) == (NOON, contract.STOPPED)
+    assert (end.incident.status_since, end.incident.worst_status) == (NOON, contract.STOPPED)
 
 
 def test_an_end_knows_when_the_trouble_began_and_the_last_backlog() -> None:
@@ -517,8 +505,8 @@ def test_an_end_knows_when_the_trouble_began_and_the_last_backlog() -> None:
         incidents = found.incidents
 
     change = only(found)
-    assert change.previous_worst_since == NOON - 11 * MINUTE
-    assert change.backlog == Backlog(160, NOON + MINUTE)
+    assert change.incident.worst_since == NOON - 11 * MINUTE
+    assert change.incident.backlog == Backlog(160, NOON + MINUTE)
 
 
 def follow(*rows: Row | None, first: Frame | None = None) -> list[RunChanges]:
@@ -555,7 +543,7 @@ def test_a_group_that_was_said_to_catch_up_is_said_to_have_once() -> None:
     change = only(found[3])
     assert (change.status, change.previous_status) == (contract.OK, contract.OK)
     assert (change.since, change.ok_since) == (NOON + 3 * MINUTE, NOON)
-    assert change.previous_worst_status == contract.FALLING_BEHIND
+    assert change.incident.worst_status == contract.FALLING_BEHIND
     assert change.incident_id == only(found[0]).incident_id
     assert found[3].incidents == {}
 
@@ -592,13 +580,13 @@ def test_a_group_that_falls_ill_again_before_it_caught_up_is_in_the_same_inciden
         *(["opened"], ["resolved"], ["opened"], ["resolved"], ["caught_up"])
     ]
     assert len({only(each).incident_id for each in found}) == 1
-    assert not only(found[2]).first_seen_ill
+    assert not only(found[2]).incident.first_seen_ill
 
 
 def test_what_a_group_did_before_it_caught_up_is_not_what_it_does_when_it_is_ill_again() -> None:
     found = follow(ILL, behind(6_000), behind(9_000, contract.WARN), behind(20))
 
-    assert only(found[3]).previous_worst_status is None
+    assert only(found[3]).incident.worst_status is None
 
 
 @pytest.mark.parametrize(("minutes", "is_over"), [(29, False), (30, True)])
@@ -642,16 +630,16 @@ def test_an_incident_knows_the_most_that_any_of_its_runs_saw() -> None:
     found = follow(*rows)
 
     peak = Peak(400, NOON, 60.0, True, 0, NOON + 2 * MINUTE)
-    assert only(found[2]).peak == only(found[4]).peak == peak
-    assert [each.records for each in only(found[2]).lately] == [400, 300, 200]
-    assert [each.records for each in only(found[4]).lately] == [200, 100, 1]
+    assert only(found[2]).incident.peak == only(found[4]).incident.peak == peak
+    assert [each.records for each in only(found[2]).incident.lately] == [400, 300, 200]
+    assert [each.records for each in only(found[4]).incident.lately] == [200, 100, 1]
 
 
 @pytest.mark.parametrize(("age", "at"), [(1_804.0, NOON), (1_860.0, NOON + MINUTE)])
 def test_an_age_read_again_is_as_old_as_it_was(age: float, at: int) -> None:
     first = a_row("g", contract.ERR, lag=9, time_lag_seconds=1_800.0)
     found = follow(first, {**first, "time_lag_seconds": age}, a_row("g", contract.OK, lag=1))
-    peak = only(found[2]).peak
+    peak = only(found[2]).incident.peak
 
     assert peak is not None
     assert peak.seconds_at == at
@@ -674,8 +662,8 @@ def test_a_skip_that_nobody_reads_on_from_ends_no_incident() -> None:
 
     assert [kinds(each) for each in found] == [["opened"], [], [], [], [], [], ["resolved"]]
     end = only(found[6])
-    assert end.skip == Skip(9_600, Backlog(9_000, NOON), Backlog(0, NOON + MINUTE))
-    assert end.backlog == Backlog(2_400, NOON + 5 * MINUTE)
+    assert end.incident.skip == Skip(9_600, Backlog(9_000, NOON), Backlog(0, NOON + MINUTE))
+    assert end.incident.backlog == Backlog(2_400, NOON + 5 * MINUTE)
     assert end.incident_id == only(found[0]).incident_id
 
 
@@ -705,7 +693,7 @@ def test_what_a_run_did_not_see_is_not_counted() -> None:
         a_row("g", contract.OK, lag=1, records_lost=0),
     ]
 
-    assert only(follow(*rows)[2]).peak == Peak(100, NOON)
+    assert only(follow(*rows)[2]).incident.peak == Peak(100, NOON)
 
 
 @pytest.mark.parametrize(
@@ -727,8 +715,8 @@ def test_a_trouble_that_began_as_the_group_was_first_seen_is_known_to(
     unheld = a_row("g", None, status=contract.ERR, **ill)
     found = follow(unheld, unheld, a_row("g", contract.ERR, **ill), a_row("g"), first=first)
 
-    assert only(found[2]).first_seen_at == (NOON if is_first else None)
-    assert only(found[3]).first_seen_at == (NOON if is_first else None)
+    assert only(found[2]).incident.first_seen_at == (NOON if is_first else None)
+    assert only(found[3]).incident.first_seen_at == (NOON if is_first else None)
 
 
 @pytest.mark.parametrize(("worst", "is_first"), [(contract.SLOW, True), (contract.STOPPED, False)])
@@ -737,7 +725,7 @@ def test_a_least_age_may_begin_a_run_after_the_first_sight(worst: str, is_first:
     unheld = a_row("g", None, status=contract.WARN, **ill)
     found = follow(unheld, unheld, a_row("g", contract.WARN, **ill), first=a_set(a_row("h")))
 
-    assert only(found[2]).first_seen_at == (NOON if is_first else None)
+    assert only(found[2]).incident.first_seen_at == (NOON if is_first else None)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.notify.changes import Backlog, CatchingUp, Incident, OpenTrouble, Peak, Skip
+from kafka_lag.notify.backlog import Backlog, CatchingUp, Peak, Skip
 from kafka_lag.notify.conditional_objects import StoredObject
 from kafka_lag.notify.cursors import Cursors
+from kafka_lag.notify.open_incidents import Absence, Incident
+from kafka_lag.notify.troubles import OpenTrouble
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import CURSOR, Deleted, MemoryObjects
 
@@ -117,7 +119,7 @@ def test_its_form_is_the_documented_one(objects: MemoryObjects) -> None:
 
 
 def test_since_when_a_group_is_missing_is_remembered(objects: MemoryObjects) -> None:
-    missing = {"g": Incident(contract.ERR, NOON, last_seen=NOON, missing_since=NOON + MINUTE)}
+    missing = {"g": Incident(contract.ERR, NOON, missing=Absence(NOON, NOON + MINUTE))}
     cursors = Cursors(objects, "sns")
     cursors.move(cursors.read("shop", NOON), NOON + MINUTE, missing)
 

@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
-from kafka_lag.notify.changes import Backlog, GroupChange, OpenTrouble, Peak, Skip
+from kafka_lag.notify.backlog import Backlog, CatchingUp, Peak, Skip
+from kafka_lag.notify.group_change import GroupChange
 from kafka_lag.notify.messages import Notice, StatusMessage, build_event, build_messages
+from kafka_lag.notify.troubles import TROUBLES, OpenTrouble
 from tests.builders import MINUTE, NOON
-from tests.functions.notify.builders import a_change, a_row
+from tests.functions.notify.builders import a_change, a_row, vary
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "notifications.md"
 WORST = {
@@ -121,8 +123,8 @@ def test_the_documented_end_is_what_is_sent() -> None:
         status=contract.OK,
         previous_status=contract.ERR,
         since=end,
-        previous_worst_status=contract.STALLED,
-        previous_worst_since=NOON - 11 * MINUTE,
+        worst_status=contract.STALLED,
+        worst_since=NOON - 11 * MINUTE,
         backlog=Backlog(53_420, end - MINUTE),
         peak=Peak(53_420, end - MINUTE, 6_000.0, False, 0),
         row={"lag": 20, "time_lag_seconds": 2.0, "produce_rate": 10.0},
@@ -341,7 +343,8 @@ def a_trouble(kind: str, status: str = contract.OK, **more: Any) -> GroupChange:
 
 def an_end(kind: str, most: float | None, **more: Any) -> GroupChange:
     ended = OpenTrouble(NOON - 90 * MINUTE, NOON - MINUTE, most)
-    return a_trouble(kind, since=ended.seen_at, ended=ended, **more)
+    (name,) = (each.name for each in TROUBLES if each.ended == kind)
+    return a_trouble(kind, since=ended.seen_at, troubles={name: ended}, **more)
 
 
 def test_a_loss_says_how_much_and_what_the_consumer_does() -> None:
@@ -521,7 +524,7 @@ def test_a_group_that_is_gone_says_what_it_was_in() -> None:
         kind=contract.GONE,
         status=contract.STATUS_GONE,
         previous_status=contract.ERR,
-        open_troubles=troubles,
+        troubles=troubles,
         row={"status_reason": contract.GONE},
     )
 
@@ -822,8 +825,8 @@ def a_resolved(backlog: Backlog | None = None, **row: Any) -> GroupChange:
         status=contract.OK,
         previous_status=contract.ERR,
         since=NOON,
-        previous_since=NOON - 79 * MINUTE,
-        previous_worst_status=contract.STOPPED,
+        status_since=NOON - 79 * MINUTE,
+        worst_status=contract.STOPPED,
         row=row,
     )
 
@@ -869,7 +872,7 @@ def test_after_a_stop_a_backlog_that_became_smaller_is_worked_off_whatever_the_r
     worst: str, records: int, catches_up: bool
 ) -> None:
     was = Backlog(records, NOON - MINUTE)
-    change = replace(a_resolved(was, lag=601, time_lag_seconds=900.0), previous_worst_status=worst)
+    change = vary(a_resolved(was, lag=601, time_lag_seconds=900.0), worst_status=worst)
 
     assert ("(catching up)" in notice(change).subject) is catches_up
 
@@ -924,10 +927,10 @@ def test_a_slowness_that_began_as_a_stop_ended_began_no_earlier() -> None:
 def test_an_end_says_how_long_the_trouble_was_and_not_its_status(
     worst: str, first_seen_ill: bool, was: str
 ) -> None:
-    change = replace(
+    change = vary(
         a_resolved(lag=0),
-        previous_worst_status=worst,
-        previous_worst_since=NOON - 90 * MINUTE,
+        worst_status=worst,
+        worst_since=NOON - 90 * MINUTE,
         first_seen_ill=first_seen_ill,
     )
 
@@ -938,7 +941,7 @@ def test_an_end_says_how_long_the_trouble_was_and_not_its_status(
 def test_what_was_read_since_shows_that_it_catches_up_before_the_rates_do(
     before: int | None, catches_up: bool
 ) -> None:
-    change = replace(
+    change = vary(
         a_resolved(lag=601, time_lag_seconds=900.0),
         backlog=None if before is None else Backlog(before, NOON - MINUTE),
     )
@@ -947,10 +950,10 @@ def test_what_was_read_since_shows_that_it_catches_up_before_the_rates_do(
 
 
 def test_a_rewound_group_that_catches_up_was_set_back() -> None:
-    change = replace(
+    change = vary(
         a_resolved(lag=601, time_lag_seconds=61.0, drain_seconds=9.0),
-        previous_worst_status=contract.REWOUND,
-        previous_worst_since=NOON - 11 * MINUTE,
+        worst_status=contract.REWOUND,
+        worst_since=NOON - 11 * MINUTE,
     )
 
     assert lines_of(change)[0] == (
@@ -986,9 +989,9 @@ NOT_KNOWN = "Not known: whether it read what was written while its commit was be
 def test_an_end_says_what_became_of_the_backlog(
     records: int | None, row: dict[str, Any], worst: str, says: list[str]
 ) -> None:
-    change = replace(
+    change = vary(
         a_resolved(**{"lag": 20, "time_lag_seconds": 2.0, "produce_rate": 10.0, **row}),
-        previous_worst_status=worst,
+        worst_status=worst,
         backlog=None if records is None else Backlog(records, NOON - MINUTE),
     )
 
@@ -1118,9 +1121,9 @@ def test_the_speed_of_a_rewound_group_is_not_known_yet() -> None:
 
 
 def test_nor_is_it_when_the_group_is_ok_again() -> None:
-    change = replace(
+    change = vary(
         a_resolved(lag=9_000, drain_seconds=7_200.0, time_lag_seconds=600.0),
-        previous_worst_status=contract.REWOUND,
+        worst_status=contract.REWOUND,
     )
 
     assert lines_of(change)[1] == (
@@ -1156,9 +1159,9 @@ def readings(*records: int) -> tuple[Backlog, ...]:
 def test_a_group_that_is_ok_again_catches_up_at_the_speed_that_was_seen_or_at_none(
     worst: str, lately: tuple[Backlog, ...], takes: str
 ) -> None:
-    change = replace(
+    change = vary(
         a_resolved(lag=9_000, drain_seconds=7_200.0, time_lag_seconds=600.0),
-        previous_worst_status=worst,
+        worst_status=worst,
         lately=lately,
     )
 
@@ -1214,9 +1217,9 @@ def test_what_keeps_pace_and_broke_no_promise_is_told_nothing_to_do() -> None:
 
 def test_an_end_after_losses_names_them_in_its_subject() -> None:
     row: dict[str, Any] = {"lag": 20, "produce_rate": 10.0}
-    resolved = replace(a_resolved(**row), peak=Peak(18_000, NOON, None, False, 89_420))
+    resolved = vary(a_resolved(**row), peak=Peak(18_000, NOON, None, False, 89_420))
     lost = an_end(contract.LOSS_ENDED, 89_420, status=contract.OK, row=row)
-    both = build_messages([replace(lost, peak=resolved.peak), resolved], 100)[0]
+    both = build_messages([vary(lost, peak=resolved.incident.peak), resolved], 100)[0]
 
     assert both.notice.subject == (
         "Kafka lag OK: payments on shop: at least 89,420 records lost (loss ended, resolved)"
@@ -1241,7 +1244,7 @@ SKIP = Skip(36_020, Backlog(35_420, NOON - 21 * MINUTE), Backlog(0, NOON - 20 * 
 def test_a_skip_that_ended_nothing_is_told_with_the_end(
     backlog: Backlog, row: dict[str, Any], catches_up: bool
 ) -> None:
-    change = replace(a_resolved(backlog, **row), skip=SKIP)
+    change = vary(a_resolved(backlog, **row), skip=SKIP)
 
     assert [line for line in lines_of(change) if line.startswith("Skipped")] == [
         "Skipped: 36,020 records that it never read, as its offsets were set ahead: 35,420 behind "
@@ -1278,9 +1281,9 @@ CAUGHT_UP = a_change(
     status=contract.OK,
     previous_status=contract.OK,
     since=NOON,
-    ok_since=NOON - 20 * MINUTE,
-    previous_worst_status=contract.FALLING_BEHIND,
-    previous_worst_since=NOON - 140 * MINUTE,
+    catching_up=CatchingUp(NOON - 20 * MINUTE, Backlog(20, NOON)),
+    worst_status=contract.FALLING_BEHIND,
+    worst_since=NOON - 140 * MINUTE,
     peak=Peak(36_000, NOON - 22 * MINUTE, 3_600.0, False, 0),
     row={"lag": 20, "time_lag_seconds": 2.0, "produce_rate": 10.0, **WORST, "runbook_url": "r"},
     lately=readings(3_000, 1_500, 20),
@@ -1312,7 +1315,7 @@ def test_a_group_that_caught_up_says_what_it_was_and_how_bad_at_the_most() -> No
 def test_a_backlog_that_is_gone_all_at_once_was_read_or_skipped(
     lately: tuple[Backlog, ...], says: bool
 ) -> None:
-    change = replace(CAUGHT_UP, lately=lately, since=NOON + 2 * MINUTE)
+    change = vary(CAUGHT_UP, lately=lately, since=NOON + 2 * MINUTE)
     line = (
         "Not known: whether the 40,000 records that were unread at 2026-01-31 12:01 UTC were read "
         "or skipped. Its commit passed them within 60 s, at 667/s or faster; compare its results "
@@ -1379,7 +1382,7 @@ def test_a_backlog_that_stays_is_said_to_stay() -> None:
 def test_an_end_says_how_bad_it_was_at_the_most(
     peak: Peak | None, worst: str, says: str | None
 ) -> None:
-    change = replace(a_resolved(lag=0, produce_rate=10.0), peak=peak, previous_worst_status=worst)
+    change = vary(a_resolved(lag=0, produce_rate=10.0), peak=peak, worst_status=worst)
     found = [line for line in lines_of(change) if line.startswith("At the most")]
 
     assert found == ([] if says is None else [f"At the most: {says}."])
@@ -1486,10 +1489,10 @@ def test_of_a_topic_that_was_made_anew_nobody_need_ask(evidence: dict[str, Any],
 
 
 def test_all_that_was_written_while_a_commit_was_beyond_the_end_is_a_number() -> None:
-    change = replace(
+    change = vary(
         a_resolved(lag=20, produce_rate=10.0),
-        previous_worst_status=contract.BEYOND_END,
-        previous_worst_since=NOON - 55 * MINUTE,
+        worst_status=contract.BEYOND_END,
+        worst_since=NOON - 55 * MINUTE,
     )
 
     assert (
@@ -1601,7 +1604,7 @@ UNWATCHED = a_change(
     kind=contract.GONE,
     status=contract.STATUS_GONE,
     previous_status=contract.ERR,
-    previous_worst_status=contract.STALLED,
+    worst_status=contract.STALLED,
     row={"status_reason": contract.TOPIC_UNWATCHED, "worst_topic": "geo"},
 )
 

@@ -19,7 +19,8 @@ from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.notify.changes import LOSS, PROMISE, Row, Trouble
+from kafka_lag.notify.group_rows import Row
+from kafka_lag.notify.troubles import LOSS, PROMISE, Trouble
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_row, a_set
 from tests.functions.notify.fakes import Bench, Crash

@@ -10,7 +10,7 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
-from kafka_lag.notify.changes import GroupChange
+from kafka_lag.notify.group_change import GroupChange
 from kafka_lag.notify.messages import build_messages
 from kafka_lag_cdk.config.shared import Notify
 from kafka_lag_cdk.notifications import Topics
