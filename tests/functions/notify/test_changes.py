@@ -635,7 +635,16 @@ def test_an_incident_knows_the_most_that_any_of_its_runs_saw() -> None:
     assert [each.records for each in only(found[4]).incident.lately] == [200, 100, 1]
 
 
-@pytest.mark.parametrize(("age", "at"), [(1_804.0, NOON), (1_860.0, NOON + MINUTE)])
+def test_of_what_was_held_for_long_the_last_ten_runs_before_are_read() -> None:
+    """Eleven with the last one reported."""
+    lags = {2: 999, 3: 900}
+    unheld = [a_row("g", None, status=contract.ERR, lag=lags.get(at, 100)) for at in range(14)]
+    found = follow(*unheld, a_row("g", contract.ERR, lag=100))
+
+    assert only(found[14]).incident.peak == Peak(900, NOON + 3 * MINUTE)
+
+
+@pytest.mark.parametrize(("age", "at"), [(1_805.0, NOON), (1_805.1, NOON + MINUTE)])
 def test_an_age_read_again_is_as_old_as_it_was(age: float, at: int) -> None:
     first = a_row("g", contract.ERR, lag=9, time_lag_seconds=1_800.0)
     found = follow(first, {**first, "time_lag_seconds": age}, a_row("g", contract.OK, lag=1))
