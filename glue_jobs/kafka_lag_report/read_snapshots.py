@@ -189,6 +189,11 @@ class Run:
     size: int
     taken_at: datetime | None
 
+    @property
+    def second(self) -> int | None:
+        """`taken_at` in seconds since 1970."""
+        return None if self.taken_at is None else int(self.taken_at.timestamp())
+
 
 @dataclass(frozen=True, slots=True)
 class Day:
@@ -242,9 +247,8 @@ class Day:
         """Rows by the run's second, of the runs that have any; objects that are read only."""
         rows: dict[int, int] = {}
         for run in self.usable(dataset):
-            if run.taken_at and self.rows[run.path]:
-                second = int(run.taken_at.timestamp())
-                rows[second] = rows.get(second, 0) + self.rows[run.path]
+            if run.second is not None and self.rows[run.path]:
+                rows[run.second] = rows.get(run.second, 0) + self.rows[run.path]
         return rows
 
     def without(self, flaws: Mapping[str, str]) -> "Day":

@@ -325,7 +325,9 @@ def report_schema(report: str) -> pa.Schema:
 
 def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """The rows in exactly these columns, null where they lack one; ArrowException if none fits."""
-    # thousands of objects of few rows: their names are listed once, and most types are right
+    # thousands of objects of few rows, most of them as they should be
+    if rows.schema.equals(schema):
+        return rows.replace_schema_metadata()
     there = set(rows.column_names)
     columns = [
         _in_type(rows[field.name], field.type)

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.compaction import Part, compact, compact_day, delete_compacted, parts
+from kafka_lag_report.compaction import compact_day, delete_compacted, parts
 from kafka_lag_report.errors import DataError, StoreError
+from kafka_lag_report.history_file import Part, compact
 from kafka_lag_report.read_snapshots import Day, find_days, read, skip_corrupt_objects
 from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import Storage

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.compaction import follow
+from kafka_lag_report.history_file import follow
 from kafka_lag_report.rises import with_rises
 from kafka_lag_report.schemas import arrow_schema
 from tests.glue_jobs.days import NOON, Row, frame, group_row, minute, topic_row

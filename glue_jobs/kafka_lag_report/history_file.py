@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file of the history: what snapshots' objects hold, sorted, with its rises, in one Parquet file.
+
+In Arrow's columns and not in Spark's rows: a day of 14 million rows takes a quarter of the time. A
+file is made of stretches of the day, each sorted by itself and encoded before the next is read: it
+needs memory for one of them, however large the day.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import chain, groupby, pairwise
+from operator import add
+from tempfile import NamedTemporaryFile, gettempdir
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kafka_lag.contract import RISES
+from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
+from kafka_lag_report.rises import offsets_of, rises
+from kafka_lag_report.schemas import TEXT, arrow_schema, in_columns
+from kafka_lag_report.storage import PARQUET, Storage, mapping
+
+Order = npt.NDArray[np.int64]
+
+# Half a gigabyte of memory while they are sorted, and a worker of Glue sorts four at once.
+STRETCH_ROWS = 600_000
+# Objects that a worker reads at once.
+READ_AT_ONCE = 32
+# Of some 2 MB: small enough to skip most of a file, large enough to be worth a request to S3.
+ROW_GROUP_ROWS = 1 << 16
+# What identifies a row but for its time, and by what rows are sorted.
+KEYS = {
+    "topic_partitions": ("topic", "partition_id"),
+    "group_partitions": ("consumer_group", "topic", "partition_id"),
+    "groups": ("consumer_group",),
+}
+TIME = "taken_at"
+# What is added up of each run, to know a file for its sources': rows that were mixed up, lost or
+# cut show in it.
+ADDED_UP = {
+    "topic_partitions": ("start_offset", "end_offset"),
+    "group_partitions": ("committed_offset", "start_offset", "end_offset", "lag"),
+    "groups": ("lag", "members"),
+}
+# What a rise is made of, beside the keys.
+_OFFSETS = {
+    "topic_partitions": ("topic_id", "unread_reason", "read_at", "end_offset"),
+    "group_partitions": (
+        *("topic_id", "unread_reason", "read_at", "committed_offset", "end_offset"),
+        *("records_lost", "skipped_from", "skipped_to", "skipped_at"),
+    ),
+}
+_SLOWLY_RISING = (pa.int64(), pa.timestamp("ms", tz="UTC"))
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Objects of whole runs, one after the other, that are sorted together; how many rows."""
+
+    sources: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Stretches of one dataset that become the file `target`.
+
+    `before` are the objects of the run before the first, from which its offsets rose.
+    """
+
+    dataset: str
+    stretches: tuple[Stretch, ...]
+    target: str
+    before: tuple[str, ...] = ()
+
+
+def compact(part: Part, storage: Storage) -> int:
+    """Write the part's file; its rows, and with none of them no file.
+
+    Stretches that differ in their columns, as after an upgrade, become a file each.
+    CorruptObjectsError for a source whose rows cannot be decoded; StoreError if the store
+    refuses; DataError if the sources have other rows than were counted.
+    """
+    alike = groupby(_followed(part, storage), key=lambda table: table.schema)
+    for number, (schema, stretches) in enumerate(alike):
+        target = part.target if not number else part.target.replace(PARQUET, f"-{number}{PARQUET}")
+        with _encoded(schema, stretches) as data:
+            storage.write(target, data)
+    return sum(stretch.rows for stretch in part.stretches)
+
+
+def take_out(path: str, storage: Storage, dataset: str, seconds: frozenset[int]) -> None:
+    """Write the file again without the runs of these seconds; of no other run there is no file."""
+    gone = pa.array(sorted(seconds))
+    with storage.mapped(path) as before:
+        rest = (
+            _of_one_piece(rows.filter(pc.invert(pc.is_in(_seconds(rows), gone))))
+            for rows in read_rows(dataset, path, before)
+        )
+        left = (sorted_rows(rows, dataset) for rows in rest if rows.num_rows)
+        if (first := next(left, None)) is None:
+            storage.delete([path])
+            return
+        with _encoded(first.schema, chain([first], left)) as data:
+            storage.write(path, data)
+
+
+@contextmanager
+def _encoded(schema: pa.Schema, tables: Iterable[pa.Table]) -> Iterator[pa.Buffer]:
+    """A file of these rows on this machine's disk; StoreError if the disk refuses."""
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(NamedTemporaryFile())
+            encode(file.name, schema, tables)
+        except OSError as error:
+            raise StoreError(f"cannot write to {gettempdir()}: {error}") from error
+        yield stack.enter_context(mapping(file.name))
+
+
+def encode(path: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
+    """Write Parquet that Athena and every Spark of this job read.
+
+    Each table, which is sorted, has row groups of its own.
+    """
+    # tried for numbers that hardly repeat, a dictionary is tried in vain
+    rising = [field.name for field in schema if field.type in _SLOWLY_RISING]
+    repeating = [field.name for field in schema if pa.types.is_dictionary(field.type)]
+    repeating += [field.name for field in schema if field.type == pa.int32()]
+    with pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        use_dictionary=repeating,
+        column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
+        write_page_index=True,
+        # else readers that know it would take text for dictionaries
+        store_schema=False,
+    ) as writer:
+        for table in tables:
+            writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
+
+
+def _followed(part: Part, storage: Storage) -> Iterator[pa.Table]:
+    """The rows of each stretch that has any, sorted, all columns of its sources and their rises."""
+    known = _known_before(part, storage)
+    for stretch in part.stretches:
+        rows = _source_rows(part, stretch.sources, storage)
+        if rows.num_rows != stretch.rows:
+            raise DataError(
+                f"the {part.dataset} for {part.target} have {rows.num_rows:,} rows, and "
+                f"{stretch.rows:,} were counted; nothing was replaced or deleted: run the job again"
+            )
+        if rows.num_rows:
+            rows, known = follow(part.dataset, known, rows)
+            yield rows
+
+
+def _known_before(part: Part, storage: Storage) -> pa.Table | None:
+    """The last known row of each log at the run before; one unread then says what was known."""
+    if part.dataset not in RISES or not part.before:
+        return None
+    rows = _source_rows(part, part.before, storage)
+    midnight = pc.floor_temporal(rows[TIME], unit="day")
+    today = pc.fill_null(pc.greater_equal(rows["read_at"], midnight), fill_value=False)
+    reasons = rows["unread_reason"].cast(pa.string())
+    unread = pc.if_else(today, pa.scalar(None, pa.string()), reasons).dictionary_encode()
+    place = rows.schema.get_field_index("unread_reason")
+    rows = rows.set_column(place, "unread_reason", unread)
+    return follow(part.dataset, None, _of_one_piece(rows))[1]
+
+
+def sorted_rows(table: pa.Table, dataset: str) -> pa.Table:
+    """Rows by the dataset's key, of each key by time; the table's columns must be of one piece.
+
+    A query for one group reads, of each file, only the row groups whose range holds its name.
+    """
+    return table.take(pa.array(_order(_key_ranks(table, dataset))))
+
+
+def follow(
+    dataset: str, known: pa.Table | None, table: pa.Table
+) -> tuple[pa.Table, pa.Table | None]:
+    """The sorted rows with their rises, and the last known row of each log so far.
+
+    `known` are those before; null: none. The table's columns must be of one piece.
+    """
+    if dataset not in RISES:
+        return sorted_rows(table, dataset), None
+    both = table.select([*KEYS[dataset], TIME, *_OFFSETS[dataset]])
+    if known is not None:
+        both = _of_one_piece(pa.concat_tables([known, both]))
+    earlier = both.num_rows - table.num_rows
+    keys = _key_ranks(both, dataset)
+    order = _order(keys)
+    both = both.take(pa.array(order))
+    topic_ids = _ranks(both["topic_id"])
+    differs = np.any([np.diff(key[order]) != 0 for key in keys[:-1]], axis=0)
+    partitions = np.concatenate(([0], np.cumsum(differs)))[: len(order)]
+    logs = partitions * (topic_ids.max(initial=0) + 2) + topic_ids + 1
+    risen, last = rises(offsets_of(both, dataset), logs)
+    own = order >= earlier
+    rows = table.take(pa.array(order[own] - earlier))
+    return (
+        rows.append_column(RISES[dataset], risen.filter(pa.array(own))),
+        _of_one_piece(both.take(pa.array(np.sort(last)))),
+    )
+
+
+def _key_ranks(table: pa.Table, dataset: str) -> list[Order]:
+    return [_ranks(table[name]) for name in (*KEYS[dataset], TIME)]
+
+
+def _order(keys: Sequence[Order]) -> Order:
+    # the last of lexsort's keys counts most
+    return np.lexsort(keys[::-1])
+
+
+def _ranks(column: pa.ChunkedArray) -> Order:
+    """Numbers that sort as the values do: text byte by byte, as Spark and Parquet compare it."""
+    (values,) = column.chunks or [pa.array([], column.type)]
+    if not pa.types.is_dictionary(values.type):
+        whole: Order = values.cast(pa.int64()).fill_null(-1).to_numpy()
+        return whole
+    order = pc.sort_indices(values.dictionary.cast(pa.binary())).to_numpy()
+    ranks = np.full(len(order) + 1, -1, dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    chosen: Order = ranks[values.indices.fill_null(-1).to_numpy()]
+    return chosen
+
+
+def _source_rows(part: Part, sources: Sequence[str], storage: Storage) -> pa.Table:
+    """All rows with the columns of all; DataError if files have one with types that cannot meet."""
+    found = list[pa.Table]()
+    with ThreadPoolExecutor(READ_AT_ONCE) as pool:
+        for source, data in zip(sources, pool.map(storage.read, sources), strict=True):
+            found += read_rows(part.dataset, source, data)
+    try:
+        rows = pa.concat_tables(found, promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        raise DataError(
+            f"the {part.dataset} for {part.target} differ in a column: {error}"
+        ) from error
+    names = arrow_schema(part.dataset).names
+    return _of_one_piece(rows.select([*names, *sorted(set(rows.column_names) - set(names))]))
+
+
+def _of_one_piece(rows: pa.Table) -> pa.Table:
+    return rows.unify_dictionaries().combine_chunks()
+
+
+def read_rows(dataset: str, path: str, data: bytes | pa.Buffer) -> Iterator[pa.Table]:
+    """The file's rows, at least one table, each of about as many rows as a stretch has.
+
+    Columns are the history's, null where the file lacks one, then all that it has more: those of a
+    newer MINOR version, by name and of the types that they have.
+    """
+    declared = arrow_schema(dataset)
+    try:
+        file = _open(data, declared)
+        sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+        for share in shares(sizes, max(1, round(sum(sizes) / STRETCH_ROWS))) or [slice(0, 0)]:
+            rows = file.read_row_groups([*range(share.start, share.stop)], use_threads=False)
+            # damage may decode to places in a dictionary that has none such
+            rows.validate(full=True)
+            yield in_columns(rows, _with_more(declared, rows.schema))
+    except MemoryError:
+        raise
+    # ValueError: text that is no UTF-8, in Arrow's own words too
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise CorruptObjectsError([path]) from error
+
+
+def _open(data: bytes | pa.Buffer, declared: pa.Schema) -> pq.ParquetFile:
+    """Ready to read text as dictionaries; most files have the declared columns."""
+    text = [field.name for field in declared if field.type == TEXT]
+    try:
+        return pq.ParquetFile(pa.BufferReader(data), read_dictionary=text)
+    except KeyError:
+        there = set(pq.read_schema(pa.BufferReader(data)).names)
+        text = [name for name in text if name in there]
+        return pq.ParquetFile(pa.BufferReader(data), read_dictionary=text)
+
+
+def _with_more(declared: pa.Schema, found: pa.Schema) -> pa.Schema:
+    """With what a file has more, by name; text by dictionary."""
+    more = sorted(set(found.names) - set(declared.names))
+    return pa.schema([*declared, *map(_more, map(found.field, more))]) if more else declared
+
+
+def _more(field: pa.Field) -> pa.Field:
+    text = field.type in (pa.string(), pa.large_string()) or pa.types.is_dictionary(field.type)
+    return pa.field(field.name, TEXT if text else field.type)
+
+
+# Of a run's second its rows, and the sum of each column that is added up.
+Sums = dict[int, tuple[int, ...]]
+
+
+def file_sums(path: str, storage: Storage, dataset: str, *, whole: bool) -> Sums:
+    """What a file of the history has of each run.
+
+    `whole` decodes every column and adds up offsets; else only rows are counted.
+    """
+    names = ADDED_UP[dataset] if whole else ()
+    with storage.mapped(path) as data:
+        tables = read_rows(dataset, path, data) if whole else _columns(path, data, names)
+        return together(_sums(rows, names) for rows in tables)
+
+
+def source_sums(sources: Sequence[str], storage: Storage, dataset: str) -> Sums:
+    """What the objects have of each run, offsets added up."""
+    names = ADDED_UP[dataset]
+    with ThreadPoolExecutor(READ_AT_ONCE) as pool:
+        objects = zip(sources, pool.map(storage.read, sources), strict=True)
+        return together(
+            _sums(rows, names) for path, data in objects for rows in _columns(path, data, names)
+        )
+
+
+def together(several: Iterable[Sums]) -> Sums:
+    """All sums of each run."""
+    total = Sums()
+    for sums in several:
+        for second, numbers in sums.items():
+            before = total.get(second, (0,) * len(numbers))
+            total[second] = tuple(map(add, before, numbers))
+    return total
+
+
+def _columns(path: str, data: bytes | pa.Buffer, names: Sequence[str]) -> Iterator[pa.Table]:
+    """The times, and these columns, of each row group."""
+    try:
+        file = pq.ParquetFile(pa.BufferReader(data))
+        for number in range(file.num_row_groups):
+            yield file.read_row_group(number, columns=[TIME, *names], use_threads=False)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise CorruptObjectsError([path]) from error
+
+
+def _sums(rows: pa.Table, names: Sequence[str]) -> Sums:
+    columns = {name: rows[name].cast(pa.int64()) for name in names}
+    by_run = pa.table({"second": _seconds(rows), **columns}).group_by("second")
+    sums = by_run.aggregate([([], "count_all"), *((name, "sum") for name in names)])
+    numbers = [sums["count_all"], *(sums[f"{name}_sum"].fill_null(0) for name in names)]
+    seconds = sums["second"].to_pylist()
+    return dict(zip(seconds, zip(*(n.to_pylist() for n in numbers), strict=True), strict=True))
+
+
+def _seconds(rows: pa.Table) -> pa.ChunkedArray:
+    return rows[TIME].cast(pa.timestamp("s", tz="UTC"), safe=False).cast(pa.int64())
+
+
+def shares(sizes: Sequence[int], count: int) -> list[slice]:
+    """Consecutive items in `count` shares of about the same size, or fewer; none of no items."""
+    if len(sizes) == 1:
+        return [slice(0, 1)]
+    ends = np.cumsum(sizes)
+    share = np.minimum((ends - 1) * count // max(1, sum(sizes)), count - 1)
+    starts = [0, *(np.flatnonzero(np.diff(share)) + 1).tolist(), len(sizes)]
+    return [slice(a, b) for a, b in pairwise(starts) if a < b]
