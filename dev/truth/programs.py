@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dev.kafka.node.settings import HOST
@@ -49,6 +49,7 @@ class Program:
     """`interval`: seconds between its reads of the brokers; 0: it reads when it is scraped.
 
     `age` is null where it has no time lag. `recommended` names where the configuration is from.
+    `installed` is what it is called below `.local/truth`, where another name is not its own.
     """
 
     name: str
@@ -62,13 +63,19 @@ class Program:
     age: Series | None
     path: str = "/metrics"
     command: tuple[str, ...] = ()
+    installed: str = ""
+
+    @property
+    def file(self) -> Path:
+        """Its executable, below PROGRAMS."""
+        name = self.installed or self.name
+        return Path(f"{name}-{self.version}", name)
 
     def executable(self, folder: Path = PROGRAMS) -> list[str]:
         """What starts it; an empty list where it is not here."""
         if self.command:
             return [*self.command]
-        found = folder / f"{self.name}-{self.version}" / self.name
-        return [str(found)] if found.is_file() else []
+        return [str(folder / self.file)] if (folder / self.file).is_file() else []
 
 
 def _ours(place: Place) -> Start:
@@ -143,8 +150,14 @@ granularity = "partition"
 
 [exporter.timestamp_sampling]
 enabled = true
+mode = "{mode}"
+rate_history_samples = 5
+rate_history_max_age = "10m"
+rate_min_msgs_per_sec = 0.01
 cache_ttl = "60s"
 max_concurrent_fetches = 10
+fetch_timeout = "5s"
+skip_data_loss_partitions = false
 
 [exporter.otel]
 enabled = false
@@ -158,13 +171,18 @@ topic_whitelist = [".*"]
 topic_blacklist = ["^__.*"]
 
 [clusters.consumer_properties]
-"client.id" = "klag-exporter"
+"client.id" = "{client}"
 """
 
 
-def _klag_exporter(place: Place) -> Start:
-    text = _KLAG_EXPORTER.format(port=place.port, host=HOST, bootstrap=place.bootstrap)
-    return Start(["--config", "config.toml"], files={"config.toml": text})
+def _klag_exporter(mode: str, client: str) -> Callable[[Place], Start]:
+    def start(place: Place) -> Start:
+        text = _KLAG_EXPORTER.format(
+            port=place.port, host=HOST, bootstrap=place.bootstrap, mode=mode, client=client
+        )
+        return Start(["--config", "config.toml"], files={"config.toml": text})
+
+    return start
 
 
 OURS = Program(
@@ -179,6 +197,17 @@ OURS = Program(
     Series("kafka_lag_partition_time_lag_seconds", "consumergroup", "topic", "partition"),
     "/metrics?level=partition",
     (str(Path(sys.executable).with_name("kafka-lag")),),
+)
+_KLAG_EXPORTER_BY_RATE = Program(
+    "klag-exporter",
+    "0.1.29",
+    "github.com/softwaremill/klag-exporter",
+    "klag-exporter",
+    30.0,
+    "README.md, Configuration: its defaults",
+    _klag_exporter("rate", "klag-exporter"),
+    Series("kafka_consumergroup_group_lag", "group", "topic", "partition"),
+    Series("kafka_consumergroup_group_lag_seconds", "group", "topic", "partition"),
 )
 RIVALS = (
     Program(
@@ -230,16 +259,14 @@ RIVALS = (
         Series("klag_consumer_lag", "consumer_group", "topic", "partition"),
         Series("klag_consumer_lag_ms", "consumer_group", "topic", None, scale=0.001),
     ),
-    Program(
-        "klag-exporter",
-        "0.1.15",
-        "github.com/softwaremill/klag-exporter",
-        "klag-exporter",
-        30.0,
-        "README.md, Configuration",
-        _klag_exporter,
-        Series("kafka_consumergroup_group_lag", "group", "topic", "partition"),
-        Series("kafka_consumergroup_group_lag_seconds", "group", "topic", "partition"),
+    _KLAG_EXPORTER_BY_RATE,
+    replace(
+        _KLAG_EXPORTER_BY_RATE,
+        name="klag-exporter, messages",
+        client_id="klag-exporter-messages",
+        recommended='README.md, Time Lag Accuracy: `mode = "message"`, for exact times',
+        start=_klag_exporter("message", "klag-exporter-messages"),
+        installed="klag-exporter",
     ),
 )
 # Wanted in the table, and the reason why it is not in it.
@@ -248,5 +275,7 @@ LEFT_OUT = {
         "its package on PyPI is an empty one that holds the name, and the repository that has its "
         "source was too large to be had"
     ),
-    "seglo's kafka-lag-exporter": "archived; its build needs more than a package registry",
+    "seglo's kafka-lag-exporter": (
+        "archived in 2024; a library that it is built with was not to be had"
+    ),
 }
