@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             wanted = max(1, size // GROUP_SIZE)
             commit_groups(cluster.admin(), range(groups, wanted))
             groups = wanted
-            figures = _measured(cluster, options.runs)
+            figures = measure_collector(cluster, options.runs)
             table.add_row(*_row(groups, figures))
             too_large += find_excess(groups * GROUP_SIZE, figures["peak_mb"])
             console.print(f"{groups * GROUP_SIZE:,} group-partitions measured")
@@ -160,7 +160,8 @@ def _topic(number: int) -> str:
     return f"bench-topic-{number:03}"
 
 
-def _measured(cluster: KafkaCluster, runs: int) -> dict[str, Any]:
+def measure_collector(cluster: KafkaCluster, runs: int) -> dict[str, Any]:
+    """A cold run and so many warm ones in a process of its own, as `collector_process` has them."""
     options = options_of(cluster, runs=runs, interval_ms=MINUTE_MS)
     (figures,) = read_figures(command(RUNS), options)
     return figures

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,10 +25,21 @@ from dev.benchmarks.exporters import cpu_seconds, memory_bytes
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.kafka.cluster import quick_start
 from dev.kafka.jars import kafka_server, kafka_version
-from dev.truth.judge import Cell, Look, judge_ages, judge_lags
-from dev.truth.kafka_tool import describe_groups, rows_by_group_and_topic
-from dev.truth.page import Cost, Result, differences, markdown_of, verdicts
-from dev.truth.planted import GroupPartition, Planted
+from dev.truth.judge import Cell, Look, Verdict, judge_ages, judge_lags
+from dev.truth.kafka_tool import Description, Record, Row, describe_groups, explain, read_record
+from dev.truth.page import (
+    LAG,
+    TIME_LAG,
+    Cost,
+    Result,
+    all_cells,
+    differences,
+    markdown_of,
+    seconds,
+    sizes_in,
+    verdicts,
+)
+from dev.truth.planted import GroupPartition, Planted, expected_largest
 from dev.truth.planter import Planter
 from dev.truth.programs import LEFT_OUT, OURS, PROGRAMS, RIVALS, Program
 from dev.truth.requests import LOG_REQUESTS, RequestLog, requests_of
@@ -36,11 +47,15 @@ from dev.truth.running import Running, look_at_all
 from dev.truth.scenarios import HUNG, SCENARIOS, Phase, Scenario
 
 PAGE = Path(__file__).parents[2] / "docs" / "truth.md"
+# Of a run without all programs or scenarios, which is no news for the other page.
+PART = PROGRAMS / "part.md"
 LOOKS_APART = 15.0
 _STARTS_WITHIN = 120.0
 # Two intervals of the slowest program, so that it has a history; and one after a change.
 _SETTLES, _CHANGES, _HANGS = 130.0, 75.0, 12.0
 _LOOKS = {Phase.SETTLED: 6, Phase.CHANGED: 5, Phase.HUNG: 4}
+# Rows of Kafka's own tools beside a wrong value: the age of each takes them some seconds.
+_ROWS = 3
 
 
 class Run:
@@ -51,9 +66,11 @@ class Run:
         self.planted = Planted()
         self.planter = Planter(cluster, self.planted)
         self.cluster = cluster
+        self.bootstrap = cluster.bootstrap("PLAINTEXT")
         self.keys: dict[str, list[GroupPartition]] = {}
         self.looks: dict[Phase, list[Look]] = {phase: [] for phase in Phase}
-        self.tool: dict[Phase, str] = {}
+        # None: it describes all groups or none, and gives up where one broker hangs.
+        self.described: dict[Phase, Description | None] = {}
         self.starts: dict[str, float | None] = {}
         self.costs: dict[str, Cost] = {}
         self._threads: list[threading.Thread] = []
@@ -93,10 +110,9 @@ class Run:
             time.sleep(max(0.0, began + _LOOKS[phase] * LOOKS_APART - time.time()))
             self._measure(running, before, log, (time.time() - began) / 60)
         try:
-            self.tool[phase] = describe_groups(self.cluster.bootstrap("PLAINTEXT"))
+            self.described[phase] = describe_groups(self.bootstrap)
         except KafkaClusterError:
-            # It describes all groups or none, and gives up where one broker hangs.
-            self.tool[phase] = ""
+            self.described[phase] = None
 
     def change(self) -> None:
         """All changes, one after the other."""
@@ -115,23 +131,26 @@ class Run:
     def result(
         self, programs: Sequence[Program], left_out: Mapping[str, str], began: float
     ) -> Result:
-        """The cells, with Kafka's own rows beside them."""
+        """The cells, with what Kafka's own tools say of the wrong ones."""
         lags: dict[tuple[str, str], Cell] = {}
         ages: dict[tuple[str, str], Cell] = {}
-        tool = {}
+        truths = {}
         for scenario in self.scenarios:
             keys = self.keys[scenario.title]
-            shown = self.tool.get(scenario.phase, self.tool.get(Phase.SETTLED, ""))
-            for (group, topic), rows in rows_by_group_and_topic(shown).items():
-                if topic.startswith(scenario.name):
-                    tool[scenario.title, group, topic] = rows
+            ended = max(each.ended for each in self.looks[scenario.phase])
+            for number, expected in (
+                (LAG, self.planted.expected_lag),
+                (TIME_LAG, self.planted.expected_age),
+            ):
+                each_key = (expected(key, ended, ended) for key in keys)
+                truths[number, scenario.title] = expected_largest(each_key)
             for program in programs:
                 looks = [e for e in self.looks[scenario.phase] if e.program == program.name]
                 at = scenario.title, program.name
                 lags[at] = judge_lags(self.planted, keys, looks, program.interval)
                 if program.age is not None:
                     ages[at] = judge_ages(self.planted, keys, looks, program.interval)
-        return Result(
+        result = Result(
             programs=programs,
             scenarios=self.scenarios,
             lags=lags,
@@ -142,21 +161,40 @@ class Run:
             date=datetime.now(UTC).strftime("%Y-%m-%d"),
             minutes=(time.time() - began) / 60,
             partitions=sum(map(len, self.keys.values())),
-            tool=tool,
+            truths=truths,
         )
+        return replace(result, beside=self._beside(result))
+
+    def _beside(self, result: Result) -> dict[tuple[str, str, tuple[str, ...]], list[str]]:
+        phases = {each.title: each.phase for each in self.scenarios}
+        found = {}
+        for title, _, number, cell in all_cells(result):
+            where = cell.worst.where
+            if cell.verdict != Verdict.WRONG or (title, number, where) in found:
+                continue
+            phase = Phase.SETTLED if phases[title] is Phase.FIRST else phases[title]
+            described = self.described.get(phase)
+            if described is None:
+                found[title, number, where] = ["The tool gave up, as one broker hung."]
+                continue
+            rows = described.rows(where[0], where[1], int(where[2]) if where[2:] else None)[:_ROWS]
+            found[title, number, where] = [f"`{row.text}`" for row in rows]
+            if number == TIME_LAG:
+                with suppress(KafkaClusterError):
+                    committed = [row for row in rows if row.committed is not None]
+                    lines = explain(committed, described.at, self._next_record, seconds)
+                    found[title, number, where] = lines
+        return found
+
+    def _next_record(self, row: Row) -> Record | None:
+        return read_record(self.bootstrap, row.topic, row.partition, row.committed or 0)
 
     def _find_keys(self) -> None:
+        names = [each.name for each in self.scenarios]
         with self.planted.lock:
-            for each in self.scenarios:
-                self.keys[each.title] = sorted(
-                    key
-                    for key in self.planted.commits
-                    if key[1] == each.name or key[1].startswith(f"{each.name}-")
-                    if not any(
-                        len(other.name) > len(each.name) and key[1].startswith(other.name)
-                        for other in self.scenarios
-                    )
-                )
+            scenarios = {key: scenario_of(key[1], names) for key in self.planted.commits}
+        for each in self.scenarios:
+            self.keys[each.title] = sorted(k for k, name in scenarios.items() if name == each.name)
 
     def _logs(self) -> list[Path]:
         nodes = self.cluster.node_ids
@@ -193,22 +231,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console()
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.default_int_handler)
-    here = [each for each in RIVALS if each.executable() and _chosen(each, options.programs)]
-    left_out = dict(LEFT_OUT) | {
-        each.name: f"not at .local/truth/{each.name}-{each.version}"
-        for each in RIVALS
-        if not each.executable()
-    }
+    missing = [each for each in RIVALS if not each.executable()]
+    here = [each for each in RIVALS if each not in missing and _chosen(each, options.programs)]
+    for each in missing:
+        console.print(
+            f"{each.name} {each.version} is left out: {each.home} is where it is from, and "
+            f"{PROGRAMS / each.file} where it is looked for.",
+            markup=False,
+            soft_wrap=True,
+        )
+    left_out = LEFT_OUT | {each.name: "not here" for each in missing}
     scenarios = [
         each
         for each in SCENARIOS
         if not options.only or any(words in each.title for words in options.only)
     ]
-    if not here:
-        console.print(
-            f"No other program is below {PROGRAMS}: docs/truth.md says what belongs there."
-        )
-        return 1
+    whole = len(here) == len(RIVALS) and len(scenarios) == len(SCENARIOS)
     try:
         result = run_scenarios(scenarios, [OURS, *here], left_out, console, options.logs)
     except KeyboardInterrupt:
@@ -217,7 +255,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KafkaClusterError, KafkaException) as error:
         console.print(str(error), style="red", markup=False, soft_wrap=True)
         return 1
-    _write(result, options.page, console)
+    _write(result, options.page or (PAGE if whole else PART), console)
     return 0
 
 
@@ -240,7 +278,7 @@ def run_scenarios(
         stack.callback(run.close)
         console.print(f"Planting {len(scenarios)} scenarios ...")
         run.plant()
-        running = [Running(e, cluster.bootstrap("PLAINTEXT"), folder / e.name) for e in programs]
+        running = [Running(each, run.bootstrap, folder / each.name) for each in programs]
         console.print(f"Starting {', '.join(each.name for each in programs)} ...")
         run.start(running, stack)
         time.sleep(_SETTLES)
@@ -279,10 +317,18 @@ def _write(result: Result, page: Path, console: Console) -> None:
             + "."
         )
         console.print(compared, markup=False, soft_wrap=True)
+    page.parent.mkdir(parents=True, exist_ok=True)
     cells.write_text(json.dumps(now, indent=1), encoding="utf-8")
-    result = replace(result, compared=compared)
+    before = page.read_text(encoding="utf-8") if page.is_file() else ""
+    result = replace(result, compared=compared, sizes=sizes_in(before))
     page.write_text(markdown_of(result), encoding="utf-8")
     console.print(f"{page} is written.", markup=False, soft_wrap=True)
+
+
+def scenario_of(topic: str, names: Sequence[str]) -> str:
+    """The longest of the names that a topic has before its end, or before a hyphen."""
+    fits = [name for name in names if topic == name or topic.startswith(f"{name}-")]
+    return max(fits, key=len, default="")
 
 
 def _chosen(program: Program, names: Sequence[str]) -> bool:
@@ -297,9 +343,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--page",
         type=Path,
-        default=PAGE,
         metavar="FILE",
-        help="where the page goes (docs/truth.md)",
+        help="where the page goes (docs/truth.md; with parts left out .local/truth/part.md)",
     )
     add("--logs", type=Path, metavar="DIR", help="keep what the programs print here")
     return parser

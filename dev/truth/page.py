@@ -14,6 +14,9 @@ from dev.truth.programs import Program
 from dev.truth.scenarios import Scenario
 
 NONE = "-"
+LAG, TIME_LAG = "lag", "time lag"
+# Around what `python -m dev.truth.sizes` writes into a page.
+SIZES_BEGIN, SIZES_END = "<!-- begin of sizes -->", "<!-- end of sizes -->"
 _Write = Callable[[float], str]
 _MINUTE, _HOUR = 60.0, 3600.0
 # Rows shown of a list.
@@ -23,26 +26,29 @@ _ROWS = 3
 _HEAD = """\
 # What lag exporters show, and what is true
 
-`make truth` wrote this page on {date}, in {minutes} minutes: {scenarios} scenarios on three real
-brokers of Kafka {kafka}, all at once, read side by side by {names}. {compared}
-
-- **The truth** is what was planted: the offsets that the planter's own producers saw acknowledged,
-  with their timestamps, and the commits that it wrote. A record is as old as its timestamp, so
-  that hours are planted in a second.
-- **Right**: true at some moment since the program's own interval before the scrape, and {in_time} s
-  more; an age within {within} s or {share}, whichever is more. Where a number has two honest
+{scenarios} scenarios were planted on three real brokers of Kafka {kafka} and read side by side by
+{names}. `make truth` did it on {date}, in {minutes} minutes, and wrote this page. So many
+scenarios each program showed right, late, not at all, or wrong:
+"""
+_JUDGED = """\
+- **The truth** is what was planted: offsets that the brokers acknowledged, the timestamps of
+  records, and commits. A record is as old as its timestamp, so that hours are planted in a second.
+- **Right**: true at a moment of the scrape, or up to the program's own interval and {in_time} s
+  before; an age within {within} s or {share}, whichever is more. Where a number has two honest
   readings, such as deleted records counted as lag or not, both are right.
 - **Late**: true up to {late} s before that. **Absent**: no value where there is one, or no answer
-  within 10 s, Prometheus' own limit. **Wrong**: any other value; the truth is in parentheses.
-- A cell is the worst of all its partitions and looks. Looks are 15 s apart; "2 of 8": so many
-  were as bad.
-- Programs run as their own documentation recommends ([below](#programs)).
+  within 10 s, Prometheus' own limit. **Wrong**: any other value. In parentheses stands what would
+  have been right.
+- A cell is the worst of all its partitions and looks. Looks are 15 s apart; "2 of 6": so many were
+  as bad.
+- Each program runs as its own documentation recommends: [versions and settings](#programs).
 """
 _BESIDE = """\
-## Each wrong value beside Kafka's own tool
+## Each wrong value beside Kafka's own tools
 
-`kafka-consumer-groups --describe --all-groups`, run right behind the last look: group, topic,
-partition, current offset, log end offset, lag. It knows no ages.
+`kafka-consumer-groups --describe --all-groups`, right behind the last look, has group, topic,
+partition, committed offset, log end, lag. It knows no ages: `kafka-console-consumer --offset
+COMMITTED --isolation-level read_committed` shows when the next record was written.
 """
 _TAKE = """\
 ## What they take
@@ -53,11 +59,14 @@ beside the brokers. Start is until the first answer with a lag. CPU and requests
 | program | start s | slowest scrape s | CPU s | peak MB | requests | most of them |
 |---|---|---|---|---|---|---|
 """
-_RUN_AS = """
-A program is run as the executable `.local/truth/NAME-VERSION/NAME`: build or install it there as
-its own documentation says, or take what its project releases. One that is not there is left out and
-named. What each is started with stands in `dev/truth/programs.py`. Newer versions of klag-exporter
-are out, which date lag in another way by default; none was to be had.
+_AGAIN = """\
+## To run it again
+
+`make truth` runs what is there; `make truth WITH='--only steady bursty'` some scenarios, into a
+page below `.local/truth`. A program is the executable `.local/truth/NAME-VERSION/NAME`: build or
+install it there as its own documentation says, or take what its project releases. One that is not
+there is named and left out. What each is started with stands in `dev/truth/programs.py`, what is
+planted in `dev/truth/scenarios.py`.
 """
 
 
@@ -74,7 +83,11 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """All that a run found. Cells by scenario's title and program's name; no age: no cell."""
+    """All that a run found. Cells by scenario's title and program's name; no age: no cell.
+
+    `truths` by "lag" or "time lag" and title: of the partition, or topic, that has most. `beside`
+    by these and where: what Kafka's own tools say. `sizes`: a section that is there already.
+    """
 
     programs: Sequence[Program]
     scenarios: Sequence[Scenario]
@@ -86,17 +99,18 @@ class Result:
     date: str
     minutes: float
     partitions: int
-    tool: Mapping[tuple[str, str, str], Sequence[str]] = field(default_factory=dict)
+    truths: Mapping[tuple[str, str], Expected] = field(default_factory=dict)
+    beside: Mapping[tuple[str, str, tuple[str, ...]], Sequence[str]] = field(default_factory=dict)
     compared: str = ""
+    sizes: str = ""
 
 
 def verdicts(result: Result) -> dict[str, str]:
     """The verdict of each cell, by a name of its own: what two runs are compared by."""
-    found = {}
-    for kind, cells in (("lag", result.lags), ("time lag", result.ages)):
-        for (title, program), cell in cells.items():
-            found[f"{kind}, {title}, {program}"] = cell.verdict.name.lower()
-    return found
+    return {
+        f"{number}, {title}, {program}": cell.verdict.name.lower()
+        for title, program, number, cell in all_cells(result)
+    }
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -113,13 +127,18 @@ def markdown_of(result: Result) -> str:
     parts = [
         _head(result),
         _counts(result),
-        "## Offset lag\n\n" + _table(result, result.lags, _records),
-        "## Time lag\n\nThe age of the first unread record, of the worst partition of a topic. "
-        f"`{NONE}`: the program has no such number.\n\n" + _table(result, result.ages, seconds),
+        result.compared,
         _losses(result),
+        "## How it is judged\n\n" + _judged(result),
+        "## Offset lag\n\nIn records. The truth is the last look's, of the partition with most.\n\n"
+        + _table(result, LAG, planted=True),
+        "## Time lag\n\nThe age of the first unread record, of the worst partition of a topic. "
+        f"`{NONE}`: the program has no such number.\n\n" + _table(result, TIME_LAG),
         _wrong(result),
         _costs(result),
+        result.sizes,
         _programs(result),
+        _AGAIN,
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
@@ -168,14 +187,41 @@ def _records(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else str(value)
 
 
+_WRITE: Mapping[str, _Write] = {LAG: _records, TIME_LAG: seconds}
+
+
+def sizes_in(page: str) -> str:
+    """The section of sizes of a page, its marks included; empty where it has none."""
+    begin, end = page.find(SIZES_BEGIN), page.find(SIZES_END)
+    return page[begin : end + len(SIZES_END)] if 0 <= begin < end else ""
+
+
+def with_sizes(page: str, section: str) -> str:
+    """The page with this section of sizes in the place of its own, or at its end."""
+    marked = f"{SIZES_BEGIN}\n{section.strip()}\n{SIZES_END}"
+    own = sizes_in(page)
+    return page.replace(own, marked) if own else f"{page}\n{marked}\n"
+
+
+def all_cells(result: Result) -> Iterator[tuple[str, str, str, Cell]]:
+    """Of all cells: scenario, program, which number, the cell."""
+    for number, cells in ((LAG, result.lags), (TIME_LAG, result.ages)):
+        for (title, name), cell in cells.items():
+            yield title, name, number, cell
+
+
 def _head(result: Result) -> str:
-    text = _HEAD.format(
+    return _HEAD.format(
         date=result.date,
         minutes=f"{result.minutes:.0f}",
         scenarios=len(result.scenarios),
         kafka=result.kafka,
         names=", ".join(each.name for each in result.programs),
-        compared=result.compared,
+    )
+
+
+def _judged(result: Result) -> str:
+    text = _JUDGED.format(
         in_time=f"{IN_TIME:.0f}",
         within=f"{AGE_WITHIN:.0f}",
         share=f"{AGE_SHARE:.0%}",
@@ -183,70 +229,68 @@ def _head(result: Result) -> str:
     )
     if result.left_out:
         named = "; ".join(f"{name} ({why})" for name, why in result.left_out.items())
-        text += f"\nLeft out: {named}."
+        text += f"- Left out: {named}."
     return text
 
 
-def _table(result: Result, cells: Mapping[tuple[str, str], Cell], write: _Write) -> str:
+def _table(result: Result, number: str, *, planted: bool = False) -> str:
+    cells = result.lags if number == LAG else result.ages
     names = [each.name for each in result.programs if any(n == each.name for _, n in cells)]
-    lines = ["| scenario | planted | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
+    heads = ["scenario", *(["planted"] if planted else []), "truth", *names]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for scenario in result.scenarios:
-        row = [scenario.title, _escaped(scenario.planted)]
-        row += [_escaped(cell_text(cells.get((scenario.title, name)), write)) for name in names]
-        lines.append("| " + " | ".join(row) + " |")
+        truth = result.truths.get((number, scenario.title))
+        row = [scenario.title]
+        row += [scenario.planted] if planted else []
+        row.append(NONE if truth is None else truth_text(truth, _WRITE[number]))
+        row += [cell_text(cells.get((scenario.title, name)), _WRITE[number]) for name in names]
+        lines.append("| " + " | ".join(map(_escaped, row)) + " |")
     return "\n".join(lines)
 
 
 def _counts(result: Result) -> str:
+    verdicts_of = " | ".join(each.name.lower() for each in Verdict)
     lines = [
-        "## In numbers",
-        "",
-        "Scenarios: right, late, absent, wrong.",
-        "",
-        "| program | lag | time lag |",
-        "|---|---|---|",
+        f"| program | lag: {verdicts_of} | time lag: {verdicts_of} |",
+        "|---" * (1 + 2 * len(Verdict)) + "|",
     ]
     for program in result.programs:
-        row = [
-            ", ".join(str(counts[each]) for each in Verdict) if counts else NONE
-            for counts in (
-                Counter(cell.verdict for (_, name), cell in cells.items() if name == program.name)
-                for cells in (result.lags, result.ages)
+        row = [program.name]
+        for cells in (result.lags, result.ages):
+            counts = Counter(
+                cell.verdict for (_, name), cell in cells.items() if name == program.name
             )
-        ]
-        lines.append(f"| {program.name} | {row[0]} | {row[1]} |")
+            row += [str(counts[each]) if counts else NONE for each in Verdict]
+        lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
-
-
-def _cells(result: Result) -> Iterator[tuple[str, str, str, Cell, _Write]]:
-    """Of all cells: scenario, program, which number, the cell, how its values are written."""
-    for (title, name), cell in result.lags.items():
-        yield title, name, "lag", cell, _records
-    for (title, name), cell in result.ages.items():
-        yield title, name, "time lag", cell, seconds
 
 
 def _losses(result: Result) -> str:
     ours = result.programs[0].name
+    limits = {each.title: each.limit for each in result.scenarios}
     lines = [
-        f"- {title}, {number}: {cell_text(cell, write)} {_where(cell.worst)}"
-        for title, name, number, cell, write in _cells(result)
+        f"- {title}, {number}: {cell_text(cell, _WRITE[number])} {_where(cell.worst)}. "
+        + limits[title]
+        for title, name, number, cell in all_cells(result)
         if name == ours and cell.verdict != Verdict.RIGHT
     ]
     return "## Where ours is not right\n\n" + ("\n".join(lines) or "Nowhere in this run.")
 
 
 def _wrong(result: Result) -> str:
+    shown: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for title, name, number, cell in all_cells(result):
+        if cell.verdict == Verdict.WRONG:
+            text = f"{name} {cell_text(cell, _WRITE[number])}"
+            shown.setdefault((title, number, cell.worst.where), []).append(text)
     lines = [_BESIDE]
-    for title, name, number, cell, write in _cells(result):
-        if cell.verdict != Verdict.WRONG:
-            continue
-        lines.append(f"- {name}, {title}, {number}: {cell_text(cell, write)}")
-        rows = result.tool.get((title, cell.worst.where[0], cell.worst.where[1]), ())
-        partition = cell.worst.where[2:]
-        chosen = [row for row in rows if not partition or row.split()[2] == partition[0]]
-        shown = [f"  `{row}`" for row in chosen[:_ROWS]]
-        lines += shown or [f"  the tool lists no such row: {_where(cell.worst)}"]
+    for at, texts in shown.items():
+        title, number, where = at
+        lines.append(f"- {title}, {number}: {'; '.join(texts)}")
+        rows = result.beside.get(at, ())
+        lines += [f"  {row}" for row in rows[:_ROWS]]
+        if not rows:
+            lines.append(f"  The tool lists no such row: `{' '.join(where)}`")
     return "\n".join(lines)
 
 
@@ -276,7 +320,7 @@ def _programs(result: Result) -> str:
         reads = f"each {each.interval:.0f} s" if each.interval else "at each scrape"
         version = each.version or "this commit"
         lines.append(f"| {each.name} | {version} | {each.home} | {each.recommended} | {reads} |")
-    return "\n".join(lines) + "\n" + _RUN_AS
+    return "\n".join(lines)
 
 
 def _where(judgement: Judgement) -> str:

@@ -179,6 +179,12 @@ def expected_worst(each: Iterable[Expected]) -> Expected:
     return Expected(present, ranges)
 
 
+def expected_largest(each: Iterable[Expected]) -> Expected:
+    """The one whose values are the largest; that nothing is shown where none has any."""
+    shown = [one for one in each if one.ranges]
+    return max(shown, key=lambda one: max(e.high for e in one.ranges), default=Expected(False))
+
+
 def _larger(some: tuple[Range, ...], others: tuple[Range, ...]) -> tuple[Range, ...]:
     found = {
         Range(max(a.low, b.low), max(a.high, b.high), a.reading or b.reading)

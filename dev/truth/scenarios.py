@@ -30,6 +30,7 @@ class Phase(Enum):
 class Scenario:
     """`plant` makes it and `act` keeps it going in a thread, until the planter stops; `change` is
     made once, while the programs run. All are given its name as prefix of topics and groups.
+    `limit`: why ours is not right, where that is known.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Scenario:
     act: Callable[[Planter, str], None] | None = None
     change: Callable[[Planter, str], None] | None = None
     phase: Phase = Phase.SETTLED
+    limit: str = ""
 
     @property
     def name(self) -> str:
@@ -441,6 +443,9 @@ SCENARIOS: Sequence[Scenario] = (
         "transactions",
         "all records of a transaction read and committed; the marker behind them is not",
         plant_markers,
+        limit="Brokers show which offsets are markers only to who may read records. They are taken "
+        "for markers after two rests before one, or with `allowed_lag`; until then the marker's "
+        "age is shown.",
     ),
     Scenario(
         "below log start",
@@ -497,6 +502,8 @@ SCENARIOS: Sequence[Scenario] = (
         "back-filled timestamps",
         "records of last week behind newer ones; one group among them, one before",
         plant_back_filled,
+        limit="Brokers name the first offset with a timestamp of a time or later: what is older "
+        "than records before it cannot be found so. The age of the newest of these is shown.",
     ),
     Scenario("log append time", "brokers overwrite old timestamps", plant_append_time),
     Scenario(

@@ -3,7 +3,12 @@
 
 from collections import Counter
 
-from dev.truth.kafka_tool import rows_by_group_and_topic
+import pytest
+
+from dev.truth.__main__ import scenario_of
+from dev.truth.kafka_tool import Description, Record, explain, record_in
+from dev.truth.page import seconds
+from dev.truth.programs import RIVALS
 from dev.truth.requests import count_line, requests_of
 from dev.truth.scenarios import SCENARIOS
 
@@ -20,6 +25,7 @@ a      t      0          500             100             -400  -            -   
 a      t      1          -               100             -     -            -     -
 a b c  t      0          1               1               0     -            -     -
 """
+DESCRIBED = Description(SHOWN, 1_000.0)
 
 
 def test_requests_are_counted_by_client_and_name() -> None:
@@ -33,10 +39,52 @@ def test_requests_are_counted_by_client_and_name() -> None:
     assert requests_of("burrow", found) == {}
 
 
-def test_rows_of_the_tool_are_cut_behind_the_lag_and_others_left_out() -> None:
-    rows = rows_by_group_and_topic(SHOWN)
+def test_rows_of_the_tool_are_cut_behind_the_lag() -> None:
+    rows = DESCRIBED.rows("a", "t")
 
-    assert rows == {("a", "t"): ["a t 0 500 100 -400", "a t 1 - 100 -"]}
+    assert [row.text for row in rows] == ["a t 0 500 100 -400", "a t 1 - 100 -"]
+    assert [row.committed for row in rows] == [500, None]
+    assert DESCRIBED.rows("a", "t", 1) == rows[1:]
+
+
+def test_a_group_with_spaces_in_its_name_has_rows() -> None:
+    assert [row.text for row in DESCRIBED.rows("a b c", "t")] == ["a b c t 0 1 1 0"]
+
+
+def test_a_row_says_how_old_the_next_record_is() -> None:
+    read = {0: Record(501, 940.0), 1: None}
+
+    lines = explain(DESCRIBED.rows("a", "t"), 1_000.0, lambda row: read[row.partition], seconds)
+
+    assert lines == [
+        "`a t 0 500 100 -400`; record 501 is the next, 60 s old",
+        "`a t 1 - 100 -`; no record comes from there on",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "record"),
+    [
+        ("CreateTime:1500\tOffset:7\n", Record(7, 1.5)),
+        ("LogAppendTime:1500\tOffset:7\tnull\n", Record(7, 1.5)),
+        ("Processed a total of 0 messages\n", None),
+    ],
+)
+def test_the_console_consumer_shows_offset_and_time(text: str, record: Record | None) -> None:
+    assert record_in(text) == record
+
+
+def test_a_topic_belongs_to_the_scenario_with_the_longest_name() -> None:
+    names = ["truth-hung", "truth-hung-beside"]
+
+    assert scenario_of("truth-hung-beside", names) == "truth-hung-beside"
+    assert scenario_of("truth-hung-old", names) == "truth-hung"
+    assert scenario_of("truth-hunger", names) == ""
+
+
+def test_each_program_has_a_name_and_a_client_of_its_own() -> None:
+    assert len({each.name for each in RIVALS}) == len(RIVALS)
+    assert len({each.client_id for each in RIVALS}) == len(RIVALS)
 
 
 def test_no_scenarios_share_a_topic() -> None:
