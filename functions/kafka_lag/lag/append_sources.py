@@ -19,19 +19,11 @@ from kafka_lag.lag.bounds import Bounds, carry_bounds
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.index_search import SearchResult, SearchTargets
+from kafka_lag.lag.index_search import Search
 from kafka_lag.lag.lookup_plan import is_too_wide
 from kafka_lag.lag.positions import Positions
 from kafka_lag.lag.rests import skip_markers
 
-METHODS = (
-    contract.METHOD_CARRIED,
-    contract.METHOD_INTERPOLATED,
-    contract.METHOD_RECORD_TIME,
-    contract.METHOD_AT_LEAST,
-)
-_CARRIED, _INTERPOLATED, _RECORD_TIME, _AT_LEAST = range(len(METHODS))
-# Found in the time index, in this or an earlier run: a look-up would find the same.
 _SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
 
 
@@ -40,7 +32,8 @@ class AppendTimes:
     """Append times, ms, a row per position: the estimate `best`, within `after` and `before`.
 
     `after` is unknown where there is no lower bound, and all are where there is none at all.
-    `record` is the timestamp of the next record where the broker named it. `method` is of METHODS.
+    `record` is the timestamp of the next record where the broker named it. `method` is one of the
+    contract's METHOD_ values; of carried times it is that of the previous run.
     """
 
     best: Column
@@ -50,16 +43,21 @@ class AppendTimes:
     method: Strings
 
     @classmethod
-    def clipped(cls, best: Column, bounds: Bounds, record: Column, method: Rows) -> AppendTimes:
+    def clipped(cls, best: Column, bounds: Bounds, record: Column, method: Strings) -> AppendTimes:
         """Estimates moved to the nearer of the two bounds where they are outside them."""
         latest = best.clip(most=bounds.before).or_else(best)
         return cls(
-            latest.clip(bounds.after).or_else(latest),
-            bounds.after.only(best.known),
-            bounds.before.only(best.known),
-            record.only(best.known),
-            Strings(Column(method.astype(np.int32), best.known), METHODS),
-        )
+            latest.clip(bounds.after).or_else(latest), bounds.after, bounds.before, record, method
+        ).only(best.known)
+
+    @property
+    def settled(self) -> Mask:
+        """Times of the time index, found by this or an earlier run: a look-up finds the same."""
+        return self.method.is_in(_SETTLED)
+
+    def bounds(self, where: Mask) -> Bounds:
+        """The bounds of these times at the marked positions."""
+        return carry_bounds(self.after.only(where), self.before.only(where))
 
     def take(self, rows: Rows) -> AppendTimes:
         """The times at these positions, all unknown at a negative one."""
@@ -88,7 +86,7 @@ class AppendTimes:
             self.after.where(mask, other.after),
             self.before.where(mask, other.before),
             self.record.where(mask, other.record),
-            Strings(self.method.codes.where(mask, other.method.codes), METHODS),
+            self.method.where(mask, other.method),
         )
 
     def put(self, at: Rows, other: AppendTimes) -> AppendTimes:
@@ -98,51 +96,53 @@ class AppendTimes:
             self.after.put(at, other.after),
             self.before.put(at, other.before),
             self.record.put(at, other.record),
-            Strings(self.method.codes.put(at, other.method.codes), METHODS),
+            self.method.put(at, other.method),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedEstimates:
-    """Estimates of the previous run, by position; unknown where no group was there.
-
-    `settled`: found in the time index. `ahead`: later than this run's clock, which has gone back.
-    `moved`, by row: the group was at another position.
-    """
-
-    times: AppendTimes
-    settled: Mask
-    ahead: Mask
-    moved: Mask
-
-    def bounds(self, where: Mask) -> Bounds:
-        """The bounds by the previous run, at the marked positions."""
-        return carry_bounds(self.times.after.only(where), self.times.before.only(where))
-
-
 def choose_without_index(
-    bounds: Bounds, carried: CarriedEstimates, positions: Positions, rules: Rules
+    bounds: Bounds, carried: AppendTimes, positions: Positions, rules: Rules
 ) -> AppendTimes:
     """History, or what is carried where that wins; `bounds` are of both.
 
     Where this run's clock is behind a carried time, the age is unknown and the time is carried on.
     """
-    old = carried.times
     history = interpolate(bounds, positions.offset, positions.now)
-    kept = AppendTimes.clipped(old.best, bounds, old.record, np.full(len(positions), _CARRIED))
+    kept = AppendTimes.clipped(
+        carried.best,
+        bounds,
+        carried.record,
+        Strings.constant(contract.METHOD_CARRIED, len(positions)),
+    )
     # As far as the bounds allow, an estimate stays what it was.
     history = replace(history, best=kept.best.or_else(history.best))
-    wins = old.best.known & (carried.settled | ~is_too_wide(bounds, positions, rules))
-    hidden = replace(
-        old, best=old.best.only(~carried.ahead), method=old.method.only(~carried.ahead)
+    wins = carried.best.known & (carried.settled | ~is_too_wide(bounds, positions, rules))
+    ahead = carried.best > positions.now
+    undated = replace(
+        carried, best=carried.best.only(~ahead), method=Strings.unknown(len(positions))
     )
-    return hidden.where(carried.ahead, kept.where(wins, history))
+    return undated.where(ahead, kept.where(wins, history))
+
+
+def choose_with_index(
+    times: AppendTimes, found: Search, dated: Mask, positions: Positions, bounds: Bounds
+) -> AppendTimes:
+    """These times, or what a search has `found` where that wins; `bounds` are those of before it.
+
+    A position that is `dated` has an estimate of the previous run. Only a search that has ended, by
+    the index alone, replaces it: the clock of this run may have gone back.
+    """
+    by_index = combine_with_search(positions, bounds, found)
+    sure = found.ended & found.alone(positions.now)
+    wins = by_index.best.known & (sure | (found.answered & ~dated))
+    return by_index.where(wins, times)
 
 
 def interpolate(bounds: Bounds, offset: Rows, now: Rows) -> AppendTimes:
     """By history: linear between two bounds, at least as old as a single upper one."""
     between, latest = _between(bounds, offset), bounds.before.only(bounds.before < now)
-    method = np.where(between.known, _INTERPOLATED, _AT_LEAST)
+    linear = Strings.constant(contract.METHOD_INTERPOLATED, len(offset))
+    method = linear.where(between.known, Strings.constant(contract.METHOD_AT_LEAST, len(offset)))
     return AppendTimes.clipped(between.or_else(latest), bounds, Column.unknown(len(offset)), method)
 
 
@@ -157,35 +157,36 @@ def _between(bounds: Bounds, offset: Rows) -> Column:
     return bounds.after + later
 
 
-def combine_with_search(targets: SearchTargets, searched: SearchResult) -> AppendTimes:
+def combine_with_search(positions: Positions, ours: Bounds, searched: Search) -> AppendTimes:
     """By index where the search has ended, else by the bounds that it left.
 
-    A record timestamp outside the bounds of log ends is of a producer's wrong clock: it is moved to
-    the nearer bound, and the bounds stay as they are. But a timestamp that a high watermark held
-    back explains (see `bounds`) widens them. A search that was cut short widens them only if its
-    upper bound is below theirs.
+    A record timestamp outside `ours`, the bounds of log ends, is of a producer's wrong clock: it is
+    moved to the nearer bound, and the bounds stay as they are. But a timestamp that a high
+    watermark held back explains (see `bounds`) widens them. A search that was cut short widens them
+    only if its upper bound is below theirs.
     """
-    bounds, best, record = _read_index(targets, searched)
-    ours = targets.bounds
+    bounds, best, record = _read_index(positions, searched)
     proven = searched.ended | ~ours.after.known | (bounds.after >= ours.after)
     joined = ours.within(replace(bounds, after=bounds.after.only(proven)))
-    history = interpolate(joined, targets.offset, targets.now)
-    by_index = AppendTimes.clipped(best, joined, record, np.full(len(best), _RECORD_TIME))
+    history = interpolate(joined, positions.offset, positions.now)
+    named = Strings.constant(contract.METHOD_RECORD_TIME, len(positions))
+    by_index = AppendTimes.clipped(best, joined, record, named)
     times = by_index.where(searched.ended & best.known, history)
     return replace(times, record=record)
 
 
-def _read_index(targets: SearchTargets, searched: SearchResult) -> tuple[Bounds, Column, Column]:
+def _read_index(positions: Positions, searched: Search) -> tuple[Bounds, Column, Column]:
     """What the index alone says: bounds, the estimate within, and the next record's timestamp.
 
     A timestamp ahead of `now` proves nothing, and hides those of the records after it. On a
     compacted topic the record at the position may be gone: then the nearest record named after it
     is the next to be read.
     """
-    found, compact = searched.brackets, targets.compact[targets.part]
+    now, compact = positions.now, positions.compacted
+    found = searched.brackets
     low, high, beyond = found.low, found.high, found.next_time
     # Results from before and after a deletion or compaction can contradict each other.
-    doubted = (low > targets.now) | (low >= high) | (searched.head & ~(beyond <= targets.now))
+    doubted = (low > now) | (low >= high) | (searched.head & ~(beyond <= now))
     at_head = searched.first & compact
     living = compact & ~found.exact & beyond.known
     last = low.where(found.exact, beyond.where(living | searched.head, high - 1))
@@ -200,40 +201,34 @@ def _read_index(targets: SearchTargets, searched: SearchResult) -> tuple[Bounds,
     )
 
 
-def carry_estimates(
-    offset: Column, old: Frame, positions: Positions, doubted: Column
-) -> CarriedEstimates:
-    """From the `offset` of each row in this run, and its previous row `old`.
+def carry_estimates(old: Frame, same: Mask, positions: Positions, doubted: Column) -> AppendTimes:
+    """Estimates of the previous run, by position; unknown where no group was there.
 
-    Where deletion moves the log start past the commit, the next unread record is another one, and
-    its time is not carried. Nor is a time that reaches `doubted`, ms, by position (see `Ends`).
+    `old` holds the previous row of each row, and `same` marks those that are still at its position.
+    A time that reaches `doubted`, ms, by position (see `Ends`), is not carried.
     """
-    stood = _find_previous_positions(old)
-    same = stood == offset
-    best = reported_append_time(old)
-    settled = old.strings("time_lag_method").is_in(_SETTLED)
-    rows = np.flatnonzero(same & best.known & (positions.of_row >= 0))
+    times = AppendTimes(
+        reported_append_time(old),
+        old.numbers("next_record_after"),
+        old.numbers("next_record_before"),
+        old.numbers("next_record_time"),
+        old.strings("time_lag_method"),
+    )
+    rows = np.flatnonzero(same & times.best.known & (positions.of_row >= 0))
     # Of several groups at one position, one with a settled estimate is taken.
-    rows = rows[np.argsort(settled[rows], kind="stable")]
+    rows = rows[np.argsort(times.settled[rows], kind="stable")]
     chosen = np.full(len(positions), -1, np.int64)
     chosen[positions.of_row[rows]] = rows
-    times = AppendTimes(
-        best.take(chosen),
-        old.numbers("next_record_after").take(chosen),
-        old.numbers("next_record_before").take(chosen),
-        old.numbers("next_record_time").take(chosen),
-        Strings(Column.of(np.full(len(chosen), _CARRIED, np.int32)), METHODS).only(chosen >= 0),
-    )
-    sure = ~((times.before >= doubted) | (times.after >= doubted))
-    return CarriedEstimates(
-        times=times.only(sure),
-        settled=np.append(settled, False)[chosen] & sure,
-        ahead=(times.best > positions.now) & sure,
-        moved=stood.known & ~same,
-    )
+    times = times.take(chosen)
+    return times.only(~((times.before >= doubted) | (times.after >= doubted)))
 
 
-def _find_previous_positions(old: Frame) -> Column:
+def find_previous_positions(old: Frame) -> Column:
+    """Offsets of the records that were next in the previous run, of which `old` holds the rows.
+
+    Where deletion moves the log start past the commit, the next unread record is another one, and
+    its time is not carried.
+    """
     committed, start = old.numbers("committed_offset"), old.numbers("start_offset")
     later = start.known & (~committed.known | (start > committed))
     return skip_markers(old, start.where(later, committed))

@@ -11,28 +11,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from kafka_lag.lag.append_sources import (
     AppendTimes,
     carry_estimates,
+    choose_with_index,
     choose_without_index,
-    combine_with_search,
+    find_previous_positions,
 )
 from kafka_lag.lag.bounds import Bounds
-from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.columns import Column, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.index_search import SearchTargets, search
-from kafka_lag.lag.log_ends import Ends, align_ends, compare_with_schedule, find_bounds
-from kafka_lag.lag.lookup_plan import LookupPlan, is_due, is_too_wide, is_worth_a_look_up
+from kafka_lag.lag.index_search import search
+from kafka_lag.lag.log_ends import Ends, find_bounds, read_ends
+from kafka_lag.lag.lookup_plan import (
+    Queue,
+    is_due,
+    is_too_wide,
+    is_worth_a_look_up,
+    share_budget,
+)
 from kafka_lag.lag.model import PreviousRuns
-from kafka_lag.lag.positions import Backlog, Positions, find_positions
-from kafka_lag.lag.rests import find_short_rests
+from kafka_lag.lag.positions import Positions, find_positions
 from kafka_lag.lag.time_index import LookUp
-
-_ENDS = ("topic", "topic_id", "partition_id", "asked_at", "read_at", "unread_reason", "end_offset")
-_REQUEST = ("topic", "partition_id", "leader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class AppendTimeEstimates:
 def estimate_append_times(
     rows: Frame,
     topics: Frame,
-    backlog: Backlog,
+    at_topic: Rows,
+    unread: Column,
     old: Frame,
     previous_runs: PreviousRuns,
     rules: Rules,
@@ -59,125 +61,43 @@ def estimate_append_times(
 ) -> AppendTimeEstimates:
     """Append times of the next unread records, within proven bounds.
 
-    `old` holds the previous row of each row. Groups at the same offset share an estimate.
+    `unread`: the offset of each row's next unread record, unknown where there is none. `at_topic`:
+    the row of its partition in `topics`. `old` holds the previous row of each row.
     """
-    positions = find_positions(backlog, topics.numbers("read_at").take(backlog.part))
-    partitions, column, ends = _align_ends_of(
-        topics, positions.part, previous_runs, rules, taken_at
-    )
-    compacted = is_compacted(partitions)
-    history = _bounds_from_ends(ends, column, positions, compacted[column])
-    carried = carry_estimates(backlog.offset, old, positions, ends.doubted.take(column))
-    times = choose_without_index(
-        history.within(carried.bounds(~carried.ahead)), carried, positions, rules
-    )
+    positions = find_positions(topics, at_topic, unread)
+    ends = read_ends(positions.partitions, previous_runs, taken_at, rules.interval_ms)
+    history = _bound_by_ends(ends, positions)
+    stood = find_previous_positions(old)
+    same, moved = stood == unread, stood.known & (stood != unread)
+    carried = carry_estimates(old, same, positions, ends.doubted.take(positions.part))
+    ahead = carried.best > positions.now
+    times = choose_without_index(history.within(carried.bounds(~ahead)), carried, positions, rules)
 
-    again = is_due(partitions, taken_at, rules.interval_ms)[column]
-    anew = carried.ahead | (compacted[column] & again)
+    again = is_due(positions.partitions, taken_at, rules.interval_ms)[positions.part]
+    anew = ahead | (positions.compacted & again)
     bounds = history.within(carried.bounds(~anew))
     wide = is_too_wide(bounds, positions, rules) & (~carried.settled | again | anew)
-    needed = wide & is_worth_a_look_up(rows, positions, bounds, carried.moved, rules)
-    turn = taken_at // rules.interval_ms
-    plan = LookupPlan(needed, wide & ~needed, rows, backlog, carried.moved, positions, turn)
-    start, request = partitions.numbers("start_offset").fill(0), _columns(partitions, _REQUEST)
-    targets = SearchTargets(
-        request, start, compacted, column, positions.offset, positions.now, bounds
-    )
-    times, look_ups = look_up_times(times, targets, plan, carried.times.best.known, rules, look_up)
+    worth = is_worth_a_look_up(rows, positions, bounds, moved, rules)
+    left, turn = rules.lookup_budget, taken_at // rules.interval_ms
+    for at, most in share_budget(wide, worth, rules.lookup_budget):
+        some, known = positions.take(at), bounds.take(at)
+        limits = replace(rules, lookup_budget=min(most, left))
+        queue = Queue.at(some, rows, moved, turn, limits.lookup_budget)
+        found = search(some, known, queue, limits, look_up)
+        chosen = choose_with_index(times.take(at), found, carried.best.known[at], some, known)
+        times, left = times.put(at, chosen), left - found.look_ups
+    look_ups = rules.lookup_budget - left
     return AppendTimeEstimates(times.take(positions.of_row), look_ups, ends.contradicted)
 
 
-def look_up_times(
-    times: AppendTimes,
-    targets: SearchTargets,
-    plan: LookupPlan,
-    dated: Mask,
-    rules: Rules,
-    look_up: LookUp,
-) -> tuple[AppendTimes, int]:
-    """The times, replaced where a search in the index gives better ones, and the look-ups sent.
-
-    A position that is `dated` has an estimate of the previous run. Only a search that has ended, by
-    the index alone, replaces it: the clock of this run may have gone back.
+def _bound_by_ends(ends: Ends, positions: Positions) -> Bounds:
+    """Bounds by log ends. Where the record at the offset may be gone, the next one may be as new as
+    this run.
     """
-    left = rules.lookup_budget
-    for at, most in plan.parts(rules.lookup_budget):
-        part, budget = targets.take(at), min(most, left)
-        limits = replace(rules, lookup_budget=budget)
-        found = search(part, plan.queue(at, budget), limits, look_up)
-        better = combine_with_search(part, found)
-        sure = found.ended & found.alone(part.now)
-        use = np.flatnonzero(better.best.known & (sure | (found.answered & ~dated[at])))
-        times = times.put(at[use], better.take(use))
-        left -= found.look_ups
-    return times, rules.lookup_budget - left
-
-
-@dataclass(frozen=True, slots=True)
-class ShortRests:
-    """Rows in `mask` rest before markers, or are about to read what is taken for them.
-
-    The first of that was appended `after` this time, ms; unknown where no run goes so far back.
-    """
-
-    mask: Mask
-    after: Column
-
-
-def bound_short_rests(
-    rows: Frame,
-    topics: Frame,
-    rests: Backlog,
-    old: Frame,
-    previous_runs: PreviousRuns,
-    rules: Rules,
-    taken_at: int,
-) -> ShortRests:
-    """Of the rows that stand below their next record: the `offset` of `rests` is the position of
-    the group, and its `lag` counts to that record. `old` holds the previous row of each row.
-    """
-    mask, after = np.zeros(len(rows), bool), Column.unknown(len(rows))
-    at = np.flatnonzero(rests.mask & (rests.part >= 0))
-    if len(at):
-        _, column, ends = _align_ends_of(topics, rests.part[at], previous_runs, rules, taken_at)
-        offset = rests.offset.take(at).fill(0)
-        last = offset + rests.lag.take(at).fill(0) - 1
-        seen = find_bounds(ends, column, last).before
-        mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, taken_at, rules)
-        after = after.put(at, find_bounds(ends, column, offset).after)
-    return ShortRests(mask, after)
-
-
-def _align_ends_of(
-    topics: Frame, part: Rows, previous_runs: PreviousRuns, rules: Rules, taken_at: int
-) -> tuple[Frame, Rows, Ends]:
-    """The partitions that are meant, each once; which of them each of `part` is; and their ends."""
-    used, column = np.unique(part, return_inverse=True)
-    partitions = topics.lazy_take(used)
-    reading = _columns(partitions, _ENDS)
-    schedule = compare_with_schedule(reading, previous_runs, taken_at, rules.interval_ms)
-    return partitions, column, align_ends(reading, previous_runs.ends, schedule)
-
-
-def _bounds_from_ends(ends: Ends, column: Rows, positions: Positions, compacted: Mask) -> Bounds:
-    """Bounds by log ends. On a compacted topic the record at the offset may be gone, and the next
-    one may be as new as this run.
-    """
-    proven = find_bounds(ends, column, positions.offset)
-    now, end = Column.of(positions.now), Column.of(ends.end[-1][column])
-    before, end_before = proven.before, proven.end_before
+    proven = find_bounds(ends, positions.part, positions.offset)
+    gone = positions.compacted & proven.before.known
     return replace(
         proven,
-        before=now.where(compacted, before).only(before.known),
-        end_before=end.where(compacted, end_before).only(end_before.known),
+        before=Column.of(positions.now).where(gone, proven.before),
+        end_before=Column.of(ends.end[-1][positions.part]).where(gone, proven.end_before),
     )
-
-
-def is_compacted(partitions: Frame) -> Mask:
-    """Partitions of compacted topics: single records may be gone."""
-    policy = partitions.strings("cleanup_policy")
-    return policy.is_in(word for word in policy.categories if "compact" in word)
-
-
-def _columns(frame: Frame, names: tuple[str, ...]) -> Frame:
-    return Frame.of({name: frame.columns[name] for name in names})

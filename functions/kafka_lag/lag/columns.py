@@ -313,13 +313,27 @@ class Strings:
 
     def or_else(self, other: Strings) -> Strings:
         """The other's word where this one is unknown."""
-        words = tuple(dict.fromkeys(self.categories + other.categories))
+        words = self._words_with(other)
         return Strings(self.codes.or_else(other.codes_in(words)), words)
+
+    def where(self, mask: Mask, other: Strings) -> Strings:
+        """This column where the mask is true, the other, unknowns too, where it is false."""
+        words = self._words_with(other)
+        return Strings(self.codes.where(mask, other.codes_in(words)), words)
+
+    def put(self, rows: Rows, other: Strings) -> Strings:
+        """The same, but with the other's words, unknowns too, at `rows`."""
+        words = self._words_with(other)
+        return Strings(self.codes.put(rows, other.codes_in(words)), words)
 
     def concat(self, other: Strings) -> Strings:
         """This column, then the other, over one dictionary."""
-        words = tuple(dict.fromkeys(self.categories + other.categories))
+        words = self._words_with(other)
         return Strings(self.codes.concat(other.codes_in(words)), words)
+
+    def _words_with(self, other: Strings) -> tuple[Any, ...]:
+        """The words of both, those of this one with the codes that they have."""
+        return tuple(dict.fromkeys(self.categories + other.categories))
 
     def is_in(self, words: Iterable[Hashable]) -> Mask:
         """True where the word is one of these; unknown is none of them."""

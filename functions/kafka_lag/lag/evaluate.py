@@ -10,11 +10,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag import carry_over
-from kafka_lag.lag.append_time import (
-    bound_short_rests,
-    estimate_append_times,
-    is_compacted,
-)
+from kafka_lag.lag.append_time import estimate_append_times
 from kafka_lag.lag.capacity import add_capacity
 from kafka_lag.lag.carry_over import add_deleted_groups, add_last_rows
 from kafka_lag.lag.causes import add_causes
@@ -26,7 +22,7 @@ from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Snapsho
 from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
 from kafka_lag.lag.ownership import add_owners
-from kafka_lag.lag.positions import Backlog
+from kafka_lag.lag.positions import is_compacted
 from kafka_lag.lag.previous_rows import (
     PreviousRows,
     is_read,
@@ -49,7 +45,12 @@ from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status
 from kafka_lag.lag.tasks_needed import add_tasks_needed
 from kafka_lag.lag.time_index import LookUp, no_look_up
-from kafka_lag.lag.time_lag import Ages, add_time_lag, estimate_time_lag
+from kafka_lag.lag.time_lag import (
+    Ages,
+    add_time_lag,
+    estimate_time_lag,
+    widen_for_short_rests,
+)
 from kafka_lag.lag.transactions import (
     add_held_up,
     add_open_transactions,
@@ -188,19 +189,24 @@ def _add_ages(
     # Nothing can be read below these lags.
     unreadable = lag.where((markers | held_up) & (lag > allowed), allowed)
 
-    backlog = Backlog((lag > allowed) & ~markers, at_topic, position, lag)
+    unread = position.only((lag > allowed) & ~markers)
     estimates = estimate_append_times(
-        rows, topics, backlog, rested, previous_runs, rules, taken_at, look_up
+        rows, topics, at_topic, unread, rested, previous_runs, rules, taken_at, look_up
     )
     dated = estimate_time_lag(rows, lag, allowed, markers, estimates.times, read_at)
-    below = Backlog(
-        (lag > allowed) & (position > lags.position) & read_at.known,
+    below = lags.position.only((lag > allowed) & (position > lags.position) & read_at.known)
+    ages = widen_for_short_rests(
+        dated.after_cleaning(is_compacted(of_topic)),
+        rows,
+        topics,
         at_topic,
-        lags.position,
-        position - lags.position,
+        below,
+        position - below,
+        previous.rows,
+        previous_runs,
+        rules,
+        taken_at,
     )
-    rests = bound_short_rests(rows, topics, below, previous.rows, previous_runs, rules, taken_at)
-    ages = dated.after_cleaning(is_compacted(of_topic)).before_short_rests(rests, read_at)
     return _Aged(
         rows=add_time_lag(rows, ages, estimates.times),
         unreadable=unreadable,
@@ -251,7 +257,7 @@ def _allowed_lag(rows: Frame, rules: Rules) -> Column:
     """Records that are no lag, by each row's topic; 0 where the user says nothing."""
     topics = rows.strings("topic")
     records = [rules.allowed_lag.get(name) or 0 for name in topics.categories]
-    return Column.of(np.array(records or [0], np.int64)[topics.codes.values])
+    return Column.of(np.array(records or [0], np.int64)[topics.codes.fill(0)])
 
 
 def _add_lag(rows: Frame, lags: OffsetLag) -> Frame:

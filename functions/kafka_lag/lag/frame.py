@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -174,6 +174,14 @@ def unknown(kind: str, length: int) -> AnyColumn:
     if kind == contract.STRING or kind in contract.LISTS:
         return Strings.unknown(length)
     return Column.unknown(length, DTYPES[kind])
+
+
+def stack_numbers(frames: Sequence[Frame], name: str) -> tuple[Rows, Mask]:
+    """A column of each of these frames, all of one length, as a matrix with a row a frame, and
+    where it is known.
+    """
+    columns = [frame.numbers(name) for frame in frames]
+    return np.array([c.values for c in columns]), np.array([c.known for c in columns])
 
 
 def locate(wanted: Frame, among: Frame, names: tuple[str, ...]) -> Rows:

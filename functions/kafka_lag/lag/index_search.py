@@ -10,7 +10,7 @@ fewest look-ups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules, Tolerance
 from kafka_lag.lag.lookup_plan import Queue
+from kafka_lag.lag.positions import Positions
 from kafka_lag.lag.time_index import (
     NEWEST,
     OLDEST_PLAUSIBLE,
@@ -32,46 +33,24 @@ from kafka_lag.lag.time_index import (
 
 # The hardest shapes tried (thousands of records in one millisecond) took 26 steps.
 _MOST_ROUNDS = 64
+# Columns of a partition that a look-up needs.
+_REQUEST = ("topic", "partition_id", "leader")
 _ENDLESS = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
-class SearchTargets:
-    """Positions whose append time is searched.
+class Search:
+    """How far a search has come, a row per position.
 
-    A row per partition: `partitions` (topic, partition_id, leader), `log_start`, and `compact`,
-    whether single records may be deleted. A row per position: `part` (its partition), `offset`,
-    `now` (ms, when its end was read) and `bounds`, known without the index.
-    """
-
-    partitions: Frame
-    log_start: Rows
-    compact: Mask
-    part: Rows
-    offset: Rows
-    now: Rows
-    bounds: Bounds
-
-    def take(self, at: Rows) -> SearchTargets:
-        """These positions only."""
-        return replace(
-            self,
-            part=self.part[at],
-            offset=self.offset[at],
-            now=self.now[at],
-            bounds=self.bounds.take(at),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The brackets at the end of a search, a row per position, and the look-ups it sent.
-
-    `ended`: no further look-up would help. `head`: no record up to the position has a plausible
-    time. `first`: the record named after it is then the first in the log that has one.
+    `brackets` are by the index alone, `span` by the bounds known before it too, and `allowed` is
+    the error that the span may have, ms. `ended`: no further look-up would help. `head`: no record
+    up to the position has a plausible time; `first`: the record named after it is then the first in
+    the log that has one. So many `look_ups` were sent.
     """
 
     brackets: Brackets
+    span: Span
+    allowed: Rows
     ended: Mask
     head: Mask
     first: Mask
@@ -89,89 +68,81 @@ class SearchResult:
         return mask
 
 
-def search(targets: SearchTargets, queue: Queue, rules: Rules, look_up: LookUp) -> SearchResult:
+def search(
+    positions: Positions, bounds: Bounds, queue: Queue, rules: Rules, look_up: LookUp
+) -> Search:
     """Sends rounds of look-ups until each time is exact enough, the budget is spent, or no broker
-    answers.
+    answers. `bounds` are known without the index.
     """
-    index, left = Index.empty(len(targets.partitions)), rules.lookup_budget
-    slow = np.zeros(len(targets.part), np.int64)
+    partitions = Frame.of({name: positions.partitions.columns[name] for name in _REQUEST})
+    index = Index.empty(positions.partitions.numbers("start_offset").fill(0))
+    slow = np.zeros(len(positions), np.int64)
     width, inside = np.full(len(slow), _ENDLESS), np.zeros(len(slow), bool)
-    view = _summarise(targets, index, rules)
+    found = _summarise(positions, bounds, index, rules, look_ups=0)
     for turn in range(_MOST_ROUNDS):
-        slow = np.where(view.span.width > width // 2, slow + 1, 0)
-        width = view.span.width
-        open_ = ~view.ended & ~index.unanswered[targets.part]
-        inside = queue.admit(open_, inside, view.span.low, view.span.high, left)
-        part, times = _choose_look_ups(targets, index, view, inside, slow, rules, turn)
+        span, left = found.span, rules.lookup_budget - found.look_ups
+        slow = np.where(span.width > width // 2, slow + 1, 0)
+        width = span.width
+        open_ = ~found.ended & ~index.unanswered[positions.part]
+        inside = queue.admit(open_, inside, span.low, span.high, left)
+        part, times = _choose_look_ups(positions, index, found, inside, slow, rules, turn)
         part, times = part[:left], times[:left]
         if not len(part):
             break
-        answers = look_up(TimestampLookups(targets.partitions.take(part), times))
+        answers = look_up(TimestampLookups(partitions.take(part), times))
         if not (answers.found | answers.none).any():
             # The deadline has passed, or no broker responds.
             break
-        left -= len(part)
-        index = add_answers(index, part, times, answers, targets.log_start)
-        view = _summarise(targets, index, rules)
-    first = view.head & ~index.denied[targets.part]
-    return SearchResult(view.found, view.ended, view.head, first, rules.lookup_budget - left)
+        index = add_answers(index, part, times, answers)
+        found = _summarise(positions, bounds, index, rules, found.look_ups + len(part))
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    """What follows from the index so far, a row per position; `allowed` is the error in ms."""
-
-    found: Brackets
-    span: Span
-    ended: Mask
-    head: Mask
-    allowed: Rows
-
-
-def _summarise(targets: SearchTargets, index: Index, rules: Rules) -> _View:
-    found = find_brackets(index, targets.part, targets.offset)
-    span = _join_bounds(targets, found)
-    allowed = compute_allowance(rules.tolerance, targets.now - span.high)
-    surveyed = (index.surveyed & ~index.unanswered)[targets.part]
+def _summarise(
+    positions: Positions, bounds: Bounds, index: Index, rules: Rules, look_ups: int
+) -> Search:
+    part = positions.part
+    found = find_brackets(index, part, positions.offset)
+    span = _join_bounds(positions, bounds, found)
+    allowed = compute_allowance(rules.tolerance, positions.now - span.high)
+    surveyed, denied = (index.surveyed & ~index.unanswered)[part], index.denied[part]
     head = surveyed & ~found.low.known & found.next_time.known
-    undated = surveyed & ~found.low.known & (head | index.denied[targets.part])
-    ended = found.exact | undated | _is_outside(targets, found)
+    undated = surveyed & ~found.low.known & (head | denied)
+    ended = found.exact | undated | _is_outside(positions, bounds, found)
     known_next = found.high == found.low + 1
-    compact = targets.compact[targets.part]
-    gap = is_filled_by_gap(span, index.gap_from[targets.part], index.gap_to[targets.part], allowed)
-    ended |= np.where(compact, known_next, span.width <= allowed) | gap
-    return _View(found, span, ended, head, allowed)
+    gap = is_filled_by_gap(span, index.gap_from[part], index.gap_to[part], allowed)
+    ended |= np.where(positions.compacted, known_next, span.width <= allowed) | gap
+    return Search(found, span, allowed, ended, head, head & ~denied, look_ups)
 
 
-def _is_outside(targets: SearchTargets, found: Brackets) -> Mask:
+def _is_outside(positions: Positions, bounds: Bounds, found: Brackets) -> Mask:
     """Positions whose record has a timestamp outside the bounds, by a producer's wrong clock."""
-    bounds, low, high = targets.bounds, found.low, found.high
-    early = high <= bounds.after - HELD_BACK_MS
-    late = (low > targets.now) | (low > bounds.before)
+    early = found.high <= bounds.after - HELD_BACK_MS
+    late = (found.low > positions.now) | (found.low > bounds.before)
     mask: Mask = early | late
     return mask
 
 
 def _choose_look_ups(
-    targets: SearchTargets,
+    positions: Positions,
     index: Index,
-    view: _View,
+    found: Search,
     inside: Mask,
     slow: Rows,
     rules: Rules,
     turn: int,
 ) -> tuple[Rows, Rows]:
     """Partition and time of the next look-ups: first two per partition, then one per position."""
-    asking = np.flatnonzero(inside)
-    new = ~index.surveyed[targets.part[asking]]
-    first = np.unique(targets.part[asking[new]])
-    rest = asking[~new]
-    times = choose_times(view.span, targets.offset, targets.now, slow, rules.tolerance)
-    part = targets.part
-    times = avoid_gap(times, view.span, index.gap_from[part], index.gap_to[part], turn)
+    part, span = positions.part, found.span
+    chosen = np.flatnonzero(inside)
+    new = ~index.surveyed[part[chosen]]
+    first = np.unique(part[chosen[new]])
+    rest = chosen[~new]
+    times = choose_times(span, positions.offset, positions.now, slow, rules.tolerance)
+    times = avoid_gap(times, span, index.gap_from[part], index.gap_to[part], turn)
     # On a compacted topic the next record is the first after the low end of the bracket.
-    beyond = targets.compact[part] & (view.span.width <= view.allowed) & (turn % 2 == 0)
-    times = np.where(beyond, view.span.low + 1, times)[rest]
+    beyond = positions.compacted & (span.width <= found.allowed) & (turn % 2 == 0)
+    times = np.where(beyond, span.low + 1, times)[rest]
     wanted = np.unique(np.stack([part[rest], times]), axis=1)
     return (
         np.concatenate([first, first, wanted[0]]),
@@ -183,15 +154,14 @@ def _all(rows: Rows, value: int) -> Rows:
     return np.full(len(rows), value, np.int64)
 
 
-def _join_bounds(targets: SearchTargets, found: Brackets) -> Span:
+def _join_bounds(positions: Positions, bounds: Bounds, found: Brackets) -> Span:
     """The spans by bounds and index together, and the points of the log at their ends.
 
-    A record may be older than the lower bound, by HELD_BACK_MS at most: see `log_ends`.
+    A record may be older than the lower bound, by HELD_BACK_MS at most: see `bounds`.
     """
-    bounds = targets.bounds
     after, low = bounds.after.fill(-1), found.low.fill(-1)
     lowest = np.maximum(low, (bounds.after - HELD_BACK_MS).fill(-1))
-    before, high = bounds.before.fill(targets.now), found.high.fill(_ENDLESS)
+    before, high = bounds.before.fill(positions.now), found.high.fill(_ENDLESS)
     by_index = (low >= after) | (high <= after)
     record = found.next_time <= before
     return Span(

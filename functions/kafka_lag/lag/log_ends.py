@@ -8,13 +8,12 @@ was beyond the offset when a reading was answered, the record had come.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
 
 import numpy as np
 
 from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Mask, Rows
-from kafka_lag.lag.frame import Frame, have_same_keys, locate
+from kafka_lag.lag.frame import Frame, have_same_keys, locate, stack_numbers
 from kafka_lag.lag.model import PreviousRuns
 
 _PARTITION = ("topic", "partition_id")
@@ -43,53 +42,76 @@ class Ends:
     doubted: Column
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """What the schedule says of the clocks of earlier runs.
+def read_ends(
+    partitions: Frame, previous_runs: PreviousRuns, taken_at: int, interval_ms: int
+) -> Ends:
+    """The ends of these partitions, in this run and earlier ones.
 
-    `on_time`: the clock agrees with it, or it is unknown. `unseen`: ms before the reading of a run
-    in which one of its clock may have been made and is not known: since the run before, as
-    scheduled, and for as long as a run may be late.
+    Each run has a clock of its own, and `taken_at`, this run's scheduled time, is by none of them:
+    what was read at another time than scheduled was read by a wrong clock. Where that is so of this
+    run itself, no schedule is believed.
     """
-
-    on_time: Mask
-    unseen: Rows
+    earlier = previous_runs.ends
+    most = max(interval_ms, _LATE_MS)
+    if not _is_on_time(partitions, taken_at, most):
+        return align_ends(partitions, earlier)
+    scheduled: Rows = np.array(previous_runs.scheduled[: len(earlier)], np.int64)
+    on_time = np.ones(len(earlier), bool)
+    for at, (run, time) in enumerate(zip(earlier, scheduled.tolist(), strict=False)):
+        on_time[at] = _is_on_time(run, time, most)
+    # A run of a wrong clock may have dated what came since the run before it, as scheduled, and
+    # while it was late.
+    unseen = np.full(len(earlier), most, np.int64)
+    unseen[1 : len(scheduled)] += scheduled[1:] - scheduled[:-1]
+    return align_ends(partitions, earlier, on_time, unseen)
 
 
 def align_ends(
-    partitions: Frame, earlier: tuple[Frame, ...], schedule: Schedule | None = None
+    partitions: Frame,
+    earlier: tuple[Frame, ...],
+    on_time: Mask | None = None,
+    unseen: Rows | None = None,
 ) -> Ends:
     """The ends of these partitions, each of which was read in this run, by `earlier` runs too.
 
-    `schedule` is None where the clock of this run does not agree with its own.
+    A row per earlier run: `on_time`, where its clock agrees with its schedule, and `unseen`, ms
+    before a reading of its clock in which what it found may have come. Both are None if no schedule
+    is believed.
     """
     runs = _align(partitions, earlier)
     runs.append((partitions, np.zeros(len(partitions), bool)))
-    end, requested, read = (_stack(runs, n) for n in ("end_offset", "asked_at", "read_at"))
-    known = _find_first_readings(
-        requested.values, read.values, end.known & requested.known & read.known
-    )
-    same = _is_unbroken(end.values, known, np.array([other for _, other in runs]))
-    known = same if schedule is None else same & np.append(schedule.on_time, True)[:, np.newaxis]
-    trusted = _is_in_order(requested.values, read.values, known)
+    frames = [frame for frame, _ in runs]
+    end, known = stack_numbers(frames, "end_offset")
+    requested, was_requested = stack_numbers(frames, "asked_at")
+    read, was_read = stack_numbers(frames, "read_at")
+    known = _find_first_readings(requested, read, known & was_requested & was_read)
+    same = _is_unbroken(end, known, np.array([other for _, other in runs]))
+    known = same if on_time is None else same & np.append(on_time, True)[:, np.newaxis]
+    trusted = _is_in_order(requested, read, known)
     contradicted = int((known & ~trusted).sum())
     doubted = Column.unknown(len(partitions))
-    if schedule is not None:
-        since = requested.values[:-1] - schedule.unseen[:, np.newaxis]
-        doubted = _find_doubted(since, same, trusted)
-    return Ends(end.values, requested.values, read.values, trusted, contradicted, doubted)
+    if unseen is not None:
+        doubted = _find_doubted(requested[:-1] - unseen[:, np.newaxis], same, trusted)
+    return Ends(end, requested, read, trusted, contradicted, doubted)
 
 
 def find_bounds(ends: Ends, column: Rows, offset: Rows) -> Bounds:
     """Bounds for records at these offsets; `column` is the partition of each in `ends`."""
-    length = len(offset)
-    after, before, end_after, end_before = (Column.unknown(length).writable() for _ in range(4))
+    last, first = np.full(len(offset), -1), np.full(len(offset), -1)
     for run in range(len(ends.end)):
         end, usable = ends.end[run][column], ends.usable[run][column]
-        _put(after, end_after, usable & (end <= offset), ends.requested_at[run][column], end)
-        first = usable & (end > offset) & ~before.known
-        _put(before, end_before, first, ends.read_at[run][column], end)
-    return Bounds(after, before, end_after, end_before)
+        last[usable & (end <= offset)] = run
+        first[usable & (end > offset) & (first < 0)] = run
+
+    def of(table: Rows, run: Rows) -> Column:
+        return Column.of(table[run, column], run >= 0)
+
+    return Bounds(
+        after=of(ends.requested_at, last),
+        before=of(ends.read_at, first),
+        end_after=of(ends.end, last),
+        end_before=of(ends.end, first),
+    )
 
 
 def _align(partitions: Frame, earlier: tuple[Frame, ...]) -> list[tuple[Frame, Mask]]:
@@ -107,26 +129,10 @@ def _align(partitions: Frame, earlier: tuple[Frame, ...]) -> list[tuple[Frame, M
     return aligned
 
 
-def compare_with_schedule(
-    partitions: Frame, previous_runs: PreviousRuns, taken_at: int, interval_ms: int
-) -> Schedule | None:
-    """None where the clock of this run does not agree with `taken_at`, its scheduled time."""
-    most = max(interval_ms, _LATE_MS)
-    if not _is_on_time(partitions, taken_at, most):
-        return None
-    count = len(previous_runs.ends)
-    runs = zip_longest(previous_runs.ends, previous_runs.scheduled[:count])
-    on_time = np.array([time is None or _is_on_time(run, time, most) for run, time in runs], bool)
-    unseen = np.full(count, most, np.int64)
-    scheduled = np.array(previous_runs.scheduled[:count], np.int64)
-    unseen[1 : len(scheduled)] += np.diff(scheduled)
-    return Schedule(on_time, unseen)
-
-
 def _is_on_time(run: Frame, taken_at: int, most_late: int) -> bool:
     """By the latest reading of the run; carried rows have times of earlier runs."""
     requested = run.numbers("asked_at").only(~run.strings("unread_reason").known)
-    late = requested.values[requested.known].max(initial=0) - taken_at
+    late = requested.fill(0).max(initial=0) - taken_at
     return not requested.known.any() or bool(-_EARLY_MS <= late <= most_late)
 
 
@@ -138,11 +144,6 @@ def _find_doubted(since: Rows, known: Mask, trusted: Mask) -> Column:
     bad = known[:-1] & last
     earliest = np.where(bad, since, _NEVER).min(axis=0, initial=_NEVER)
     return Column(earliest, np.asarray(bad.any(axis=0)))
-
-
-def _stack(runs: list[tuple[Frame, Mask]], name: str) -> Column:
-    columns = [frame.numbers(name) for frame, _ in runs]
-    return Column(np.array([c.values for c in columns]), np.array([c.known for c in columns]))
 
 
 def _find_first_readings(requested: Rows, read: Rows, known: Mask) -> Mask:
@@ -184,8 +185,3 @@ def _is_in_order(requested: Rows, read: Rows, known: Mask) -> Mask:
     # Ages are by the clock of this run, right or wrong.
     fine[-1] = usable[-1]
     return fine
-
-
-def _put(times: Column, ends: Column, where: Mask, time: Rows, end: Rows) -> None:
-    times.values[where], times.known[where] = time[where], True
-    ends.values[where], ends.known[where] = end[where], True

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who gets the budget of look-ups by time: which positions want one, and in which order.
 
-Positions that need a look-up have the whole budget: those whose bounds are wide and cannot be
-narrowed otherwise. Consumers that move have a new position in each run, a tenth of the budget and
-what is left of it. Among both, those who stand still come first, of each pair of group and topic
-the partition that may hold its oldest record, and pairs take turns from run to run.
+Two searches share the budget (`share_budget`). The first may use all of it: positions that need a
+look-up, as their bounds are wide and cannot be narrowed otherwise. The second may use a tenth, if
+that much is left: consumers that move have a new position in each run, whose bounds are about an
+interval apart, so a look-up is only useful. What a search has no look-ups for is left out in this
+run, and keeps the bounds that it has.
+
+Within a search (`Queue`) those who stand still come first, of each pair of group and topic the
+partition that may hold its oldest record, and pairs take turns from run to run.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from kafka_lag.lag.bounds import Bounds, compute_allowance
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.positions import Backlog, Positions
+from kafka_lag.lag.positions import Positions
 from kafka_lag.lag.sets import distinct
 
 _MINUTE_MS = 60_000
@@ -64,41 +68,15 @@ def is_worth_a_look_up(
     return mask
 
 
-@dataclass(frozen=True, slots=True)
-class LookupPlan:
-    """Positions for which a look-up is `needed`, or `useful`, and the rows that wait for them.
+def share_budget(wide: Mask, worth: Mask, budget: int) -> Iterator[tuple[Rows, int]]:
+    """The positions of each of the two searches, and the look-ups that it may take at most.
 
-    `moved`: the row was at another position in the previous run. `run` counts runs, for taking
-    turns.
+    `wide` marks positions whose bounds are too wide, `worth` those that need a look-up if so.
     """
-
-    needed: Mask
-    useful: Mask
-    rows: Frame
-    backlog: Backlog
-    moved: Mask
-    positions: Positions
-    run: int
-
-    def parts(self, budget: int) -> Iterator[tuple[Rows, int]]:
-        """Positions that are looked up together, and the look-ups they may take at most."""
-        for mask, most in ((self.needed, budget), (self.useful, budget // _MOVING_SHARE)):
-            at = np.flatnonzero(mask)
-            if len(at):
-                yield at, most
-
-    def queue(self, at: Rows, budget: int) -> Queue:
-        """The rows at the positions `at`, by pairs of group and topic."""
-        wanted = np.full(len(self.positions) + 1, -1, np.int64)
-        wanted[at] = np.arange(len(at))
-        place = wanted[self.positions.of_row]
-        waiting = np.flatnonzero(place >= 0)
-        group, topic = (
-            self.rows.strings(name).codes.take(waiting) for name in ("consumer_group", "topic")
-        )
-        pair = distinct(group, topic)[0].of_row
-        lag = self.backlog.lag.take(waiting).fill(0)
-        return Queue.of(pair, place[waiting], lag, self.moved[waiting], self.run, budget)
+    for mask, most in ((wide & worth, budget), (wide & ~worth, budget // _MOVING_SHARE)):
+        at = np.flatnonzero(mask)
+        if len(at):
+            yield at, most
 
 
 # Look-ups reserved for a position when it is admitted: two for its partition, then some steps.
@@ -121,6 +99,17 @@ class Queue:
     rank: Rows
     turn: Rows
     moves: Mask
+
+    @classmethod
+    def at(cls, positions: Positions, rows: Frame, moved: Mask, run: int, budget: int) -> Queue:
+        """The rows at these positions; `moved`: the row was at another one in the previous run."""
+        waiting = np.flatnonzero(positions.of_row >= 0)
+        group, topic = (
+            rows.strings(name).codes.take(waiting) for name in ("consumer_group", "topic")
+        )
+        pair = distinct(group, topic)[0].of_row
+        lag = rows.numbers("lag").take(waiting).fill(0)
+        return cls.of(pair, positions.of_row[waiting], lag, moved[waiting], run, budget)
 
     @classmethod
     def of(cls, pair: Rows, position: Rows, lag: Rows, moves: Mask, run: int, budget: int) -> Queue:

@@ -3,41 +3,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kafka_lag.lag.columns import Column, Mask, Rows
-
-
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """Group-partitions with unread records: those in `mask`.
-
-    `part`: the row of the partition. `offset`: of the next unread record. `lag`: in records.
-    """
-
-    mask: Mask
-    part: Rows
-    offset: Column
-    lag: Column
+from kafka_lag.lag.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """Offsets at which groups are, each once: `part` (a row of `topic_partitions`) and `offset`.
+    """Offsets at which groups are, each once.
 
-    `now`: ms, when the end of the partition was read. `of_row`: the position of each
-    group-partition, -1 where nothing is unread.
+    A row per partition: `partitions`, those of `topic_partitions` in which there is a position. A
+    row per position: `part` (its row of `partitions`), `offset`, `now` (ms, when the end of the
+    partition was read) and `compacted`: whether the record at the offset may be gone. `of_row`: the
+    position of each group-partition, -1 where there is none.
     """
 
+    partitions: Frame
     part: Rows
     offset: Rows
     now: Rows
+    compacted: Mask
     of_row: Rows
 
     def __len__(self) -> int:
         return len(self.part)
+
+    def take(self, at: Rows) -> Positions:
+        """These positions only, numbered anew."""
+        number = np.full(len(self) + 1, -1, np.int64)
+        number[at] = np.arange(len(at))
+        return replace(
+            self,
+            part=self.part[at],
+            offset=self.offset[at],
+            now=self.now[at],
+            compacted=self.compacted[at],
+            of_row=number[self.of_row],
+        )
 
     def any_of(self, rows: Mask) -> Mask:
         """Positions of at least one of the marked rows."""
@@ -46,16 +51,27 @@ class Positions:
         return marked
 
 
-def find_positions(backlog: Backlog, read_at: Column) -> Positions:
-    """The positions of rows whose partition was read, ms; its row is -1 where there is none."""
-    part, offset, now = backlog.part, backlog.offset.fill(0), read_at.fill(0)
-    rows = np.flatnonzero(backlog.mask & backlog.offset.known & read_at.known & (part >= 0))
-    order = rows[np.lexsort((offset[rows], part[rows]))]
-    parts, offsets = part[order], offset[order]
-    first = np.ones(len(order), bool)
-    first[1:] = (parts[1:] != parts[:-1]) | (offsets[1:] != offsets[:-1])
-    of_row = np.full(len(backlog.mask), -1, np.int64)
-    of_row[order] = np.cumsum(first) - 1
-    latest = np.zeros(int(first.sum()), np.int64)
-    np.maximum.at(latest, of_row[order], now[order])
-    return Positions(parts[first], offsets[first], latest, of_row)
+def find_positions(topics: Frame, at_topic: Rows, offset: Column) -> Positions:
+    """The positions of rows with a known `offset` whose partition was read.
+
+    `at_topic`: the row of each row's partition in `topics`, -1 for none.
+    """
+    read_at = topics.numbers("read_at").take(at_topic)
+    rows = np.flatnonzero(offset.known & read_at.known & (at_topic >= 0))
+    topic, offsets, now = at_topic[rows], offset.fill(0)[rows], read_at.fill(0)[rows]
+    order = np.lexsort((offsets, topic))
+    rows, topic, offsets, now = rows[order], topic[order], offsets[order], now[order]
+    first = np.ones(len(rows), bool)
+    first[1:] = (topic[1:] != topic[:-1]) | (offsets[1:] != offsets[:-1])
+    of_row = np.full(len(at_topic), -1, np.int64)
+    of_row[rows] = np.cumsum(first) - 1
+    used, part = np.unique(topic[first], return_inverse=True)
+    partitions = topics.lazy_take(used)
+    compacted = is_compacted(partitions)[part]
+    return Positions(partitions, part, offsets[first], now[first], compacted, of_row)
+
+
+def is_compacted(partitions: Frame) -> Mask:
+    """Partitions of compacted topics: single records may be gone."""
+    policy = partitions.strings("cleanup_policy")
+    return policy.is_in(word for word in policy.categories if "compact" in word)

@@ -75,9 +75,9 @@ def set_where_read(rows: Frame, **columns: AnyColumn) -> Frame:
     chosen: dict[str, AnyColumn] = {}
     for name, column in columns.items():
         if isinstance(column, Strings):
-            chosen[name] = column.only(read).or_else(rows.strings(name).only(~read))
+            chosen[name] = column.where(read, rows.strings(name))
         else:
-            chosen[name] = column.only(read).or_else(rows.numbers(name).only(~read))
+            chosen[name] = column.where(read, rows.numbers(name))
     return rows.with_columns(**chosen)
 
 

@@ -76,17 +76,18 @@ class Index:
 
     A row per record named: `part` (its partition), `requested` (the time of the look-up), `offset`
     and `time` of the record.
-    A row per partition: `newest`, the newest timestamp, and `newest_offset`, its record;
-    `newest_answered`, whether that look-up was answered; `ceiling`, at or after which there is no
-    record; `gap_from` to `gap_to`, times at or after which the broker found none although there
-    is a newer one; `surveyed`, whether the first look-ups were sent; `denied`, whether no record
-    has a plausible time; `unanswered`, whether a look-up got no answer.
+    A row per partition: `log_start`; `newest`, the newest timestamp, and `newest_offset`, its
+    record; `newest_answered`, whether that look-up was answered; `ceiling`, at or after which there
+    is no record; `gap_from` to `gap_to`, times at or after which the broker found none although
+    there is a newer one; `surveyed`, whether the first look-ups were sent; `denied`, whether no
+    record has a plausible time; `unanswered`, whether a look-up got no answer.
     """
 
     part: Rows
     requested: Rows
     offset: Rows
     time: Rows
+    log_start: Rows
     newest: Column
     newest_offset: Rows
     newest_answered: Mask
@@ -98,8 +99,9 @@ class Index:
     unanswered: Mask
 
     @classmethod
-    def empty(cls, partitions: int) -> Index:
-        """No results yet."""
+    def empty(cls, log_start: Rows) -> Index:
+        """No results yet, of partitions with these log starts."""
+        partitions = len(log_start)
         none, no = np.zeros(0, np.int64), np.zeros(partitions, bool)
         zeros, far = np.zeros(partitions, np.int64), np.full(partitions, _NO_TIME, np.int64)
         newest = Column.unknown(partitions)
@@ -108,6 +110,7 @@ class Index:
             requested=none,
             offset=none,
             time=none,
+            log_start=log_start,
             newest=newest,
             newest_offset=zeros,
             newest_answered=no,
@@ -137,15 +140,13 @@ class Brackets:
     exact: Mask
 
 
-def add_answers(
-    index: Index, part: Rows, times: Rows, answers: LookupResults, log_start: Rows
-) -> Index:
+def add_answers(index: Index, part: Rows, times: Rows, answers: LookupResults) -> Index:
     """The index with the results of one more round; `part` and `times` are of its look-ups."""
     about_newest = times == NEWEST
     index = _add_newest(index, part, about_newest, answers)
     named = answers.found & ~about_newest
     # A record that is older than the time, or deleted, is no valid answer.
-    named &= (answers.times >= times) & (answers.offsets >= log_start[part])
+    named &= (answers.times >= times) & (answers.offsets >= index.log_start[part])
     unanswered = index.unanswered.copy()
     unanswered[part[~named & ~answers.none & ~about_newest]] = True
     surveyed, denied = index.surveyed.copy(), index.denied.copy()
@@ -162,8 +163,8 @@ def add_answers(
         surveyed=surveyed,
         denied=denied,
     )
-    index = _without_deleted(index, log_start)
-    return _add_denials(index, part, times, answers.none & ~about_newest, log_start)
+    index = _without_deleted(index)
+    return _add_denials(index, part, times, answers.none & ~about_newest)
 
 
 def find_brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
@@ -205,32 +206,31 @@ def find_brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
 
 def _add_newest(index: Index, part: Rows, about_newest: Mask, answers: LookupResults) -> Index:
     named = about_newest & answers.found & (answers.times >= OLDEST_PLAUSIBLE)
-    newest = Column(index.newest.values.copy(), index.newest.known.copy())
-    newest.values[part[named]] = np.minimum(answers.times[named], _NO_TIME - 1)
-    newest.known[part[named]] = True
+    times = np.minimum(answers.times[named], _NO_TIME - 1)
+    newest = index.newest.put(part[named], Column.of(times))
     offsets, answered = index.newest_offset.copy(), index.newest_answered.copy()
     offsets[part[named]] = answers.offsets[named]
     answered[part[about_newest & (answers.found | answers.none)]] = True
     return replace(index, newest=newest, newest_offset=offsets, newest_answered=answered)
 
 
-def _without_deleted(index: Index, log_start: Rows) -> Index:
+def _without_deleted(index: Index) -> Index:
     """The index without newest timestamps whose record is below the log start: it was deleted."""
-    first = log_start.copy()
+    first = index.log_start.copy()
     began = index.requested == OLDEST_PLAUSIBLE
     first[index.part[began]] = np.maximum(first[index.part[began]], index.offset[began])
     alive = index.newest.known & (index.newest_offset >= first)
     return replace(index, newest=index.newest.only(alive))
 
 
-def _add_denials(index: Index, part: Rows, times: Rows, none: Mask, log_start: Rows) -> Index:
+def _add_denials(index: Index, part: Rows, times: Rows, none: Mask) -> Index:
     """The index with answers that there is no record at or after a time.
 
     They are believed only of a log that starts at 0 and did not name its newest record. Where the
     first segment has lost its head, and with it its newest record, brokers answer so for times of
     which later segments hold records.
     """
-    believed = none & ~index.newest_answered[part] & (log_start[part] == 0)
+    believed = none & ~index.newest_answered[part] & (index.log_start[part] == 0)
     doubted = none & ~believed
     ceiling = index.ceiling.copy()
     gap_from, gap_to = index.gap_from.copy(), index.gap_to.copy()

@@ -9,9 +9,14 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.append_sources import AppendTimes
-from kafka_lag.lag.append_time import ShortRests
-from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.log_ends import find_bounds, read_ends
+from kafka_lag.lag.model import PreviousRuns
+from kafka_lag.lag.positions import find_positions
+from kafka_lag.lag.previous_rows import is_read
+from kafka_lag.lag.rests import find_short_rests
 
 
 def estimate_time_lag(
@@ -94,10 +99,40 @@ class Ages:
         nothing = Column.of(np.zeros(len(self.seconds)))
         return replace(self, least=nothing.where(carried & self.least.known, self.least))
 
-    def before_short_rests(self, rests: ShortRests, now: Column) -> Ages:
-        """These ages, but where a group may still read what it is taken to rest below, that may be
-        as old as its position allows. `now`, ms, is when the row was read.
-        """
-        oldest = _seconds(now, rests.after)
+    def reaching_to(self, oldest: Column, mask: Mask) -> Ages:
+        """These ages, but in the marked rows also as old as `oldest`, s; unknown is any age."""
         farthest = self.most.where(self.most > oldest, oldest).only(self.most.known & oldest.known)
-        return replace(self, most=farthest.where(rests.mask, self.most))
+        return replace(self, most=farthest.where(mask, self.most))
+
+
+def widen_for_short_rests(
+    ages: Ages,
+    rows: Frame,
+    topics: Frame,
+    at_topic: Rows,
+    position: Column,
+    records: Column,
+    old: Frame,
+    previous_runs: PreviousRuns,
+    rules: Rules,
+    taken_at: int,
+) -> Ages:
+    """The ages, but where a group may still read what it is taken to rest below: its next record
+    may be as old as its position allows.
+
+    `position`: of rows that stand below their next record, unknown elsewhere, and `records`, how
+    many to it. `at_topic`: the row of each row's partition in `topics`. `old` holds the previous
+    row of each row.
+    """
+    positions = find_positions(topics, at_topic, position)
+    at = np.flatnonzero(positions.of_row >= 0)
+    if not len(at):
+        return ages
+    ends = read_ends(positions.partitions, previous_runs, taken_at, rules.interval_ms)
+    part, offset = positions.part[positions.of_row[at]], position.take(at).fill(0)
+    seen = find_bounds(ends, part, offset + records.take(at).fill(0) - 1).before
+    mask = np.zeros(len(rows), bool)
+    mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, taken_at, rules)
+    after = Column.unknown(len(rows)).put(at, find_bounds(ends, part, offset).after)
+    now = rows.numbers("read_at").only(is_read(rows))
+    return ages.reaching_to(_seconds(now, after), mask)

@@ -16,7 +16,7 @@ from kafka_lag.lag.bounds import Bounds, carry_bounds
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.index_search import SearchResult, SearchTargets, search
+from kafka_lag.lag.index_search import Search, search
 from kafka_lag.lag.log_ends import align_ends, find_bounds
 from kafka_lag.lag.lookup_plan import Queue, is_due, is_too_wide
 from kafka_lag.lag.positions import Positions
@@ -36,29 +36,22 @@ def dated(
     compact: bool = False,
     budget: int = 10_000,
     now: int = NOON,
-) -> tuple[AppendTimes, SearchResult]:
+) -> tuple[AppendTimes, Search]:
     """Positions as (log number, offset), cold: nothing but this run is known."""
     part = np.array([p for p, _ in positions], np.int64)
     offset = np.array([o for _, o in positions], np.int64)
     ends = np.array([log.end for log in broker.logs.values()], np.int64)[part]
-    nothing = Column.unknown(len(part))
-    present = Column.of(np.full(len(part), now, np.int64))
-    sought = SearchTargets(
-        partitions=broker.partitions(),
-        log_start=broker.starts(),
-        compact=np.full(len(broker.logs), compact),
-        part=part,
-        offset=offset,
-        now=present.values,
-        bounds=Bounds(nothing, present, nothing, Column.of(ends)),
-    )
-    rows = np.arange(len(part))
+    nothing, rows = Column.unknown(len(part)), np.arange(len(part))
+    present = np.full(len(part), now, np.int64)
+    compacted = np.full(len(part), compact)
+    where = Positions(broker.partitions(), part, offset, present, compacted, rows)
+    known = Bounds(nothing, Column.of(present), nothing, Column.of(ends))
     queue = Queue.of(part, rows, ends - offset, np.zeros(len(part), bool), 0, budget)
-    found = search(sought, queue, Rules(lookup_budget=budget), broker)
-    return combine_with_search(sought, found), found
+    found = search(where, known, queue, Rules(lookup_budget=budget), broker)
+    return combine_with_search(where, known, found), found
 
 
-def one(log: Log, offset: int, **more: object) -> tuple[AppendTimes, SearchResult]:
+def one(log: Log, offset: int, **more: object) -> tuple[AppendTimes, Search]:
     return dated(Broker({("t", 0): log}), [(0, offset)], **more)  # type: ignore[arg-type]
 
 
@@ -487,5 +480,6 @@ def test_bounds_are_wide_beyond_a_second_or_a_thousandth_of_the_age(
     before = NOON - age * 1_000
     none, after = Column.unknown(1), Column.of(np.array([before - width]))
     bounds = Bounds(after, Column.of(np.array([before])), none, none)
-    positions = Positions(np.array([0]), np.array([5]), np.array([NOON]), np.array([0]))
+    one, topics = np.zeros(1, np.int64), Frame.of({"topic": Strings.of(["t"])})
+    positions = Positions(topics, one, one + 5, one + NOON, one > 0, one)
     assert is_too_wide(bounds, positions, Rules()).tolist() == [expected]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kafka_lag.lag.columns import Column, Rows, Strings
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
 
@@ -98,14 +98,14 @@ class Broker:
         return log.first_at(time)
 
     def partitions(self) -> Frame:
-        """The columns of look-ups, one row a log."""
+        """The columns of a search, one row a log."""
         return Frame.of(
             {
                 "topic": Strings.of(name for name, _ in self.logs),
                 "partition_id": Column.of(np.array([n for _, n in self.logs], np.int32)),
                 "leader": Column.of(np.zeros(len(self.logs), np.int32)),
+                "start_offset": Column.of(
+                    np.array([log.start for log in self.logs.values()], np.int64)
+                ),
             }
         )
-
-    def starts(self) -> Rows:
-        return np.array([log.start for log in self.logs.values()], np.int64)
