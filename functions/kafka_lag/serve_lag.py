@@ -18,8 +18,8 @@ from botocore.config import Config
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.snapshots.s3_store import S3Store
-from kafka_lag.views.app import Guard, check_event, headers_of, resolver
 from kafka_lag.views.auth import Bearer, is_signed
+from kafka_lag.views.function_url import Guard, check_event, headers_of, resolver
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.secret_token import read_secret_token
 

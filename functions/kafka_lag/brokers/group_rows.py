@@ -13,6 +13,7 @@ from kafka_lag.brokers.group_offsets import CommittedOffsets
 from kafka_lag.brokers.topics import TopicTable
 from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.sets import unique
 
 
 def group_rows(
@@ -90,7 +91,7 @@ class _Cells:
         topic = table.frame.strings("topic").codes.values.astype(np.int64)
         self._topics = max(len(table.names), 1)
         self._table, self._topic = table, topic
-        self._pairs = np.unique(group * self._topics + topic[row])
+        self._pairs = unique(group * self._topics + topic[row])
         pair_group, pair_topic = np.divmod(self._pairs, self._topics)
         size = table.count[pair_topic]
         self._begin = np.cumsum(size) - size

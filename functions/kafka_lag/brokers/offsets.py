@@ -31,6 +31,7 @@ from kafka_lag.brokers.offset_codec import (
 from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.topics import TopicTable, refresh_leaders
 from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.sets import unique
 
 START, END = int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)
 _LOCAL_START = int(OffsetSpec.EARLIEST_LOCAL)
@@ -146,7 +147,7 @@ class OffsetReader:
                 isolation,
                 answers,
             )
-            for node in np.unique(leader.values[leader.known])
+            for node in unique(leader.values[leader.known])
         )
 
     async def _send_to_leader(

@@ -20,6 +20,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules, Tolerance
 from kafka_lag.lag.lookup_plan import Queue
 from kafka_lag.lag.positions import Positions
+from kafka_lag.lag.sets import unique
 from kafka_lag.lag.time_index import (
     NEWEST,
     OLDEST_PLAUSIBLE,
@@ -136,14 +137,14 @@ def _choose_look_ups(
     part, span = positions.part, found.span
     chosen = np.flatnonzero(inside)
     new = ~index.surveyed[part[chosen]]
-    first = np.unique(part[chosen[new]])
+    first = unique(part[chosen[new]])
     rest = chosen[~new]
     times = choose_times(span, positions.offset, positions.now, slow, rules.tolerance)
     times = avoid_gap(times, span, index.gap_from[part], index.gap_to[part], turn)
     # On a compacted topic the next record is the first after the low end of the bracket.
     beyond = positions.compacted & (span.width <= found.allowed) & (turn % 2 == 0)
     times = np.where(beyond, span.low + 1, times)[rest]
-    wanted = np.unique(np.stack([part[rest], times]), axis=1)
+    wanted = unique(np.stack([part[rest], times]), axis=1)
     return (
         np.concatenate([first, first, wanted[0]]),
         np.concatenate([_all(first, NEWEST), _all(first, OLDEST_PLAUSIBLE), wanted[1]]),

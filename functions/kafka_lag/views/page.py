@@ -12,11 +12,10 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlencode
 
 import numpy as np
-from jinja2 import Environment
 from markupsafe import Markup
 
 from kafka_lag import contract
@@ -49,6 +48,9 @@ from kafka_lag.views.page_tables import (
 )
 from kafka_lag.views.sparkline import PERIODS, Sparkline, load_recent_runs
 from kafka_lag.views.urgency import rank_severities
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 # Lower values are drawn as a flat line: the noise of a healthy group is no mountain.
 _FLAT_SECONDS = 10.0

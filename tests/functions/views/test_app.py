@@ -13,8 +13,9 @@ import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from kafka_lag.errors import ConfigError
-from kafka_lag.views.app import answer, check_event, resolver, to_response
+from kafka_lag.views.app import answer
 from kafka_lag.views.auth import is_signed
+from kafka_lag.views.function_url import check_event, resolver, to_response
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.latest_run import Snapshots
 from tests.builders import MINUTE, NOON

@@ -9,8 +9,9 @@ import numpy as np
 
 from kafka_lag.contract import exposition
 from kafka_lag.lag.columns import Column, Strings
-from kafka_lag.views.app import MAX_BYTES as MAX_BYTES_OF_THE_URL
-from kafka_lag.views.app import answer, to_response
+from kafka_lag.views.app import answer
+from kafka_lag.views.function_url import MAX_BYTES as MAX_BYTES_OF_THE_URL
+from kafka_lag.views.function_url import to_response
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.prometheus import MAX_BYTES, MAX_BYTES_TO_PACK
