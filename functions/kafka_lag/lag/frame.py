@@ -109,17 +109,20 @@ class Frame:
 
     def completed(self, dataset: str) -> Frame:
         """Exactly the columns of the dataset in its order; those not yet there are unknown."""
-        columns = self.columns
+        columns, kinds = self.columns, contract.COLUMNS[dataset]
+        absent = {kind: unknown(kind, self.length) for kind in set(kinds.values())}
         return Frame(
-            {
-                name: columns[name] if name in columns else unknown(kind, self.length)
-                for name, kind in contract.COLUMNS[dataset].items()
-            },
+            {n: columns[n] if n in columns else absent[kind] for n, kind in kinds.items()},
             self.length,
         )
 
     def compacted(self) -> Frame:
         """The same rows in as little memory as they can be kept in; see `Column.compacted`."""
+        if self.length < _WORTH_COMPACTING:
+            columns = self.columns.items()
+            return Frame(
+                {n: c.pruned() if isinstance(c, Strings) else c for n, c in columns}, self.length
+            )
         return Frame({name: c.compacted() for name, c in self.columns.items()}, self.length)
 
     def concat(self, other: Frame) -> Frame:
