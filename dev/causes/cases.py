@@ -441,7 +441,7 @@ def open_transaction(draw: Draw) -> Case:
     def begin() -> None:
         topic.stable[number] = float(topic.end[number])
 
-    right = {group.name: {contract.OPEN_TRANSACTION}}
+    right: dict[str, set[str]] = {group.name: {contract.OPEN_TRANSACTION}}
     return draw.case("open_transaction", at_begin(begin), right, minutes=70)
 
 

@@ -18,7 +18,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, LagReport, Problem, Snapshot, no_figures
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.budget import Planner, mark_published, omission_warnings
+from kafka_lag.sinks.budget import mark_published, omission_warnings, plan_each
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import (
     ConfiguredSink,
@@ -94,7 +94,7 @@ class Collector:
         self._source = source
         self._store = store
         self._sinks = sinks
-        self._planner = Planner(settings.levels, (sink.levels for sink in sinks))
+        self._levels = (settings.levels, *(sink.levels for sink in sinks))
         self._logger = logger
         self._clock = clock
         self.memory = Memory.empty()
@@ -131,7 +131,7 @@ class Collector:
             self._read_request(memory.newest, taken_at), began + _READING_SHARE * limit, failures
         )
         report = self._evaluate(reading, memory, taken_at, began + _LOOK_UP_SHARE * limit)
-        plans = self._planner.plans(report, memory.newest)
+        plans = plan_each(report, memory.newest, self._levels)
         self._log_warnings(problem_lines(report.problems))
         self._log_warnings(report.warnings)
         places = ((sink.levels, sink.key) for sink in self._sinks)

@@ -55,7 +55,7 @@ TIME_LAG = "time_lag_seconds"
 # Columns of `anomalies.measure` for people; there may be others in a later version.
 MEASURES = {TIME_LAG: "time lag", "produce_rate": "produce rate", "lag": "lag"}
 # `unread_reason` in words.
-_UNREAD = {
+_UNREAD: dict[str, str] = {
     DENIED: "denied",
     NO_COORDINATOR: "no coordinator",
     TIMEOUT: "no answer in time",

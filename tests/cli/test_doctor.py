@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from kafka_lag import contract
 from kafka_lag.brokers.access import IAM, Access, Credentials
 from kafka_lag.brokers.diagnosis.acls import Acl, AclListing
 from kafka_lag.brokers.diagnosis.inspection import Clocks, Inspection, Rights, TopicAhead
@@ -445,7 +446,7 @@ def test_a_topic_kept_for_less_than_an_interval_is_said_to_give_no_warning(
 
 
 ALL, NO_TOPICS = Rights(True, True, True, True), Rights(True, False, False, True)
-DENIED_GROUP = Problem("group", "it's", "denied", "commits: GROUP_AUTHORIZATION_FAILED")
+DENIED_GROUP = Problem("group", "it's", contract.DENIED, "commits: GROUP_AUTHORIZATION_FAILED")
 
 
 @pytest.mark.parametrize(

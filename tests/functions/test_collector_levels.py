@@ -119,10 +119,17 @@ def test_what_another_sink_got_gives_no_group_a_place_in_the_clusters_budget() -
     assert published(run, NOON + 2 * MINUTE) == ["none", "none", "topic", "topic"]
 
 
-def test_what_a_sink_got_stays_with_it_while_the_function_is_warm() -> None:
-    readings = [a_reading(GROUPS, TOPICS), *[a_reading(CROWD, TOPICS)] * 2]
-    run = Run(*readings, sinks=[RecordingSink() for _ in range(2)], own={1: NARROW})
-    for minute in range(3):
-        run(NOON + minute * MINUTE)
-    assert ("shop", "a") in dimensions(run.sinks[0])
-    assert ("shop", "a") not in dimensions(run.sinks[1])
+def test_a_cold_function_sends_an_endpoint_what_a_warm_one_does() -> None:
+    sent = []
+    for cold in (False, True):
+        first, *later = [a_reading(GROUPS, TOPICS), *[a_reading(CROWD, TOPICS)] * 2]
+        run = Run(first, *later, sinks=[RecordingSink(), RecordingSink()], own={1: NARROW})
+        run(NOON)
+        run(NOON + MINUTE)
+        if cold:
+            sinks = [RecordingSink(), RecordingSink()]
+            run = Run(later[1], store=run.store, sinks=sinks, own={1: NARROW})
+        run.sinks[1].published.clear()
+        run(NOON + 2 * MINUTE)
+        sent.append(dimensions(run.sinks[1]))
+    assert sent[0] == sent[1] > {CLUSTER}

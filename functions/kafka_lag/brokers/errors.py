@@ -40,7 +40,7 @@ LOGIN_ERRORS: tuple[type[Exception], ...] = (
     errors.UnsupportedSaslMechanismError,
 )
 
-_REASONS: dict[type[Exception], str] = {
+_REASONS: dict[type[Exception], contract.UnreadReason] = {
     errors.AuthorizationError: contract.DENIED,
     errors.LeaderNotAvailableError: contract.NO_LEADER,
     errors.NotLeaderForPartitionError: contract.NO_LEADER,
@@ -58,9 +58,9 @@ MOST_RETRIES = 3
 
 
 class UnansweredError(Exception):
-    """One request got no usable answer: `reason` is an unread reason of the contract."""
+    """One request got no usable answer: `reason` says why in one word."""
 
-    def __init__(self, reason: str, detail: str) -> None:
+    def __init__(self, reason: contract.UnreadReason, detail: str) -> None:
         super().__init__(detail)
         self.reason = reason
         self.detail = detail
@@ -70,11 +70,11 @@ class UnansweredError(Exception):
 class Failure:
     """Why something was not read.
 
-    `reason` is an unread reason of the contract, `detail` for the log: Kafka's own name of the
-    error where a broker gave one, whose `code` it is (else 0). `retries` may help within this run.
+    `detail` is for the log: Kafka's own name of the error where a broker gave one, whose `code` it
+    is (else 0). `retries` may help within this run.
     """
 
-    reason: str
+    reason: contract.UnreadReason
     detail: str
     retries: int = 0
     code: int = 0
@@ -116,7 +116,7 @@ def left_out(request: str) -> Failure:
     return malformed(f"left out of the answer to {request}")
 
 
-def reason_of(error: Exception) -> str:
+def reason_of(error: Exception) -> contract.UnreadReason:
     """The unread reason that a client exception stands for."""
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):

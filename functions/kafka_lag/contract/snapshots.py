@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where snapshots, history and reports lie, and the words that stand in columns of snapshots."""
 
+from enum import StrEnum
+
 SNAPSHOT_PREFIX = "snapshots"
 HISTORY_PREFIX = "history"
 REPORT_PREFIX = "reports"
@@ -15,12 +17,18 @@ SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 # known.
 SERVERS_KEY = "kafka_lag_bootstrap_servers"
 
-# Why a row was not read this time (null: it was).
-DENIED = "denied"
-NO_LEADER = "no_leader"
-NO_COORDINATOR = "no_coordinator"
-TIMEOUT = "timeout"
-ERROR = "error"
+
+class UnreadReason(StrEnum):
+    """unread_reason: why a row was not read this time (null: it was)."""
+
+    DENIED = "denied"
+    NO_LEADER = "no_leader"
+    NO_COORDINATOR = "no_coordinator"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+
+
+DENIED, NO_LEADER, NO_COORDINATOR, TIMEOUT, ERROR = UnreadReason
 
 # uncounted: why a group-partition adds nothing to the sums of its group and topic (null: it does).
 UNCOMMITTED, UNKNOWN, IGNORED = "uncommitted", "unknown", "ignored"
@@ -35,18 +43,40 @@ PARTITION_SEVERITIES = {
     for status, number in PARTITION_STATUS_VALUES.items()
 }
 
-# status_reason
-RECORDS_LOST = "records_lost"
-BEYOND_END = "beyond_end"
-PAUSING = "pausing"
-FALLING_BEHIND = "falling_behind"
-SLOW = "slow"
-NO_MEMBER = "no_member"
-INACTIVE = "inactive"
-OPEN_TRANSACTION = "open_transaction"
-GONE = "gone"
-# Hidden for 30 days, and not known to be deleted: a group, or a topic of a group that is read.
-UNWATCHED, TOPIC_UNWATCHED = "unwatched", "topic_unwatched"
+
+class StatusReason(StrEnum):
+    """status_reason: why a status is not OK, or is OK though it does not look so.
+
+    The last two: hidden for 30 days, and not known to be deleted, a group, or a topic of a group
+    that is read.
+    """
+
+    RECORDS_LOST = "records_lost"
+    BEYOND_END = "beyond_end"
+    PAUSING = "pausing"
+    FALLING_BEHIND = "falling_behind"
+    SLOW = "slow"
+    NO_MEMBER = "no_member"
+    INACTIVE = "inactive"
+    OPEN_TRANSACTION = "open_transaction"
+    GONE = "gone"
+    UNWATCHED = "unwatched"
+    TOPIC_UNWATCHED = "topic_unwatched"
+
+
+(
+    RECORDS_LOST,
+    BEYOND_END,
+    PAUSING,
+    FALLING_BEHIND,
+    SLOW,
+    NO_MEMBER,
+    INACTIVE,
+    OPEN_TRANSACTION,
+    GONE,
+    UNWATCHED,
+    TOPIC_UNWATCHED,
+) = StatusReason
 # Reasons that the last row of a group has, which says only that it ends.
 LAST_ROW_REASONS = (GONE, UNWATCHED)
 UNWATCHED_AFTER_MS = 30 * 86_400_000

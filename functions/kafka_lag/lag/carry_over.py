@@ -111,7 +111,7 @@ def add_deleted_groups(groups: Frame, reading: ClusterReading, previous: Snapsho
     return add_last_rows(groups, old.lazy_take(np.flatnonzero(deleted)), contract.GONE)
 
 
-def add_last_rows(groups: Frame, ended: Frame, reason: str) -> Frame:
+def add_last_rows(groups: Frame, ended: Frame, reason: contract.StatusReason) -> Frame:
     """The groups, and a row without numbers for each that `ended`, from its previous row."""
     if not len(ended):
         return groups

@@ -14,12 +14,12 @@ from kafka_lag.lag.frame import Frame, unknown
 class Problem:
     """Something that could not be read.
 
-    `scope` is broker, group, topic or partition; `reason` one of the contract's unread reasons.
+    `scope` is broker, group, topic or partition.
     """
 
     scope: str
     name: str
-    reason: str
+    reason: contract.UnreadReason
     detail: str
 
 

@@ -21,7 +21,7 @@ from kafka_lag.lag.sets import distinct
 from kafka_lag.lag.time_lag import Ages
 
 # The rows it fits, and the status and reason that it gives them.
-StatusRule: TypeAlias = tuple[Mask, str | None, str | None]
+StatusRule: TypeAlias = tuple[Mask, str | None, contract.StatusReason | None]
 
 # What the consumer does, where its status has a word of its own.
 _WORDS = {
@@ -58,10 +58,42 @@ def add_status(
     `inactive` stands in for the reason of any status of a group and topic that `find_inactive`
     finds.
     """
+    window = rules.window_ms / 1_000
+    rows = add_progress(rows, previous.rows, _judged_age(ages, window), allowed, taken_at, rules)
+    in_order = _list_rules(rows, groups, previous, ages, allowed, taken_at, rules)
+    fits = np.select([where for where, _, _ in in_order], list(range(len(in_order))))
+    # Behind all rules: a loss, whichever of them fits.
+    losing = _is_losing(rows)
+    judged = np.where(losing, len(in_order), fits)
+    in_order.append((losing, contract.ERR, contract.RECORDS_LOST))
+    status = Strings.of(status for _, status, _ in in_order).take(judged)
+    reason = Strings.of(reason for _, _, reason in in_order).take(judged)
+    consumer = Strings.of(_name_consumer_status(*rule[1:]) for rule in in_order).take(fits)
+    idle = Strings.constant(contract.INACTIVE, len(rows)).only(find_inactive(rows, taken_at))
+    rows = set_where_read(
+        rows,
+        last_status=status,
+        status_reason=idle.or_else(reason),
+        consumer_status=consumer,
+    )
+    return rows.with_columns(status=status)
+
+
+def _list_rules(
+    rows: Frame,
+    groups: Frame,
+    previous: PreviousRows,
+    ages: Ages,
+    allowed: Column,
+    taken_at: int,
+    rules: Rules,
+) -> list[StatusRule]:
+    """The rules of what a consumer does; the first that fits a row counts, and the last fits all.
+
+    `rows` have their progress.
+    """
     old, window = previous.rows, rules.window_ms / 1_000
     lag, age = rows.numbers("lag"), _judged_age(ages, window)
-    oldest = ages.most.fill(np.inf)
-    rows = add_progress(rows, old, age, allowed, taken_at, rules)
     first = rows.numbers("observations") < _READINGS
     is_unowned, moves = find_unowned(rows, groups), _moves_lately(rows, taken_at, rules)
     owned_lately = is_within_window(rows.numbers("owned_at"), taken_at, rules)
@@ -78,13 +110,14 @@ def add_status(
     explained = batches.explained | (pauses.explain & ~batches.known)
     usual = pauses.usual & ~batches.known
     not_catching_up = is_not_catching_up(rows, old, age, taken_at, rules)
+    oldest = ages.most.fill(np.inf)
     left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, taken_at)
     # What is left of a log that deletes unread records is young however late the group is, and may
     # be nothing.
-    losing = is_read(rows) & (rows.numbers("records_lost") > 0)
+    losing = _is_losing(rows)
     kept_up = (left_over <= window * np.where(warned, _CALM_SHARE, 1.0)) & ~losing
     nothing_left = (lag <= allowed) & ~(losing & still & ~owned_lately)
-    rules_in_order: list[StatusRule] = [
+    return [
         (~is_read(rows), None, None),
         (_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
         # Nothing is committed.
@@ -116,21 +149,12 @@ def add_status(
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
     ]
-    fits = np.select([where for where, _, _ in rules_in_order], list(range(len(rules_in_order))))
-    # Behind all rules: a loss, whichever of them fits.
-    judged = np.where(losing, len(rules_in_order), fits)
-    rules_in_order.append((losing, contract.ERR, contract.RECORDS_LOST))
-    status = Strings.of(status for _, status, _ in rules_in_order).take(judged)
-    reason = Strings.of(reason for _, _, reason in rules_in_order).take(judged)
-    consumer = Strings.of(_name_consumer_status(*rule[1:]) for rule in rules_in_order).take(fits)
-    idle = Strings.constant(contract.INACTIVE, len(rows)).only(find_inactive(rows, taken_at))
-    rows = set_where_read(
-        rows,
-        last_status=status,
-        status_reason=idle.or_else(reason),
-        consumer_status=consumer,
-    )
-    return rows.with_columns(status=status)
+
+
+def _is_losing(rows: Frame) -> Mask:
+    """Rows of which records were deleted before they were committed."""
+    mask: Mask = is_read(rows) & (rows.numbers("records_lost") > 0)
+    return mask
 
 
 def _name_consumer_status(status: str | None, reason: str | None) -> str | None:

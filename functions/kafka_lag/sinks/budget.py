@@ -91,26 +91,13 @@ def mark_published(snapshot: Snapshot, chosen: Plan) -> Snapshot:
     return replace(snapshot, group_partitions=rows)
 
 
-class Planner:
-    """Plans by the cluster's levels and by the `own` levels of some sinks.
-
-    Each keeps first what it published before. The snapshot holds the published set of the
-    cluster's levels; those of the others are in memory while warm, and before their first run it
-    is the snapshot's.
+def plan_each(
+    report: LagReport, previous: Snapshot, levels: Iterable[Levels]
+) -> dict[Levels, Plan]:
+    """A plan for each of the levels. Also what a sink's own levels choose begins with the published
+    set of the snapshot, which is that of the cluster's: so a cold function chooses as a warm one.
     """
-
-    def __init__(self, levels: Levels, own: Iterable[Levels]) -> None:
-        self._levels = levels
-        self._own = dict.fromkeys(each for each in own if each != levels)
-        self._published: dict[Levels, Snapshot] = {}
-
-    def plans(self, report: LagReport, previous: Snapshot) -> dict[Levels, Plan]:
-        """One for each of the levels, the cluster's whether or not a sink gets it."""
-        plans = {self._levels: plan(report, previous, self._levels)}
-        for levels in self._own:
-            plans[levels] = plan(report, self._published.get(levels, previous), levels)
-            self._published[levels] = mark_published(report.snapshot, plans[levels])
-        return plans
+    return {each: plan(report, previous, each) for each in dict.fromkeys(levels)}
 
 
 def omission_warnings(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
-from kafka_lag.sinks.budget import Plan, Planner, mark_published, omission_warnings, plan
+from kafka_lag.sinks.budget import Plan, mark_published, omission_warnings, plan, plan_each
 from kafka_lag.sinks.config import Levels
 from tests.functions.sinks.reports import a_report
 
@@ -32,34 +32,13 @@ def groups(report: LagReport, found: Plan) -> list[str]:
 
 def test_sinks_that_share_their_levels_share_a_plan() -> None:
     own = [Levels(max_metrics=HEALTH + GROUP, topics=False) for _ in range(2)]
-    planner = Planner(CLUSTER, [CLUSTER, *own])
-    assert list(planner.plans(FIRST, Snapshot.empty())) == [CLUSTER, OWN]
-
-
-@pytest.mark.parametrize("own", [[], [OWN]], ids=["no-sink", "own-alone"])
-def test_the_clusters_levels_are_planned_for_though_no_sink_gets_them(own: list[Levels]) -> None:
-    plans = Planner(CLUSTER, own).plans(FIRST, Snapshot.empty())
-    assert groups(FIRST, plans[CLUSTER]) == ["m", "n"]
-
-
-def test_the_clusters_levels_go_by_the_snapshot_alone() -> None:
-    planner = Planner(CLUSTER, [CLUSTER, OWN])
-    planner.plans(FIRST, Snapshot.empty())
-    found = planner.plans(CROWD, Snapshot.empty())
-    assert [groups(CROWD, found[levels]) for levels in (CLUSTER, OWN)] == [["a", "m"], ["m"]]
-
-
-def test_own_levels_keep_what_they_chose_when_a_stranger_comes_in_front() -> None:
-    planner = Planner(CLUSTER, [OWN])
-    before = mark_published(FIRST.snapshot, planner.plans(FIRST, Snapshot.empty())[CLUSTER])
-    assert groups(CROWD, planner.plans(CROWD, before)[OWN]) == ["m"]
+    assert list(plan_each(FIRST, Snapshot.empty(), [CLUSTER, CLUSTER, *own])) == [CLUSTER, OWN]
 
 
 def test_own_levels_begin_with_what_the_snapshot_holds() -> None:
     named = Levels(max_metrics=HEALTH + GROUP, topics=False, named=frozenset("n"))
     before = mark_published(CROWD.snapshot, plan(CROWD, Snapshot.empty(), named))
-    found = Planner(CLUSTER, [OWN]).plans(CROWD, before)
-    assert groups(CROWD, found[OWN]) == ["n"]
+    assert groups(CROWD, plan_each(CROWD, before, [CLUSTER, OWN])[OWN]) == ["n"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +59,7 @@ def test_a_budget_that_leaves_metrics_out_is_named_where_it_stands(
     places: list[tuple[Levels, str]], warned: list[tuple[int, Levels, str]]
 ) -> None:
     own = [levels for levels, _ in places]
-    plans = Planner(CLUSTER, own).plans(CROWD, Snapshot.empty())
+    plans = plan_each(CROWD, Snapshot.empty(), [CLUSTER, *own])
     assert list(omission_warnings(places, plans)) == [
         f"{count} metrics over the budget of {levels.max_metrics} were left out: "
         f"raise {key}.max_metrics or narrow groups and topics"
@@ -108,25 +87,13 @@ def shape(found: Plan) -> tuple[Any, ...]:
     return (*(mask.tolist() for mask in masks), found.omitted, found.published.to_list())
 
 
-def alone(reports: list[LagReport], levels: Levels) -> list[tuple[Any, ...]]:
-    """What the levels choose run by run where they are the cluster's."""
-    before, found = Snapshot.empty(), []
-    for report in reports:
-        chosen = plan(report, before, levels)
-        before = mark_published(report.snapshot, chosen)
-        found.append(shape(chosen))
-    return found
-
-
 @given(st.lists(CLUSTERS.map(a_report), max_size=4), LEVELS, st.lists(LEVELS, max_size=3))
 def test_each_plan_is_what_it_were_without_the_others(
     reports: list[LagReport], cluster: Levels, others: list[Levels]
 ) -> None:
-    planner = Planner(cluster, [cluster, *others])
-    before, found = Snapshot.empty(), []
+    before = Snapshot.empty()
     for report in reports:
-        plans = planner.plans(report, before)
+        plans = plan_each(report, before, [cluster, *others])
+        for levels in (cluster, *others):
+            assert shape(plans[levels]) == shape(plan(report, before, levels))
         before = mark_published(report.snapshot, plans[cluster])
-        found.append({levels: shape(chosen) for levels, chosen in plans.items()})
-    for levels in (cluster, *others):
-        assert [plans[levels] for plans in found] == alone(reports, levels)
