@@ -6,6 +6,10 @@
   the time index, or where the bounds are near enough to each other.
 - Index: what a search in the brokers' time index found in this run. It wins over both where the
   search has ended, and its bounds tighten those of history where it was cut short.
+
+Another source would give `Bounds` by position, which tighten those of the others (`Bounds.within`);
+and, if it has an estimate too, `AppendTimes` with a method of its own (`contract.METHOD_...`) and a
+rule of where it wins, beside `choose_without_index`. `estimate_append_times` calls them in turn.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from kafka_lag.lag.lookup_plan import is_too_wide
 from kafka_lag.lag.positions import Positions
 from kafka_lag.lag.rests import skip_markers
 
+# Found in the time index, in this or an earlier run.
 _SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
 
 
@@ -52,7 +57,7 @@ class AppendTimes:
 
     @property
     def settled(self) -> Mask:
-        """Times of the time index, found by this or an earlier run: a look-up finds the same."""
+        """Where the time is of the index, or was carried: a look-up would find the same."""
         return self.method.is_in(_SETTLED)
 
     def bounds(self, where: Mask) -> Bounds:

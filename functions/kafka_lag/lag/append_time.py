@@ -2,9 +2,16 @@
 """The append time of the next unread record of each group-partition: an estimate within bounds.
 
 Groups at one offset share an estimate (`positions`). It is of one of three sources
-(`append_sources`): log ends of this and earlier runs, what the previous run found where the commit
-did not move, and the brokers' time index, where these leave too wide a bracket. Which positions are
-looked up there, and in which order, is planned under a budget (`lookup_plan`).
+(`append_sources`): log ends of this and earlier runs (`log_ends`), what the previous run found
+where the commit did not move, and the brokers' time index (`index_search`), where these leave too
+wide a bracket. Who is looked up there, in which order, and who is left out, is planned under a
+budget (`lookup_plan`).
+
+An age of 60 +- 3 s has its farther bound 3 s from the estimate. `time_lag_method` names the source:
+of `interpolated` the bounds are two log ends, about an interval apart, or what a search that was
+cut short left of that; of `record_time` a search ended, most often as they were near enough to each
+other (`bounds.compute_allowance`); `at_least` has no lower bound, so no error; and `carried` is as
+an earlier run found it.
 """
 
 from __future__ import annotations

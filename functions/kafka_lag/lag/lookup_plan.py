@@ -8,7 +8,9 @@ interval apart, so a look-up is only useful. What a search has no look-ups for i
 run, and keeps the bounds that it has.
 
 Within a search (`Queue`) those who stand still come first, of each pair of group and topic the
-partition that may hold its oldest record, and pairs take turns from run to run.
+partition that may hold its oldest record, and pairs take turns from run to run. Each position has
+five look-ups reserved while it is searched: a budget of 100 admits 20 at once, and the next in line
+with what those leave over.
 """
 
 from __future__ import annotations

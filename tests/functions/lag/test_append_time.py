@@ -18,7 +18,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.index_search import Search, search
 from kafka_lag.lag.log_ends import align_ends, find_bounds
-from kafka_lag.lag.lookup_plan import Queue, is_due, is_too_wide
+from kafka_lag.lag.lookup_plan import Queue, is_due, is_too_wide, share_budget
 from kafka_lag.lag.positions import Positions
 from tests.builders import HOUR, MINUTE, NOON
 from tests.functions.lag.time_index_fake import Broker, Log
@@ -202,6 +202,13 @@ def test_the_budget_is_never_exceeded(budget: int) -> None:
     _, found = dated(broker, [(n, 10 + 7 * n) for n in range(40)], budget=budget)
 
     assert broker.look_up_count == found.look_ups <= budget
+
+
+def test_the_second_search_may_use_a_tenth_of_the_budget() -> None:
+    wide, worth = np.array([True, True, False, True]), np.array([False, True, True, False])
+    searches = [(at.tolist(), most) for at, most in share_budget(wide, worth, 100)]
+
+    assert searches == [([1], 100), ([0, 3], 10)]
 
 
 @pytest.mark.parametrize(("run", "first"), [(0, 1), (1, 2), (2, 0), (3, 1)])

@@ -70,6 +70,19 @@ def test_words_concat_joins_different_dictionaries(
     assert Strings.of(left).concat(Strings.of(right)).to_list() == left + right
 
 
+def test_words_are_chosen_row_by_row_unknowns_too() -> None:
+    one, other = Strings.of(["a", None, "b", "c"]), Strings.of(["d", "d", None, "a"])
+    mask = np.array([True, True, False, False])
+
+    assert one.where(mask, other).to_list() == ["a", None, None, "a"]
+
+
+def test_words_are_put_at_some_rows_unknowns_too() -> None:
+    one, other = Strings.of(["a", "b", "c"]), Strings.of(["d", None])
+
+    assert one.put(np.array([2, 0]), other).to_list() == [None, "b", "d"]
+
+
 @given(NUMBERS, NUMBERS)
 def test_numbers_concat_keeps_the_unknowns(left: list[int | None], right: list[int | None]) -> None:
     assert Column.optional(left).concat(Column.optional(right)).to_list() == left + right
