@@ -76,7 +76,7 @@ def learn_batches(old: Frame, move: Move, window: float) -> dict[str, Column]:
     at = np.flatnonzero(move.ends_pause(window) & old.numbers("lag").known)
     if not len(at):
         return columns
-    lag = old.numbers("lag").values[at].astype(np.float64)
+    lag = old.numbers("lag").take(at).fill(0.0)
     worked = old.numbers(WORKED).take(at)
     batches = _learn_from_pause(_read_batches(old, at), move.take(at), lag, worked)
     counts = batches.seen > 0

@@ -181,7 +181,7 @@ def _find_members(groups: Frame, rows: Frame, old: Frame, at_group: Rows) -> _Me
     same = is_read(rows) & is_read(old) & (owner == old.strings("member_id"))
     same &= groups.numbers("members").take(at_group).known
     every, first = distinct(
-        np.where(same, at_group + 1, 0), np.where(same, owner.codes.values + 1, 0)
+        np.where(same, at_group + 1, 0), np.where(same, owner.codes.fill(0) + 1, 0)
     )
     # Of a commit that was never seen to move it is not known when it was made.
     since = old.numbers("commit_changed_at").only(old.numbers("commit_gap_seconds").known)

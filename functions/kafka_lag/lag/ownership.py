@@ -36,9 +36,7 @@ def find_unowned(rows: Frame, groups: Frame) -> Mask:
     members, nor while its members wait for an assignment.
     """
     members = groups.numbers("members")
-    waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & (
-        members.values > 0
-    )
+    waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & (members > 0)
     read = ~rows.strings("unread_reason").known
     mask: Mask = read & members.known & ~rows.strings("member_id").known & ~waiting
     return mask
@@ -51,7 +49,7 @@ def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
     theirs = old.strings("member_id").take(at)
     members = tuple(dict.fromkeys(theirs.categories + rows.strings("member_id").categories))
     ours = rows.strings("member_id").codes_in(members)
-    same = (ours.known == theirs.known) & (~ours.known | (ours.values == theirs.codes.values))
+    same = (ours == theirs.codes) | (~ours.known & ~theirs.known)
     read = ~rows.strings("unread_reason").known
     mask: Mask = (at >= 0) & read & ~same
     return mask

@@ -41,7 +41,7 @@ def add_rebalances(groups: Frame, old: Frame, rules: Rules) -> Frame:
     known = old.numbers("members_hash").only(read & same & ~is_new)
     waited = old.strings("group_state").is_in(contract.REBALANCING_STATES)
     # The one that was seen under way is not counted again when it is over.
-    begun = ~waited & (waiting | (members.known & (members.values != known.values)))
+    begun = ~waited & (waiting | (members != known))
     described = read & groups.numbers("members").known & (waiting | members.known)
     counted = Column.of(begun.astype(np.int64)).only(known.known & described)
     rebalances = (epoch - last).only(epoch >= last).or_else(counted)

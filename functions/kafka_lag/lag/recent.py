@@ -34,7 +34,7 @@ class Recent:
         for row, values in enumerate(taken):
             count[row] = len(values)
             table[row, most - len(values) :] = values
-        at = np.where(lists.known, lists.codes.values, -1)
+        at = lists.codes.fill(-1)
         return cls(table[at], count[at])
 
     @property

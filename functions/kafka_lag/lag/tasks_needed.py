@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules, TaskSettings
 from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
@@ -205,7 +205,7 @@ class _Settings:
         names = groups.strings("consumer_group")
         each = [rules.tasks_of(name) for name in names.categories]
         each.append(TaskSettings())
-        at = np.where(names.known, names.codes.values, -1)
+        at: Rows = names.codes.fill(-1)
 
         def column(value: Callable[[TaskSettings], float]) -> Values:
             return np.array([value(settings) for settings in each], np.float64)[at]
@@ -326,7 +326,7 @@ class _Work:
     @property
     def hottest(self) -> npt.NDArray[np.int64]:
         """The row of each group's partition with most of the records, -1 where none is known."""
-        return self.sets.first_at_maximum(self.share.known, self.share.values)
+        return self.sets.first_at_maximum(self.share.known, self.share.fill(0.0))
 
     def _at_rows(self, members: Column) -> Values:
         """A group's members by partition, as records are written to them."""
