@@ -142,6 +142,10 @@ bench-pauses: setup ## whether recurring pauses are learnt and outages are not (
 bench-alarms: setup ## planted incidents through replayed alarms: which page, and how many pages are false
 	$(BIN)/python -m dev.benchmarks.alarms $(if $(CWTUNE),--cwtune $(CWTUNE)) $(WITH)
 
+live-alarms: MINUTES = 60
+live-alarms: setup ## alarms on real brokers, live and then replayed from the snapshots (MINUTES=60)
+	$(BIN)/python -m dev.live_alarms --minutes $(MINUTES)
+
 bench-unusual: setup ## how often healthy groups are called unusual, and how soon anomalies are (minutes)
 	$(BIN)/python -m dev.benchmarks.unusual
 

@@ -26,8 +26,10 @@ _QUERY = re.compile(
     r"SELECT (?P<function>\w+)\((?P<name>\w+)\) "
     r'FROM SCHEMA\("(?P<namespace>[^"]+)",(?P<dimensions>"[^)]+")\) '
     r"WHERE \"(?P<key>[^\"]+)\"='(?P<value>[^']*)' "
+    r"(?P<without>(?:AND \"[^\"]+\"!='[^']*' )*)"
     r"GROUP BY (?P<by>[^()]+) ORDER BY MAX\(\) (?:DESC|ASC)"
 )
+_WITHOUT = re.compile(r"AND \"([^\"]+)\"!='([^']*)' ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +114,16 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A Metrics Insights query of the one shape that this project writes."""
+    """A Metrics Insights query of the one shape that this project writes.
+
+    `without` are dimension values whose series it leaves out.
+    """
 
     namespace: str
     name: str
     dimensions: frozenset[str]
     where: tuple[str, str]
+    without: frozenset[tuple[str, str]]
     function: str
 
     @classmethod
@@ -128,14 +134,16 @@ class Query:
             raise ValueError(f"not a query that is modelled: {text}")
         names = frozenset(re.findall(r'"([^"]+)"', found["dimensions"]))
         where = (found["key"], found["value"])
-        return cls(found["namespace"], found["name"], names, where, found["function"])
+        without = frozenset(_WITHOUT.findall(found["without"]))
+        return cls(found["namespace"], found["name"], names, where, without, found["function"])
 
     def matches(self, metrics: Metrics) -> Iterator[Series]:
         """Series with exactly the schema's dimensions: no coarser and no finer level."""
         for series in metrics.series():
             names = frozenset(name for name, _ in series.dimensions)
             same = (series.namespace, series.name) == (self.namespace, self.name)
-            if same and names == self.dimensions and self.where in series.dimensions:
+            held = self.where in series.dimensions and not self.without & series.dimensions
+            if same and held and names == self.dimensions:
                 yield series
 
 

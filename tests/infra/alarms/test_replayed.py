@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Collection
 
 import pytest
 
+from dev.live_alarms.timelines import Timelines, replay_timelines
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK
-from kafka_lag_cdk.simulation.grid import find_states
 from kafka_lag_cdk.simulation.metrics import Metrics
 from kafka_lag_cdk.simulation.timeline import contributor_states, states
-from kafka_lag_cli.replay.alarms import deployed_alarms, heartbeat, metrics_watched
+from kafka_lag_cli.replay.alarms import heartbeat, metrics_watched
 from kafka_lag_cli.replay.pages import ASSUMED, replay_alarms
 from kafka_lag_cli.replay.recorded import Recorded, read_recorded
 from kafka_lag_cli.tasks.policy import DELAY_MINUTES
@@ -24,8 +24,8 @@ from tests.infra.alarms.simulated import CLUSTER, metrics_of, written
 MINUTES, SILENCE = range(75), range(48, 56)
 WARM_UP = 31
 STATES = (OK, INSUFFICIENT_DATA, ALARM)
-
-Timelines: TypeAlias = dict[tuple[str, str], list[str]]
+OF_NAMED = {"status", "sla", "data-loss", "slo-fast", "slo-slow", "offset-lag"}
+OF_ANY = {"any-group", "any-sla", "any-loss"}
 
 
 @pytest.fixture(name="runs", scope="module")
@@ -39,31 +39,22 @@ def _runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Metrics, Recorded]:
     return metrics_of(lines, DELAY_MINUTES), recorded
 
 
-def replayed(recorded: Recorded, *, query: bool, **changes: object) -> Timelines:
-    cluster = watched_cluster(**changes)
-    found: Timelines = {}
-    for alarm in deployed_alarms(cluster, recorded.groups):
-        if alarm.condition.contributors == query:
-            values = recorded.metric(alarm.rule.metric, cluster)[:, alarm.groups]
-            timelines = find_states(values, alarm.condition, ASSUMED, DELAY_MINUTES)
-            for at, timeline in zip(alarm.groups, timelines.T, strict=True):
-                found[alarm.name, recorded.groups[at]] = [STATES[state] for state in timeline]
-    return found
+def replayed(recorded: Recorded, rules: Collection[str], **changes: object) -> Timelines:
+    every = replay_timelines(recorded, watched_cluster(**changes))
+    return {key: timeline for key, timeline in every.items() if key[0] in rules}
 
 
 def test_alarms_of_named_groups_have_the_same_timelines(
     runs: tuple[Metrics, Recorded], alarms: ByName
 ) -> None:
     metrics, recorded = runs
-    found = replayed(recorded, query=False)
-    live = {
+    found = replayed(recorded, OF_NAMED)
+    live: Timelines = {
         (rule, group): states(alarms[f"{rule}/{group}"], metrics, MINUTES, ASSUMED)
         for rule, group in found
     }
     assert found == live
-    assert {rule for rule, _ in found} == {
-        *("status", "sla", "data-loss", "slo-fast", "slo-slow", "offset-lag")
-    }
+    assert {rule for rule, _ in found} == OF_NAMED
     assert {state for timeline in live.values() for state in timeline} == set(STATES)
 
 
@@ -71,7 +62,7 @@ def test_alarms_on_any_group_have_the_same_timelines(
     runs: tuple[Metrics, Recorded], of_any: ByName
 ) -> None:
     metrics, recorded = runs
-    found = replayed(recorded, query=True, alarms={})
+    found = replayed(recorded, OF_ANY, alarms={})
     live: Timelines = {}
     for rule in {rule for rule, _ in found}:
         by_group = contributor_states(of_any[rule], metrics, MINUTES, ASSUMED)

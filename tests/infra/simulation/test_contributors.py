@@ -51,6 +51,16 @@ def test_only_the_level_and_cluster_of_the_query_are_its_series() -> None:
     assert list(observed) == [("shop", "a")]
 
 
+def test_series_that_the_query_leaves_out_are_none_of_its_own() -> None:
+    query = QUERY.replace(
+        "'shop' ", "'shop' AND \"Consumer Group\"!='b' AND \"Consumer Group\"!='c' "
+    )
+    alarm = {**ANY_GROUP, "Metrics": [{"Id": "q", "Expression": query, "Period": 60}]}
+    values = {group(name): [2] for name in "abcd"}
+    observed = contributor_states(alarm, metrics_of(values), range(10))
+    assert list(observed) == [("shop", "a"), ("shop", "d")]
+
+
 def test_each_group_alarms_for_itself() -> None:
     values = {group("a"): [0] * 20, group("b"): [0] * 5 + [2] * 15}
     observed = contributor_states(ANY_GROUP, metrics_of(values), range(20))
