@@ -22,7 +22,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -316,8 +316,9 @@ def _recorded(
     return Recorded(BEGIN, has_run, 0, tuple(names), over_time)
 
 
-def document(promises: dict[str, float]) -> Cluster:
-    """A cluster that promises these ages, with the alarms that each group has."""
+def document(proposals: Mapping[str, Proposal]) -> Cluster:
+    """A cluster that promises what is proposed, in as many runs, with the alarms of each group."""
+    promised = {name: each for name, each in proposals.items() if each.sla_seconds is not None}
     cluster = {
         "name": "shop",
         "arn": "arn:aws:kafka:eu-west-1:111122223333:cluster/shop/3f2a1b0c-5d4e-4f6a-8b7c-1",
@@ -328,7 +329,14 @@ def document(promises: dict[str, float]) -> Cluster:
             "nat": True,
         },
         "auth": {"type": "iam"},
-        "sla_seconds": {f"^{name}$": seconds for name, seconds in promises.items()},
+        "sla_seconds": {f"^{name}$": each.sla_seconds for name, each in promised.items()},
+        "alarms": {
+            "groups": list(promised),
+            "sla_runs": {
+                name: {"datapoints": each.datapoints, "periods": each.periods}
+                for name, each in promised.items()
+            },
+        },
     }
     whole = {"shared": {"notify": {"email": ["a@example.com"]}}, "clusters": [cluster]}
     return check(whole, "the benchmark", Path()).clusters[0]
@@ -341,12 +349,7 @@ def propose(days: Days, budget: float = BUDGET) -> dict[str, Proposal]:
 
 def find_own_pages(days: Days, proposals: dict[str, Proposal]) -> list[Page]:
     """Those on groups that a deployment with these promises sends in the days set aside."""
-    promises = {
-        name: float(each.sla_seconds)
-        for name, each in proposals.items()
-        if each.sla_seconds is not None
-    }
-    pages = replay_alarms(days.recorded, document(promises)).pages
+    pages = replay_alarms(days.recorded, document(proposals)).pages
     found = [Page(page.group, (page.begin - BEGIN) // MINUTE_MS) for page in pages if page.group]
     return [page for page in found if page.begin >= _SPLIT]
 

@@ -433,12 +433,20 @@ def group_thresholds(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float
         yield group, STATUS, None
         yield group, LOSS, None
         if (promised := cluster.sla_of(group)) is not None:
-            yield group, SLA, promised
+            yield group, sla_rule(cluster, group), promised
         if (objective := cluster.objective_of(group)) is not None:
             for rule in burn_rules(objective, cluster.interval_minutes):
                 yield group, rule, objective.age_seconds
     for group, records in cluster.alarms.offset_lag.items():
         yield group, OFFSET_LAG, records
+
+
+def sla_rule(cluster: WatchedCluster, group: str) -> Rule:
+    """The rule on a group's promise, in as many runs as the document has."""
+    runs = cluster.alarms.sla_runs.get(group)
+    if runs is None:
+        return SLA
+    return replace(SLA, datapoints=runs.datapoints, periods=runs.periods)
 
 
 def burn_rules(objective: Objective, interval_minutes: int) -> Iterator[Rule]:
@@ -598,6 +606,8 @@ def _table(rules: tuple[Rule, ...]) -> Iterator[str]:
     for rule in rules:
         metric = f"`{rule.namespace} {rule.metric}`" if rule.namespace else f"`{rule.metric}`"
         runs = f"{rule.datapoints} of {rule.periods}{_UNITS[rule.minutes]}"
+        if rule is SLA:
+            runs += ", or its `alarms.sla_runs`"
         if rule in _BY_TARGET:
             runs = f"by its target, {rule.datapoints} at least, of {rule.periods}"
         yield f"| {rule.name} | {metric} | {_when(rule)} | {runs} | {rule.missing.value} |"

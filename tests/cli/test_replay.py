@@ -431,14 +431,38 @@ def test_a_promise_is_chosen_on_two_thirds_of_the_days_and_tried_on_the_rest(
     assert found == {
         "cluster": "shop",
         "group": "billing",
-        # Of 9 minutes at most 8 are seen, and three of them must be above.
-        "sla_seconds": 600,
+        # Of 9 minutes three are above: too few of ten, and 600 s in 3 of 5 would be later.
+        "sla_seconds": 300,
+        "datapoints": 5,
+        "periods": 10,
         "now_seconds": 120.0,
         "chosen": 0.0,
         "tried": 15.0,
         "tried_now": 30.0,
-        "later_seconds": 8 * 60.0,
+        # The fifth minute above is the tenth after the first, and is seen a minute later.
+        "delay_seconds": 11 * 60.0,
+        "later_seconds": 5 * 60.0,
     }
+
+
+def test_a_proposal_is_what_the_document_then_pages(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    for day in range(26, 32):
+        length = 19 if day == 31 else 9
+        write_day(
+            tmp_path, {"billing": Group.fine().stops(600, 600 + length)}, day=f"2026-01-{day}"
+        )
+    (found,) = json.loads(run("--propose", "0", "--from", "2026-01-26", "--output", "json").stdout)
+    runs = {"datapoints": found["datapoints"], "periods": found["periods"]}
+    a_document(
+        tmp_path / "b.json",
+        sla_seconds={"^billing$": found["sla_seconds"]},
+        alarms={"groups": ["billing"], "sla_runs": {"billing": runs}},
+    )
+    answer = run("--from", "2026-01-26", "--output", "json", config="b.json")
+    pages = [page for page in pages_of(answer) if page["alarm"] == "sla"]
+    assert [page["begin"] for page in pages] == [at(611)]
 
 
 def test_a_promise_that_keeps_no_budget_is_not_proposed(
@@ -495,7 +519,7 @@ def test_a_group_is_judged_by_the_days_that_it_was_there(
             groups["youngest"] = Group.fine()
         write_day(tmp_path, groups, day=f"2026-01-{day}")
     found = {each["group"]: each for each in propose(run, "2026-01-23")}
-    assert found["newcomer"]["sla_seconds"] == 600
+    assert (found["newcomer"]["sla_seconds"], found["newcomer"]["datapoints"]) == (300, 5)
     # Two days are too few.
     assert found["youngest"]["sla_seconds"] is None
 

@@ -21,6 +21,7 @@ from kafka_lag.formatting import (
     format_minute,
     format_quantity,
 )
+from kafka_lag_cdk.alarm_rules import SLA
 from kafka_lag_cli.replay.beside_aws import BesideAws, describe_assumptions
 from kafka_lag_cli.replay.changes import Change, Kind
 from kafka_lag_cli.replay.pages import ASSUMED, Page, count_by_rule
@@ -43,11 +44,11 @@ _PAGES = ColumnLayout(
     elastic="group",
     cut_in_middle=("group",),
 )
-_NUMBERS = ("promise", "pages", "tried", "now", "pages now", "later")
+_NUMBERS = ("promise", "in runs", "pages", "tried", "now", "pages now", "delay", "later")
 _PROPOSALS = ColumnLayout(
     names=("group", "cluster", *_NUMBERS),
     right=_NUMBERS,
-    optional=("later", "pages now", "now", "pages"),
+    optional=("delay", "later", "pages now", "now", "pages"),
     shortened={"group": 16},
     elastic="group",
     cut_in_middle=("group",),
@@ -214,9 +215,11 @@ def print_proposals(proposals: Sequence[Proposal], pages_a_month: float, screen:
         screen.print(layout.table([_proposed(each) for each in proposals], screen.width, []))
     _print(
         screen,
-        f"The shortest promise with {pages_a_month:g} pages a month at most, chosen on the first "
-        "two thirds of the days and tried on the rest. Pages are a month's. Later: the median page "
-        "of the rest, beside the promise that the document has.",
+        f"What reports a standing group soonest with {pages_a_month:g} pages a month at most, "
+        "chosen on the first two thirds of the days and tried on the rest. Pages are a month's. "
+        "Of the rest's median page, delay is since its incident began, and later is beside the "
+        "document's promise. Other runs than "
+        f"{SLA.datapoints} of {SLA.periods} are alarms.sla_runs.",
     )
 
 
@@ -237,14 +240,22 @@ def _proposed(proposal: Proposal) -> dict[str, Text]:
         "group": Text(printable(proposal.group)),
         "cluster": Text(proposal.cluster),
         "promise": _duration(proposal.sla_seconds),
+        "in runs": _runs(proposal),
         "pages": _pages_a_month(proposal.chosen),
         "tried": _pages_a_month(proposal.tried),
         "now": Text("-") if proposal.now_seconds is None else _duration(proposal.now_seconds),
         "pages now": Text("-")
         if proposal.now_seconds is None
         else _pages_a_month(proposal.tried_now),
+        "delay": _duration(proposal.delay_seconds),
         "later": _later(proposal.later_seconds),
     }
+
+
+def _runs(proposal: Proposal) -> Text:
+    if proposal.datapoints is None:
+        return Text("?", "dim")
+    return Text(f"{proposal.datapoints} of {proposal.periods}")
 
 
 def _pages_a_month(number: float | None) -> Text:

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promises that keep a group's pages within a budget, chosen on some days and tried on the rest.
 
-A threshold that is chosen and tried on the same days is too good to be true: the first two thirds
+A promise that is chosen and tried on the same days is too good to be true: the first two thirds
 of the days choose, the last third says what would have come of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag_cdk.alarm_rules import SLA
+from kafka_lag_cdk.alarm_rules import SLA, sla_rule
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.simulation.grid import Grid, find_spans, find_states
 from kafka_lag_cli.replay.alarms import condition_of
@@ -26,6 +26,9 @@ CANDIDATES = (
     *(30, 60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700, 3_600),
     *(5_400, 7_200, 10_800, 14_400, 21_600, 43_200, 86_400),
 )
+# Runs that must be beyond a promise, of how many: a deployed alarm's, and longer ones, which let a
+# shorter promise live with spikes. Fewer are no incident.
+COUNTS = ((SLA.datapoints, SLA.periods), (5, 10), (10, 15))
 _MONTH_DAYS, _DAY_MINUTES, _MINUTE_SECONDS = 30, 24 * 60, 60
 _CHOSEN_ON = 2 / 3
 # Days that are too few to say anything of a month.
@@ -41,94 +44,186 @@ _Spans = list[tuple[int, int]]
 class Proposal:
     """A promise for a group, and the pages a month that it would have meant.
 
-    Its days are those from the group's first known age to its last. `sla_seconds` is None where
-    they are fewer than `LEAST_DAYS`, and where even the longest of `CANDIDATES` pages more often or
-    is broken for more than a quarter of the time. `now_seconds` is what the document promises.
-    `chosen` and `tried` are pages a month on the days that choose and on the rest; None for a
-    document's promise that there is not. `later_seconds`: how much later the median page of the
-    rest comes by the proposal than by the document; None without pages.
+    Its days are those from the group's first known age to its last. `sla_seconds`, `datapoints` and
+    `periods` are None where they are fewer than `LEAST_DAYS`, and where even the longest of
+    `CANDIDATES` pages more often or is broken for more than a quarter of the time. `now_seconds` is
+    what the document promises. `chosen` and `tried` are pages a month on the days that choose and
+    on the rest; None for a document's promise that there is not. Of the pages of the rest:
+    `delay_seconds` is how long after its incident the median one comes, of those that have one
+    recorded; `later_seconds` how much later than by the document. None without such pages.
     """
 
     cluster: str
     group: str
-    sla_seconds: int | None
-    now_seconds: float | None
-    chosen: float | None
-    tried: float | None
-    tried_now: float | None
-    later_seconds: float | None
+    sla_seconds: int | None = None
+    datapoints: int | None = None
+    periods: int | None = None
+    now_seconds: float | None = None
+    chosen: float | None = None
+    tried: float | None = None
+    tried_now: float | None = None
+    delay_seconds: float | None = None
+    later_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Promise:
+    """What an alarm on a group's age goes by; `soonest` is how many seconds after its last commit a
+    group that stands still pages.
+    """
+
+    seconds: float
+    datapoints: int
+    periods: int
+    run_seconds: int
+
+    @property
+    def soonest(self) -> float:
+        return self.seconds + self.datapoints * self.run_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class _Days:
+    """A group's minutes from `first`; those up to `split` choose, and the rest ends with `end`."""
+
+    first: int
+    split: int
+    end: int
+
+    @classmethod
+    def of(cls, ages: Grid) -> _Days | None:
+        """None for a group of which no age is known."""
+        known = np.flatnonzero(~np.isnan(ages))
+        if not len(known):
+            return None
+        first, end = int(known[0]), int(known[-1]) + 1
+        return cls(first, first + int((end - first) * _CHOSEN_ON), end)
+
+    @property
+    def suffice(self) -> bool:
+        """Whether they say anything of a month."""
+        return self.end - self.first >= LEAST_DAYS * _DAY_MINUTES
+
+    def chosen(self, spans: _Spans) -> float:
+        """Pages a month in the days that choose."""
+        count = sum(self.first <= begin < self.split for begin, _ in spans)
+        return _a_month(count, self.split - self.first)
+
+    def broken(self, spans: _Spans) -> float:
+        """The share of those days in which the alarm is on."""
+        minutes = sum(max(min(end, self.split) - begin, 0) for begin, end in spans)
+        return minutes / (self.split - self.first)
+
+    def rest(self, spans: _Spans) -> _Spans:
+        """The pages of the other days."""
+        return [span for span in spans if self.split <= span[0] < self.end]
+
+    def tried(self, spans: _Spans) -> float:
+        """Pages a month in the other days."""
+        return _a_month(len(self.rest(spans)), self.end - self.split)
 
 
 def find_promises(recorded: Recorded, cluster: Cluster, pages_a_month: float) -> Iterator[Proposal]:
-    """For each group the shortest promise that keeps to the budget on the days that choose."""
+    """For each group the promise that reports a standing group soonest, of those that keep to the
+    budget on the days that choose.
+    """
     ages = recorded.metric(contract.ESTIMATED_TIME_LAG, cluster)
-    by_candidate = [_spans(ages, seconds, cluster) for seconds in CANDIDATES]
-    for at, group in enumerate(recorded.groups):
-        known = np.flatnonzero(~np.isnan(ages[:, at]))
-        if not cluster.groups.names.accepts(group) or not len(known):
-            continue
-        first, end = int(known[0]), int(known[-1]) + 1
-        now = cluster.sla_of(group)
-        of_now = None if now is None else _spans(ages[first:end, at : at + 1], now, cluster)[0]
-        yield _propose_one(
-            cluster.name,
-            group,
-            [[(one - first, other - first) for one, other in spans[at]] for spans in by_candidate],
-            (now, of_now),
-            end - first,
-            pages_a_month,
-        )
+    accepted = {
+        at: days
+        for at, group in enumerate(recorded.groups)
+        if cluster.groups.names.accepts(group) and (days := _Days.of(ages[:, at])) is not None
+    }
+    found = _choose(ages, cluster, accepted, pages_a_month)
+    for at, days in accepted.items():
+        group = recorded.groups[at]
+        proposal = Proposal(cluster.name, group, now_seconds=cluster.sla_of(group))
+        now = _promised_now(cluster, group)
+        of_now = None if now is None else _spans(ages[:, [at]], now, cluster)[0]
+        if of_now is not None and days.suffice:
+            proposal = replace(proposal, tried_now=days.tried(of_now))
+        if at in found:
+            promise, spans = found[at]
+            proposal = replace(
+                proposal,
+                sla_seconds=int(promise.seconds),
+                datapoints=promise.datapoints,
+                periods=promise.periods,
+                chosen=days.chosen(spans),
+                tried=days.tried(spans),
+                delay_seconds=_median_delay(recorded, at, days.rest(spans)),
+            )
+            if now is not None and of_now is not None:
+                later = _later(promise, days.rest(spans), now, days.rest(of_now))
+                proposal = replace(proposal, later_seconds=later)
+        yield proposal
 
 
-def _propose_one(
-    cluster: str,
-    group: str,
-    by_candidate: Sequence[_Spans],
-    now: tuple[float | None, _Spans | None],
-    minutes: int,
-    pages_a_month: float,
-) -> Proposal:
-    promised, of_now = now
-    if minutes < LEAST_DAYS * _DAY_MINUTES:
-        return Proposal(cluster, group, None, promised, None, None, None, None)
-    split = int(minutes * _CHOSEN_ON)
-    tried_now = None if of_now is None else _a_month(_rest(of_now, split), minutes - split)
-    for seconds, spans in zip(CANDIDATES, by_candidate, strict=True):
-        chosen = _a_month([begin for begin, _ in spans if begin < split], split)
-        broken = sum(max(min(end, split) - begin, 0) for begin, end in spans)
-        if chosen <= pages_a_month and broken <= _MOST_BROKEN * split:
-            rest = _rest(spans, split)
-            tried = _a_month(rest, minutes - split)
-            later = None
-            if promised is not None and of_now is not None:
-                by_now = _rest(of_now, split)
-                if seconds >= promised:
-                    later = _median_delay(by_now, rest)
-                elif (earlier := _median_delay(rest, by_now)) is not None:
-                    later = -earlier
-            return Proposal(cluster, group, seconds, promised, chosen, tried, tried_now, later)
-    return Proposal(cluster, group, None, promised, None, None, tried_now, None)
+def _choose(
+    ages: Grid, cluster: Cluster, every: Mapping[int, _Days], pages_a_month: float
+) -> dict[int, tuple[_Promise, _Spans]]:
+    """By group; of two that report as soon, the one of fewer runs."""
+    best: dict[int, tuple[_Promise, _Spans]] = {}
+    for counts in COUNTS:
+        for seconds in CANDIDATES:
+            promise = _Promise(seconds, *counts, cluster.interval_minutes * _MINUTE_SECONDS)
+            open_ = [
+                at
+                for at, days in every.items()
+                if days.suffice and (at not in best or promise.soonest < best[at][0].soonest)
+            ]
+            of_open = _spans(ages[:, open_], promise, cluster)
+            for at, spans in zip(open_, of_open, strict=True):
+                is_kept = every[at].chosen(spans) <= pages_a_month
+                if is_kept and every[at].broken(spans) <= _MOST_BROKEN:
+                    best[at] = promise, spans
+    return best
 
 
-def _spans(ages: Grid, seconds: float, cluster: Cluster) -> list[_Spans]:
+def _promised_now(cluster: Cluster, group: str) -> _Promise | None:
+    seconds = cluster.sla_of(group)
+    if seconds is None:
+        return None
+    rule = sla_rule(cluster, group)
+    run_seconds = cluster.interval_minutes * _MINUTE_SECONDS
+    return _Promise(seconds, rule.datapoints, rule.periods, run_seconds)
+
+
+def _spans(ages: Grid, promise: _Promise, cluster: Cluster) -> list[_Spans]:
     """By group, when an alarm on this promise would have been on."""
-    condition = condition_of(cluster, SLA, float(seconds))
+    rule = replace(SLA, datapoints=promise.datapoints, periods=promise.periods)
+    condition = condition_of(cluster, rule, float(promise.seconds))
     found: list[_Spans] = [[] for _ in range(ages.shape[1])]
     for group, begin, end in find_spans(find_states(ages, condition, ASSUMED, DELAY_MINUTES)):
         found[group].append((begin, end))
     return found
 
 
-def _rest(spans: _Spans, split: int) -> list[int]:
-    return [begin for begin, _ in spans if begin >= split]
+def _a_month(count: int, minutes: int) -> float:
+    return count / (minutes / _DAY_MINUTES) * _MONTH_DAYS
 
 
-def _a_month(begins: Sequence[int], minutes: int) -> float:
-    return len(begins) / (minutes / _DAY_MINUTES) * _MONTH_DAYS
+def _median_delay(recorded: Recorded, at: int, spans: _Spans) -> float | None:
+    """Seconds from the beginning of the incident that is recorded while a page is on."""
+    delays = []
+    for begin, end in spans:
+        incidents = recorded.incidents[begin:end, at]
+        known = incidents[~np.isnan(incidents)]
+        if len(known):
+            delays.append(max(recorded.time(begin) - known[0], 0) / 1000)
+    return float(np.median(delays)) if delays else None
 
 
-def _median_delay(shorter: Sequence[int], longer: Sequence[int]) -> float | None:
-    """Of the pages of the longer promise, each since that of the shorter one before it, seconds."""
-    places = np.searchsorted(shorter, longer, "right") - 1
-    delays = [page - shorter[at] for page, at in zip(longer, places, strict=True) if at >= 0]
-    return float(np.median(delays)) * _MINUTE_SECONDS if delays else None
+def _later(promise: _Promise, spans: _Spans, now: _Promise, of_now: _Spans) -> float | None:
+    """How much later the median page comes, seconds; negative for earlier."""
+    begins, begins_now = ([begin for begin, _ in each] for each in (spans, of_now))
+    if promise.soonest >= now.soonest:
+        return _median_gap(begins_now, begins)
+    earlier = _median_gap(begins, begins_now)
+    return None if earlier is None else -earlier
+
+
+def _median_gap(sooner: Sequence[int], later: Sequence[int]) -> float | None:
+    """Of each of the later pages since the one of the others before it, seconds."""
+    places = np.searchsorted(sooner, later, "right") - 1
+    gaps = [page - sooner[at] for page, at in zip(later, places, strict=True) if at >= 0]
+    return float(np.median(gaps)) * _MINUTE_SECONDS if gaps else None

@@ -42,6 +42,8 @@ _TRANSPORT = {
 _SERVERLESS = re.compile(r"-s\d+\Z")
 
 _LARGEST_MINUTES = 60
+# Of all periods together, those of less than an hour each [CloudWatch API, PutMetricAlarm].
+_LONGEST_ALARM_MINUTES = 24 * 60
 # Lambda ends the function after 55 s, and what was read has to be written by then.
 _LONGEST_RUN = 50
 
@@ -54,6 +56,7 @@ _FOLLOWS = "follows from auth; leave it out"
 LogDays = Literal[1, 3, 7, 14, 30, 60, 90, 180, 365, 731]
 MemoryMb = Annotated[int, Field(ge=256, le=10240)]
 Groups = Annotated[tuple[GroupName, ...], Listed, Distinct]
+Count = Annotated[int, Field(ge=1)]
 
 
 class Function(Strict):
@@ -69,6 +72,19 @@ class Function(Strict):
     )
     python: Literal["3.13", "3.14"] = Field(default="3.13", description="or 3.14")
     architecture: Literal["arm64", "x86_64"] = Field(default="arm64", description="or x86_64")
+
+
+class SlaRuns(Strict):
+    """In how many of how many runs a promise must be broken for a page."""
+
+    datapoints: Count = Field(description="runs that must be beyond the promise")
+    periods: Count = Field(description="of so many runs, a day's at most")
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        if self.datapoints > self.periods:
+            raise ValueError(f"{self.datapoints} of {self.periods} runs are never reached")
+        return self
 
 
 class AlarmSettings(Strict):
@@ -103,6 +119,15 @@ class AlarmSettings(Strict):
         description=(
             "by exact name of a group: an alarm when more records than these are unread, named "
             "in `alarms.groups` or not"
+        ),
+    )
+    sla_runs: dict[GroupName, SlaRuns] = Field(
+        default_factory=dict,
+        description=(
+            "by exact name of a group in `alarms.groups`: in how many runs its promise must be "
+            'broken for a page, as in `{"datapoints": 5, "periods": 10}` '
+            "(unless given: 3 of 5); [`kafka-lag replay --propose`](command-line.md#replay) "
+            "finds them"
         ),
     )
     brokers: bool = Field(
@@ -378,6 +403,7 @@ def _find_keys_without_effect(cluster: WatchedCluster) -> Iterator[Fault]:
     yield from _unscaled(cluster, levels)
     yield from _no_room(cluster, levels)
     yield from _too_seldom(cluster)
+    yield from _unfit_runs(cluster)
     yield from _unpublished(cluster)
     yield from _unused_topics(cluster)
     yield from _no_brokers(cluster)
@@ -390,6 +416,20 @@ def _too_long(cluster: WatchedCluster) -> Iterator[Fault]:
             sentence = f"as a dimension the name has {length} characters, and alarms are made for"
             yield _fault(
                 place, f"{sentence} {_LONGEST_VALUE} at most; any_group watches it all the same"
+            )
+
+
+def _unfit_runs(cluster: WatchedCluster) -> Iterator[Fault]:
+    """Of alarms that nobody makes, and those that CloudWatch takes none of."""
+    for group, runs in cluster.alarms.sla_runs.items():
+        place = ("alarms", "sla_runs", group)
+        if group not in cluster.alarms.groups:
+            yield _fault(place, f"{group} has no alarm of its own: name it in alarms.groups")
+        elif cluster.sla_of(group) is None:
+            yield _fault(place, f"{group} is promised nothing: no sla_seconds matches it")
+        if (minutes := runs.periods * cluster.interval_minutes) > _LONGEST_ALARM_MINUTES:
+            yield _fault(
+                (*place, "periods"), f"are {minutes:,} minutes, and an alarm sees a day at most"
             )
 
 

@@ -59,5 +59,5 @@ def test_planted_incidents_are_in_the_ages(days: Days) -> None:
 def test_a_budget_is_kept_within_one_page(tried: float | None, kept: int) -> None:
     # 3 a month are 1.33 in the days set aside, and one more is 2.33.
     assert pytest.approx(13.3, abs=0.1) == (MINUTES - SET_ASIDE) / DAY
-    proposal = Proposal("shop", "billing", 60, None, 1.0, tried, None, None)
+    proposal = Proposal("shop", "billing", sla_seconds=60, chosen=1.0, tried=tried)
     assert count_kept({"billing": proposal}, 3.0) == kept

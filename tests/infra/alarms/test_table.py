@@ -14,7 +14,8 @@ def test_a_row_says_all_that_decides() -> None:
     rows = markdown((LOSS, SLA, DROPPED)).splitlines()[2:5]
     assert rows == [
         "| data-loss | `TimeToDataLoss` | < 30 days (no risk) | 3 of 5 | missing |",
-        "| sla | `EstimatedTimeLag` | > its `sla_seconds` | 3 of 5 | missing |",
+        "| sla | `EstimatedTimeLag` | > its `sla_seconds` "
+        "| 3 of 5, or its `alarms.sla_runs` | missing |",
         "| collector-dropped | `AWS/Lambda AsyncEventsDropped` | >= 1 | 3 of 5 | notBreaching |",
     ]
 

@@ -195,3 +195,43 @@ def test_a_file_whose_name_no_system_takes_is_refused_as_such(name: str) -> None
     assert refused(cluster_json(ca_file=name)) == (
         "clusters[0].ca_file: must be text without blanks around it",
     )
+
+
+@pytest.mark.parametrize(
+    ("runs", "changes", "fault"),
+    [
+        (
+            {"datapoints": 5, "periods": 4},
+            {},
+            "alarms.sla_runs.billing: 5 of 4 runs are never reached",
+        ),
+        (
+            {"datapoints": 5, "periods": 10},
+            {"sla_seconds": {}},
+            "alarms.sla_runs.billing: billing is promised nothing: no sla_seconds matches it",
+        ),
+        (
+            {"datapoints": 5, "periods": 1_441},
+            {},
+            "alarms.sla_runs.billing.periods: are 1,441 minutes, and an alarm sees a day at most",
+        ),
+        (
+            {"datapoints": 5, "periods": 289},
+            {"interval_seconds": 300},
+            "alarms.sla_runs.billing.periods: are 1,445 minutes, and an alarm sees a day at most",
+        ),
+    ],
+    ids=["more than all", "no promise", "longer than a day", "of runs that are longer"],
+)
+def test_runs_of_a_promise_can_be_reached(
+    runs: dict[str, int], changes: dict[str, Any], fault: str
+) -> None:
+    given = {"alarms": {"groups": ["billing"], "sla_runs": {"billing": runs}}}
+    assert refused_cluster(**{"sla_seconds": {"^billing$": 60}, **given, **changes}) == (fault,)
+
+
+def test_runs_are_of_a_group_that_has_an_alarm_of_its_own() -> None:
+    runs = {"billing": {"datapoints": 5, "periods": 10}}
+    assert refused_cluster(sla_seconds={".": 60}, alarms={"sla_runs": runs}) == (
+        "alarms.sla_runs.billing: billing has no alarm of its own: name it in alarms.groups",
+    )
