@@ -160,10 +160,11 @@ def _run(plan: Plan, cluster: KafkaCluster, folder: Path, console: Console) -> i
     with Traffic(cluster, plan.behaviours(clock)) as traffic:
         frozen = False
         for minute in range(plan.minutes):
+            time.sleep(max(0.0, begin + minute * _MINUTE - time.time()))
+            # Just before a run: within seconds others lead what a frozen broker led.
             if plan.is_frozen(minute) != frozen:
                 frozen = not frozen
                 (cluster.pause if frozen else cluster.resume)(_FROZEN_BROKER)
-            time.sleep(max(0.0, begin + minute * _MINUTE - time.time()))
             lines: list[str] = []
             if plan.runs(minute):
                 lines = collecting.run((begin + minute * _MINUTE) * 1000)

@@ -77,7 +77,7 @@ examples:
     "--propose",
     type=click.FloatRange(0, 10_000),
     metavar="N",
-    help="For each group the shortest promise (sla_seconds) with N pages a month at most.",
+    help="For each group the promise (sla_seconds, in M of N runs) with N pages a month at most.",
 )
 @click.option("--lines", is_flag=True, help="Every page, however many there are.")
 @click.option(
