@@ -535,9 +535,13 @@ def test_a_promise_needs_days_with_runs(tmp_path: Path, run: Callable[..., Resul
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--brief", "--output", "json"], "--brief is a sentence: neither"),
+        (["--brief", "--output", "json"], "--brief is a sentence: leave out --output."),
         (["--propose", "1"], "--propose needs 3 days at least: see --from."),
-        (["--propose", "1", "--against", "a.json"], "--propose and --against cannot go together."),
+        (
+            ["--propose", "1", "--against", "a.json", "--lines"],
+            "--propose is about promises: leave out --lines, --against.",
+        ),
+        (["--propose", "few"], "'few' is not a valid number of pages."),
         (["--from", "31.01.2026"], "--from 31.01.2026 must be a date, written 2026-01-31."),
         (["--to", "2026-01-30"], "--from is 2026-01-31 and after --to, 2026-01-30."),
         (["--from", "2020-01-31"], "2020-01-31 to 2026-01-31 are more than 400 days."),
@@ -549,6 +553,7 @@ def test_a_promise_needs_days_with_runs(tmp_path: Path, run: Callable[..., Resul
         "no sentence",
         "few days",
         "two questions",
+        "no number",
         "no date",
         "backwards",
         "too long",
@@ -564,6 +569,16 @@ def test_what_cannot_be_replayed_is_one_sentence(
     answer = run(*arguments)
     assert answer.exit_code != 0
     assert sentence in answer.stderr.replace("\n", " ")
+
+
+def test_a_document_without_an_alarm_on_groups_says_so(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    write_day(tmp_path, {"billing": Group.fine().stops(600, 660)})
+    a_document(tmp_path / "b.json", alarms={"any_group": False})
+    answer = run(config="b.json")
+    assert answer.exit_code == 0
+    assert "Not replayed: alarms on groups: the document has none" in answer.stdout
 
 
 def test_a_cluster_without_snapshots_is_named(tmp_path: Path, run: Callable[..., Result]) -> None:

@@ -111,6 +111,8 @@ def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
     if not cluster.sink_names:
         yield "no sink publishes into CloudWatch, so no alarm has data"
         return
+    if not any(group_thresholds(cluster)) and not any(query_rules(cluster)):
+        yield "alarms on groups: the document has none, by alarms.groups and alarms.any_group"
     rules = reporter_rules(paused=False, sinks=cluster.sink_names)
     rules += broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)
     names = ", ".join(rule.name for rule in rules if rule is not HEARTBEAT)

@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag.formatting import format_minute
-from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag.formatting import format_list, format_minute
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
 from kafka_lag_cli.replay.beside_aws import compare_recorded
 from kafka_lag_cli.replay.documents import (
     DEFAULT_DAYS,
+    Days,
     find_period,
     read_clusters,
     read_days,
@@ -48,6 +48,11 @@ examples:
 """
 
 
+class _PagesAMonth(click.FloatRange):
+    # As click has it in its sentence on what is none.
+    name = "number of pages"
+
+
 @click.command("replay", epilog=_EXAMPLES)
 @click.option(
     "--config",
@@ -70,12 +75,12 @@ examples:
     "--from",
     "first",
     metavar="YYYY-MM-DD",
-    help=f"The first UTC day (default: {DEFAULT_DAYS} before).",
+    help=f"The first UTC day (default: {DEFAULT_DAYS} days in all).",
 )
 @click.option("--to", "last", metavar="YYYY-MM-DD", help="The last UTC day (default: today).")
 @click.option(
     "--propose",
-    type=click.FloatRange(0, 10_000),
+    type=_PagesAMonth(0, 10_000),
     metavar="N",
     help="For each group the promise (sla_seconds, in M of N runs) with N pages a month at most.",
 )
@@ -117,23 +122,24 @@ def replay(
     AWS leaves open how it evaluates, the number of pages is a range.
     """
     since, until = find_period(first, last)
-    if propose is not None and against is not None:
-        raise click.UsageError("--propose and --against cannot go together.")
-    if propose is not None and html is not None:
-        raise click.UsageError(
-            "--html is of pages, and --propose is not about those of one promise."
+    one_page = {"--html": html is not None, "--lines": lines, "--brief": brief}
+    if propose is not None:
+        _refuse("--propose is about promises", {**one_page, "--against": against is not None})
+        if until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
+            raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
+    if compare_with_aws:
+        others_too = {
+            "--against": against is not None,
+            "--group": bool(groups),
+            "--propose": propose is not None,
+            "--output csv": output == CSV,
+        }
+        _refuse(
+            "--compare-with-aws is about the deployed document as a whole",
+            {**one_page, **others_too},
         )
-    if compare_with_aws and (
-        against or groups or brief or propose is not None or html is not None or output == CSV
-    ):
-        raise click.UsageError(
-            "--compare-with-aws is about the deployed document as a whole: leave out --against, "
-            "--group, --brief, --propose, --html and --output csv."
-        )
-    if brief and (propose is not None or output != TABLE):
-        raise click.UsageError("--brief is a sentence: neither --propose nor --output has one.")
-    if propose is not None and until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
-        raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
+    if brief:
+        _refuse("--brief is a sentence", {"--lines": lines, "--output": output != TABLE})
     try:
         wanted = read_clusters(file or Path(CDK_FILE), cluster)
         others = {each.name: each for each in read_clusters(against, None)} if against else {}
@@ -142,8 +148,9 @@ def replay(
         _check_groups(groups, [recorded for recorded, _, _ in read])
         if compare_with_aws:
             _show_beside_aws(read, file or Path(CDK_FILE), place, output)
-            return
-        if propose is None:
+        elif propose is not None:
+            _show_proposals(read, propose, groups, output)
+        else:
             replays = [replay_days(*each, groups, compared=against is not None) for each in read]
             if html is not None:
                 write_page(replays, html)
@@ -153,27 +160,38 @@ def replay(
                 print_replays(replays, open_screen(), every_line=lines)
             else:
                 write_replays(replays, output, sys.stdout)
-            return
-        for recorded, own, _ in read:
-            if len(recorded.has_run) < LEAST_DAYS * DAY_MS // MINUTE_MS - 1:
-                raise ConfigError(
-                    f"--propose needs {LEAST_DAYS} days at least: the runs of {own.name} begin at "
-                    f"{format_minute(recorded.begin)}."
-                )
-        every = [each for days, own, _ in read for each in find_promises(days, own, propose)]
-        proposals = [each for each in every if not groups or each.group in groups]
-        if output == TABLE:
-            print_proposals(proposals, propose, open_screen())
-        else:
-            write_proposals(proposals, output, sys.stdout)
     except ConfigurationError as error:
         raise click.ClickException(printable(error.line)) from error
     except ReporterError as error:
         raise click.ClickException(printable(str(error))) from error
 
 
+def _refuse(reason: str, options: Mapping[str, bool]) -> None:
+    """Raises UsageError for options that cannot go together with the one that is the reason."""
+    if wrong := [name for name, is_given in options.items() if is_given]:
+        raise click.UsageError(f"{reason}: leave out {format_list(wrong, len(wrong))}.")
+
+
+def _show_proposals(
+    read: Sequence[Days], pages_a_month: float, groups: tuple[str, ...], output: str
+) -> None:
+    """Raises ConfigError for a cluster of too few days."""
+    for recorded, cluster, _ in read:
+        if len(recorded.has_run) < LEAST_DAYS * DAY_MS // MINUTE_MS - 1:
+            raise ConfigError(
+                f"--propose needs {LEAST_DAYS} days at least: the runs of {cluster.name} begin at "
+                f"{format_minute(recorded.begin)}."
+            )
+    every = [each for days, own, _ in read for each in find_promises(days, own, pages_a_month)]
+    proposals = [each for each in every if not groups or each.group in groups]
+    if output == TABLE:
+        print_proposals(proposals, pages_a_month, open_screen())
+    else:
+        write_proposals(proposals, output, sys.stdout)
+
+
 def _show_beside_aws(
-    read: Sequence[tuple[Recorded, Cluster, Cluster | None]],
+    read: Sequence[Days],
     path: Path,
     place: SnapshotPlace,
     output: str,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
@@ -30,6 +31,9 @@ from kafka_lag_cli.terminal.text import printable
 # What is replayed unless days are named, and the most that history holds.
 DEFAULT_DAYS, _MOST_DAYS = 30, 400
 _FEW = 3
+
+# What was recorded of a cluster, as one document has it, and as the other does.
+Days: TypeAlias = tuple[Recorded, Cluster, Cluster | None]
 
 
 def find_period(first: str | None, last: str | None) -> tuple[int, int]:
@@ -78,11 +82,11 @@ def read_days(
     others: dict[str, Cluster],
     since: int,
     until: int,
-) -> Iterator[tuple[Recorded, Cluster, Cluster | None]]:
-    """What was recorded of each cluster, as one document has it and as the other does."""
+) -> Iterator[Days]:
+    """Those of each cluster that has any. Raises ConfigError where none has."""
     stored = _stored_clusters(store)
     if not any(cluster.name in stored for cluster in wanted):
-        there = f"there is {format_list(stored, _FEW)}" if stored else "there are none"
+        there = f"there is {format_list(stored, _FEW)}" if stored else "it holds none at all"
         names = format_list([each.name for each in wanted], _FEW)
         raise ConfigError(f"There are no snapshots of {names} in {place.describe()}; {there}.")
     for cluster in wanted:
