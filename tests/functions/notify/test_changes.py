@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -587,6 +588,7 @@ def test_what_a_group_did_before_it_caught_up_is_not_what_it_does_when_it_is_ill
     found = follow(ILL, behind(6_000), behind(9_000, contract.WARN), behind(20))
 
     assert only(found[3]).incident.worst_status is None
+    assert only(found[3]).incident.worst_since is None
 
 
 @pytest.mark.parametrize(("minutes", "is_over"), [(29, False), (30, True)])
@@ -739,8 +741,15 @@ def test_a_least_age_may_begin_a_run_after_the_first_sight(worst: str, is_first:
 
 @pytest.mark.parametrize(
     ("speeds", "known"),
-    [((600, 600), 10.0), ((400, 800), 10.0), ((399, 801), None), ((600, 0), None), ((600,), None)],
-    ids=["even", "twice", "more than twice", "stands", "once"],
+    [
+        ((600, 600), 10.0),
+        ((400, 800), 10.0),
+        ((399, 801), None),
+        ((600, 0), None),
+        ((0, 0), None),
+        ((600,), None),
+    ],
+    ids=["even", "twice", "more than twice", "stops", "stands", "once"],
 )
 def test_a_speed_is_known_where_it_was_about_the_same_twice(
     speeds: tuple[int, ...], known: float | None
@@ -750,3 +759,75 @@ def test_a_speed_is_known_where_it_was_about_the_same_twice(
         lately.append(Backlog(lately[-1].records - speed, lately[-1].at + MINUTE))
 
     assert find_speed(lately) == known
+
+
+REPORTED = Incident(
+    contract.ERR,
+    NOON - 9 * MINUTE,
+    status_since=NOON - 8 * MINUTE,
+    worst_status=contract.STOPPED,
+    worst_since=NOON - 9 * MINUTE,
+    backlog=Backlog(9_000, NOON),
+    skip=Skip(1, Backlog(1, NOON - MINUTE), Backlog(0, NOON)),
+)
+
+
+def test_what_no_message_said_is_not_what_was_reported_last() -> None:
+    row = a_row("g", contract.ERR, worst_status=contract.STALLED, worst_status_since=NOON)
+    after = changes_of({"g": REPORTED}, row).incidents["g"]
+
+    assert (after.worst_status, after.worst_since) == (contract.STOPPED, NOON - 9 * MINUTE)
+
+
+def test_a_trouble_that_begins_does_not_change_since_when_the_status_is_so() -> None:
+    found = changes_of({"g": REPORTED}, a_trouble(LOSS, held=contract.ERR))
+
+    assert kinds(found) == [LOSS.begun]
+    assert found.incidents["g"].status_since == REPORTED.status_since
+
+
+def test_of_a_status_that_is_over_nothing_is_remembered_beside_a_trouble() -> None:
+    incident = replace(REPORTED, troubles={PROMISE.name: OpenTrouble(NOON, NOON)})
+    after = changes_of({"g": incident}, a_trouble(PROMISE)).incidents["g"]
+
+    assert replace(after, troubles={}) == Incident(contract.OK, REPORTED.since)
+
+
+def test_a_group_that_catches_up_is_remembered_with_what_it_did_and_no_status() -> None:
+    after = changes_of({"g": REPORTED}, behind(6_000)).incidents["g"]
+
+    assert (after.worst_status, after.worst_since) == (contract.STOPPED, REPORTED.worst_since)
+    assert (after.status_since, after.backlog, after.skip) == (None, None, None)
+
+
+def test_a_group_in_an_open_incident_was_not_first_seen_ill() -> None:
+    row = a_trouble(PROMISE, held=contract.WARN)
+    found = changes_of(open_with(PROMISE), row, previous=a_set(a_row("g", None)))
+
+    assert not only(found).incident.first_seen_ill
+
+
+def test_of_a_group_that_is_gone_no_speed_is_known() -> None:
+    lately = tuple(Backlog(900 - 100 * at, NOON + (at - 3) * MINUTE) for at in range(3))
+    found = changes_of({"g": replace(REPORTED, lately=lately)}, a_deleted_group("g"))
+
+    assert only(found).incident.lately == ()
+
+
+def test_a_backlog_as_great_as_before_was_the_greatest_then() -> None:
+    bad = a_row("g", contract.ERR, lag=9)
+
+    assert only(follow(bad, bad, a_row("g", lag=1))[2]).incident.peak == Peak(9, NOON)
+
+
+def test_a_backlog_that_was_not_read_is_not_the_last_one() -> None:
+    unread = a_row("g", contract.ERR, lag=7, unread_reason=contract.TIMEOUT)
+    found = follow(a_row("g", contract.ERR, lag=9), unread, a_row("g", lag=1))
+
+    assert only(found[2]).incident.backlog == Backlog(9, NOON)
+
+
+def test_a_skip_of_a_topic_that_nobody_writes_to_ends_no_incident() -> None:
+    first = behind(600, contract.ERR, **SKIPPED)
+
+    assert kinds(follow(STOPPED, first, behind(600, **SKIPPED))[2]) == []
