@@ -41,6 +41,7 @@ from dev.report_judge.planted import (
     PlantedDay,
     bound_loss,
     promise,
+    timed,
 )
 from kafka_lag import contract
 
@@ -102,7 +103,7 @@ class _Draw:
         """A day of this topic and group."""
         alone = bool(more.pop("alone", False))
         day = a_day([topic], [group], *events, **more)
-        return PlantedDay(name=self.name, day=day, incidents=tuple(tells), alone=alone)
+        return PlantedDay(name=self.name, day=day, incidents=timed(tells, events), alone=alone)
 
     def tell(self, when: Span, says: str, **more: Any) -> Planted:
         """The incident of a span."""

@@ -21,6 +21,14 @@ _ATTENTION = re.compile(r'<section id="attention".*?</section>', re.DOTALL)
 _LINE = re.compile(r"<li class=.*?</li>", re.DOTALL)
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)\b(?:\s+(on\s+\d+\s+\w+|the day before))?")
 _LOST = re.compile(r"lost at least ([\d,]+)|at least ([\d,]+) records? (?:were|was) lost")
+_DURATION = r"((?:[\d,]+ (?:d|h|min|s) ?)+)"
+_OLDEST = re.compile(rf"the oldest (at least )?{_DURATION}\bold")
+_ENOUGH = re.compile(rf"\b{_DURATION}would have been enough")
+_UNITS = {"d": 24.0, "h": 1.0, "min": 1 / 60, "s": 1 / 3600}
+# A run comes a minute after what it sees, and a group usually is some seconds behind.
+_AGE_WITHIN = 3 / 60
+# Logs are deleted by whole segments.
+_ENOUGH_WITHIN = 25 / 60
 _CUT = re.compile(r"^and ([\d,]+) more lines, on the page", re.MULTILINE)
 _STILL = re.compile(r"\bstill\b|since then|to the end of the day|to midnight")
 _ALL_DAY = re.compile(r"\ball day\b")
@@ -143,6 +151,7 @@ def _errors(line: str, one: Planted, day: date) -> Iterator[str]:
     else:
         yield from _period_errors(line, one, times)
     yield from _loss_errors(line, one)
+    yield from _age_errors(line, one)
 
 
 def _without_names(line: str, one: Planted) -> str:
@@ -161,8 +170,10 @@ def _period_errors(line: str, one: Planted, times: Sequence[float]) -> Iterator[
     if still != (one.until is None):
         yield "is not said to be still so" if one.until is None else "is said to be still so"
     if one.since is None:
-        if not (_BEFORE.search(line) or min(times, default=1.0) <= 0):
+        if not _BEFORE.search(line):
             yield "does not say that it began before the day"
+        if min(times, default=1.0) <= 0:
+            yield "says when it began, which nobody knows"
     elif not times:
         yield "has no time"
     elif abs(times[0] - one.since) * 60 > one.begin_within + 1e-9:
@@ -211,3 +222,21 @@ def _loss_errors(line: str, one: Planted) -> Iterator[str]:
         yield "does not say how much was lost"
     elif not one.lost[0] <= said[0] <= one.lost[1]:
         yield f"{said[0]:,} lost, not {one.lost[0]:,.0f} to {one.lost[1]:,.0f}"
+
+
+def _age_errors(line: str, one: Planted) -> Iterator[str]:
+    """Where nothing was read for a time that is known, it is also how old the oldest record was."""
+    if one.unread_hours is None:
+        return
+    oldest, enough = _OLDEST.search(line), _ENOUGH.search(line)
+    if oldest and one.lost is None:
+        beyond = _hours(oldest[2]) - one.unread_hours
+        if beyond > _AGE_WITHIN or (beyond < -_AGE_WITHIN and not oldest[1]):
+            yield f"the oldest was {one.unread_hours:.2f} h old"
+    if enough and not -_AGE_WITHIN <= _hours(enough[1]) - one.unread_hours <= _ENOUGH_WITHIN:
+        yield f"{one.unread_hours:.2f} h would have been enough"
+
+
+def _hours(words: str) -> float:
+    parts = re.findall(r"([\d,]+) (d|h|min|s)", words)
+    return sum(int(count.replace(",", "")) * _UNITS[unit] for count, unit in parts)

@@ -37,6 +37,7 @@ from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName, Rules
 
 HOUR = 3_600.0
+DAY = 24.0
 MINUTE = 1 / 60
 # Logs are deleted by segments of ten minutes.
 SEGMENT = 600.0
@@ -59,6 +60,7 @@ class Planted:
     `since` None: before the day, and nobody can know when. `until` None: still so at midnight.
     `begin_within` and `end_within` are minutes. `lost` bounds what may be said to be lost.
     `never` is a pattern of what would be false. `moment` marks what is known by its moment alone.
+    `unread_hours`: for so long nothing at all was read, up to `until`; None: something was.
     """
 
     who: str
@@ -70,6 +72,7 @@ class Planted:
     lost: tuple[float, float] | None = None
     never: str = r"(?!)"
     moment: bool = False
+    unread_hours: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +107,31 @@ def _day(
     if uneven:
         # as uneven keys last all day they are a line of their own
         told.append(Planted(who=f"{name}-topic", says="unevenly", since=0, until=24, moment=True))
-    return PlantedDay(name=name, day=day, incidents=tuple(told), alone=alone)
+    return PlantedDay(name=name, day=day, incidents=timed(told, events), alone=alone)
+
+
+def timed(told: Iterable[Planted], events: Sequence[Event]) -> tuple[Planted, ...]:
+    """With the hours for which nothing was read before each of them was over."""
+    stood = [
+        (event.when, event.group if isinstance(event, Absent) else event.rows.group)
+        for event in events
+        if isinstance(event, Absent) or (isinstance(event, Slow) and not event.share)
+    ]
+
+    def begin(group: str, end: float) -> float | None:
+        begins = {span.begin for span, of in stood if of == group and min(span.end, DAY) == end}
+        if len(begins) != 1:
+            return None
+        (first,) = begins
+        before = begin(group, first)
+        return first if before is None else before
+
+    found = []
+    for one in told:
+        end = DAY if one.until is None else one.until
+        first = begin(one.who, end)
+        found.append(one if first is None else replace(one, unread_hours=end - first))
+    return tuple(found)
 
 
 def _topic(name: str, *rates: float, hours: float | None = None, **more: object) -> Topic:
@@ -670,7 +697,15 @@ def _operators() -> Iterable[PlantedDay]:
         name,
         _topic(name, 150.0),
         _group(name, members=1),
-        # six hours of it: what is less than five may have been read within a run
+        Slow(when=Span(8, 11), rows=Rows(group=name)),
+        Skip(when=Span(11, 12), rows=Rows(group=name)),
+        tells=Planted(who=name, says=rf"(?=.*records were skipped).*({STOOD})", since=8, until=11),
+    )
+    name = "skipped-six-hours"
+    yield _day(
+        name,
+        _topic(name, 150.0),
+        _group(name, members=1),
         Slow(when=Span(5, 11), rows=Rows(group=name)),
         Skip(when=Span(11, 12), rows=Rows(group=name)),
         tells=Planted(who=name, says=rf"(?=.*records were skipped).*({STOOD})", since=5, until=11),

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from dev.days.describe import Absent, Event, Rows, Slow, Span
 from dev.report_judge.drawn import drawn
 from dev.report_judge.judge import match_lines
-from dev.report_judge.planted import NOBODY, PLANTED, Planted, clusters
+from dev.report_judge.planted import NOBODY, PLANTED, Planted, clusters, timed
 
 DAY = date(2026, 1, 31)
 STOP = Planted(who="g", says=NOBODY, since=9, until=11, never="stalled")
+AGED = replace(STOP, unread_hours=2.0)
 RIGHT = "Stopped: g had no members from 09:00 to 11:00."
 
 
@@ -31,6 +33,12 @@ def faults(line: str | None, planted: Planted = STOP, *more: str) -> list[str]:
         ("g had no members from 20:00 on 29 January until 11:00.", replace(STOP, since=-28)),
         ("g had no members from 09:00, still at midnight.", replace(STOP, until=None)),
         ("g had no members all day, and still at midnight.", replace(STOP, since=None, until=None)),
+        (f"{RIGHT} Up to 4 records were unread, the oldest 1 h 58 min old.", AGED),
+        (f"{RIGHT} Up to 4 records were unread, the oldest at least 9 min old.", AGED),
+        (
+            f"{RIGHT} It lost at least 95 records (kept 1 h; 2 h 4 min would have been enough).",
+            replace(AGED, lost=(90, 100)),
+        ),
         (
             "g-late fell from 09:00 to 11:00: g-late-1 owns it.",
             replace(STOP, who="g-late", says="g-late-1.*owns"),
@@ -65,6 +73,23 @@ def test_what_is_right_is_no_fault(line: str, planted: Planted) -> None:
         (RIGHT, replace(STOP, lost=(90, 100)), "does not say how much was lost"),
         (f"{RIGHT} It lost at least 101 records.", replace(STOP, lost=(90, 100)), "101 lost, not"),
         ("g had no members from 09:00 to 11:00.", replace(STOP, since=None), "before the day"),
+        (
+            "g had no members from 20:00 the day before until 11:00, since before midnight.",
+            replace(STOP, since=None),
+            "which nobody knows",
+        ),
+        (f"{RIGHT} It was the oldest 1 h 50 min old.", AGED, "2.00 h old"),
+        (f"{RIGHT} It was the oldest at least 2 h 10 min old.", AGED, "2.00 h old"),
+        (
+            f"{RIGHT} It lost at least 95 records (kept for 1 h; 9 h would have been enough).",
+            replace(AGED, lost=(90, 100)),
+            "2.00 h would have been enough",
+        ),
+        (
+            f"{RIGHT} It lost at least 95 records (kept for 1 h; 90 min would have been enough).",
+            replace(AGED, lost=(90, 100)),
+            "2.00 h would have been enough",
+        ),
         ("g-late fell from 09:00 to 11:00.", replace(STOP, who="g-late", says="late"), "not say"),
         (
             "g-late fell from 09:00 to 11:00: g-late-topic.",
@@ -123,3 +148,31 @@ def test_what_is_drawn_can_be_told_within_the_day(seed: int) -> None:
         assert one.since is not None
         assert -4 < one.since < (one.until or 24) <= 24
         assert one.until is None or one.until > 0.5
+
+
+def _absent(begin: float, end: float) -> Absent:
+    return Absent(when=Span(begin, end), group="g")
+
+
+def _slow(begin: float, end: float, share: float = 0.0) -> Slow:
+    return Slow(when=Span(begin, end), rows=Rows(group="g"), share=share)
+
+
+@pytest.mark.parametrize(
+    ("events", "until", "hours"),
+    [
+        ([_absent(9, 11)], 11, 2),
+        ([_absent(-40, 99)], None, 64),
+        ([_slow(6, 9), _absent(9, 11)], 11, 5),
+        ([_slow(6, 8), _absent(9, 11)], 11, 2),
+        ([_slow(9, 11, 0.5)], 11, None),
+        ([_slow(9, 12)], 11, None),
+        ([_slow(8, 11), _absent(9, 11)], 11, None),
+    ],
+)
+def test_for_how_long_nothing_was_read_follows_from_what_was_done(
+    events: list[Event], until: float | None, hours: float | None
+) -> None:
+    (one,) = timed([replace(STOP, until=until)], events)
+
+    assert one.unread_hours == hours
