@@ -157,6 +157,7 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         "consumed",
         *_READ,
         *_OWN,
+        dated_age().alias("dated"),
         read_offset().alias("read_offset"),
         _margin().alias("margin"),
         *(
@@ -174,6 +175,7 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
         "lag_sum": sf.sum("lag"),
         **{name: sf.sum(name) for name in _STANDING},
         "time_lag_max": sf.max("time_lag_seconds"),
+        "dated_max": sf.max("dated"),
         "records_lost": sf.max("records_lost"),
         "consume_rate": sf.sum("consume_rate"),
         "consumed": sf.sum("consumed"),
@@ -199,6 +201,7 @@ def group_runs(group_partitions: DataFrame) -> DataFrame:
     """Lag, time lag and consume rate of each group's topic at each run, over its partitions.
 
     Lag and time lag are null where a partition was not read: what is missing may be the worst.
+    `time_lag_is_least`: any of its ages is a least one.
     """
     read = sf.col("unread_reason").isNull()
     rows = group_partitions.select(
@@ -207,11 +210,13 @@ def group_runs(group_partitions: DataFrame) -> DataFrame:
         read.alias("read"),
         *(sf.when(read, sf.col(name)).alias(name) for name in _READ),
         sf.when(read, sf.col("records_lost")).alias("records_lost"),
+        is_age_least().alias("is_least"),
     )
     whole = sf.bool_and("read")
     measures = {
         "lag": sf.when(whole, sf.sum("lag")),
         "time_lag": sf.when(whole, sf.max("time_lag_seconds")),
+        "time_lag_is_least": sf.when(whole, sf.bool_or("is_least")),
         "consume_rate": sf.sum("consume_rate"),
         "records_lost": sf.max("records_lost"),
         "skewed": sf.expr(skewed("max(lag)", "sum(lag)", "count(lag)", LAG_EXCESS)),
@@ -238,6 +243,16 @@ def is_age_kept(age: str, promised: str) -> str:
         f"CASE WHEN {age} > {promised} THEN false"
         f" WHEN {age} <= {promised} AND time_lag_error_seconds IS NOT NULL THEN true END"
     )
+
+
+def is_age_least() -> Column:
+    """Whether the age of a row is a least one: its record is as old, and maybe older."""
+    return sf.col("time_lag_seconds").isNotNull() & sf.col("time_lag_error_seconds").isNull()
+
+
+def dated_age() -> Column:
+    """The age of a row that has an upper bound; null: it has none, or is not known."""
+    return sf.when(~is_age_least(), sf.col("time_lag_seconds"))
 
 
 def standing() -> Column:

@@ -18,13 +18,22 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import AT_RISK, ERR, GONE, NO_LEADER, OK, REBALANCING_STATES, STALL, WARN
-from kafka_lag_report.aggregates import MEMBER, PARTITION, DayAggregates, standing
+from kafka_lag_report.aggregates import (
+    MEMBER,
+    PARTITION,
+    DayAggregates,
+    dated_age,
+    is_age_least,
+    standing,
+)
 from kafka_lag_report.thresholds import (
     CALM_TIMES,
     GAP_INTERVALS,
     LONG_TRANSACTION_SECONDS,
+    READABLE_RATE,
     RESTLESS_RUNS,
     RESTLESS_SECONDS,
+    USUAL_TIMES,
 )
 
 T = TypeVar("T")
@@ -43,6 +52,7 @@ class GroupSpell:
     of the rebalances that are too many; `rebalances` are those from it to `restless_until`, less
     those of the spell before if that was restless, too. `held_since`: when the transaction began
     that was open for long, in `held_topic` and `held_partition`; `held_records` waited for its end.
+    `dated`: the greatest time lag of which it is known that it was no greater.
     """
 
     group: str
@@ -60,6 +70,7 @@ class GroupSpell:
     lag: int | None = None
     last_lag: int | None = None
     time_lag: float | None = None
+    dated: float | None = None
     sla: float | None = None
     calm_at: datetime | None = None
     since: datetime | None = None
@@ -79,6 +90,9 @@ class PartitionSpell:
     `standing` is the contract's STALL or STOP, also where the status says only that records are
     lost; `stands_since` when the commit last moved, or the first unread record came. `lost` is what
     was deleted unread by its last run; `passed_over` what the group never read when it came back.
+    `needed`: for so many seconds the log had to be kept; null where an age had no upper bound.
+    `leapt` are the records of which nobody knows whether they were read, in the `leapt_seconds`
+    until it no longer stood, or skipped.
     """
 
     group: str
@@ -95,12 +109,15 @@ class PartitionSpell:
     lag: int | None = None
     lost: int = 0
     passed_over: int = 0
+    needed: float | None = None
     at_risk: bool = False
     seconds_left: float | None = None
     seconds_left_at: datetime | None = None
     rewound: int = 0
     going_back: bool = False
     skipped: int = 0
+    leapt: int = 0
+    leapt_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +212,7 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
         sf.max("lag").alias("lag"),
         sf.max_by("any_lag", "at").alias("last_lag"),
         sf.max("time_lag").alias("time_lag"),
+        sf.max("dated").alias("dated"),
         sf.max("sla").alias("sla"),
         sf.min_by("calm_at", "at").alias("calm_at"),
         sf.min_by("since", "at").alias("since"),
@@ -223,6 +241,7 @@ def _group_runs(groups: DataFrame) -> DataFrame:
         sf.when(read, sf.col("status_reason")).alias("reason"),
         sf.col("lag").alias("any_lag"),
         sf.when(read, sf.col("time_lag_seconds")).alias("time_lag"),
+        sf.when(read, dated_age()).alias("dated"),
         sf.col("sla_seconds").alias("sla"),
         sf.col("status_reason").eqNullSafe(GONE).alias("gone"),
         (read & sf.col("members").eqNullSafe(0)).alias("nobody"),
@@ -275,7 +294,7 @@ def _of_bad_groups(rows: DataFrame, ordered: WindowSpec, pause: float) -> DataFr
         | sf.col("restless")
         | sf.col("held_since").isNotNull()
     )
-    usual = CALM_TIMES * sf.median(sf.when(sf.col("status") == OK, sf.col("time_lag"))).over(group)
+    usual = CALM_TIMES * sf.median(sf.when(sf.col("status") == OK, sf.col("dated"))).over(group)
     near = sf.greatest(sf.coalesce(usual, sf.lit(0.0)), sf.lit(2 * pause / GAP_INTERVALS))
     rows = (
         rows.withColumn("bad", _true(bad))
@@ -283,7 +302,7 @@ def _of_bad_groups(rows: DataFrame, ordered: WindowSpec, pause: float) -> DataFr
         .where("any_bad")
         .withColumn("near", near)
     )
-    calm = sf.when(sf.col("time_lag") <= sf.col("near"), sf.col("at"))
+    calm = sf.when(sf.col("dated") <= sf.col("near"), sf.col("at"))
     before = ordered.rowsBetween(Window.unboundedPreceding, -1)
     return rows.withColumn("calm_at", sf.last(calm, ignorenulls=True).over(before))
 
@@ -297,7 +316,8 @@ def _rebalances() -> Column:
 def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
     """A row for each `PartitionSpell` of these rows of `group_partitions`."""
     ordered = Window.partitionBy(*PARTITION).orderBy("at")
-    rows = _with_passed_over(_partition_runs(rows), ordered)
+    rows = _with_leaps(_with_passed_over(_partition_runs(rows), ordered), ordered)
+    rows = _with_needed(rows)
     wrong = (
         sf.col("standing").isNotNull()
         | sf.col("losing")
@@ -305,6 +325,7 @@ def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
         | sf.col("going_back")
         | (sf.col("passed_over") > 0)
         | sf.col("skipped").isNotNull()
+        | sf.col("leapt").isNotNull()
     )
     who = sf.when(sf.col("standing") == STALL, sf.col("member_id"))
     rows = rows.where(wrong).withColumn("who", who)
@@ -320,8 +341,11 @@ def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
         sf.max("lag").alias("lag"),
         sf.max_by("lost", "at").alias("lost"),
         sf.sum("passed_over").alias("passed_over"),
+        sf.when(sf.max("time_lag_seconds") <= sf.max("dated"), sf.max("needed")).alias("needed"),
         sf.coalesce(sf.max("rewound"), sf.lit(0)).alias("rewound"),
         sf.coalesce(sf.sum("skipped"), sf.lit(0)).alias("skipped"),
+        sf.coalesce(sf.sum("leapt"), sf.lit(0)).alias("leapt"),
+        sf.max("leapt_seconds").alias("leapt_seconds"),
         sf.max("at_risk").alias("at_risk"),
         sf.min(risk).alias("seconds_left"),
         sf.min_by("at", risk).alias("seconds_left_at"),
@@ -340,6 +364,8 @@ def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
 def _partition_runs(rows: DataFrame) -> DataFrame:
     """What each run that read a partition says of it; rewinds and skips where they were seen."""
     lost = sf.coalesce("records_lost", sf.lit(0))
+    changed = _seconds("commit_changed_at")
+    written = _seconds("taken_at") - sf.col("time_lag_seconds").cast("bigint")
     return rows.where("unread_reason IS NULL").select(
         *PARTITION,
         *MEMBER,
@@ -351,11 +377,15 @@ def _partition_runs(rows: DataFrame) -> DataFrame:
         lost.alias("lost"),
         (lost > 0).alias("losing"),
         standing().alias("standing"),
-        # of what is deleted no age is left
+        # of what is deleted no age is left; a least age says nothing of when it came first
         sf.greatest(
-            _seconds("commit_changed_at"),
-            sf.when(lost == 0, _seconds("taken_at") - sf.col("time_lag_seconds").cast("bigint")),
+            changed,
+            sf.when((lost == 0) & (~is_age_least() | changed.isNotNull()), written),
         ).alias("stands_since"),
+        "topic_id",
+        "end_offset",
+        "time_lag_seconds",
+        dated_age().alias("dated"),
         _true(sf.col("retention_risk") == AT_RISK).alias("at_risk"),
         "seconds_until_loss",
         sf.col("rewound_from").isNotNull().alias("going_back"),
@@ -377,6 +407,46 @@ def _with_passed_over(rows: DataFrame, ordered: WindowSpec) -> DataFrame:
     )
     passed = sf.when(_true(came_back), sf.lag("lost").over(ordered)).otherwise(sf.lit(0))
     return rows.withColumn("passed_over", passed)
+
+
+def _with_leaps(rows: DataFrame, ordered: WindowSpec) -> DataFrame:
+    """With the records behind which it stood that were gone at once: read very fast, or skipped.
+
+    The collector calls more of them skipped, as nobody reads so fast; of fewer all are read.
+    """
+
+    def before(name: str) -> Column:
+        return sf.lag(name).over(ordered)
+
+    seconds = sf.col("at") - before("at")
+    left = sf.least(before("lag"), sf.col("committed_offset") - before("committed_offset"))
+    usual = sf.try_divide(before("lag"), before("at") - before("stands_since"))
+    leapt = (
+        before("standing").isNotNull()
+        & (sf.col("lost") + before("lost") == 0)
+        & sf.col("skipped").isNull()
+        & (left > READABLE_RATE * seconds)
+        & (left > USUAL_TIMES * usual * seconds)
+    )
+    return rows.withColumns(
+        {
+            "leapt": sf.when(leapt, left),
+            "leapt_seconds": sf.when(leapt, seconds),
+        }
+    )
+
+
+def _with_needed(rows: DataFrame) -> DataFrame:
+    """With the seconds for which the log had to be kept for all that a run had yet to read.
+
+    What was deleted was older than all that is there: by as long as it took to produce.
+    """
+    log = Window.partitionBy(*PARTITION, "topic_id")
+    risen, seconds = (
+        sf.max(name).over(log) - sf.min(name).over(log) for name in ("end_offset", "at")
+    )
+    older = sf.when(sf.col("losing"), sf.col("lost") * sf.try_divide(seconds, risen)).otherwise(0.0)
+    return rows.withColumn("needed", sf.col("time_lag_seconds") + older)
 
 
 def notable_partitions(segments: DataFrame) -> DataFrame:

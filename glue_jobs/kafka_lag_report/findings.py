@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from kafka_lag_report.incident import Incident
 from kafka_lag_report.thresholds import (
     DOUBTFUL_SHARE,
+    FEW_MINUTES,
     GAP_INTERVALS,
     LONG_WARN_MINUTES,
     LONGEST_INTERVAL,
@@ -64,6 +65,8 @@ class GroupDay:
     time_lag_p95: float | None = None
     time_lag_p99: float | None = None
     time_lag_max: float | None = None
+    time_lag_max_is_least: bool | None = None
+    time_lag_least_minutes: float | None = None
     known_minutes: float | None = None
     unknown_minutes: float | None = None
     produce_rate: float | None = None
@@ -88,6 +91,11 @@ class GroupDay:
     def missed_sla(self) -> bool | None:
         """Whether some known minute was over the SLA; None: no SLA, or not known."""
         return None if self.sla_compliance is None else self.sla_compliance < SLA_MET
+
+    @property
+    def ages_are_least(self) -> bool:
+        """Whether its percentiles of the time lag are least ones, but for what a run or two do."""
+        return (self.time_lag_least_minutes or 0.0) > FEW_MINUTES
 
     @property
     def warned_long(self) -> bool:
@@ -244,6 +252,7 @@ class UnusualHour:
     deviation: float | None
     direction: str
     days: int | None = None
+    is_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,13 +304,18 @@ class _Group:
         word = STOP if stopped else STALL
         those = [one for one in standing if one.standing == word]
         first = min(one.first for one in standing)
-        begin = [one.stands_since or one.first for one in standing if one.first - first <= _SAME]
-        since, last = min(begin), max(one.last for one in standing)
+        begin = [
+            one.stands_since or self.clock.begin(one.first)
+            for one in standing
+            if one.first - first <= _SAME
+        ]
+        since = None if None in begin else min(each for each in begin if each)
+        last = max(one.last for one in standing)
         cause = None
         if stopped and (nobody := self._nobody(trouble)):
             cause, last = NO_MEMBER, max(last, nobody[1])
             known = nobody[0] > self.clock.runs[0]
-            since = nobody[0] if known else min(since, nobody[0])
+            since = nobody[0] if known else since and min(since, nobody[0])
         topics = sorted({one.topic for one in those})
         owners = {(one.member, one.client, one.host) for one in those}
         who = next(iter(owners)) if len(owners) == 1 and not stopped else (None, None, None)
@@ -403,6 +408,8 @@ class _Group:
         lags = [one.lag for one in trouble.spells if one.lag is not None]
         lags += [one.lag for one in trouble.partitions if one.lag is not None]
         ages = [spell.time_lag for spell in trouble.spells if spell.time_lag is not None]
+        leaps = [one.leapt_seconds for one in trouble.partitions if one.leapt_seconds]
+        dated = [spell.dated for spell in trouble.spells if spell.dated is not None]
         over = [spell for spell in trouble.spells if spell.over_sla]
         times = (self._seen(spell.first, self._after(spell.last)) for spell in over)
         missed = sum(each.total_seconds() for each in times) / 60
@@ -412,10 +419,13 @@ class _Group:
             made,
             lag=max(lags, default=None),
             time_lag=max(ages, default=None),
+            is_least=max(ages, default=-1.0) > max(dated, default=-1.0),
             sla_seconds=max((s.sla for s in over if s.sla), default=None),
             sla_missed_minutes=missed if over else None,
             sla_minutes=self.day.sla_minutes if over else None,
             records_skipped=sum(one.skipped for one in trouble.partitions) or None,
+            records_leapt=sum(one.leapt for one in trouble.partitions) or None,
+            leapt_seconds=max(leaps, default=None),
         )
         return self._with_risk(self._with_loss(made, trouble.partitions), trouble.partitions)
 
@@ -435,13 +445,24 @@ class _Group:
         if len(topics) > 1:
             return made
         risk = self.risks.get((self.day.group, topics[0]), TopicRisk(self.day.group, topics[0]))
+        # the day's may be that of another loss
+        own = replace(risk, retention_needed=self._needed(parts, topics[0]))
         return replace(
             made,
             lost_of=topics[0],
-            retention=risk.retention,
-            retention_enough=risk.retention_enough,
-            unlimited=risk.unlimited,
+            retention=own.retention,
+            retention_enough=own.retention_enough,
+            unlimited=own.unlimited,
         )
+
+    def _needed(self, parts: Sequence[PartitionSpell], topic: str) -> float | None:
+        """For how long the topic had to be kept until the group came back; null: nobody knows."""
+        losing = [one.needed for one in parts if one.topic == topic and one.lost]
+        known = [seconds for seconds in losing if seconds is not None]
+        if not known or len(known) < len(losing):
+            return None
+        # the run after the last that saw a loss is the first that may have read again
+        return max(known) + self.clock.interval.total_seconds()
 
     def _with_risk(self, made: Incident, parts: Sequence[PartitionSpell]) -> Incident:
         risks = [one for one in parts if one.at_risk and one.seconds_left is not None]
@@ -521,8 +542,8 @@ def _with_cost_of(storm: Incident, made: Incident) -> Incident:
     """As bad as what came of it, if nothing worse has before."""
     if (storm.lag or 0) >= (made.lag or 0) and storm.level == made.level:
         return storm
-    names = ("level", "lag", "time_lag", "sla_seconds", "sla_missed_minutes", "sla_minutes")
-    left = ("seconds_left", "seconds_left_at")
+    names = ("level", "lag", "time_lag", "is_least", "sla_seconds", "sla_missed_minutes")
+    left = ("sla_minutes", "seconds_left", "seconds_left_at")
     return replace(storm, **{name: getattr(made, name) for name in (*names, *left)})
 
 

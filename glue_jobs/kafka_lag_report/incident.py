@@ -71,18 +71,20 @@ class Incident:
 
     `since` may lie before the day; null: before it, and nobody knows when. `until` null: still so
     in the last run of the day, or nobody saw the end, or the kind has none.
-    `text` is the sentence for people, names cut. `minutes` are of the
-    day. `records_lost` is a least. `others` are further groups that it was seen in, which the table
-    leaves out; `count` what the kind counts: partitions, rebalances, objects, groups. `unlimited`:
-    nothing of the topic is deleted for age. `sla_minutes` is for how long it is known whether the
-    SLA was met. For the sentence alone, and in no column: `cause_until`, to when it was what `kind`
-    says, where the group was in trouble beyond; `stood`, as what and from when to when it stood
-    amid a longer trouble; `came_back`, that the group was seen after `gone_at`;
-    `commits`, of how many of the topic's partitions only the commits were unread, 0 of all;
-    `sooner`, how many of those counted had ended before the rest, and when at the latest;
-    `last_seen`, the last run that saw it so, where the next ones saw nothing; `loss_unseen`, that
-    records may have been deleted before the group was read again; `first_run`, that `since` is the
-    day's first run, and it may have begun in the time without runs before.
+    `text` is the sentence for people, names cut. `minutes` are of the day. `records_lost` is a
+    least; so is `time_lag`, or the `value` of one, where `is_least`: of some record nobody knows
+    how much older it was. `others` are further groups that it was seen in, which the table leaves
+    out; `count` what the kind counts: partitions, rebalances, objects, groups. `unlimited`: nothing
+    of the topic is deleted for age. `sla_minutes` is for how long it is known whether the SLA was
+    met. For the sentence alone, and in no column: `cause_until`, to when it was what `kind` says,
+    where the group was in trouble beyond; `stood`, as what and from when to when it stood amid a
+    longer trouble; `came_back`, that the group was seen after `gone_at`; `commits`, of how many of
+    the topic's partitions only the commits were unread, 0 of all; `sooner`, how many of those
+    counted had ended before the rest, and when at the latest; `last_seen`, the last run that saw it
+    so, where the next ones saw nothing; `loss_unseen`, that records may have been deleted before
+    the group was read again; `records_leapt`, in how many `leapt_seconds` they were gone at its
+    end, read or skipped; `first_run`, that `since` is the day's first run, and it may have
+    begun in the time without runs before.
     """
 
     kind: Kind
@@ -104,6 +106,7 @@ class Incident:
     host: str | None = None
     lag: int | None = None
     time_lag: float | None = None
+    is_least: bool = False
     records_lost: int | None = None
     lost_of: str | None = None
     records_rewound: int | None = None
@@ -126,6 +129,8 @@ class Incident:
     sooner: tuple[int, datetime] | None = None
     last_seen: datetime | None = None
     loss_unseen: bool = False
+    records_leapt: int | None = None
+    leapt_seconds: float | None = None
     first_run: bool = False
     measure: str | None = None
     direction: str | None = None
@@ -170,6 +175,7 @@ _NAMES = {
     "client_host": "host",
     "lag_max": "lag",
     "time_lag_max": "time_lag",
+    "time_lag_is_least": "is_least",
     "least_seconds_until_loss": "seconds_left",
     "least_seconds_until_loss_at": "seconds_left_at",
     "retention_seconds": "retention",
@@ -208,4 +214,4 @@ def _incident(row: Mapping[str, Any]) -> Incident:
             made[each.name] = tuple(value) if isinstance(value, list) else value
     tuples = {name: made[name] or () for name in ("partitions", "moved_to")}
     found = Incident(**{**made, **tuples, "kind": Kind(row["kind"])})
-    return replace(found, still=bool(found.still))
+    return replace(found, still=bool(found.still), is_least=bool(found.is_least))

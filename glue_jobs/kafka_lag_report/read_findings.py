@@ -397,4 +397,5 @@ def _hour(row: Row) -> UnusualHour:
         deviation=row["deviation"],
         direction=row["direction"],
         days=row["days"],
+        is_least=bool(row["value_is_least"]),
     )

@@ -44,7 +44,7 @@ from kafka_lag_report.findings import (
     TopicSkew,
 )
 from kafka_lag_report.incident import Incident, Kind
-from kafka_lag_report.thresholds import STILL_SECONDS
+from kafka_lag_report.thresholds import STILL_SECONDS, WHOLE_DAY_MINUTES
 
 DASH = "\u2013"
 # More than any table or line has room for; the middle of a longer name is cut.
@@ -143,10 +143,17 @@ def at_least(lost: int) -> str:
     return f"at least {format_quantity(lost, 'record')}"
 
 
-def measure_words(measure: str) -> Callable[[float], str]:
+def age(seconds: float, is_least: bool = False, space: str = " ") -> str:
+    """How old a record is; one that may be any older is cut, not rounded."""
+    if is_least:
+        return f"at least{space}{format_duration(seconds, math.floor, space=space)}"
+    return format_duration(seconds, space=space)
+
+
+def measure_words(measure: str, is_least: bool = False) -> Callable[[float], str]:
     """How values of `anomalies.measure` are worded."""
     if measure == TIME_LAG:
-        return format_duration
+        return partial(age, is_least=is_least)
     return format_rate if measure.endswith("_rate") else "{:,.0f}".format
 
 
@@ -336,8 +343,9 @@ def _unusual(one: Incident, period: Period) -> Sentence:
     what = MEASURES.get(one.measure or "") or name_of(one.measure, 40)
     when = period.of(one)
     if one.group is not None:
-        words = measure_words(one.measure or "")
-        value, usual = known(words, one.value), known(words, one.usual)
+        measure = one.measure or ""
+        value = known(measure_words(measure, one.is_least), one.value)
+        usual = known(measure_words(measure), one.usual)
         return (Name(one.group), f": {what} {value} {when}, usually {usual}.")
     groups = f"{format_quantity(one.count or 0, 'group')} ({share(one.share)} of all)"
     than = "higher" if one.direction == "high" else "lower"
@@ -356,8 +364,12 @@ def _costs(one: Incident, period: Period) -> Sentence:
     if one.seconds_left is not None:
         said.append(_left(one, period))
     if one.kind in _BEHIND_KINDS and one.lag:
-        old = "" if not one.time_lag else f", the oldest {format_duration(one.time_lag)} old"
+        old = "" if not one.time_lag else f", the oldest {age(one.time_lag, one.is_least)} old"
         said.append(f" Up to {format_quantity(one.lag, 'record')} were unread{old}.")
+    if one.records_leapt:
+        count = format_quantity(one.records_leapt, "record")
+        went = f"{count} were done within {format_duration(one.leapt_seconds or 0.0)}"
+        said.append(f" Then {went}: all were read, or records were skipped unread.")
     if one.kind == Kind.HELD_UP and one.lag:
         said.append(f" Up to {format_quantity(one.lag, 'record')} waited for its end.")
     if one.sla_missed_minutes:
@@ -398,7 +410,10 @@ def _left(one: Incident, period: Period) -> str:
 def _sla(one: Incident) -> str:
     of = "" if one.sla_seconds is None else f" of {format_duration(one.sla_seconds)}"
     missed = minutes(one.sla_missed_minutes)
-    whole = "" if one.sla_minutes is None else f" of {minutes(one.sla_minutes)} known"
+    whole = ""
+    if one.sla_minutes is not None:
+        all_day = one.sla_minutes >= WHOLE_DAY_MINUTES
+        whole = " of the day" if all_day else f", of {minutes(one.sla_minutes)} that are known"
     if one.kind == Kind.SLA_MISSED:
         return f" It was missed for {missed}{whole}."
     return f" The SLA{of} was missed for {missed}{whole}."

@@ -47,6 +47,11 @@ GAP_INTERVALS = 3
 # Of a single run no interval is known; no schedule has a longer one.
 LONGEST_INTERVAL = 3600.0
 
+# Minutes of a day that move none of its percentiles by more than a hundredth of the ranks.
+FEW_MINUTES = 10.0
+# A run or two are missed at any deploy.
+WHOLE_DAY_MINUTES = 1_440 - FEW_MINUTES
+
 # Minutes in WARN that are worth a sentence. WARN means that a backlog did not shrink for a window,
 # or takes SLOW_FROM_AGES times its age (contract): a peak or a deploy is over within the hour.
 LONG_WARN_MINUTES = 60.0
@@ -66,6 +71,11 @@ SAME_INCIDENT_SECONDS = 600.0
 LONG_TRANSACTION_SECONDS = 900
 # What was not read for less than this is no incident: the collector counts on for as long.
 UNKNOWN_SECONDS = 600.0
+
+# Whoever stood and reads on at more records a second of a partition, and at more times the usual
+# rate, may have been set ahead: catching up is at times as fast, and so nobody knows.
+READABLE_RATE = 10_000.0
+USUAL_TIMES = 100.0
 
 # Compliance from here on is all of the time: a sum of doubles may miss 1 by its last digits.
 SLA_MET = 1 - 1e-9

@@ -123,6 +123,7 @@ def _of_one(hours: Sequence[UnusualHour], midnight: datetime) -> Incident:
         measure=worst.measure,
         direction=worst.direction,
         value=worst.value,
+        is_least=worst.is_least,
         usual=worst.usual,
         since=midnight + hours[0].hour * _HOUR,
         until=midnight + (hours[-1].hour + 1) * _HOUR,

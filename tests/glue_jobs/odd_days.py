@@ -132,6 +132,7 @@ def _group_partition(random: Random, seconds: int, group: int, topic: int, parti
         "seconds_until_loss": _maybe(random, random.choice([0.0, 900.0, 2_592_000.0]), 0.5),
         "retention_risk": _maybe(random, random.choice(_WORDS["retention_risk"]), 0.5),
         "status": _maybe(random, _standing(group, partition)),
+        "time_lag_error_seconds": _maybe(random, 1.0, 0.01),
     }
 
 

@@ -47,6 +47,11 @@ def held_up(since: float) -> Row:
     }
 
 
+def aged(seconds: float) -> Row:
+    """An age of which it is known that it was no greater."""
+    return {"time_lag_seconds": seconds, "time_lag_error_seconds": 0.0}
+
+
 # Rows by minute, and of each spell: first and last minute, and what is told of it.
 GROUPS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] = {
     "ok": ({0: {"status": "OK"}, 1: {"status": "OK", "members": 0}}, []),
@@ -84,16 +89,25 @@ GROUPS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] 
             0: {"status": "OK", "time_lag_seconds": 60.0, "sla_seconds": 60.0},
             1: {"status": "OK", "time_lag_seconds": 60.1, "sla_seconds": 60.0},
         },
-        [(1, 1, {"over_sla": True, "time_lag": 60.1, "sla": 60.0})],
+        [(1, 1, {"over_sla": True, "time_lag": 60.1, "dated": None, "sla": 60.0})],
     ),
     "calm until it is not": (
         {
-            **{n: {"status": "OK", "time_lag_seconds": 100.0} for n in range(4)},
-            4: {"status": "OK", "time_lag_seconds": 200.0},
-            5: {"status": "OK", "time_lag_seconds": 201.0},
-            6: {"status": "ERR", "time_lag_seconds": 500.0},
+            **{n: {"status": "OK", **aged(100.0)} for n in range(4)},
+            4: {"status": "OK", **aged(200.0)},
+            5: {"status": "OK", **aged(201.0)},
+            6: {"status": "ERR", **aged(500.0)},
         },
-        [(6, 6, {"calm_at": 4})],
+        [(6, 6, {"calm_at": 4, "time_lag": 500.0, "dated": 500.0})],
+    ),
+    "a least age shows nobody calm": (
+        {
+            **{n: {"status": "OK", **aged(100.0)} for n in range(4)},
+            4: {"status": "OK", "time_lag_seconds": 100.0},
+            5: {"status": "ERR", "time_lag_seconds": 500.0},
+            6: {"status": "ERR", **aged(400.0)},
+        },
+        [(5, 6, {"calm_at": 3, "time_lag": 500.0, "dated": 400.0})],
     ),
     "since an earlier day": (
         {0: {"status": "ERR", "incident_since": at(-800)}},
@@ -169,6 +183,12 @@ def test_spells_of_a_group(groups: dict[str, list[Row]], case: str) -> None:
     assert told(groups.get(case, []), expected) == expected
 
 
+def stood(committed: int, lag: int, since: float = -120) -> Row:
+    """A partition that stands since a minute, with so much to read."""
+    end = committed + lag
+    return group_row(0, committed, 0, end, status="STALL", commit_changed_at=at(since))
+
+
 LOST = {"status": "ERR", "status_reason": "records_lost"}
 PARTITIONS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] = {
     "nothing is wrong": ({0: group_row(0, 5, 0, 9, status="OK")}, []),
@@ -183,12 +203,45 @@ PARTITIONS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]
                 status="STALL",
                 member_id="m",
                 commit_changed_at=at(-5),
-                time_lag_seconds=90.0,
+                **aged(90.0),
             ),
             2: group_row(0, 9, 0, 9, status="OK"),
         },
         # the first unread record came later than the last commit
-        [(1, 1, {"standing": "STALL", "member": "m", "stands_since": -0.5, "lag": 4})],
+        [
+            (
+                1,
+                1,
+                {"standing": "STALL", "member": "m", "stands_since": -0.5, "lag": 4, "needed": 90},
+            )
+        ],
+    ),
+    "stands for longer than is known": (
+        {1: group_row(0, 5, 0, 9, status="STOP", time_lag_seconds=90.0)},
+        [(1, 1, {"standing": "STOP", "stands_since": None, "needed": None})],
+    ),
+    "stands since a commit at least": (
+        {
+            1: group_row(
+                0, 5, 0, 9, status="STOP", commit_changed_at=at(-5), time_lag_seconds=90.0
+            ),
+        },
+        [(1, 1, {"stands_since": -0.5})],
+    ),
+    "an older record beside a least age": (
+        {
+            1: group_row(0, 5, 0, 9, status="STOP", time_lag_seconds=60.0),
+            2: group_row(0, 5, 0, 9, status="STOP", **aged(90.0)),
+        },
+        [(1, 2, {"needed": 90.0})],
+    ),
+    "what was lost took two minutes to write": (
+        {
+            0: group_row(0, 5, 0, 5),
+            1: group_row(0, 5, 9, 9, **LOST, **aged(30.0)),
+            2: group_row(0, 5, 13, 13, **LOST, **aged(40.0)),
+        },
+        [(1, 2, {"lost": 8, "needed": 160.0})],
     ),
     "behind a loss nobody owns it": (
         {1: group_row(0, 5, 7, 9, **LOST, commit_changed_at=at(-9), time_lag_seconds=1.0)},
@@ -241,6 +294,36 @@ PARTITIONS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]
         },
         [(1, 1, {"skipped": 7})],
     ),
+    "a backlog that is gone at once, faster than most read": (
+        {
+            0: stood(0, lag=4_000_000),
+            1: group_row(0, 4_000_000, 0, 4_000_000),
+        },
+        [
+            (0, 0, {"leapt": 0, "leapt_seconds": None}),
+            (1, 1, {"leapt": 4_000_000, "leapt_seconds": 60, "standing": None}),
+        ],
+    ),
+    "gone at once, as fast as many read": (
+        {0: stood(0, lag=599_999), 1: group_row(0, 599_999, 0, 599_999)},
+        [(0, 0, {"leapt": 0})],
+    ),
+    "gone at once, at not much more than the usual rate": (
+        {0: stood(0, lag=4_000_000, since=-90), 1: group_row(0, 4_000_000, 0, 4_000_000)},
+        [(0, 0, {"leapt": 0})],
+    ),
+    "gone at once, and called a skip": (
+        {
+            0: stood(0, lag=4_000_000),
+            1: group_row(
+                *(0, 4_000_000, 0, 4_000_000),
+                skipped_from=0,
+                skipped_to=4_000_000,
+                skipped_at=at(1),
+            ),
+        },
+        [(0, 0, {}), (1, 1, {"leapt": 0, "skipped": 4_000_000})],
+    ),
     "unread": ({0: group_row(0, 5, 7, 9, unread_reason="denied", **LOST)}, []),
 }
 
@@ -282,7 +365,7 @@ def test_of_too_many_spells_the_longest_are_kept(spark: SparkSession) -> None:
 def test_of_too_many_spells_those_that_lost_most_are_kept(rows: DataFrame) -> None:
     (worst,) = worst_spells(partition_spells(rows, PAUSE), 1).collect()
 
-    assert (worst["topic"], worst["lost"]) == ("moves on behind the start", 3)
+    assert (worst["topic"], worst["lost"]) == ("what was lost took two minutes to write", 8)
 
 
 def test_only_partitions_with_which_anything_was_wrong_are_read_again(rows: DataFrame) -> None:

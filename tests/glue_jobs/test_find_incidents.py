@@ -293,7 +293,7 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "a short stop amid rebalances came of them": (
         of(
             stands(10.4, 10.6, standing="STOP", lag=400),
-            bad(10.4, 10.6, lag=500, time_lag=300.0),
+            bad(10.4, 10.6, lag=500, time_lag=300.0, dated=300.0),
             restless(10.6, 13, count=30),
         ),
         [
@@ -398,23 +398,90 @@ def test_of_two_incidents_each_has_its_own_loss() -> None:
     assert [one.records_lost for one in found(of(*spells))] == [2_000, 1_000]
 
 
+KEPT_SHORT = {"retention": 7_200.0, "retention_needed": 99_999.0, "unlimited": False}
+
+
 @pytest.mark.parametrize(
-    ("risk", "words"),
+    ("risk", "needed", "words"),
     [
-        (
-            {"retention": 7_200.0, "retention_needed": 32_000.0, "unlimited": False},
-            "of t (kept for 2 h; 8 h 54 min would have been enough).",
-        ),
+        # with the minute to the run that may have read again
+        (KEPT_SHORT, 31_980.0, "of t (kept for 2 h; 8 h 54 min would have been enough)."),
         # size or a request deleted it
-        ({"retention": 7_200.0, "retention_needed": 60.0, "unlimited": False}, "of t."),
-        ({"unlimited": True}, "of t (no retention by age is set)."),
+        (KEPT_SHORT, 60.0, "of t."),
+        # of a least age nobody knows what had been enough
+        (KEPT_SHORT, None, "of t."),
+        ({"unlimited": True}, 60.0, "of t (no retention by age is set)."),
     ],
 )
-def test_a_loss_says_what_retention_would_have_been_enough(risk: Any, words: str) -> None:
+def test_a_loss_says_what_retention_would_have_been_enough(
+    risk: Any, needed: float | None, words: str
+) -> None:
     risks = Listed((TopicRisk("g", "t", 1, **risk),), 1)
-    (one,) = found(of(bad(8, 9), stands(8, 9, lost=5)), day(risks=risks))
+    (one,) = found(of(bad(8, 9), stands(8, 9, lost=5, needed=needed)), day(risks=risks))
 
     assert f"It lost at least 5 records {words}" in one.text
+
+
+def test_of_two_losses_each_says_what_had_been_enough_for_it() -> None:
+    risks = Listed((TopicRisk("g", "t", 1, **KEPT_SHORT),), 1)
+    spells = [
+        *(bad(2, 3), stands(2, 3, lost=1, needed=10_740.0)),
+        *(bad(14, 15), stands(14, 15, lost=2, needed=14_340.0)),
+    ]
+    later, sooner = found(of(*spells), day(risks=risks))
+
+    assert "; 4 h would have been enough" in later.text
+    assert "; 3 h would have been enough" in sooner.text
+
+
+def test_what_had_been_enough_for_one_of_two_partitions_is_said_of_neither() -> None:
+    risks = Listed((TopicRisk("g", "t", 1, **KEPT_SHORT),), 1)
+    known, unknown = stands(8, 9, 0, lost=5, needed=9_000.0), stands(8, 9, 1, lost=5)
+
+    assert "would have been enough" not in texts(of(bad(8, 9), known, unknown), day(risks=risks))[0]
+
+
+def test_of_a_backlog_that_went_at_once_nobody_knows_whether_it_was_read() -> None:
+    leap = part(11, 11 + 1 / 60, leapt=1_620_000, leapt_seconds=60)
+    (one,) = found(of(bad(9, 11, lag=1_620_000), stands(9, 11), leap))
+
+    assert one.text == (
+        "g stalled from 08:50 to 11:00: the owners of partition 0 of t did not move."
+        " Up to 1,620,000 records were unread. Then 1,620,000 records were done within 1 min:"
+        " all were read, or records were skipped unread."
+    )
+
+
+@pytest.mark.parametrize(
+    ("ages", "said"),
+    [
+        ({"time_lag": 5_400.0, "dated": 5_400.0}, "the oldest 1 h 30 min old"),
+        ({"time_lag": 5_400.0}, "the oldest at least 1 h 30 min old"),
+        # what may be any more is not rounded up
+        ({"time_lag": 5_459.0, "dated": 90.0}, "the oldest at least 1 h 30 min old"),
+    ],
+)
+def test_an_age_without_an_upper_bound_is_said_to_be_a_least_one(ages: Any, said: str) -> None:
+    (one,) = found(of(bad(9, 11, lag=7, **ages), stands(9, 11)))
+
+    assert f"Up to 7 records were unread, {said}." in one.text
+    assert one.is_least is ("at least" in said)
+    assert from_table(to_table([one]))[0].is_least is one.is_least
+
+
+def test_who_stood_before_all_that_is_known_has_no_beginning() -> None:
+    spell = stands(0, 24, standing="STOP", stands_since=None)
+    (one,) = found(of(bad(0, 24), spell))
+
+    assert one.since is None
+    assert one.text.startswith("g stopped all day, and still at midnight: nobody owned")
+
+
+def test_who_was_empty_before_all_that_is_known_has_no_beginning() -> None:
+    spell = stands(0, 24, standing="STOP", stands_since=None)
+    (one,) = found(of(bad(0, 24, nobody=True), spell))
+
+    assert one.text.startswith("g had no members all day, and still at midnight.")
 
 
 NEAR: dict[str, Any] = {"at_risk": True, "seconds_left": 7_199.0, "seconds_left_at": at(17.9833)}
@@ -933,3 +1000,19 @@ def test_a_kind_that_a_later_version_wrote_is_passed_over() -> None:
     later = table.set_column(0, "kind", [["another"]])
 
     assert from_table(later) == ()
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (1_435.0, "was missed for 1 h of the day."),
+        (120.0, "was missed for 1 h, of 2 h that are known."),
+    ],
+)
+def test_of_how_much_of_the_day_it_is_known_whether_an_sla_was_met(
+    known: float, words: str
+) -> None:
+    groups = Listed((GroupDay("g", sla_minutes=known),), 1)
+    (one,) = found(of(bad(9, 10, over_sla=True, sla=60.0), stands(9, 10)), day(groups=groups))
+
+    assert one.text.endswith(words)

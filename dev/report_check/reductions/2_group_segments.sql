@@ -38,6 +38,7 @@ SELECT
     min(taken_at) FILTER (committed_offset IS NOT NULL) AS commit_first_at,
     max(taken_at) FILTER (committed_offset IS NOT NULL) AS commit_last_at,
     max(time_lag_seconds) AS time_lag_max,
+    max(time_lag_seconds) FILTER (time_lag_error_seconds IS NOT NULL) AS dated_max,
     max(records_lost) AS records_lost,
     bool_or(retention_risk = 'LOST') AS was_lost,
     bool_or(retention_risk = 'AT_RISK') AS was_at_risk,
@@ -123,6 +124,8 @@ readings AS (
         sum(lag) AS lag,
         max(lag) AS lag_max,
         max(time_lag_seconds) AS time_lag_seconds,
+        coalesce(bool_or(time_lag_seconds IS NOT NULL AND time_lag_error_seconds IS NULL), false)
+            AS is_least,
         sum(consume_rate) AS rate,
         max(records_lost) AS records_lost
     FROM group_partitions

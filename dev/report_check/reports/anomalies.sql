@@ -41,12 +41,15 @@ usual AS (
 judged AS (
     SELECT
         today.consumer_group, today.hour, today.measure, value, usual, spread, days, shift,
+        today.measure = 'time_lag_seconds' AND lag_hourly.time_lag_least_minutes > 0
+            AS value_is_least,
         (value - usual) / greatest(
             spread,
             usual / 10,
             CASE today.measure WHEN 'time_lag_seconds' THEN 10 WHEN 'lag' THEN 20 ELSE 0.2 END
         ) AS deviation
     FROM today
+    JOIN lag_hourly USING (consumer_group, hour)
     CROSS JOIN (VALUES (0), (-1), (1)) AS shifts (shift)
     JOIN usual
         ON usual.consumer_group = today.consumer_group AND usual.measure = today.measure
@@ -85,6 +88,7 @@ SELECT
     hour,
     measure,
     value,
+    value_is_least,
     usual,
     spread,
     deviation,
@@ -92,3 +96,5 @@ SELECT
     days
 FROM both_ways
 WHERE far AND was_far AND shift = coalesce((SELECT shift FROM day_moved), 0)
+    -- an age without an upper bound may be any greater
+    AND NOT (value_is_least AND deviation < 0)

@@ -8,6 +8,9 @@ SELECT
     sum(time_lag_seconds * weight) / sum(weight) FILTER (time_lag_seconds IS NOT NULL)
         AS time_lag_seconds,
     max(time_lag_seconds) AS time_lag_max,
+    coalesce(sum(weight) FILTER (
+        time_lag_seconds IS NOT NULL AND time_lag_error_seconds IS NULL
+    ), 0) / 60 AS time_lag_least_minutes,
     stddev_pop(time_lag_seconds) AS time_lag_deviation,
     quantile_cont(time_lag_seconds, 0.95) AS time_lag_high,
     sum(lag * weight) / sum(weight) FILTER (lag IS NOT NULL) AS lag,

@@ -6,6 +6,7 @@ WITH observed AS (
         consumer_group, NULL::VARCHAR AS topic, taken_at, weight, is_read,
         CASE WHEN is_read THEN lag END::DOUBLE AS lag,
         CASE WHEN is_read THEN time_lag_seconds END AS time_lag,
+        time_lag_error_seconds IS NULL AS is_least,
         CASE WHEN is_read THEN consume_rate END AS consume_rate
     FROM group_runs
     UNION ALL
@@ -13,6 +14,7 @@ WITH observed AS (
         consumer_group, topic, taken_at, weight, true,
         CASE WHEN is_whole THEN lag END,
         CASE WHEN is_whole THEN time_lag_seconds END,
+        is_least,
         consume_rate
     FROM topic_runs
 ),
@@ -61,6 +63,9 @@ seen AS (
         consumer_group, topic,
         max(lag) AS lag_max,
         max(time_lag) AS time_lag_max,
+        max(time_lag) > coalesce(max(time_lag) FILTER (NOT is_least), -1) AS time_lag_max_is_least,
+        coalesce(sum(weight) FILTER (time_lag IS NOT NULL AND is_least), 0) / 60
+            AS time_lag_least_minutes,
         min(taken_at) FILTER (is_read) AS first_seen,
         max(taken_at) FILTER (is_read) AS last_seen,
         coalesce(sum(weight) FILTER (lag IS NOT NULL), 0) / 60 AS known_minutes,
@@ -168,6 +173,8 @@ SELECT
     ages.found[2] AS time_lag_p95,
     ages.found[3] AS time_lag_p99,
     time_lag_max,
+    time_lag_max_is_least,
+    time_lag_least_minutes,
     first_seen,
     last_seen,
     known_minutes,

@@ -31,7 +31,8 @@ worst AS (
             FILTER (least_margin IS NOT NULL) AS margin,
         min_by(least_seconds, (least_seconds.seconds, least_seconds.at))
             FILTER (least_seconds IS NOT NULL) AS loss,
-        max(time_lag_max) AS oldest
+        max(time_lag_max) AS oldest,
+        max(dated_max) AS oldest_dated
     FROM group_segments
     GROUP BY ALL
 )
@@ -48,6 +49,7 @@ SELECT
     loss.at AS least_seconds_until_loss_at,
     retention.seconds AS retention_seconds,
     CASE
+        WHEN oldest_dated IS NULL OR oldest > oldest_dated THEN NULL
         WHEN records_lost > 0 THEN oldest + records_lost / nullif(rate, 0)
         ELSE oldest
     END AS retention_needed_seconds,

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import ERR, NO_MEMBER, OK, WARN
+from kafka_lag_report.aggregates import is_age_least
 from kafka_lag_report.findings import Findings, GroupTopic, Listed
 
 DAY_MINUTES = 1440
@@ -72,7 +73,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The moment of the day's greatest time lag and who was behind then."""
+    """The moment of the day's greatest time lag, maybe a least one, and who was behind then."""
 
     minute: int
     seconds: float
@@ -80,6 +81,7 @@ class Peak:
     partition: int | None = None
     leader: int | None = None
     member: str | None = None
+    is_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +225,14 @@ def _slots(groups: DataFrame, names: Sequence[str], day: date, axis: Axis) -> Da
     slot = sf.floor((second - axis.start * MINUTE) / (axis.slot * MINUTE)).cast("int")
     read = sf.col("unread_reason").isNull()
     abandoned = sf.when(sf.col("members") == 0, NO_MEMBER)
-    worst = sf.struct("minute", "worst_topic", "worst_partition", "worst_leader", "worst_member")
+    names = ("worst_topic", "worst_partition", "worst_leader", "worst_member")
+    worst = sf.struct("minute", "is_least", *names)
     return (
         groups.where(sf.col("consumer_group").isin(*names))
         .withColumns(
             {
                 "minute": sf.floor(second / MINUTE).cast("int"),
+                "is_least": is_age_least(),
                 "slot": slot,
                 "lag": sf.when(read, sf.col("time_lag_seconds")),
                 "word": sf.when(read & sf.col("status").isin(*_STATUSES), sf.col("status")),
@@ -274,6 +278,7 @@ def _peak(slots: Sequence[Row]) -> Peak | None:
         partition=who["worst_partition"],
         leader=who["worst_leader"],
         member=who["worst_member"],
+        is_least=who["is_least"],
     )
 
 

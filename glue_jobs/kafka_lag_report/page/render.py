@@ -41,6 +41,7 @@ from kafka_lag_report.sentences import (
     LONGEST_NAME,
     MEASURES,
     WHOLE_NAME,
+    age,
     cause_of,
     known,
     measure_words,
@@ -136,6 +137,9 @@ def _environment() -> Environment:
         "name": name_of,
         "name_tag": _name_tag,
         "duration": _known(partial(format_duration, space=NO_BREAK_SPACE)),
+        "age": lambda seconds, is_least: known(
+            partial(age, is_least=bool(is_least), space=NO_BREAK_SPACE), seconds
+        ),
         "time_left": _known(time_left),
         "minutes": partial(minutes, space=NO_BREAK_SPACE),
         "count": _known(format_count),
@@ -150,7 +154,7 @@ def _environment() -> Environment:
         "cause": cause_of,
         "needed_for": needed_for,
         "measure": lambda measure: MEASURES.get(measure) or name_of(measure),
-        "unit": lambda measure: _known(measure_words(measure)),
+        "unit": lambda measure, is_least=False: _known(measure_words(measure, is_least)),
         "capitalize_first": _capitalize_first,
     }
     return environment

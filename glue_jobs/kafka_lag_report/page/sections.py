@@ -13,7 +13,6 @@ from markupsafe import Markup
 from kafka_lag.formatting import (
     NO_BREAK_SPACE,
     format_count,
-    format_duration,
     format_factor,
     format_quantity,
     format_rate,
@@ -37,6 +36,7 @@ from kafka_lag_report.sentences import (
     DASH,
     WHOLE_NAME,
     Sentence,
+    age,
     cause_of,
     known,
     minutes,
@@ -44,6 +44,7 @@ from kafka_lag_report.sentences import (
     share,
     time_left,
 )
+from kafka_lag_report.thresholds import WHOLE_DAY_MINUTES
 
 LEVELS = {
     Rank.LOST: "urgent",
@@ -58,11 +59,9 @@ LEVELS = {
 STATIC_ROWS = 60
 # What is left of 3 MB when every other part of the page is as large as it gets.
 REST_BYTES = 1_500_000
-# A run or two are missed at any deploy.
-_WHOLE_DAY_MINUTES = 1_430
 Cells = tuple[str, ...]
 _compact = partial(json.dumps, separators=(",", ":"))
-_duration = partial(format_duration, space=NO_BREAK_SPACE)
+_age = partial(age, space=NO_BREAK_SPACE)
 _minutes = partial(minutes, space=NO_BREAK_SPACE)
 
 
@@ -83,14 +82,22 @@ class Column:
 def _sla_met(day: GroupDay) -> str:
     """The share of the time for which it is decided, and how much that is unless it is all day."""
     met, decided = share(day.sla_compliance), day.sla_minutes
-    if day.sla_compliance is None or decided is None or decided >= _WHOLE_DAY_MINUTES:
+    if day.sla_compliance is None or decided is None or decided >= WHOLE_DAY_MINUTES:
         return met
     return f"{met} of {_minutes(decided)}"
 
 
+def _percentile(day: GroupDay, seconds: float | None) -> str:
+    return known(partial(_age, is_least=day.ages_are_least), seconds)
+
+
+def _oldest(day: GroupDay) -> str:
+    return known(partial(_age, is_least=bool(day.time_lag_max_is_least)), day.time_lag_max)
+
+
 COLUMNS = (
-    Column("Time lag p95", lambda day: known(_duration, day.time_lag_p95)),
-    Column("Time lag max", lambda day: known(_duration, day.time_lag_max), on_phones=True),
+    Column("Time lag p95", lambda day: _percentile(day, day.time_lag_p95)),
+    Column("Time lag max", _oldest, on_phones=True),
     Column("SLA met", _sla_met, on_phones=True),
     Column("In error", lambda day: _minutes(day.err_minutes), on_phones=True),
     Column("Unknown", lambda day: _minutes(day.unknown_minutes)),
@@ -237,7 +244,7 @@ def tally(findings: Findings) -> tuple[Tally, ...]:
         "urgent": "lost or at risk",
         "serious": "in error or SLA missed" if sla else "in error",
         "warned": "warned",
-        "notice": "gone",
+        "notice": "gone without trouble",
         "unknown": "unknown",
         "calm": "calm",
     }
@@ -317,10 +324,10 @@ def _card(page: Page, day: GroupDay, stands: GroupRank) -> Card:
 def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
     runs = day.rebalancing_runs
     return (
-        ("Time lag p50", known(_duration, day.time_lag_p50)),
-        ("p95", known(_duration, day.time_lag_p95)),
-        ("p99", known(_duration, day.time_lag_p99)),
-        ("max", known(_duration, day.time_lag_max)),
+        ("Time lag p50", _percentile(day, day.time_lag_p50)),
+        ("p95", _percentile(day, day.time_lag_p95)),
+        ("p99", _percentile(day, day.time_lag_p99)),
+        ("max", _oldest(day)),
         ("Most behind", known(format_count, day.lag_max)),
         ("SLA met", _sla_met(day)),
         ("In error", _minutes(day.err_minutes)),

@@ -46,10 +46,12 @@ def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
     UTC's, and people live by local ones: for weeks after a clock change a cluster's whole day lies
     an hour beside the usual one. Where most groups say so, an hour that is as usual by the one
     beside it is not unusual. The first or last hour then has none beside it, and is not judged.
+    A time lag that was known without an upper bound, `value_is_least`, is never low.
     """
     usual = usual_hours(before, MEASURES).drop("weekday", "part", "highs")
     usual = usual.withColumnRenamed("hour", "usual_hour")
-    shifted = _values(today, MEASURES).withColumns(
+    is_least = sf.coalesce(sf.col("time_lag_least_minutes") > 0, sf.lit(False)).alias("is_least")
+    shifted = _values(today, MEASURES, is_least).withColumns(
         {"shift": sf.explode(sf.array(*map(sf.lit, (0, -1, 1))))}
     )
     shifted = shifted.withColumn("usual_hour", sf.col("hour") + sf.col("shift"))
@@ -59,13 +61,16 @@ def anomalies(today: DataFrame, before: DataFrame) -> DataFrame:
     own = Window.partitionBy(*_HOUR, "measure")
     was_far = sf.max(sf.when(sf.col("shift") == 0, sf.col("far"))).over(own)
     compared = compared.withColumn("was_far", was_far).withColumns(_says_of_shift())
+    value_is_least = sf.col("is_least") & (sf.col("measure") == "time_lag_seconds")
     return (
         compared.withColumn("fits", _fits_the_day())
-        .where("far AND was_far AND fits")
+        .withColumn("value_is_least", value_is_least)
+        .where("far AND was_far AND fits AND (deviation > 0 OR NOT value_is_least)")
         .select(
             *_HOUR,
             "measure",
             "value",
+            "value_is_least",
             "usual",
             "spread",
             "deviation",

@@ -12,6 +12,9 @@ _MEASURES = {
     "known_minutes": weighted_minutes("time_lag_seconds IS NOT NULL"),
     "time_lag_seconds": weighted_mean("time_lag_seconds"),
     "time_lag_max": "max(time_lag_seconds)",
+    "time_lag_least_minutes": weighted_minutes(
+        "time_lag_seconds IS NOT NULL AND time_lag_error_seconds IS NULL"
+    ),
     "time_lag_deviation": "stddev_pop(time_lag_seconds)",
     "time_lag_high": f"percentile(time_lag_seconds, {_HIGH})",
     "lag": weighted_mean("lag"),
@@ -27,7 +30,8 @@ _MEASURES = {
 def lag_hourly(groups: DataFrame) -> DataFrame:
     """Time-weighted means per group and UTC hour in which the group was read.
 
-    `known_minutes` is how long time lag was known; a mean is null where its value never was. The
+    `known_minutes` is how long time lag was known, `time_lag_least_minutes` for how long of it
+    without an upper bound; a mean is null where its value never was. The
     deviations are standard ones, of the hour's runs from each other. A twentieth of the runs, three
     of the sixty at one a minute, lie above `time_lag_high` and `lag_high`.
     """

@@ -38,11 +38,15 @@ PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 # Of each run; `with_percentiles` has them as columns.
 LEVELS = ("lag", "time_lag")
 
+_DATED = "IF(time_lag_is_least, NULL, time_lag)"
+
 # Of runs `with_percentiles`: what lag and time lag were like, and the best speed.
 _LEVELS_OF_RUNS = {
     **{f"{name}_{level}": f"max({name}_{level})" for name in LEVELS for level in PERCENTILES},
     "lag_max": "double(max(lag))",
     "time_lag_max": "max(time_lag)",
+    "time_lag_max_is_least": f"max(time_lag) > coalesce(max({_DATED}), -1D)",
+    "time_lag_least_minutes": weighted_minutes("time_lag_is_least"),
     "known_minutes": weighted_minutes("lag IS NOT NULL"),
     "best_consume_rate": "max(consume_rate)",
 }
@@ -94,6 +98,7 @@ def lag_summary(groups: DataFrame, runs: DataFrame, segments: DataFrame) -> Data
 
     The group's own row is what the metrics said (`groups`); it alone has what is judged per group:
     owner, status, SLA, rebalances, losses. Rows of `groups` and `runs` have their `weight`.
+    `time_lag_least_minutes`: for so long time lags were known without an upper bound.
     """
     logs = _logs(segments)
     group = _with_offsets(group_days(groups), logs)
@@ -126,6 +131,8 @@ def group_days(groups: DataFrame) -> DataFrame:
         f"{read('taken_at')} AS seen_at",
         "IF(status_reason <=> 'gone', NULL, taken_at) AS row_at",
         f"{read('time_lag_seconds')} AS time_lag",
+        f"{read('time_lag_seconds IS NOT NULL AND time_lag_error_seconds IS NULL')}"
+        " AS time_lag_is_least",
         *(f"{read(name)} AS {name}" for name in _READ),
         "status_reason <=> 'gone' AS gone",
     )

@@ -11,7 +11,7 @@ from kafka_lag_report.skew import grouped, with_columns
 
 # Aggregates that are the same in one step or in two.
 _WORST = {
-    **{name: f"max({name})" for name in ("records_lost", "time_lag_max", "last_at")},
+    **{name: f"max({name})" for name in ("records_lost", "time_lag_max", "dated_max", "last_at")},
     **{name: f"bool_or({name})" for name in ("lost", "at_risk", "safe")},
     "first_at": "min(first_at)",
     # of structs the first field counts first: the least, at the first moment at which it was seen
@@ -27,10 +27,10 @@ _WORD = (
     f" WHEN at_risk THEN '{AT_RISK}' WHEN safe THEN '{SAFE}' END"
 )
 # The age of the oldest record that was unread: the log had to be kept as long. What was lost was
-# older than all that is there: by as long as it took to produce.
+# older than all that is there: by as long as it took to produce. Of a least age nobody knows.
 _NEEDED = (
-    "time_lag_max + IF(records_lost > 0,"
-    " try_divide(records_lost, try_divide(rise, last_at - first_at)), 0D)"
+    "IF(time_lag_max <= dated_max, time_lag_max + IF(records_lost > 0,"
+    " try_divide(records_lost, try_divide(rise, last_at - first_at)), 0D), NULL)"
 )
 
 

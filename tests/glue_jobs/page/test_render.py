@@ -27,7 +27,7 @@ from kafka_lag_report.findings import (
     TopicSkew,
     UnusualHour,
 )
-from kafka_lag_report.page.drawn import Curve
+from kafka_lag_report.page.drawn import Curve, Peak
 from kafka_lag_report.page.render import render
 from tests.glue_jobs.page.pages import NASTY, Tags, at, calm, curve, full, of, page
 
@@ -111,6 +111,25 @@ def test_unknown_is_a_dash_and_never_a_zero() -> None:
     row = Tags(render(page(groups=of(calm(time_lag_p95=None)))))
 
     assert "Catch-upgeocalm\u20134\u00a0s" in row.text.replace("\n", "")
+
+
+def test_no_level_of_which_there_is_no_group_is_counted() -> None:
+    days = of(calm("a", err_minutes=1.0, gone=True), calm("b"))
+
+    head = Tags(render(page(groups=days))).text.split("What needs attention")[0]
+
+    assert "1 in error" in head
+    assert not re.search(r"\b0 ", head.split("each by the worst of its day")[1])
+
+
+def test_a_peak_that_may_be_any_higher_says_so() -> None:
+    peak = Peak(minute=60, seconds=7_259.0, is_least=True)
+    day = calm("a", time_lag_max=7_259.0, time_lag_max_is_least=True)
+
+    html = render(page(groups=of(day), curves={"a": replace(curve(), peak=peak)}))
+
+    assert "Peak <b>at least\u00a02\u00a0h</b> at 01:00" in html
+    assert "over the day, peak at least\u00a02\u00a0h" in html
 
 
 def test_a_gap_in_the_curve_is_a_gap_on_the_page() -> None:

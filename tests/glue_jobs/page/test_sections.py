@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts at the head of the page and the cards below it."""
 
+from typing import Any
+
 import pytest
 
 from kafka_lag_report.findings import GroupRank, Listed, Rank
@@ -22,7 +24,7 @@ def test_a_warned_group_and_one_that_is_gone_are_counted_apart() -> None:
 
     counts = {part.word: part.count for part in tally(page(groups=days).findings)}
 
-    assert (counts["warned"], counts["gone"]) == (1, 1)
+    assert (counts["warned"], counts["gone without trouble"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,32 @@ def test_the_strip_is_filled_from_end_to_end() -> None:
     parts = tally(page(groups=of(calm("a", err_minutes=1.0), calm("b"), calm("c"))).findings)
 
     assert [(part.left, part.width) for part in parts if part.count] == [(0, 33.33), (33.33, 66.67)]
+
+
+LEAST = {"time_lag_max_is_least": True, "time_lag_least_minutes": 11.0}
+
+
+@pytest.mark.parametrize(
+    ("least", "percentile", "oldest"),
+    [
+        ({}, "2 min", "2 min 9 s"),
+        (LEAST, "at least 2 min", "at least 2 min 9 s"),
+        # a run or two move no percentile
+        ({**LEAST, "time_lag_least_minutes": 10.0}, "2 min", "at least 2 min 9 s"),
+        ({**LEAST, "time_lag_max_is_least": False}, "at least 2 min", "2 min 9 s"),
+    ],
+)
+def test_ages_without_an_upper_bound_are_said_to_be_least_ones(
+    least: dict[str, Any], percentile: str, oldest: str
+) -> None:
+    levels = dict.fromkeys(("time_lag_p50", "time_lag_p95", "time_lag_p99"), 120.0)
+    day = calm("a", **levels, **{"time_lag_max": 129.0, **least})
+    (card,) = cards(page(groups=of(day), curves={"a": curve()}))
+    row = [column.text(day) for column in COLUMNS[:2]]
+
+    said = [text for term, text in card.numbers if term in ("Time lag p50", "p95", "p99", "max")]
+    plain = [text.replace("\u00a0", " ") for text in (*said, *row)]
+    assert plain == [percentile, percentile, percentile, oldest, percentile, oldest]
 
 
 def test_only_groups_with_a_curve_have_a_card() -> None:

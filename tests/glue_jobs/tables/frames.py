@@ -14,7 +14,7 @@ MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 
 MINUTES = (
     "consumer_group string, topic string, taken_at timestamp, lag bigint, time_lag double,"
-    " consume_rate double, records_lost bigint, skewed boolean"
+    " time_lag_is_least boolean, consume_rate double, records_lost bigint, skewed boolean"
 )
 SEGMENTS = (
     "consumer_group string, topic string, topic_id string, partition_id int,"

@@ -100,6 +100,26 @@ def _found(spark: SparkSession) -> dict[str, Any]:
     return {row["consumer_group"]: row for row in found_in(report)}
 
 
+def test_an_age_that_may_be_any_greater_is_called_high_and_never_low(spark: SparkSession) -> None:
+    values = {"low": 40.0, "high": 160.0, "low for sure": 40.0, "produced": 200.0}
+    minutes = {"low": 5.0, "high": 5.0, "low for sure": 0.0, "produced": 5.0}
+    measures = dict.fromkeys(values, TIME_LAG) | {"produced": PRODUCED}
+    today = [
+        _hour(case, measures[case], value, time_lag_least_minutes=minutes[case])
+        for case, value in values.items()
+    ]
+    before = [
+        _hour(case, measure, value, dt=_saturday(week + 1))
+        for case, measure in measures.items()
+        for week, value in enumerate(STEADY)
+    ]
+
+    found = anomalies(rows_of(spark, HOURS, today), rows_of(spark, f"{HOURS}, dt string", before))
+
+    said = {row["consumer_group"]: row["value_is_least"] for row in found_in(found)}
+    assert said == {"high": True, "low for sure": False, "produced": False}
+
+
 def test_a_day_that_lies_an_hour_beside_the_usual_one_is_a_clock_change(
     spark: SparkSession,
 ) -> None:

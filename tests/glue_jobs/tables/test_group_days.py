@@ -37,6 +37,31 @@ CASES: dict[str, tuple[dict[float, Row], Row]] = {
             "topic": None,
         },
     ),
+    "ages with an upper bound": (
+        {n: {"time_lag_seconds": 9.0, "time_lag_error_seconds": 1.0} for n in range(4)},
+        {"time_lag_max_is_least": False, "time_lag_least_minutes": 0.0},
+    ),
+    "the oldest was a least age": (
+        {
+            0: {"time_lag_seconds": 9.0, "time_lag_error_seconds": 1.0},
+            1: {"time_lag_seconds": 10.0},
+            3: {"time_lag_seconds": 8.0},
+            4: {"lag": 1},
+            5: {"time_lag_seconds": 99.0, "unread_reason": "timeout"},
+        },
+        {"time_lag_max": 10.0, "time_lag_max_is_least": True, "time_lag_least_minutes": 4.0},
+    ),
+    "the oldest was as old for sure": (
+        {
+            0: {"time_lag_seconds": 9.0, "time_lag_error_seconds": 1.0},
+            1: {"time_lag_seconds": 9.0},
+        },
+        {"time_lag_max_is_least": False, "time_lag_least_minutes": 1.0},
+    ),
+    "no age is known": (
+        {0: {"lag": 1}},
+        {"time_lag_max_is_least": None, "time_lag_least_minutes": 0.0},
+    ),
     "known all along": (
         {n: {"lag": 0} for n in range(4)},
         {

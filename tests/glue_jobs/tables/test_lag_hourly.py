@@ -38,6 +38,15 @@ CASES: dict[str, tuple[dict[float, Row], int, Row]] = {
             "consume_rate": 3.5,
         },
     ),
+    "least ages": (
+        {
+            0: {"time_lag_seconds": 10.0, "time_lag_error_seconds": 1.0},
+            1: {"time_lag_seconds": 20.0},
+            59: {"lag": 1},
+        },
+        0,
+        {"known_minutes": 4.0, "time_lag_least_minutes": 3.0},
+    ),
     "each by its own known time": (
         {0: {"time_lag_seconds": 10.0}, 1: {"lag": 200}},
         0,

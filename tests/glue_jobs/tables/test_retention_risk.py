@@ -27,12 +27,16 @@ WORDS: dict[str, tuple[list[tuple[str | None, int | None]], str | None]] = {
     "no loss does not prove safety": ([(None, 0)], None),
     "nothing known": ([(None, None)], None),
 }
-# lag in seconds, records lost, ends of two runs a minute apart -> what had been enough
-NEEDED: dict[str, tuple[float | None, int, tuple[int, int], float | None]] = {
-    "the oldest that was unread": (7200.0, 0, (0, 600), 7200.0),
-    "what was lost was older by the time it took to produce": (7200.0, 300, (0, 600), 7230.0),
-    "lost from a topic that stands still": (7200.0, 300, (600, 600), None),
-    "never known": (None, 0, (0, 600), None),
+# lag in seconds, its error at two runs a minute apart, records lost, ends -> what had been enough
+Errors = tuple[float | None, float | None]
+SURE: Errors = (1.0, 1.0)
+NEEDED: dict[str, tuple[float | None, Errors, int, tuple[int, int], float | None]] = {
+    "the oldest that was unread": (7200.0, SURE, 0, (0, 600), 7200.0),
+    "what was lost was older by the time it took to produce": (7200.0, SURE, 300, (0, 600), 7230.0),
+    "lost from a topic that stands still": (7200.0, SURE, 300, (600, 600), None),
+    "a least age": (7200.0, (None, None), 0, (0, 600), None),
+    "as old as it once was for sure": (7200.0, (None, 1.0), 0, (0, 600), 7200.0),
+    "never known": (None, (None, None), 0, (0, 600), None),
 }
 # retention in milliseconds of two runs -> in seconds
 KEPT: dict[str, tuple[list[int | None], float | None]] = {
@@ -64,9 +68,10 @@ def _group_rows() -> Iterator[Row]:
     yield group_row(0, 90, 0, 100, topic=MOMENTS, taken_at=minute(0), seconds_until_loss=60.0)
     yield group_row(0, 95, 80, 100, topic=MOMENTS, taken_at=minute(1), seconds_until_loss=900.0)
     yield group_row(0, None, 90, 100, topic=MOMENTS, taken_at=minute(2))
-    for case, (age, lost, ends, _) in NEEDED.items():
-        for run, end in enumerate(ends):
-            more = {"time_lag_seconds": age, "records_lost": lost}
+    for case, (age, errors, lost, ends, _) in NEEDED.items():
+        for run, (end, error) in enumerate(zip(ends, errors, strict=True)):
+            age_of = {"time_lag_seconds": age, "time_lag_error_seconds": error}
+            more = {**age_of, "records_lost": lost}
             yield group_row(0, 0, 0, end, topic=case, taken_at=minute(run), **more)
     for case in (*KEPT, *SETTINGS):
         yield group_row(0, 9, 0, 10, topic=case)

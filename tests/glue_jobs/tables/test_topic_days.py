@@ -54,6 +54,15 @@ LOSES = "losses are no consumption"
 
 # minutes, segments, the row
 CASES: dict[str, tuple[dict[float, Row], list[Row], Row]] = {
+    "the oldest was a least age": (
+        {
+            0: {"time_lag": 9.0, "time_lag_is_least": False},
+            3: {"time_lag": 10.0, "time_lag_is_least": True},
+            4: {},
+        },
+        [{"first_at": 0, "last_at": 60}],
+        {"time_lag_max": 10.0, "time_lag_max_is_least": True, "time_lag_least_minutes": 3.0},
+    ),
     "levels of lag": (
         {n: {"lag": 10 * (n + 1), "time_lag": 1.0 * n, "consume_rate": 5.0 - n} for n in range(4)},
         [{"first_at": 0, "last_at": 180}],
