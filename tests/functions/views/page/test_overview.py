@@ -180,6 +180,8 @@ def test_an_error_is_explained_without_its_partitions() -> None:
         (60.0, {}, "100%of 1 min"),
         (60.1, {"sla_broken_since": NOON - HOUR}, "101%of 1 minbroken since 11:00 UTC"),
         (60.1, {}, "101%of 1 minbroken"),
+        (60.1, {"time_lag_error_seconds": None}, "at least 101%of 1 minbroken"),
+        (30.0, {"time_lag_error_seconds": None}, "at least 50%of 1 min"),
         (0.0, {}, "0%of 1 min"),
         (None, {}, f"{UNKNOWN}of 1 min"),
     ],
