@@ -398,7 +398,11 @@ def test_of_two_incidents_each_has_its_own_loss() -> None:
     assert [one.records_lost for one in found(of(*spells))] == [2_000, 1_000]
 
 
-KEPT_SHORT = {"retention": 7_200.0, "retention_needed": 99_999.0, "unlimited": False}
+KEPT_SHORT: dict[str, Any] = {
+    "retention": 7_200.0,
+    "retention_needed": 99_999.0,
+    "unlimited": False,
+}
 
 
 @pytest.mark.parametrize(
@@ -424,7 +428,7 @@ def test_a_loss_says_what_retention_would_have_been_enough(
 
 def test_of_two_losses_each_says_what_had_been_enough_for_it() -> None:
     risks = Listed((TopicRisk("g", "t", 1, **KEPT_SHORT),), 1)
-    spells = [
+    spells: list[GroupSpell | PartitionSpell] = [
         *(bad(2, 3), stands(2, 3, lost=1, needed=10_740.0)),
         *(bad(14, 15), stands(14, 15, lost=2, needed=14_340.0)),
     ]
