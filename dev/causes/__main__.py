@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for each in (score, write, judged):
         each.add_argument("--set-aside", action="store_true", help="cases no rule was made by")
     for each in (score, write, judged, brokers, recorded):
-        each.add_argument("--only", metavar="KIND", help="cases whose name begins so")
+        each.add_argument("--only", metavar="KIND", help="cases whose name begins so, or so,or so")
     options = parser.parse_args(argv)
     options.run(options)
     return 0
@@ -151,7 +151,9 @@ def _judge(options: Namespace) -> None:
 
 def _run_on_brokers(options: Namespace) -> None:
     cases = import_module(f"dev.causes.{options.cases}").CASES
-    chosen = [case for case in cases if case.name.startswith(options.only or "")]
+    chosen = [
+        case for case in cases if case.name.startswith(tuple((options.only or "").split(",")))
+    ]
     options.folder = options.folder or Path(mkdtemp(prefix="causes-"))
     run_cases(chosen, options.folder, lambda line: print(line, flush=True))
     options.answers = None
@@ -163,7 +165,9 @@ def _judge_recorded(options: Namespace) -> None:
     programs = {"rules of now": name_anew(RULES), **PROGRAMS}
     if options.answers is not None:
         programs = {"theirs": read_answers(options.answers), **programs}
-    verdicts = judge_recording(Recording(options.folder), programs, options.only or "")
+    verdicts = judge_recording(
+        Recording(options.folder), programs, tuple((options.only or "").split(","))
+    )
     first = next(iter(programs))
     for each in verdicts[first]:
         if each.right or each.verdict != VERDICTS[0]:

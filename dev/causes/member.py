@@ -7,7 +7,6 @@ import os
 import time
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -107,6 +106,7 @@ class _Member:
             emptied = self.full - full - set(self.poison)
             if less := [own[number] for number in emptied if number in own]:
                 self.consumer.resume(less)
+            full &= set(own)
         self.full = full
 
     def _process(self, worker: int, queue: deque[Message]) -> float | None:
@@ -135,15 +135,9 @@ class _Member:
         # To brokers, trying one record for ever and not asking for the next are alike.
         with suppress(KafkaException):
             self.consumer.pause([TopicPartition(str(queue[0].topic()), number)])
-        self.drop({number})
-
-    def drop(self, partitions: AbstractSet[int]) -> None:
-        """What was fetched of them is not processed."""
-        for queue in self.waiting.values():
-            left = [each for each in queue if _partition_of(each) not in partitions]
-            queue.clear()
-            queue.extend(left)
-        self.full -= partitions
+        left = [each for each in queue if _partition_of(each) != number]
+        queue.clear()
+        queue.extend(left)
 
 
 def _partition_of(message: Message) -> int:
@@ -161,10 +155,9 @@ def run_member(
     consumer = Consumer({**config, "enable.auto.offset.store": False})
     member = _Member(consumer, control, ms, each_partition)
 
-    def forget(_: Consumer, partitions: list[TopicPartition]) -> None:
-        member.drop({each.partition for each in partitions})
-
-    consumer.subscribe([topic], on_revoke=forget, on_lost=forget)
+    # Without callbacks: with them librdkafka's KIP-848 members were seen to keep what they are to
+    # give back. What was fetched of a partition that is gone is processed for nothing.
+    consumer.subscribe([topic])
     try:
         while not member.leaves:
             member.take_orders()

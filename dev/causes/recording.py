@@ -133,9 +133,13 @@ def name_anew(rules: Rules) -> Callable[[], Namer]:
 
 
 def judge_recording(
-    recording: Recording, programs: Mapping[str, Callable[[], Namer]], only: str = ""
+    recording: Recording, programs: Mapping[str, Callable[[], Namer]], only: tuple[str, ...] = ("",)
 ) -> dict[str, list[Verdict]]:
-    """Each program's verdicts; it is given the groups of one case at a time."""
+    """Each program's verdicts; it is given the groups of one case at a time.
+
+    A group that is in trouble before the moment of its case is left out: what was planted is not
+    what is wrong with it.
+    """
     verdicts: dict[str, list[Verdict]] = {name: [] for name in programs}
     cases: dict[tuple[str, str], list[Truth]] = defaultdict(list)
     for truth in recording.truths():
@@ -161,15 +165,18 @@ def _judge_case(
     begins = truths[0].begins
     prefix = truths[0].group.partition(".")[0] + "."
     runs = []
+    ill_before: frozenset[str] = frozenset()
     for snapshot in snapshots:
         own = _only(snapshot, prefix)
         named = {name: program(own) for name, program in namers.items()}
+        if snapshot.taken_at < begins:
+            ill_before = find_troubled(own)
         if snapshot.taken_at >= begins - _BEFORE_MS:
             ill = find_troubled(own) if snapshot.taken_at >= begins else frozenset[str]()
             runs.append(Run(ill, named))
     planted = Planted(
         truths[0].case,
-        tuple(each.group for each in truths),
+        tuple(each.group for each in truths if each.group not in ill_before),
         {each.group: each.right for each in truths if each.right},
     )
     return {name: list(judge(planted, runs, name)) for name in programs}

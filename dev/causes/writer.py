@@ -46,7 +46,8 @@ class Stream:
         self.before, self.since, self.ramp, self.times = self._times(now), now, ramp, times
 
     def _times(self, now: float) -> float:
-        share = 1.0 if now >= self.since + self.ramp else (now - self.since) / self.ramp
+        # It may be changed a moment after `now` was read.
+        share = 1.0 if not self.ramp else min(max((now - self.since) / self.ramp, 0.0), 1.0)
         return self.before + (self.times - self.before) * share
 
     def rates(self, now: float) -> Any:

@@ -47,6 +47,18 @@ class _Template:
     command: str
 
 
+# What is to be done of a status as well, whatever its cause.
+START = "start its consumers"
+FIND_RESTLESS = (
+    "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms"
+)
+ASK_WHO_REWOUND = "ask who set its offsets back; if it was meant, it catches up by itself"
+SET_ANEW = (
+    "stop the group and set its offsets anew: to the earliest, if it shall read all that is there"
+)
+ASK_WHETHER_MADE_ANEW = f"ask whether the topic was deleted and made anew; if so, {SET_ANEW}"
+
+
 _TOOL = "--bootstrap-server BROKERS"
 _MEMBERS = f"kafka-consumer-groups {_TOOL} --describe --group {{group_arg}} --members --verbose"
 _OFFSETS = f"kafka-consumer-groups {_TOOL} --describe --group {{group_arg}}"
@@ -104,6 +116,8 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
     contract.SLOW_MEMBER: _Template(
         (
+            "One member does not read: {member} on {host} has committed nothing since "
+            "{stands_since}; no other member is behind",
             "One member is slow: {member} on {host} reads {consume_rate} of {produce_rate}; no "
             "other member is behind",
             "One member is slow: {member} reads {consume_rate} of {produce_rate}; no other member "
@@ -128,7 +142,7 @@ _TEMPLATES: Mapping[str, _Template] = {
             "behind",
             "Nobody reads: no member owns what is behind",
         ),
-        "start its consumers",
+        START,
         _STATE,
     ),
     contract.REBALANCES: _Template(
@@ -138,7 +152,7 @@ _TEMPLATES: Mapping[str, _Template] = {
             "The group rebalances again and again (in {rebalancing_share} of the reporter's last "
             "runs)",
         ),
-        "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms",
+        FIND_RESTLESS,
         _STATE,
     ),
     contract.SLOW_BROKER: _Template(
@@ -186,7 +200,7 @@ _TEMPLATES: Mapping[str, _Template] = {
             "The commit of partition {partition} of {topic} ({committed_offset}) lies beyond the "
             "end of the log ({end_offset}): the topic was made anew, or cut",
         ),
-        "ask who set the offsets, or made the topic anew; set them anew if it was not meant",
+        "{advice_on_reset}",
         _OFFSETS,
     ),
     contract.UNEXPLAINED: _Template(
@@ -382,6 +396,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(_RATES, format_rate),
     **dict.fromkeys(_SHARES, format_share),
     **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
+    "stands_since": format_minute,
     "open_since": format_minute,
     "members": lambda number: format_quantity(round(number), "member"),
     "members_before": lambda number: f"{number:,.0f}",
@@ -402,10 +417,18 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     evidence = read_evidence(row)
     fields = _format_evidence(evidence)
     fields["group_arg"] = _quote(row.get("consumer_group"))
+    fields["advice_on_reset"] = _advise_on_reset(row, evidence)
     fields["more_members"] = _advise_members(row.get("members"), row.get("partitions"))
     if isinstance(evidence.get("topic"), str):
         fields["topic_arg"] = _quote(evidence["topic"])
     return fields
+
+
+def _advise_on_reset(row: Mapping[str, Any], evidence: Mapping[str, Any]) -> str:
+    if evidence.get("topic_was") == contract.MADE_ANEW:
+        return SET_ANEW
+    is_rewound = row.get("worst_status") == contract.REWOUND or "rewound_from" in evidence
+    return ASK_WHO_REWOUND if is_rewound else ASK_WHETHER_MADE_ANEW
 
 
 def _advise_members(members: int | None, partitions: int | None) -> str:

@@ -26,6 +26,8 @@ _HOT, _MOST_HOT = 1.5, 0.34
 _MEMBERS_LEFT = 0.6
 # A member that reads such a part of what it read before is as fast as it was.
 _AS_FAST = 0.85
+# A member is as busy as another one to which such a part of that is written.
+_AS_BUSY = 0.95
 # One member is slow that is behind with such a part of what it has to read.
 _MOST_OF_ITS_OWN = 0.8
 # A group that is behind owes it to rebalances that were seen in such a part of the last runs: a
@@ -387,7 +389,8 @@ def _weigh_retention_race(case: Case) -> Finding:
 
 
 def _weigh_hot_partition(case: Case) -> Finding:
-    """To each partition that is behind more is written than to any that is not."""
+    """To partitions that are behind more is written than to any that is not; others that are behind
+    have the member of one of these."""
     behind, fine = case.behind, case.fine
     most = max(1.0, _MOST_HOT * case.active.sum())
     if not behind.any() or not fine.any():
@@ -398,8 +401,12 @@ def _weigh_hot_partition(case: Case) -> Finding:
             lambda: {**_count_behind(case), "partitions_unmoved": unmoved},
         )
     others = case.produced[fine]
-    least, needed = case.produced[behind].min(), max(_HOT * others.mean(), others.max())
-    if least < needed or behind.sum() > most:
+    needed = max(_HOT * others.mean(), others.max())
+    hot = behind & (case.produced >= needed)
+    # What else its member reads waits for it.
+    waits = behind & ~hot & (case.members >= 0) & np.isin(case.members, case.members[hot])
+    least = case.produced[behind & ~waits].min()
+    if least < needed or hot.sum() > most:
         return RuledOut(
             contract.HOT_PARTITION,
             lambda: {
@@ -410,7 +417,7 @@ def _weigh_hot_partition(case: Case) -> Finding:
                 "produce_rate_of_others": float(others.mean()),
             },
         )
-    at = case.worst
+    at = int(np.argmax(np.where(hot, case.age, -1.0)))
     return Cause(
         contract.HOT_PARTITION,
         _trouble_since(case),
@@ -562,6 +569,9 @@ def _weigh_rates(case: Case) -> Iterator[Finding]:
         for name in (contract.MORE_PRODUCED, contract.CAPACITY_FELL):
             yield RuledOut(name, lambda: {"kept_up": False})
         return
+    slow = _weigh_slow_member(case)
+    if isinstance(slow, Cause) and _has_busier_peer(case):
+        yield slow
     yield _weigh_too_few_members(case, change)
     if change.fell and not change.keeps_pace:
         yield _weigh_slow_member(case)
@@ -614,12 +624,18 @@ def _weigh_capacity(case: Case, change: _Change) -> Finding:
 
 
 def _weigh_too_few_members(case: Case, change: _Change) -> Finding:
-    """Members left, and those that stay read as much as each did before; no more is written."""
+    """Members left, and those that stay read as much as each did before.
+
+    If more is written as well, it is they that are missing where those that stay could not have
+    read what was written before, and as many as before would read what is written now.
+    """
     members, before = case.group["members"], case.group["kept_up_members"]
     written, read = case.group["kept_up_produce_rate"], case.group["consume_rate"]
     known = bool(members) and before is not None and read is not None
     left = known and members <= before - _MEMBERS_LEFT
-    if left and read / members >= _AS_FAST * written / before and not change.rose:
+    would_do = left and read < written * (1.0 - change.tolerance)
+    would_do = would_do and before * read / members >= change.grown * change.before
+    if left and read / members >= _AS_FAST * written / before and (not change.rose or would_do):
         return Cause(contract.TOO_FEW_MEMBERS, case.kept_up_at, _list_rates(case))
 
     def rule_out() -> Evidence:
@@ -710,7 +726,7 @@ def _weigh_slow_member(case: Case) -> Finding:
                 "produce_rate_below": float(_HOT * written.mean()),
             },
         )
-    at = case.worst
+    at, stands = case.worst, bool(case.still[own].all())
     return Cause(
         contract.SLOW_MEMBER,
         case.kept_up_at,
@@ -719,11 +735,27 @@ def _weigh_slow_member(case: Case) -> Finding:
             "client": case.value(at, "client_id"),
             "host": case.value(at, "client_host"),
             "partitions": int(own.sum()),
-            "consume_rate": float(case.consumed[own].sum()),
+            "consume_rate": 0.0 if stands else float(case.consumed[own].sum()),
             "produce_rate": load,
+            "stands_since": _last_move(case, own) if stands else None,
             "other_members_behind": 0,
         },
     )
+
+
+def _has_busier_peer(case: Case) -> bool:
+    """Whether a member that is in time gets as much as the one that is behind: it owes that to
+    itself, whatever was written and read before."""
+    owned = case.active & (case.members >= 0)
+    loads = np.bincount(case.members[owned], case.produced[owned])
+    own = case.members[case.worst]
+    return bool((np.delete(loads, own) >= _AS_BUSY * loads[own]).any())
+
+
+def _last_move(case: Case, rows: Mask) -> int | None:
+    """When the last commit on these partitions was seen to move, ms."""
+    changed = case.rows.numbers("commit_changed_at").only(rows)
+    return int(changed.values[changed.known].max()) if changed.known.any() else None
 
 
 def _weigh_slow_partition(case: Case) -> Finding:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from kafka_lag import contract
 from kafka_lag.lag.cause_rules import (
@@ -34,12 +35,14 @@ from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.rollup import Counts, counts_of
 from kafka_lag.lag.sets import Sets, distinct
 
-# A group keeps up in a run whose oldest unread record is younger than so many intervals.
-_KEEPS_UP_INTERVALS = 2.0
+# A group keeps up in a run whose oldest unread record is younger than so many intervals; or than
+# such a part of a window and no older than in the run before: of many it comes and goes.
+_KEEPS_UP_INTERVALS, _KEEPS_UP_WINDOWS = 2.0, 0.5
 # Half-life of what it is compared with, in windows: a ramp of an hour still stands out against it.
 _HALF_LIFE_WINDOWS = 6.0
 # A partition is behind whose age is such a part of its group's oldest, and such a part of a window.
@@ -49,6 +52,8 @@ _BEHIND_SHARE, _BEHIND_WINDOWS = 0.25, 0.2
 _LEAST_GROUPS, _LEAST_PARTITIONS, _OF_GROUPS, _OF_PARTITIONS = 2, 3, 0.5, 0.8
 # Kafka takes names of 32,000 bytes; nobody reads them whole.
 _LONGEST_NAME = 200
+
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
 _BAD = (contract.WARN, contract.ERR)
@@ -87,7 +92,7 @@ def add_causes(
     evidence is of the run that named it. In a run that does not know the status it is kept.
     """
     at_group = locate(rows, groups, _GROUP)
-    groups = _add_kept_up(groups, old, taken_at, rules)
+    groups = _add_kept_up(groups, old, _find_share(groups, rows, at_group, rules), taken_at, rules)
     status, unusual = groups.strings("status"), groups.numbers("unusual")
     leaderless = _find_leaderless(rows, taken_at, rules)
     without = Sets(at_group, len(groups)).have(leaderless)
@@ -214,14 +219,29 @@ def shorten(value: Any) -> Any:
     return value[:_LONGEST_NAME] if isinstance(value, str) else value
 
 
-def _add_kept_up(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> Frame:
+def _find_share(groups: Frame, rows: Frame, at_group: Rows, rules: Rules) -> Floats:
+    """The least share of this run in a group's averages: one in n in its n-th run with a rate, 0
+    after half a window. Else the first of all would count for hours."""
+    seen = Sets(at_group, len(groups)).maximum(rows.numbers("observations")).fill(2)
+    shares: Floats = np.where(
+        seen * 2 < most_observations(rules), 1.0 / np.maximum(seen - 1, 1), 0.0
+    )
+    return shares
+
+
+def _add_kept_up(
+    groups: Frame, old: Frame, least_share: Floats, taken_at: int, rules: Rules
+) -> Frame:
     """What the group was like while it kept up.
 
     Averages over the runs in which it did, as time goes by between two readings.
     """
     age, rate = groups.numbers("time_lag_seconds"), groups.numbers("produce_rate")
     fine = groups.strings("status").is_in([contract.OK]) & is_read(groups)
-    fine &= (age <= _KEEPS_UP_INTERVALS * rules.interval_ms / 1_000) & rate.known
+    young = age <= _KEEPS_UP_INTERVALS * rules.interval_ms / 1_000
+    comes_and_goes = age <= _KEEPS_UP_WINDOWS * rules.window_ms / 1_000
+    comes_and_goes &= age <= old.numbers("time_lag_seconds")
+    fine &= (young | comes_and_goes) & rate.known
     # An age that is a least one proves nothing.
     fine &= groups.numbers("time_lag_error_seconds").known
     # Nor does a small one of a group that has read nothing since it was first seen.
@@ -229,6 +249,7 @@ def _add_kept_up(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> Fram
     now = Column.of(np.full(len(groups), taken_at, np.int64))
     half_life = _HALF_LIFE_WINDOWS * rules.window_ms / 1_000
     weight = 1.0 - np.exp2(-seconds_between(groups, old).fill(0.0) / half_life)
+    weight = np.maximum(weight, least_share)
     values = {"kept_up_produce_rate": rate, "kept_up_members": groups.numbers("members")}
     averages: dict[str, AnyColumn] = {}
     for name, value in values.items():
@@ -278,7 +299,11 @@ def _survey(groups: Frame, every: _Partitions) -> _Survey:
     sets = every.counts.sets(Sets(every.at_group, len(groups)))
     rates = every.topics.numbers("produce_rate")
     least = _BEHIND_WINDOWS * every.rules.window_ms / 1_000
-    behind, active = _find_behind(sets, every.counts, every.lagging, rates, least)
+    error = every.rows.numbers("time_lag_error_seconds").fill(0.0)
+    # An age that may be next to nothing as well is no proof.
+    proven = (every.counts.age - error).clip(0.0)
+    age = every.counts.age.where(error <= least, proven)
+    behind, active = _find_behind(sets, age, every.lagging, rates, least)
     return _Survey(sets, behind, active, _blame_brokers(sets, every.rows, active, behind))
 
 
@@ -352,13 +377,13 @@ def _list_cases(chosen: Rows, groups: Frame, every: _Partitions, survey: _Survey
 
 
 def _find_behind(
-    sets: Sets, counts: Counts, lagging: Mask, produce_rate: Column, least: float
+    sets: Sets, age: Column, lagging: Mask, produce_rate: Column, least: float
 ) -> tuple[Mask, Mask]:
     """Rows that are behind by a part of their group's worst, and by `least` seconds; and those with
     records to read."""
-    oldest = sets.maximum(counts.age.only(lagging)).fill(0.0)
+    oldest = sets.maximum(age.only(lagging)).fill(0.0)
     limit = np.maximum(np.append(oldest, 0.0) * _BEHIND_SHARE, least)[sets.of_row]
-    behind = lagging & (counts.age >= limit)
+    behind = lagging & (age >= limit)
     active = lagging | (produce_rate > 0)
     return behind, active
 

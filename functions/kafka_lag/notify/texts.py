@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import CauseText, describe_cause, read_evidence
+from kafka_lag.cause_texts import (
+    ASK_WHETHER_MADE_ANEW,
+    ASK_WHO_REWOUND,
+    FIND_RESTLESS,
+    START,
+    CauseText,
+    describe_cause,
+    read_evidence,
+)
 from kafka_lag.contract.words import MEANINGS, find_word
 from kafka_lag.formatting import (
     cut_end,
@@ -39,28 +47,32 @@ _LONGEST_NAME = 200
 # As long as a document lets one be.
 _LONGEST_URL = 2_048
 # What to do about each worst_status.
-_START = "start its consumers"
 # A backlog that grows by less of what is written may as well stand still.
 _CLEAR_GROWTH = 0.05
 # Rates that are off by more of what is written are of another time.
 _OFF_RATES = 0.25
 # Those that rates explain.
 _BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
-_SET_ANEW = (
-    "stop the group and set its offsets anew: to the earliest, if it shall read all that is there"
-)
 _DELAYED = (
     "it reads as fast as is written, and that late: see whether it waits on purpose, commits "
     "seldom, or must be faster until it has caught up"
 )
 _TO_DO = {
-    contract.STOPPED: _START,
-    contract.NO_MEMBER: _START,
+    contract.STOPPED: START,
+    contract.NO_MEMBER: START,
     contract.STALLED: "see the member's log: usually one record fails again and again, or a call "
     "hangs",
-    contract.REWOUND: "ask who set its offsets back; if it was meant, it catches up by itself",
-    contract.BEYOND_END: f"ask whether the topic was deleted and made anew; if so, {_SET_ANEW}",
+    contract.REWOUND: ASK_WHO_REWOUND,
+    contract.BEYOND_END: ASK_WHETHER_MADE_ANEW,
 }
+# What rates made likely once is no advice on what the consumer does now.
+_LIKELY = (
+    contract.MORE_PRODUCED,
+    contract.CAPACITY_FELL,
+    contract.TOO_FEW_MEMBERS,
+    contract.HOT_PARTITION,
+    contract.RETENTION_RACE,
+)
 _UNWATCHED = (contract.UNWATCHED, contract.TOPIC_UNWATCHED)
 _RECOVERED = frozenset({contract.RESOLVED, contract.CAUGHT_UP})
 
@@ -649,25 +661,21 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
     parts = [f"raise retention.ms or retention.bytes of {topic or 'the topic'}"] if may_lose else []
     cause = _describe_cause(change)
     if _is_rebalancing(row):
-        parts.append(
-            "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms"
-        )
+        parts.append(FIND_RESTLESS)
+    elif cause is not None and not (worst_status in _TO_DO and row["cause"] in _LIKELY):
+        parts.append(cause.to_do)
     elif worst_status in _TO_DO:
-        made_anew = read_evidence(row).get("topic_was") == contract.MADE_ANEW
-        is_sure = worst_status == contract.BEYOND_END and made_anew
-        parts.append(_SET_ANEW if is_sure else _TO_DO[worst_status])
+        parts.append(_TO_DO[worst_status])
     elif not worst_status and row.get("held_up_records") is not None:
         parts.append(
             "find the producer whose transaction is open (kafka-transactions.sh find-hanging)"
         )
-    elif cause is not None:
-        parts.append(cause.to_do)
     elif worst_status:
         parts += _advise_speed(row)
     elif row.get(PROMISE.held_since) is not None:
         parts += _advise_late(change)
     text = "; then ".join(parts).replace("; then more consumers", "; more consumers")
-    if _START not in parts:
+    if START not in parts:
         return text
     # Denied, it keeps its commits: whoever deletes it for being read by nobody loses its place.
     says = format_name(owner) if owner else "its owner"

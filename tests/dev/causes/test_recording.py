@@ -93,7 +93,7 @@ def test_a_recording_is_judged_group_by_group(recorded: Recording) -> None:
 
 
 def test_a_case_that_is_not_wanted_is_not_judged(recorded: Recording) -> None:
-    assert judge_recording(recorded, {"ours": name_ours}, "other") == {"ours": []}
+    assert judge_recording(recorded, {"ours": name_ours}, ("other",)) == {"ours": []}
 
 
 @pytest.mark.parametrize(

@@ -660,3 +660,99 @@ def test_a_cause_that_rates_made_likely_gives_way_to_one_that_is_proven() -> Non
 
     assert named[MINUTES - 1] == contract.CAPACITY_FELL
     assert named[-1] == contract.STOPPED
+
+
+def test_a_partition_that_waits_for_a_hot_one_of_its_member_hides_no_cause() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].rates[:] = [4, 4, 4, 80, 4, 4]
+        cluster.groups[0].slow[1] = 2.0
+
+    last = run(cluster, act)[-1]
+
+    assert row(last)["cause"] == contract.HOT_PARTITION
+    assert evidence(last)["partition"] == 3
+
+
+def test_a_member_is_slow_that_cannot_read_what_another_one_can_though_more_is_written() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].rates[:] = 15.0
+        cluster.groups[0].speed = {"m-0": 60.0, "m-1": 32.0}
+
+    last = run(cluster, act, 60)[-1]
+
+    assert row(last)["cause"] == contract.SLOW_MEMBER
+    assert evidence(last)["member"] == "m-1"
+
+
+@pytest.mark.parametrize(
+    ("speed", "cause"),
+    [
+        pytest.param(42.0, contract.TOO_FEW_MEMBERS, id="as-many-as-before-would-do"),
+        pytest.param(33.0, contract.MORE_PRODUCED, id="as-many-as-before-would-not"),
+    ],
+)
+def test_members_are_missing_though_more_is_written_where_as_many_as_before_would_do(
+    speed: float, cause: str
+) -> None:
+    cluster = two_members()
+    cluster.groups[0].speed = {"m-0": speed, "m-1": speed}
+
+    def act() -> None:
+        cluster.topics[0].rates[:] = 11.8
+        del cluster.groups[0].speed["m-1"]
+
+    named = {row(each)["cause"] for each in run(cluster, act, 60)} - {None}
+
+    assert (contract.TOO_FEW_MEMBERS in named) is (cause == contract.TOO_FEW_MEMBERS)
+
+
+def test_the_first_rate_that_is_seen_of_a_group_does_not_count_for_hours() -> None:
+    cluster = two_members()
+    cluster.groups[0].speed = {"m-0": 900.0, "m-1": 900.0}
+
+    def change(_: Cluster, minute: int) -> None:
+        cluster.topics[0].rates[:] = 100.0 if minute <= 1 else 10.0
+
+    last = list(run_minutes(cluster, 40, change))[-1]
+
+    assert last.groups.numbers("kept_up_produce_rate").to_list()[0] < 400
+
+
+def test_a_partition_whose_age_may_be_next_to_nothing_is_not_behind() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.topics[0].rates[:] = [4, 4, 4, 80, 4, 4]
+
+    last = run(cluster, act)[-1]
+    rows = last.group_partitions
+    is_first = rows.numbers("partition_id") == 0
+    unsure = Column.of(np.full(len(rows), 500.0))
+    rows = rows.with_columns(
+        lag=Column.of(np.full(len(rows), 3)).where(is_first, rows.numbers("lag")),
+        time_lag_seconds=unsure.where(is_first, rows.numbers("time_lag_seconds")),
+        time_lag_error_seconds=unsure.where(is_first, rows.numbers("time_lag_error_seconds")),
+    )
+    (found, *_) = [
+        each
+        for each in weigh_causes(replace(last, group_partitions=rows), "billing", Rules())
+        if isinstance(each, Cause)
+    ]
+
+    assert (found.name, found.evidence["partition"]) == (contract.HOT_PARTITION, 3)
+
+
+def test_a_member_that_commits_nothing_reads_nothing_since_then() -> None:
+    cluster = two_members()
+
+    def act() -> None:
+        cluster.groups[0].speed["m-1"] = 0.0
+
+    found = evidence(run(cluster, act)[-1])
+
+    assert found["consume_rate"] == 0.0
+    assert found["stands_since"] == BEGIN + (TROUBLE - 1) * MINUTE
