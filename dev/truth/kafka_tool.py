@@ -97,7 +97,7 @@ def explain(
     for row in rows:
         record = read(row)
         if record is None:
-            lines.append(f"`{row.text}`; no record comes from there on")
+            lines.append(f"`{row.text}`; it is given no record there")
         else:
             age = seconds(max(0.0, at - record.stamp))
             lines.append(f"`{row.text}`; record {record.offset} is the next, {age} old")

@@ -17,7 +17,7 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
 
 from dev.kafka import KafkaCluster
 from dev.kafka.access import wait_for
@@ -159,6 +159,8 @@ class Planter:
             producer.commit_transaction(_ANSWERS_WITHIN)
         else:
             producer.abort_transaction(_ANSWERS_WITHIN)
+        # Brokers write the marker behind their answer: what is appended next may come before it.
+        wait_until(lambda: self._log_end(topic) > end, what=f"the marker in {topic}")
         with self.planted.lock:
             log.ends.append(Change(sent, time.time(), end + 1))
             if ends == "aborts":
@@ -227,6 +229,11 @@ class Planter:
             return None if message is None or message.error() else message.offset()
         finally:
             consumer.close()
+
+    def _log_end(self, topic: str) -> int:
+        where = {TopicPartition(topic, 0): OffsetSpec.latest()}  # type: ignore[no-untyped-call]
+        (future,) = self._admin.list_offsets(where, request_timeout=_ANSWERS_WITHIN).values()
+        return int(future.result(_ANSWERS_WITHIN).offset)
 
     def _created(self, name: str, partitions: Iterable[int], sent: float) -> None:
         with self.planted.lock:

@@ -262,7 +262,7 @@ RIVALS = (
     _KLAG_EXPORTER_BY_RATE,
     replace(
         _KLAG_EXPORTER_BY_RATE,
-        name="klag-exporter, messages",
+        name="klag-exporter (messages)",
         client_id="klag-exporter-messages",
         recommended='README.md, Time Lag Accuracy: `mode = "message"`, for exact times',
         start=_klag_exporter("message", "klag-exporter-messages"),

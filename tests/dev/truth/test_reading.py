@@ -58,7 +58,7 @@ def test_a_row_says_how_old_the_next_record_is() -> None:
 
     assert lines == [
         "`a t 0 500 100 -400`; record 501 is the next, 60 s old",
-        "`a t 1 - 100 -`; no record comes from there on",
+        "`a t 1 - 100 -`; it is given no record there",
     ]
 
 
