@@ -103,7 +103,7 @@ def _bars(replay: Replay, changes: Sequence[Change]) -> Iterator[Bar]:
         page = each.page
         first = (page.begin - begin) / MINUTE_MS
         last = minutes if page.end is None else (page.end - begin) / MINUTE_MS
-        kind = each.kind if compared else Kind.SAME
+        kind = each.kind if compared else Kind.ADDED
         # One of a minute in a month would be too thin to be seen.
         yield Bar(first * scale, max((last - first) * scale, 1.5), kind.value, page)
 
