@@ -130,6 +130,7 @@ def test_a_name_made_of_markup_stays_text_all_the_way_down(visit: Visit, served:
     for _ in ("group", "topic"):
         opened.page.get_by_role("main").get_by_role("link", name=NASTY, exact=True).first.click()
         expect(opened.page.locator("h1")).to_have_text(NASTY)
+        opened.page.wait_for_load_state()
         assert opened.page.locator("script").count() == 1
     opened.page.go_back()
     opened.page.go_back()
