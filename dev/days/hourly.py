@@ -26,6 +26,7 @@ _SCHEMA = pa.schema(
                 "known_minutes",
                 "time_lag_seconds",
                 "time_lag_max",
+                "time_lag_least_minutes",
                 "time_lag_deviation",
                 "time_lag_high",
                 "lag",
@@ -51,6 +52,7 @@ class Hour:
     known_minutes: float | None = 60.0
     time_lag_seconds: float | None = None
     time_lag_max: float | None = None
+    time_lag_least_minutes: float | None = None
     time_lag_deviation: float | None = None
     time_lag_high: float | None = None
     lag: float | None = None

@@ -395,8 +395,8 @@ def test_a_group_that_lost_records_is_not_called_never_behind(said: Said) -> Non
 def test_only_who_promised_something_missed_it(said: Said) -> None:
     assert not re.search(r"miss(ed|es)? (its|their|no) SLA|SLA missed", said.page("shop"))
     assert said.lines("SLA") == [
-        "- till: pay fell behind from 12:10 to 12:40. Up to 160 records were unread, the oldest "
-        "1 min 30 s old. The SLA of 1 min was missed for 20 min, of 50 min that are known."
+        "- till: pay fell behind from 12:10 to 12:40. Up to 160 records were unread, the oldest at "
+        "least 1 min 30 s old. The SLA of 1 min was missed for 20 min, of 50 min that are known."
     ]
 
 

@@ -225,8 +225,8 @@ def _slots(groups: DataFrame, names: Sequence[str], day: date, axis: Axis) -> Da
     slot = sf.floor((second - axis.start * MINUTE) / (axis.slot * MINUTE)).cast("int")
     read = sf.col("unread_reason").isNull()
     abandoned = sf.when(sf.col("members") == 0, NO_MEMBER)
-    names = ("worst_topic", "worst_partition", "worst_leader", "worst_member")
-    worst = sf.struct("minute", "is_least", *names)
+    where = ("worst_topic", "worst_partition", "worst_leader", "worst_member")
+    worst = sf.struct("minute", "is_least", *where)
     return (
         groups.where(sf.col("consumer_group").isin(*names))
         .withColumns(
