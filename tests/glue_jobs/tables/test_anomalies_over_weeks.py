@@ -79,7 +79,7 @@ def write_hours(path: Path, values: Array) -> None:
     for day in range(values.shape[1]):
         unknown = pa.nulls(GROUPS * HOURS, pa.float64())
         others = (
-            *("time_lag_seconds", "time_lag_deviation", "lag_deviation"),
+            *("time_lag_seconds", "time_lag_least_minutes", "time_lag_deviation", "lag_deviation"),
             *("time_lag_high", "lag_high"),
             *("produce_rate", "produce_rate_deviation", "produce_rate_max"),
         )
