@@ -189,6 +189,7 @@ def _runs_of(groups: Groups, day: int) -> pa.Table:
             "consumer_group": pa.array(groups.names * DAY),
             "unread_reason": pa.nulls(length, pa.string()),
             **{name: groups.of(name)[at].ravel() for name in MEASURES},
+            "time_lag_error_seconds": np.zeros(length),
             "consume_rate": pa.nulls(length, pa.float64()),
         }
     )

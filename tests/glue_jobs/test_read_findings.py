@@ -59,7 +59,7 @@ def page_of(spark: SparkSession, groups: Rows, partitions: Rows, **rows: Rows) -
 def seen(minute: int, lag: float | None, status: str | None = "OK", **more: Any) -> dict[str, Any]:
     """A row of `groups` of billing at this minute of the day."""
     row = {"consumer_group": "billing", "taken_at": at(0) + minute * MINUTE}
-    return {**row, "time_lag_seconds": lag, "status": status, **more}
+    return {**row, "time_lag_seconds": lag, "time_lag_error_seconds": 0.0, "status": status, **more}
 
 
 def test_of_tasks_needed_who_has_too_few_members_comes_first_each_with_its_hours() -> None:
