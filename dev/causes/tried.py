@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases set aside: written from what happens to services, before the rules were tried on them."""
+"""Cases on brokers that the rules were tried on and then repaired by: no measure of them any more.
+
+They were set aside at first. What the rules said of them has been read since.
+"""
 
 from __future__ import annotations
 
 from dev.causes.faults import (
     Case,
     Deploy,
-    Event,
     Flap,
     Freeze,
     Group,
@@ -25,21 +27,8 @@ from dev.causes.faults import (
     SlowBroker,
     StopBroker,
     Topic,
+    one_group,
 )
-
-
-def _one(
-    name: str, topic: Topic, group: Group, *causes: str, after: float = 0.0, happens: Event
-) -> Case:
-    """One group on one topic, to which one thing happens."""
-    return Case(
-        name,
-        topics={group.topic: topic},
-        groups={"service": group},
-        happens=((after, happens),),
-        right={"service": set(causes)},
-    )
-
 
 _LOADS = (
     Case(
@@ -52,14 +41,14 @@ _LOADS = (
         happens=((3, Produce("clicks", times=2.6)),),
         right={"recommendations": {"more_produced"}},
     ),
-    _one(
+    one_group(
         "evening-grows",
         Topic(partitions=3, rate=20),
         Group("readings", members=1, ms=28),
         "more_produced",
         happens=Produce("readings", times=3.2, ramp=20),
     ),
-    _one(
+    one_group(
         "import-beside-traffic",
         Topic(partitions=5, rate=50),
         Group("catalog", members=2, ms=16, protocol="consumer"),
@@ -67,7 +56,7 @@ _LOADS = (
         after=5,
         happens=Produce("catalog", times=4, lasts=80),
     ),
-    _one(
+    one_group(
         "database-slow",
         Topic(partitions=8, rate=160),
         Group("payments", members=4, ms=12),
@@ -75,14 +64,14 @@ _LOADS = (
         after=2,
         happens=Slow("service", ms=45),
     ),
-    _one(
+    one_group(
         "release-slow",
         Topic(partitions=4, rate=40),
         Group("invoices", members=2, ms=20),
         "capacity_fell",
         happens=Deploy("service", pause=1.0, ms=95),
     ),
-    _one(
+    one_group(
         "slow-in-a-wave",
         Topic(partitions=6, rate=90, wave_seconds=50),
         Group("sessions", members=3, ms=12),
@@ -90,7 +79,7 @@ _LOADS = (
         after=4,
         happens=Slow("service", ms=70),
     ),
-    _one(
+    one_group(
         "all-wait-for-a-lock",
         Topic(partitions=6, rate=50),
         Group("stock", members=2, ms=8),
@@ -100,7 +89,7 @@ _LOADS = (
 )
 
 _MEMBERS = (
-    _one(
+    one_group(
         "scaled-in-by-half",
         Topic(partitions=12, rate=240),
         Group("orders", members=6, ms=20),
@@ -108,14 +97,14 @@ _MEMBERS = (
         after=1,
         happens=Leave("service", members=(1, 3, 5)),
     ),
-    _one(
+    one_group(
         "two-hosts-lost",
         Topic(partitions=6, rate=60),
         Group("mails", members=3, ms=28),
         "too_few_members",
         happens=Kill("service", members=(0, 2)),
     ),
-    _one(
+    one_group(
         "one-host-frozen",
         Topic(partitions=6, rate=90),
         Group("prices", members=3, ms=25),
@@ -123,7 +112,7 @@ _MEMBERS = (
         after=3,
         happens=Freeze("service", members=(1,)),
     ),
-    _one(
+    one_group(
         "scaled-in-new-protocol",
         Topic(partitions=8, rate=96),
         Group("routes", members=4, ms=32, protocol="consumer"),
@@ -137,14 +126,14 @@ _MEMBERS = (
         happens=((6, Leave("nightly")),),
         right={"nightly": {"stopped"}},
     ),
-    _one(
+    one_group(
         "only-process-killed",
         Topic(partitions=2, rate=18),
         Group("alerts", members=1, ms=15, protocol="consumer"),
         "stopped",
         happens=Kill("service"),
     ),
-    _one(
+    one_group(
         "all-killed",
         Topic(partitions=9, rate=150),
         Group("search", members=4, ms=10),
@@ -152,7 +141,7 @@ _MEMBERS = (
         after=4,
         happens=Kill("service"),
     ),
-    _one(
+    one_group(
         "noisy-neighbour",
         Topic(partitions=12, rate=180),
         Group("orders", members=4, ms=12),
@@ -160,14 +149,14 @@ _MEMBERS = (
         after=2,
         happens=Slow("service", ms=65, members=(2,)),
     ),
-    _one(
+    one_group(
         "garbage-collection",
         Topic(partitions=6, rate=45),
         Group("profiles", members=3, ms=20, protocol="consumer"),
         "slow_member",
         happens=Slow("service", ms=220, members=(0,)),
     ),
-    _one(
+    one_group(
         "one-process-hangs",
         Topic(partitions=9, rate=90),
         Group("tickets", members=3, ms=10),
@@ -175,14 +164,14 @@ _MEMBERS = (
         after=5,
         happens=Hang("service", members=(1,)),
     ),
-    _one(
+    one_group(
         "pod-killed-for-memory",
         Topic(partitions=8, rate=80),
         Group("images", members=3, ms=20),
         "rebalances",
         happens=Flap("service", members=1, up=2.5, down=1.0, kill=True),
     ),
-    _one(
+    one_group(
         "restarts-in-a-circle",
         Topic(partitions=12, rate=150),
         Group("feeds", members=4, ms=20),
@@ -193,7 +182,7 @@ _MEMBERS = (
 )
 
 _RECORDS = (
-    _one(
+    one_group(
         "one-customer",
         Topic(partitions=12, rate=240),
         Group("usage", members=4, ms=10),
@@ -201,14 +190,14 @@ _RECORDS = (
         after=3,
         happens=Skew("usage", weights={5: 13}),
     ),
-    _one(
+    one_group(
         "device-in-a-loop",
         Topic(partitions=4, rate=40),
         Group("devices", members=2, ms=18, workers="each"),
         "hot_partition",
         happens=Skew("devices", weights={0: 10}, times=2.2),
     ),
-    _one(
+    one_group(
         "dear-tenant",
         Topic(partitions=6, rate=90),
         Group("reports", members=2, ms=20, workers="each"),
@@ -216,7 +205,7 @@ _RECORDS = (
         after=2,
         happens=Slow("service", ms=160, partitions=(4,)),
     ),
-    _one(
+    one_group(
         "cannot-be-parsed",
         Topic(partitions=10, rate=200),
         Group("ledger", members=4, ms=10),
@@ -224,7 +213,7 @@ _RECORDS = (
         after=3,
         happens=Poison("service", partition=7),
     ),
-    _one(
+    one_group(
         "tried-for-ever",
         Topic(partitions=6, rate=30),
         Group("hooks", members=2, ms=10),
@@ -232,7 +221,7 @@ _RECORDS = (
         "slow_member",
         happens=Poison("service", partition=2, then="block"),
     ),
-    _one(
+    one_group(
         "crashes-on-it",
         Topic(partitions=6, rate=42),
         Group("scans", members=2, ms=12),
@@ -240,7 +229,7 @@ _RECORDS = (
         "rebalances",
         happens=Poison("service", partition=1, then="crash"),
     ),
-    _one(
+    one_group(
         "another-cannot-be-parsed",
         Topic(partitions=3, rate=24),
         Group("labels", members=1, ms=8, protocol="consumer"),
@@ -248,7 +237,7 @@ _RECORDS = (
         after=1,
         happens=Poison("service", partition=0),
     ),
-    _one(
+    one_group(
         "transaction-hangs",
         Topic(partitions=8, rate=120),
         Group("balances", members=2, ms=4),
@@ -256,7 +245,7 @@ _RECORDS = (
         after=2,
         happens=OpenTransaction("balances", partition=3),
     ),
-    _one(
+    one_group(
         "small-transaction-hangs",
         Topic(partitions=2, rate=16),
         Group("fees", members=1, ms=10, protocol="consumer"),
@@ -266,7 +255,7 @@ _RECORDS = (
 )
 
 _OFFSETS = (
-    _one(
+    one_group(
         "operator-goes-back",
         Topic(partitions=6, rate=90),
         Group("index", members=3, ms=4),
@@ -274,14 +263,14 @@ _OFFSETS = (
         after=2,
         happens=Reset("service", back=900),
     ),
-    _one(
+    one_group(
         "operator-begins-anew",
         Topic(partitions=3, rate=30),
         Group("graph", members=1, ms=18),
         "offsets_reset",
         happens=Reset("service"),
     ),
-    _one(
+    one_group(
         "topic-made-anew",
         Topic(partitions=4, rate=40),
         Group("carts", members=2, ms=8),
@@ -296,7 +285,7 @@ _OFFSETS = (
         happens=((0, Slow("shipping", ms=34)), (0, Retain("logs", seconds=8))),
         right={"shipping": {"retention_race", "capacity_fell"}},
     ),
-    _one(
+    one_group(
         "batches-larger-than-kept",
         Topic(partitions=2, rate=80, batch_seconds=10, record_bytes=200),
         Group("exports", members=1, ms=9),
