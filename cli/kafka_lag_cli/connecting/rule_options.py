@@ -140,15 +140,35 @@ rule_options = add_options(
     ),
     _choice("--owned-by", "owner", str, "NAME", "groups: their owner"),
     _choice("--sla-seconds", "sla_seconds", float, "S", "groups: time lag promised, in seconds"),
-    _number("--hold", _HOLD, int, "N", "runs that a status must last to count"),
+    _number(
+        "--hold",
+        _HOLD,
+        int,
+        "N",
+        "runs that a status must last to be the held one: more hide short troubles, and show those "
+        "that last later",
+    ),
     option(
         "--window",
         metavar="TIME",
         help=f"after it a commit that stands is stuck; three intervals at least ({DEFAULT_WINDOW})",
         section=SECTION,
     ),
-    _number("--tolerance", _TOLERANCE, float, "S", "search for an age ends at this error, s"),
-    _number("--lookup-budget", _LOOKUP_BUDGET, int, "N", "most look-ups by time in a run"),
+    _number(
+        "--tolerance",
+        _TOLERANCE,
+        float,
+        "S",
+        "seconds that an age may be off: fewer cost the brokers more look-ups by time",
+    ),
+    _number(
+        "--lookup-budget",
+        _LOOKUP_BUDGET,
+        int,
+        "N",
+        "most look-ups by time in a run: fewer spare the brokers and leave ages with wider errors; "
+        "with 0 they come from earlier runs alone",
+    ),
     _number(
         "--risk-horizon", _RISK_HORIZON, float, "H", "hours: a loss nearer than this is a risk"
     ),

@@ -200,10 +200,12 @@ class ToleranceSection(Strict):
 
     seconds: Annotated[Number, Field(ge=0.001, le=3600)] = Field(
         default=_RULES.tolerance.floor_ms / 1000,
-        description="the error at which the search for a time lag ends",
+        description=(
+            "seconds that an age may be off: fewer cost the brokers more look-ups by time"
+        ),
     )
     share: Annotated[Number, Field(ge=0, le=1)] = Field(
-        default=_RULES.tolerance.share, description="or the share of the age, where that is larger"
+        default=_RULES.tolerance.share, description="or this share of the age, where that is larger"
     )
 
 
@@ -394,14 +396,17 @@ class CollectorKeys(Strict):
     )
     hold: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=_RULES.hold,
-        description="runs that a status must last to be `held_status`, 1 to 1000",
+        description=(
+            "runs that a status must last to be `held_status`, 1 to 1000: more hide short "
+            "troubles, and send messages of those that last later"
+        ),
     )
     tolerance: ToleranceSection = ToleranceSection()
     lookup_budget: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default=_RULES.lookup_budget,
         description=(
-            "times that a run may ask the brokers' time index for; with 0 they come from "
-            "earlier runs alone"
+            "most look-ups by time in a run: fewer spare the brokers and leave ages with wider "
+            "errors; with 0 they come from earlier runs alone"
         ),
     )
     risk_horizon_hours: Annotated[Number, Field(gt=0, le=720)] = Field(
