@@ -80,36 +80,33 @@ class Expected(Strict):
     groups: Count = Field(
         default=20,
         description=(
-            "consumer groups that remain after `groups.allow` and `groups.deny`; this key and "
-            "those below are for `make cost` alone, which says which of the four sizes it "
-            "guesses"
+            "consumer groups that remain after `groups.allow` and `groups.deny`; for `make "
+            "cost` alone, as those below"
         ),
     )
     group_topics: Count = Field(
         default=60,
         description=(
-            "pairs of such a group and a topic that it reads, of topics that remain after "
-            "`topics.allow` and `topics.deny`: 3 groups of 4 topics each are 12, whether they "
-            "share topics or not"
+            "pairs of such a group and a topic that it reads: 3 groups of 4 topics each are "
+            "12, whether they share topics or not"
         ),
     )
     group_partitions: Count = Field(
         default=600,
-        description="pairs of such a group and a partition of a topic that it reads, likewise",
+        description="pairs of such a group and a partition of a topic that it reads",
     )
     topic_partitions: Count = Field(
         default=600,
         description=(
-            "partitions of all topics that remain after `topics.allow` and `topics.deny`, each "
-            "once, read by a group or not"
+            "partitions of all topics that remain after `topics.allow` and `topics.deny`, each once"
         ),
     )
     brokers: Count = Field(default=3, description="brokers, whose alarms are counted")
     nat_gateways: Count = Field(
         default=0,
         description=(
-            "NAT gateways that are there for this collector, for `make cost` alone: their "
-            "hours and what goes through; 0 where there are none, or others need them anyway"
+            "NAT gateways that are there for this collector: their hours and what goes "
+            "through; 0 where others need them anyway"
         ),
     )
 

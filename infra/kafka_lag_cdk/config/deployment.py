@@ -36,8 +36,7 @@ class Deployment(Strict):
     name: Prefix = Field(
         default="kafka-lag",
         description=(
-            "begins the names of stacks, alarms, policies, dashboards, topics, workgroup, "
-            "database (with underscores) and SSM parameters; another name is another, separate "
+            "begins the names of all that is made; another name is another, separate "
             "deployment (but a chat channel can belong to one)"
         ),
     )
@@ -50,9 +49,9 @@ class Deployment(Strict):
     tags: Annotated[dict[TagKey, TagValue], Field(max_length=40)] = Field(
         default_factory=dict,
         description=(
-            "on all that takes some, beside `application`, which is the deployment's name "
-            'unless you give it, in any spelling: `{"cost-centre": "4711"}`; 40 at most, '
-            "and none that differ by case alone, which IAM refuses"
+            "on all that takes some, beside `application` (the deployment's name unless "
+            'given here): `{"cost-centre": "4711"}`; 40 at most, and none that differ by '
+            "case alone"
         ),
     )
     permissions_boundary: PolicyName | None = Field(

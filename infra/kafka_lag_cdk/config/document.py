@@ -389,9 +389,9 @@ class CollectorKeys(Strict):
     window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = Field(
         default=DEFAULT_WINDOW,
         description=(
-            "a time, such as 90s, 10m or 1h, after which a commit that does not move is stuck: "
-            "three intervals at least, 24h at most; without it ten minutes, or three intervals "
-            "if that is longer"
+            "a time, such as 90s, 10m or 1h, after which a commit that does not move is "
+            "stuck: three intervals at least, 24h at most; without it ten minutes, or three "
+            "intervals if that is longer"
         ),
     )
     hold: Annotated[int, Field(ge=1, le=1000)] = Field(
@@ -426,8 +426,7 @@ class CollectorKeys(Strict):
     deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = Field(
         default=DEFAULTS.deadline,
         description=(
-            "of a run: its state is loaded within three tenths of it, the cluster read within "
-            "nine, and the store has what is left but for a second a sink"
+            "of a run: its state is loaded within three tenths of it, the cluster read within nine"
         ),
     )
     broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = Field(

@@ -61,8 +61,8 @@ class Vpc(Strict):
         default=None,
         description=(
             "the brokers' own group, as MSK shows it for the cluster, not that of their "
-            "clients: the collector's own group, which is made, is let into it on the brokers' "
-            "port; left out, opening it is yours"
+            "clients: the collector is let into it on the brokers' port; left out, opening "
+            "it is yours"
         ),
     )
     endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = Field(
@@ -77,9 +77,8 @@ class Vpc(Strict):
     ] = Field(
         default=(),
         description=(
-            'any of "s3", "secrets_manager", "monitoring": there is such an endpoint, '
-            "and the subnets reach it; of S3 the gateway in their route tables. Nothing is "
-            "made or changed for it"
+            'any of "s3", "secrets_manager", "monitoring": there is such an endpoint, and '
+            "the subnets reach it; nothing is made or changed for it"
         ),
     )
     endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = Field(
@@ -95,9 +94,8 @@ class Vpc(Strict):
     nat: bool = Field(
         default=False,
         description=(
-            "the subnets have a NAT gateway; without it synthesis and `make cost` warn of S3, "
-            "and of Secrets Manager and CloudWatch where they are called, unless `endpoints` "
-            "or `existing_endpoints` has them"
+            "the subnets have a NAT gateway; without it synthesis and `make cost` warn of "
+            "services that no endpoint reaches"
         ),
     )
 

@@ -60,11 +60,15 @@ class KeyTable:
     behind: str
     model: type[Strict]
     keys: tuple[str, ...] | None = None
+    # Whether keys of objects below have a row too.
+    below: bool = True
 
     def rows(self) -> Iterator[str]:
         """With its head."""
         yield from _HEAD
         for key, (default, meaning) in _rows(self.model, self.keys).items():
+            if "." in key and not self.below:
+                continue
             yield f"| `{key}` | {default + ' ' if default else ''}| {meaning} |"
         if self.model is Deployment:
             yield f"| `{DEFAULTS}` | | {_OF_DEFAULTS} |"
@@ -95,7 +99,8 @@ TABLES = (
         tuple(key for key in Document.model_fields if key not in CollectorKeys.model_fields),
     ),
     KeyTable("configuration.md", "## `slo`", ObjectiveKeys),
-    KeyTable("sinks.md", "## OTLP", OtlpSection),
+    # The keys of its levels are a cluster's.
+    KeyTable("sinks.md", "## OTLP", OtlpSection, below=False),
 )
 
 

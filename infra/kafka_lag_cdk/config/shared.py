@@ -147,9 +147,9 @@ class NotifyInPlaces(Notify):
     existing_topics: dict[AccountRegion, TopicArn] = Field(
         default_factory=dict,
         description=(
-            "a topic of yours for alarms instead, in the same region; by account and region, "
-            "or by region alone, as `existing_buckets`; `email` and `https` are subscribed to "
-            "it (a topic of another account must let this one subscribe, or leave both out) "
+            "a topic of yours for alarms instead, by account and region, or by region "
+            "alone, as `existing_buckets`; `email` and `https` are subscribed to it (a "
+            "topic of another account must let this one subscribe, or leave both out) "
             "(unless given: a new one)"
         ),
     )
