@@ -18,6 +18,8 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 
 _CONSUMER = "consumer"
+# What one rebalance says of the time since the last reading, at most.
+_LONGEST_INTERVALS = 2.0
 
 
 def add_rebalances(groups: Frame, old: Frame, rules: Rules) -> Frame:
@@ -27,7 +29,8 @@ def add_rebalances(groups: Frame, old: Frame, rules: Rules) -> Frame:
     `rebalances` is unknown without two readings of one group: when it is first described, in runs
     that do not, and where the epoch went down or the type changed, as then it is another group of
     that name. `rebalancing_share` is that of the last runs that saw one, EWMA with a half-life of
-    half the window; runs that know nothing of it leave it as it is.
+    half the window; runs that know nothing of it leave it as it is. After a longer time without a
+    reading one that is seen counts for _LONGEST_INTERVALS of it: it may have been the only one.
     """
     same = ~(groups.strings("group_type") != old.strings("group_type"))
     read = is_read(groups)
@@ -57,7 +60,11 @@ def _share(groups: Frame, old: Frame, rebalances: Column, rules: Rules) -> Colum
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & is_read(groups)
     seen = (waiting | (rebalances > 0)).astype(np.float64)
     seconds = seconds_between(groups, old).only(waiting | rebalances.known)
-    kept = np.exp2(-seconds.fill(0.0) / (rules.window_ms / 2_000))
+    half_life = rules.window_ms / 2_000
+    passed = seconds.fill(0.0)
+    each = _LONGEST_INTERVALS * rules.interval_ms / 1_000
+    counted = np.minimum(passed, each * np.maximum(rebalances.fill(1), 1))
     last = old.numbers("rebalancing_share")
-    share = last.fill(0.0) * kept + seen * (1.0 - kept)
+    share = last.fill(0.0) * np.exp2(-passed / half_life)
+    share += seen * (1.0 - np.exp2(-counted / half_life))
     return Column(share, last.known | seconds.known)

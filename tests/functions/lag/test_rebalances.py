@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -143,12 +143,16 @@ def classic(learned: int | str | None, at: int) -> ClusterReading:
     )
 
 
-def classic_rows(runs: Iterable[int | str | None]) -> list[tuple[Any, ...]]:
-    """rebalances and rebalancing_share in each run."""
+def classic_rows(
+    runs: Iterable[int | str | None], away_before: Mapping[int, int] = {}
+) -> list[tuple[Any, ...]]:
+    """rebalances and rebalancing_share in each run; before some nobody looked for so long, ms."""
+    away = 0
     found: list[tuple[Any, ...]] = []
     snapshot = Snapshot.empty()
     for number, learned in enumerate(runs):
-        at = NOON + number * MINUTE
+        away += away_before.get(number, 0)
+        at = NOON + number * MINUTE + away
         snapshot = a_report(classic(learned, at), snapshot, at=at).snapshot
         found += table(snapshot.groups, "rebalances", "rebalancing_share")
     return found
@@ -191,3 +195,14 @@ def test_a_group_that_most_runs_see_rebalanced_does_so_all_the_time(
     runs: Iterable[int | str | None], *, always: bool
 ) -> None:
     assert (classic_rows(runs)[-1][1] >= contract.MOSTLY_REBALANCING) is always
+
+
+def test_one_rebalance_seen_after_a_long_time_may_have_been_the_only_one() -> None:
+    rows = classic_rows([*[0] * 10, 1, 1], away_before={10: HOUR})
+
+    assert rows[-2][0] == 1
+    assert rows[-2][1] < 0.3
+
+
+def test_rebalances_from_before_a_long_time_without_a_reading_are_over() -> None:
+    assert classic_rows([*range(12), 11], away_before={12: HOUR})[-1][1] < 0.01
