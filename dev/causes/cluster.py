@@ -7,7 +7,7 @@ minute; what the collector is given holds nothing of what was planted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
@@ -81,7 +81,8 @@ class Group:
     """`speed` is records/s of each member, by its name. Partitions are assigned in turn.
 
     `slow` are records/s at most by partition, `stuck` the offsets that are not got past.
-    `commit_every` in steps. While it is `rebalancing` it reads nothing.
+    `commit_every` in steps. While it is `rebalancing` it reads nothing. `commit_epoch` is what its
+    commits say of the leader.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Group:
     stuck: dict[int, float] = field(default_factory=dict)
     commit_every: int = 1
     epoch: int | None = None
+    commit_epoch: int | None = None
     state: str = "Stable"
     rebalancing: bool = False
     generation: int = 0
@@ -172,13 +174,16 @@ def run_minutes(
     minutes: int,
     change: Callable[[Cluster, int], Callable[[int], None] | None],
     rules: Rules | None = None,
+    unseen: Container[int] = (),
 ) -> Iterator[Snapshot]:
-    """The snapshot of each minute; `change` is called at its beginning, and may return what is to
-    be called before each of its steps."""
+    """The snapshot of each minute but those in which the collector is away; `change` is called at
+    its beginning, and may return what is to be called before each of its steps."""
     rules = rules or Rules(lookup_budget=0)
     memory = Memory.empty()
     for minute in range(minutes):
         cluster.live_a_minute(change(cluster, minute))
+        if minute in unseen:
+            continue
         at = BEGIN + minute * MINUTE
         reading = read_cluster(cluster, at)
         snapshot = evaluate(reading, memory.previous_runs(), rules, at).snapshot
@@ -236,6 +241,7 @@ def _list_commits(groups: Sequence[Group], at: int) -> Iterator[Mapping[str, Any
                 "client_id": member,
                 "client_host": member and f"/{member}",
                 "committed_offset": int(group.committed[number]),
+                "commit_epoch": group.commit_epoch,
             }
 
 

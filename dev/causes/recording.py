@@ -32,6 +32,7 @@ from kafka_lag.lag.frame import locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import match_previous, match_previous_groups
+from kafka_lag.lag.rebalances import add_rebalances
 from kafka_lag.lag.rollup import counts_of
 from kafka_lag.snapshots.store import FolderStore, list_runs, read_dataset
 
@@ -113,9 +114,10 @@ def name_anew(rules: Rules) -> Callable[[], Namer]:
             rows = snapshot.group_partitions
             counts = counts_of(rows)
             at = locate(rows, snapshot.topic_partitions, ("topic", "partition_id"))
+            old = match_previous_groups(snapshot.groups, previous[0])
             groups = add_causes(
-                snapshot.groups,
-                match_previous_groups(snapshot.groups, previous[0]),
+                add_rebalances(snapshot.groups, old, rules),
+                old,
                 rows,
                 snapshot.topic_partitions.lazy_take(at),
                 counts,

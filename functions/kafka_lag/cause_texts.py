@@ -215,6 +215,10 @@ _TEMPLATES: Mapping[str, _Template] = {
 }
 
 
+_UNSETTLED = (
+    "{rebalancing_share} of the last runs saw a rebalance: below {rebalancing_share_below} what it "
+    "reads would say something"
+)
 # Why a cause does not fit, as a clause: the first whose fields all are known is taken.
 _RULED_OUT: Mapping[str, tuple[str, ...]] = {
     contract.UNAVAILABLE: (
@@ -223,9 +227,12 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{in_time_under_replicated} of {partitions_in_time}",
     ),
     contract.OFFSETS_RESET: (
+        "no commit was set back; of {partitions_read_again} a little was read again",
         "{partitions_set_back} of {partitions} had its commit set back, or beyond the end",
     ),
     contract.REBALANCES: (
+        "{rebalancing_share} of the last runs saw one, but it is one that goes on: its epoch is "
+        "{same_epoch}, as before",
         "{rebalancing_share} of the last runs saw one; {rebalancing_share_from} would count",
         "how often it rebalances is not known",
     ),
@@ -262,6 +269,7 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{partitions_moving} others move",
     ),
     contract.TOO_FEW_MEMBERS: (
+        _UNSETTLED,
         "{members}, {members_before} before, but more is written: {produce_rate}, "
         "{produce_rate_before} before",
         "{members}, {members_before} before; each reads {read_by_each}, and "
@@ -273,6 +281,7 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "how many members it has, or had, is not known",
     ),
     contract.SLOW_MEMBER: (
+        _UNSETTLED,
         "{partitions_behind} of the {partitions_of_member} partitions of one member are behind; "
         "{partitions_behind_from} would fit",
         "one member is behind, but it gets {produce_rate}, others {produce_rate_of_others}",
@@ -284,6 +293,7 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{partitions_behind} of {partitions_read} are behind; {produce_rate} are written to them",
     ),
     contract.MORE_PRODUCED: (
+        _UNSETTLED,
         "more is written, {produce_rate} after {produce_rate_before}, but less is read as well: "
         "{read_share} of before",
         "{produce_rate} are written, {produce_rate_before} before; {produce_rate_from} would be "
@@ -294,6 +304,7 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "what is usual is not known",
     ),
     contract.CAPACITY_FELL: (
+        _UNSETTLED,
         "{read_share} of before is read of what is behind, but {members_behind} of {members_read} "
         "members alone are behind",
         "{read_share} of before is read of what is behind; below {read_share_below} would be less",
@@ -320,7 +331,10 @@ _NONE_OF_IT: Mapping[str, tuple[str, str]] = {
         "no broker is known to lead what is behind",
     ),
 }
-_NEVER_KEPT_UP = "it was never seen to keep up: there is nothing to compare with"
+_NEVER_KEPT_UP = (
+    "it was never seen to keep up, or not since a long time without a run: there is nothing to "
+    "compare with"
+)
 
 
 def describe_ruled_out(cause: str, evidence: Mapping[str, Any]) -> str:
@@ -389,7 +403,7 @@ _RATES = (
     *("capacity", "read_by_each", "read_by_each_before", "read_by_each_from"),
 )
 _SHARES = (
-    *("rebalancing_share", "rebalancing_share_from"),
+    *("rebalancing_share", "rebalancing_share_from", "rebalancing_share_below"),
     *("read_share", "read_share_below", "read_of_written"),
 )
 _FORMATS: Mapping[str, Callable[[Any], str]] = {

@@ -210,6 +210,24 @@ def test_evidence_that_is_no_json_object_is_as_good_as_none() -> None:
         ),
         pytest.param(contract.MORE_PRODUCED, {"kept_up": False}, "never seen", id="no-past"),
         pytest.param(
+            contract.CAPACITY_FELL,
+            {"rebalancing_share": 0.3, "rebalancing_share_below": 0.25},
+            "30% of the last runs saw a rebalance: below 25%",
+            id="rebalancing",
+        ),
+        pytest.param(
+            contract.REBALANCES,
+            {"rebalancing_share": 0.9, "same_epoch": 7},
+            "its epoch is 7, as before",
+            id="one-rebalance",
+        ),
+        pytest.param(
+            contract.OFFSETS_RESET,
+            {"partitions": 6, "partitions_read_again": 1},
+            "of 1 a little was read again",
+            id="read-again",
+        ),
+        pytest.param(
             contract.TOO_FEW_MEMBERS,
             {"kept_up": False, "members": 2, "capacity": None, "produce_rate": 5.0},
             "never seen",

@@ -33,6 +33,11 @@ _MOST_OF_ITS_OWN = 0.8
 # A group that is behind owes it to rebalances that were seen in such a part of the last runs: a
 # classic one that waits in every second reading has one in two.
 REBALANCING = 0.4
+# Rates show what members can read where no more of the last runs saw a rebalance.
+_SETTLED = 0.25
+# Who takes a partition over reads again what was read there in such a part of a window, or between
+# two commits: that goes back, and nobody set it.
+_READ_AGAIN_WINDOWS = 0.5
 
 _BAD = (contract.WARN, contract.ERR)
 UNOWNED = (contract.STOPPED, contract.NO_MEMBER)
@@ -82,7 +87,8 @@ class Case:
     unknown. `behind` marks partitions to which it owes its status, `active` those with records to
     read, `still` those whose commit has not moved for half a window, `members` are codes, -1 for
     nobody, `window` is in seconds. `broker`: the one to blame with how many groups and partitions.
-    `recreated` and `made_anew` are of this run, None where the one before is not at hand.
+    `recreated` and `made_anew` are of this run, `old` has the rows of the one before: None where
+    that is not at hand.
     """
 
     group: Mapping[str, Any]
@@ -100,6 +106,7 @@ class Case:
     broker: Broker | None
     recreated: Mask | None = None
     made_anew: Mask | None = None
+    old: Frame | None = None
 
     def row(self, at: int) -> Mapping[str, Any]:
         """The partition by name, with the member that owns it."""
@@ -129,7 +136,8 @@ class Case:
 
 # What a case holds of its group.
 GROUP_COLUMNS = (
-    *("status", "worst_status", "worst_status_since", "members", "rebalancing_share"),
+    *("status", "worst_status", "worst_status_since", "members"),
+    *("rebalancing_share", "rebalances", "group_epoch"),
     *("produce_rate", "consume_rate", "capacity", "loss_since", "unusual_since"),
     *("usual_produce_rate", "kept_up_at", "kept_up_members", "kept_up_produce_rate"),
     *("held_up_records", "open_transaction_since"),
@@ -263,7 +271,13 @@ def _weigh_reset(case: Case) -> Finding:
             },
         )
     reset = words.is_in(RESET)
-    at = int(np.argmax(reset))
+    again = _find_read_again(case)
+    if (again | ~reset).all():
+        return RuledOut(
+            contract.OFFSETS_RESET,
+            lambda: {"partitions": len(case.age), "partitions_read_again": int(again.sum())},
+        )
+    at = int(np.argmax(reset & ~again))
     return Cause(
         contract.OFFSETS_RESET,
         case.group["worst_status_since"],
@@ -278,6 +292,23 @@ def _weigh_reset(case: Case) -> Finding:
     )
 
 
+def _find_read_again(case: Case) -> Mask:
+    """Partitions whose commit went back by what their new owners read again after a rebalance.
+
+    Not where it lost its leader epoch, which members write beside it and operators do not.
+    """
+    rows = case.rows
+    back = rows.numbers("rewound_from") - rows.numbers("committed_offset")
+    gap = rows.numbers("commit_gap_seconds").fill(0.0)
+    rate = np.maximum(case.consumed, case.produced)
+    again: Mask = rows.strings("consumer_status").is_in([contract.REWOUND])
+    again &= back <= rate * np.maximum(gap, _READ_AGAIN_WINDOWS * case.window)
+    if case.old is not None:
+        unsigned = ~rows.numbers("commit_epoch").known
+        again &= ~(unsigned & case.old.numbers("commit_epoch").known)
+    return again
+
+
 def _find_fate(case: Case, at: int) -> str | None:
     """What became of the topic between two runs; None where it was there all the time."""
     if case.made_anew is None or case.recreated is None or not case.recreated[at]:
@@ -289,11 +320,18 @@ def _find_fate(case: Case, at: int) -> str | None:
 
 
 def _weigh_rebalances(case: Case) -> Finding:
-    share = case.group["rebalancing_share"]
-    if share is None or share < REBALANCING:
+    """One after another: a group of the consumer protocol reads on while one is under way."""
+    share, epoch = case.group["rebalancing_share"], case.group["group_epoch"]
+    often = share is not None and share >= REBALANCING
+    under_way = often and epoch is not None and not case.group["rebalances"]
+    if not often or under_way:
         return RuledOut(
             contract.REBALANCES,
-            lambda: {"rebalancing_share": share, "rebalancing_share_from": REBALANCING},
+            lambda: (
+                {"rebalancing_share": share, "same_epoch": epoch}
+                if under_way
+                else {"rebalancing_share": share, "rebalancing_share_from": REBALANCING}
+            ),
         )
     return Cause(
         contract.REBALANCES,
@@ -531,7 +569,7 @@ class _Change:
 
 
 def _compare(case: Case, written: float) -> _Change | None:
-    """None for a group that was never seen to keep up."""
+    """None for a group that was never seen to keep up, or not since it was unread for long."""
     before = case.group["kept_up_produce_rate"]
     if before is None or before <= 0:
         return None
@@ -556,6 +594,13 @@ def _weigh_rates(case: Case) -> Iterator[Finding]:
     Nothing, where to all that is behind no record is written in a window: what was read of it
     before is not known then.
     """
+    share = case.group["rebalancing_share"]
+    if share is not None and share >= _SETTLED:
+        for name in _BY_RATES:
+            yield RuledOut(
+                name, lambda: {"rebalancing_share": share, "rebalancing_share_below": _SETTLED}
+            )
+        return
     written, to_behind = float(case.produced.sum()), float(case.produced[case.behind].sum())
     if to_behind * case.window < 1.0:
         for name in _BY_RATES:
@@ -654,7 +699,8 @@ def _weigh_too_few_since_ever(case: Case, written: float) -> Finding:
     """A group that never kept up, whose members read all the time as much as they can."""
     members, capacity = case.group["members"], case.group["capacity"]
     if (
-        not members
+        case.kept_up_at is not None
+        or not members
         or capacity is None
         or members >= case.active.sum()
         or members * capacity > written * (1.0 - _SAME_RATE)
@@ -806,11 +852,11 @@ def _weigh_unusual(case: Case) -> Finding:
 _RULES: tuple[Callable[[Case], Finding], ...] = (
     _weigh_unavailable,
     _weigh_reset,
+    _weigh_slow_broker,
     _weigh_rebalances,
     _weigh_open_transaction,
     _weigh_stopped,
     _weigh_retention_race,
     _weigh_hot_partition,
-    _weigh_slow_broker,
     _weigh_stuck_record,
 )

@@ -50,6 +50,11 @@ _BEHIND_SHARE, _BEHIND_WINDOWS = 0.25, 0.2
 # A broker is to blame for this many groups at least, on so many partitions, for such a part of the
 # groups under it, and of each group's partitions there.
 _LEAST_GROUPS, _LEAST_PARTITIONS, _OF_GROUPS, _OF_PARTITIONS = 2, 3, 0.5, 0.8
+# After so many windows without a reading rates are of a time that nobody saw, and after so many
+# nothing is named before the next reading.
+_RATES_UNSEEN_WINDOWS, _UNSEEN_WINDOWS = 0.5, 1.0
+# So many times the usual is the usual from now on of a group that keeps up with it.
+_NEW_LEVEL = 3.0
 # Kafka takes names of 32,000 bytes; nobody reads them whole.
 _LONGEST_NAME = 200
 
@@ -89,7 +94,8 @@ def add_causes(
     more to read than is allowed; `previous`: their rows of the run before. A cause is known of
     groups in WARN or ERR, of those that are unusual, and of those with a partition that has no
     leader for a second run. It stays until the group is OK, unless another one is proven; so its
-    evidence is of the run that named it. In a run that does not know the status it is kept.
+    evidence is of the run that named it. In a run that does not know the status, or that comes long
+    after the one before, it is kept.
     """
     at_group = locate(rows, groups, _GROUP)
     groups = _add_kept_up(groups, old, _find_share(groups, rows, at_group, rules), taken_at, rules)
@@ -98,7 +104,11 @@ def add_causes(
     without = Sets(at_group, len(groups)).have(leaderless)
     held_up = groups.numbers("held_up_records").known
     wanted = status.is_in(_BAD) | (unusual == 1) | without | held_up
+    away = _UNSEEN_WINDOWS * rules.window_ms / 1_000
+    unseen = wanted & (seconds_between(groups, old) >= away)
+    wanted &= ~unseen
     kept = ~status.known & ~wanted & groups.strings("last_status").is_in(_BAD)
+    kept |= unseen
     if not (wanted.any() or (kept & old.strings("cause").known).any()):
         return groups.with_columns(**_no_causes(len(groups)))
     found: list[Cause | None] = [None] * len(groups)
@@ -234,7 +244,9 @@ def _add_kept_up(
 ) -> Frame:
     """What the group was like while it kept up.
 
-    Averages over the runs in which it did, as time goes by between two readings.
+    Averages over the runs in which it did, as time goes by between two readings. They are forgotten
+    of a group that does no more after a long time without a reading: what it reads and what is
+    written is of that time as well then.
     """
     age, rate = groups.numbers("time_lag_seconds"), groups.numbers("produce_rate")
     fine = groups.strings("status").is_in([contract.OK]) & is_read(groups)
@@ -248,12 +260,16 @@ def _add_kept_up(
     fine &= (groups.numbers("consume_rate") > 0) | (rate == 0)
     now = Column.of(np.full(len(groups), taken_at, np.int64))
     half_life = _HALF_LIFE_WINDOWS * rules.window_ms / 1_000
-    weight = 1.0 - np.exp2(-seconds_between(groups, old).fill(0.0) / half_life)
+    passed = seconds_between(groups, old).fill(0.0)
+    weight = 1.0 - np.exp2(-passed / half_life)
     weight = np.maximum(weight, least_share)
+    known = fine | (passed < _RATES_UNSEEN_WINDOWS * rules.window_ms / 1_000)
+    usual = old.numbers("kept_up_produce_rate")
+    weight = np.where(fine & (rate > _NEW_LEVEL * usual), 1.0, weight)
     values = {"kept_up_produce_rate": rate, "kept_up_members": groups.numbers("members")}
     averages: dict[str, AnyColumn] = {}
     for name, value in values.items():
-        last, seen = old.numbers(name), value.only(fine) * 1.0
+        last, seen = old.numbers(name).only(known), value.only(fine) * 1.0
         averages[name] = (last * (1.0 - weight) + seen * weight).or_else(last).or_else(seen)
     kept_up_at = now.only(fine).or_else(old.numbers("kept_up_at"))
     return groups.with_columns(kept_up_at=kept_up_at, **averages)
@@ -304,7 +320,8 @@ def _survey(groups: Frame, every: _Partitions) -> _Survey:
     proven = (every.counts.age - error).clip(0.0)
     age = every.counts.age.where(error <= least, proven)
     behind, active = _find_behind(sets, age, every.lagging, rates, least)
-    return _Survey(sets, behind, active, _blame_brokers(sets, every.rows, active, behind))
+    brokers = _blame_brokers(sets, every.rows, age, active, behind, least)
+    return _Survey(sets, behind, active, brokers)
 
 
 def _find_settled(groups: Frame, old: Frame, every: _Partitions, survey: _Survey) -> Mask:
@@ -370,6 +387,7 @@ def _list_cases(chosen: Rows, groups: Frame, every: _Partitions, survey: _Survey
             leaderless=every.leaderless[at],
             recreated=None if every.previous is None else every.previous.recreated[at],
             made_anew=None if every.previous is None else every.previous.made_anew[at],
+            old=None if every.previous is None else every.previous.rows.lazy_take(at),
             members=members[at],
             window=every.rules.window_ms / 1_000,
             broker=brokers.get(group),
@@ -388,11 +406,14 @@ def _find_behind(
     return behind, active
 
 
-def _blame_brokers(sets: Sets, rows: Frame, active: Mask, behind: Mask) -> dict[int, Broker]:
+def _blame_brokers(
+    sets: Sets, rows: Frame, age: Column, active: Mask, behind: Mask, least: float
+) -> dict[int, Broker]:
     """By group, the broker that it owes its lag to, where it does.
 
     It does where all that is behind lies under one broker, and most of what it reads there is, and
-    the same is so of most other groups that read there.
+    the same is so of most other groups that read there. Beside such groups one that is behind
+    elsewhere as well owes it to the broker if it was behind there first, by `least` seconds.
     """
     leader = rows.numbers("leader")
     leaders = leader.values.astype(np.int64)
@@ -417,6 +438,8 @@ def _blame_brokers(sets: Sets, rows: Frame, active: Mask, behind: Mask) -> dict[
         )
         if partitions.count < _LEAST_PARTITIONS:
             continue
-        for group in groups.tolist():
+        ages = (sets.minimum(age.only(here)), sets.maximum(age.only(counts & ~here)))
+        first = elsewhere & (ill == there) & (ages[0] >= ages[1] + least)
+        for group in np.flatnonzero(blamed | first).tolist():
             found[group] = Broker(broker, len(groups), partitions.count)
     return found

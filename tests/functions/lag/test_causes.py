@@ -756,3 +756,130 @@ def test_a_member_that_commits_nothing_reads_nothing_since_then() -> None:
 
     assert found["consume_rate"] == 0.0
     assert found["stands_since"] == BEGIN + (TROUBLE - 1) * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("epoch", "back", "named"),
+    [
+        pytest.param(0, 1_500, False, id="read-again"),
+        pytest.param(None, 1_500, True, id="set-without-an-epoch"),
+        pytest.param(0, 9_000, True, id="far"),
+    ],
+)
+def test_what_new_owners_read_again_after_a_rebalance_was_set_back_by_nobody(
+    epoch: int | None, back: int, named: bool
+) -> None:
+    cluster = two_members()
+    group = cluster.groups[0]
+    group.commit_epoch = 0
+
+    def act() -> None:
+        group.generation += 1
+        group.position -= back
+        group.committed -= back
+        group.commit_epoch = epoch
+
+    causes = {row(each)["cause"] for each in run(cluster, act, TROUBLE + 6)}
+
+    assert (contract.OFFSETS_RESET in causes) is named
+
+
+def test_what_is_read_says_nothing_of_capacity_while_members_come_and_go() -> None:
+    cluster = two_members()
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            _slow_down(cluster)
+        cluster.groups[0].generation += minute >= TROUBLE and minute % 3 == 0
+
+    named = {row(each)["cause"] for each in run_minutes(cluster, MINUTES, change)}
+
+    assert named == {None, contract.UNEXPLAINED}
+
+
+@pytest.mark.parametrize(
+    ("epochs", "named"), [(1, True), (0, False)], ids=["again-and-again", "one-that-goes-on"]
+)
+def test_a_rebalance_that_members_read_on_in_is_not_one_after_another(
+    epochs: int, named: bool
+) -> None:
+    cluster = two_members()
+    group = cluster.groups[0]
+    group.epoch = 3
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute >= TROUBLE:
+            group.state = "Reconciling"
+            group.epoch = (group.epoch or 0) + epochs
+            group.speed = dict.fromkeys(group.speed, 12.0)
+
+    last = list(run_minutes(cluster, MINUTES, change))[-1]
+
+    assert row(last)["status"] == contract.WARN
+    assert (row(last)["cause"] == contract.REBALANCES) is named
+
+
+@pytest.mark.parametrize(
+    ("minute", "named"),
+    [pytest.param(TROUBLE + 6, True, id="later"), pytest.param(TROUBLE, False, id="at-once")],
+)
+def test_a_group_that_hangs_after_it_was_behind_under_a_slow_broker_owes_it_to_that(
+    minute: int, named: bool
+) -> None:
+    cluster = several_groups(3)
+
+    def change(_: Cluster, now: int) -> None:
+        if now == TROUBLE:
+            cluster.broker_limit[2] = 2.0
+        if now == minute:
+            cluster.groups[0].speed = dict.fromkeys(cluster.groups[0].speed, 0.0)
+
+    last = list(run_minutes(cluster, MINUTES, change))[-1]
+
+    assert row(last, "g-1")["cause"] == contract.SLOW_BROKER
+    assert (row(last, "g-0")["cause"] == contract.SLOW_BROKER) is named
+
+
+def test_what_changed_while_nobody_looked_is_not_known_by_rates() -> None:
+    cluster = two_members()
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            _slow_down(cluster)
+
+    away = range(TROUBLE, TROUBLE + 6)
+    runs = list(run_minutes(cluster, MINUTES, change, unseen=away))
+
+    assert row(runs[-1])["status"] == contract.WARN
+    assert {row(each)["cause"] for each in runs} == {None, contract.UNEXPLAINED}
+
+
+def test_nothing_is_named_in_the_first_run_after_a_long_time_without_one() -> None:
+    cluster = two_members()
+    cluster.topics[0].end += 100_000
+    cluster.groups[0].position += 100_000
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            cluster.groups[0].position -= 50_000
+
+    away = range(TROUBLE, TROUBLE + 20)
+    first, second, *_ = list(run_minutes(cluster, MINUTES, change, unseen=away))[TROUBLE:]
+
+    assert (row(first)["status"], row(first)["cause"]) == (contract.ERR, None)
+    assert row(second)["cause"] == contract.OFFSETS_RESET
+
+
+def test_a_group_that_kept_up_with_many_times_as_much_is_compared_with_that() -> None:
+    cluster = two_members()
+    cluster.groups[0].speed = {"m-0": 200.0, "m-1": 200.0}
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            cluster.topics[0].rates[:] = 50.0
+        if minute == TROUBLE + 14:
+            cluster.groups[0].speed = {"m-0": 60.0, "m-1": 60.0}
+
+    last = list(run_minutes(cluster, MINUTES + 14, change))[-1]
+
+    assert row(last)["cause"] == contract.CAPACITY_FELL
