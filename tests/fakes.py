@@ -7,8 +7,10 @@ from collections.abc import Iterable
 
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.errors import ReporterError, SinkError, StoreError, UnusableError
+from kafka_lag.lag.columns import Rows
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index import LookUp, LookupResults, TimestampLookups, no_look_up
+from kafka_lag.lag.time_index import LookUp, LookupResults, no_look_up
 from kafka_lag.sinks.metric_sets import MetricSet
 
 
@@ -25,7 +27,7 @@ class FakeSource:
         self._answers = answers
         self.requests: list[ReadRequest] = []
         self.deadlines: list[float] = []
-        self.look_ups: list[TimestampLookups] = []
+        self.look_ups: list[tuple[Frame, Rows]] = []
         self.time_deadlines: list[float] = []
         self.hung: tuple[Problem, ...] = ()
 
@@ -37,10 +39,10 @@ class FakeSource:
             raise reading
         return reading
 
-    def look_up(self, look_ups: TimestampLookups, deadline: float) -> LookupResults:
-        self.look_ups.append(look_ups)
+    def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
+        self.look_ups.append((partitions, times))
         self.time_deadlines.append(deadline)
-        return self._answers(look_ups)
+        return self._answers(partitions, times)
 
     def not_responding(self) -> tuple[Problem, ...]:
         return self.hung

@@ -36,9 +36,10 @@ from dev.days.scenarios import truth
 from kafka_lag import contract
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError, SourceError
+from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import NEWEST, LookupResults
 from kafka_lag.notify.conditional_objects import S3ConditionalObjects
 from kafka_lag.notify.delivery import Channel
 from kafka_lag.notify.eventbridge import EventBridgeChannel
@@ -148,23 +149,23 @@ class Replay:
             raise SourceError(self.next)
         return self.next
 
-    def look_up(self, look_ups: TimestampLookups, _deadline: float) -> LookupResults:
+    def look_up(self, partitions: Frame, times: Rows, _deadline: float) -> LookupResults:
         """What the time index of that run has for whatever times are asked."""
-        results = LookupResults.unanswered(len(look_ups))
+        results = LookupResults.unanswered(len(times))
         if not self._records or isinstance(self.next, str):
             return results
         names = ("topic", "partition_id", "topic_id", "start_offset", "end_offset")
         columns = [self.next.topic_partitions.columns[name].to_list() for name in names]
         logs = {row[:2]: row[2:] for row in zip(*columns, strict=True)}
-        wanted = [look_ups.partitions.columns[name].to_list() for name in names[:2]]
+        wanted = [partitions.columns[name].to_list() for name in names[:2]]
         for at, place in enumerate(zip(*wanted, strict=True)):
             topic_id, start, end = logs.get(place, (None, None, None))
-            offsets, times = self._records.get((place[0], topic_id, place[1]), ((), ()))
+            offsets, stamps = self._records.get((place[0], topic_id, place[1]), ((), ()))
             if start is None or end is None:
                 continue
             first, last = np.searchsorted(offsets, [start, end])
-            there = np.asarray(times[first:last])
-            time = look_ups.times[at]
+            there = np.asarray(stamps[first:last])
+            time = times[at]
             later = there >= (there.max(initial=0) if time == NEWEST else time)
             results.found[at], results.none[at] = later.any(), not later.any()
             if later.any():

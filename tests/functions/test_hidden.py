@@ -13,9 +13,11 @@ from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.collector import Collector
 from kafka_lag.errors import SourceError
+from kafka_lag.lag.columns import Rows
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, Problem, Snapshot
-from kafka_lag.lag.time_index import LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import LookupResults
 from kafka_lag.notify.notifier import StoredRuns
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.config import Levels
@@ -74,8 +76,8 @@ class Watched:
         asked = {n: r for n, r in reading.hidden_topics.items() if n in request.known_topics}
         return replace(reading, hidden_topics=asked)
 
-    def look_up(self, look_ups: TimestampLookups, deadline: float) -> LookupResults:
-        return LookupResults.unanswered(len(look_ups))
+    def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
+        return LookupResults.unanswered(len(times))
 
     def not_responding(self) -> tuple[Problem, ...]:
         return ()

@@ -37,12 +37,12 @@ from dev.benchmarks.pauses.tracks import (
     steady,
 )
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import NEWEST, LookupResults
 from kafka_lag.snapshots.previous import Memory
 
 
@@ -280,13 +280,13 @@ class TimeIndex:
         self.run = 0
         self._ends = [track.end for track in tracks]
 
-    def __call__(self, look_ups: TimestampLookups) -> LookupResults:
+    def __call__(self, partitions: Frame, times: Rows) -> LookupResults:
         """The first record at or after each time."""
-        parts = look_ups.partitions.numbers("partition_id").values
-        pairs = zip(parts.tolist(), look_ups.times.tolist(), strict=True)
+        parts = partitions.numbers("partition_id").values
+        pairs = zip(parts.tolist(), times.tolist(), strict=True)
         found = np.array([self._first(part, time) for part, time in pairs], np.int64)
-        offsets, times = found.reshape(-1, 2).T
-        return LookupResults(offsets >= 0, offsets < 0, offsets, times)
+        offsets, stamps = found.reshape(-1, 2).T
+        return LookupResults(offsets >= 0, offsets < 0, offsets, stamps)
 
     def _first(self, part: int, time: int) -> tuple[int, int]:
         ends = self._ends[part][: self.run * A_MINUTE + 1]

@@ -18,12 +18,12 @@ from dev.benchmarks.time_lag.staging import Prepared
 from kafka_lag import contract
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, NameFilter, Rules
 from kafka_lag.lag.model import LagReport, PreviousRuns, Snapshot
-from kafka_lag.lag.time_index import LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import LookupResults
 from kafka_lag.snapshots.previous import Memory, downsample
 
 _ANSWERED_AFTER_MS = 5
@@ -112,10 +112,10 @@ class _Counted:
         self._source, self._deadline = source, deadline
         self.look_ups = self.rounds = 0
 
-    def __call__(self, requests: TimestampLookups) -> LookupResults:
-        self.look_ups += len(requests)
+    def __call__(self, partitions: Frame, times: Rows) -> LookupResults:
+        self.look_ups += len(times)
         self.rounds += 1
-        return self._source.look_up(requests, self._deadline)
+        return self._source.look_up(partitions, times, self._deadline)
 
 
 def run_collector(

@@ -19,8 +19,10 @@ from kafka_lag.brokers.session import Session
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.errors import ConfigError, ReporterError, SourceError
+from kafka_lag.lag.columns import Rows
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index import LookUp, LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import LookUp, LookupResults
 
 T = TypeVar("T")
 
@@ -31,7 +33,7 @@ class ClusterSource(Protocol):
     def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
         """One reading, ended by `deadline` (time.monotonic). Raises SourceError, ConfigError."""
 
-    def look_up(self, look_ups: TimestampLookups, deadline: float) -> LookupResults:
+    def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
         """What the time index answered by `deadline`; nothing where no broker could be reached."""
 
     def not_responding(self) -> tuple[Problem, ...]:
@@ -70,25 +72,26 @@ class KafkaSource:
         self._session.remember_accepted(added)
         return reading
 
-    def look_up(self, look_ups: TimestampLookups, deadline: float) -> LookupResults:
+    def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
         """What the brokers' time index answers until `deadline` (time.monotonic).
 
         Raises nothing for brokers that do not answer. One that hung or was slow since the last
         `read` began gets no look-up before the next, and without a reading none does.
         """
         if self._budget is None:
-            return LookupResults.unanswered(len(look_ups))
+            return LookupResults.unanswered(len(times))
         try:
             connections = self._session.connect(deadline)
         except (SourceError, ConfigError):
             self._budget = None
-            return LookupResults.unanswered(len(look_ups))
+            return LookupResults.unanswered(len(times))
         connections.set_deadline(deadline)
         return self._run(
             connections,
             look_up(
                 connections,
-                look_ups,
+                partitions,
+                times,
                 self._budget,
                 deadline,
                 time.monotonic,
@@ -162,10 +165,10 @@ def _rows_read(reading: ClusterReading) -> int:
 def look_up_until(source: ClusterSource, deadline: float, clock: Callable[[], float]) -> LookUp:
     """Look-ups of this source, none sent and none answered once the clock is past `deadline`."""
 
-    def look_up(look_ups: TimestampLookups) -> LookupResults:
+    def look_up(partitions: Frame, times: Rows) -> LookupResults:
         if clock() >= deadline:
-            return LookupResults.unanswered(len(look_ups))
-        return source.look_up(look_ups, deadline)
+            return LookupResults.unanswered(len(times))
+        return source.look_up(partitions, times, deadline)
 
     return look_up
 

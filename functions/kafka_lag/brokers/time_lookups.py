@@ -23,7 +23,8 @@ from kafka_lag.brokers.offset_codec import (
     RequestedPartitions,
 )
 from kafka_lag.lag.columns import Mask, Rows
-from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.time_index import NEWEST, LookupResults
 
 # Look-ups in one request: more of them were no faster, and fewer are lost with one request.
 FULL_REQUEST = 100
@@ -89,7 +90,8 @@ class LookUpBudget:
 
 async def look_up(
     connections: Connections,
-    look_ups: TimestampLookups,
+    partitions: Frame,
+    times: Rows,
     budget: LookUpBudget,
     deadline: float,
     clock: Callable[[], float] = time.monotonic,
@@ -104,11 +106,11 @@ async def look_up(
     and of tiered topics, of which brokers name the newest record on their own disks.
     """
     newest = connections.version(ListOffsetsRequest) >= _NEWEST_SINCE
-    batch = _build_batch(look_ups, newest, tiered)
+    batch = _build_batch(partitions, times, newest, tiered)
     sender = _BatchSender(connections, batch, budget, deadline - _RESERVED_SECONDS, clock)
     queues = batch.queues()
     await connections.gather(sender.send_all(node, queues) for node in {node for node, _ in queues})
-    return batch.answers_by_row(sender.answers, len(look_ups))
+    return batch.answers_by_row(sender.answers, len(times))
 
 
 class _BatchSender:
@@ -251,11 +253,10 @@ class _Batch:
         return by_row
 
 
-def _build_batch(look_ups: TimestampLookups, newest: bool, tiered: Collection[str]) -> _Batch:
+def _build_batch(partitions: Frame, times: Rows, newest: bool, tiered: Collection[str]) -> _Batch:
     """All that can be looked up: of a known leader, a time since 1970 or, if it may be, NEWEST."""
-    frame, times = look_ups.partitions, look_ups.times
-    topic, number = frame.strings("topic"), frame.numbers("partition_id")
-    leader = frame.numbers("leader")
+    topic, number = partitions.strings("topic"), partitions.numbers("partition_id")
+    leader = partitions.numbers("leader")
     # Other negative times would ask for something else: the end, the start, ...
     remote = np.array([name in tiered for name in topic.categories] or [False], bool)
     of_all = newest & ~remote[topic.codes.values]

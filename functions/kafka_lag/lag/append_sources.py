@@ -7,9 +7,11 @@
 - Index: what a search in the brokers' time index found in this run. It wins over both where the
   search has ended, and its bounds tighten those of history where it was cut short.
 
-Another source would give `Bounds` by position, which tighten those of the others (`Bounds.within`);
-and, if it has an estimate too, `AppendTimes` with a method of its own (`contract.METHOD_...`) and a
-rule of where it wins, beside `choose_without_index`. `estimate_append_times` calls them in turn.
+Another source of bounds is one step in `estimate_append_times`: columns by position
+(`column.take(positions.part)`, where it has a row a partition), `Bounds.between` of them, and
+`history.within` that; both choices then use it. A source that has an estimate, too, gives
+`AppendTimes` with a method of its own (`contract.METHOD_...`) and needs a rule of where it wins,
+beside `choose_without_index`; what it found is carried as it is if its method is in `_SETTLED`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.bounds import Bounds, carry_bounds
+from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
@@ -62,7 +64,7 @@ class AppendTimes:
 
     def bounds(self, where: Mask) -> Bounds:
         """The bounds of these times at the marked positions."""
-        return carry_bounds(self.after.only(where), self.before.only(where))
+        return Bounds.between(self.after.only(where), self.before.only(where))
 
     def take(self, rows: Rows) -> AppendTimes:
         """The times at these positions, all unknown at a negative one."""
@@ -138,8 +140,8 @@ def choose_with_index(
     the index alone, replaces it: the clock of this run may have gone back.
     """
     by_index = combine_with_search(positions, bounds, found)
-    sure = found.ended & found.alone(positions.now)
-    wins = by_index.best.known & (sure | (found.answered & ~dated))
+    sure = found.ended & found.brackets.are_before(positions.now)
+    wins = by_index.best.known & (sure | (found.brackets.answered & ~dated))
     return by_index.where(wins, times)
 
 
@@ -191,14 +193,14 @@ def _read_index(positions: Positions, searched: Search) -> tuple[Bounds, Column,
     found = searched.brackets
     low, high, beyond = found.low, found.high, found.next_time
     # Results from before and after a deletion or compaction can contradict each other.
-    doubted = (low > now) | (low >= high) | (searched.head & ~(beyond <= now))
-    at_head = searched.first & compact
+    doubted = (low > now) | (low >= high) | (found.head & ~(beyond <= now))
+    at_head = found.first & compact
     living = compact & ~found.exact & beyond.known
-    last = low.where(found.exact, beyond.where(living | searched.head, high - 1))
+    last = low.where(found.exact, beyond.where(living | found.head, high - 1))
     first = beyond.where(at_head, low)
-    next_is = searched.ended & living & (~searched.head | searched.first)
-    best = last.where(next_is | searched.head, (first + last) // 2)
-    ended = (found.exact | searched.head | (low.known & high.known)) & ~doubted
+    next_is = searched.ended & living & (~found.head | found.first)
+    best = last.where(next_is | found.head, (first + last) // 2)
+    ended = (found.exact | found.head | (low.known & high.known)) & ~doubted
     return (
         Bounds(first.only(~doubted), last.only(ended), found.low_offset, found.next_offset),
         best.only(ended),

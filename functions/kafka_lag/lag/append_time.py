@@ -7,11 +7,13 @@ where the commit did not move, and the brokers' time index (`index_search`), whe
 wide a bracket. Who is looked up there, in which order, and who is left out, is planned under a
 budget (`lookup_plan`).
 
-An age of 60 +- 3 s has its farther bound 3 s from the estimate. `time_lag_method` names the source:
-of `interpolated` the bounds are two log ends, about an interval apart, or what a search that was
-cut short left of that; of `record_time` a search ended, most often as they were near enough to each
-other (`bounds.compute_allowance`); `at_least` has no lower bound, so no error; and `carried` is as
-an earlier run found it.
+An age of 60 +- 3 s has its farther bound 3 s from the estimate (`time_lag.add_time_lag`). Its row
+has both bounds (`next_record_after` and `_before`), and `time_lag_method` names the source: of
+`interpolated` the bounds are two log ends, about an interval apart, or what a search that was cut
+short left of that; of `record_time` a search ended, most often as they were near enough to each
+other (`bounds.compute_allowance`: 1 s or a share of the age); `at_least` has no lower bound, so no
+error; and `carried` is as an earlier run found it. After a follower that hung, bounds may be 30 s
+wider than any of that (`bounds.HELD_BACK_MS`).
 """
 
 from __future__ import annotations
@@ -74,22 +76,22 @@ def estimate_append_times(
     positions = find_positions(topics, at_topic, unread)
     ends = read_ends(positions.partitions, previous_runs, taken_at, rules.interval_ms)
     history = _bound_by_ends(ends, positions)
-    stood = find_previous_positions(old)
-    same, moved = stood == unread, stood.known & (stood != unread)
+    previous = find_previous_positions(old)
+    same, moved = previous == unread, previous != unread
     carried = carry_estimates(old, same, positions, ends.doubted.take(positions.part))
     ahead = carried.best > positions.now
     times = choose_without_index(history.within(carried.bounds(~ahead)), carried, positions, rules)
 
-    again = is_due(positions.partitions, taken_at, rules.interval_ms)[positions.part]
-    anew = ahead | (positions.compacted & again)
+    due = is_due(positions.partitions, taken_at, rules.interval_ms)[positions.part]
+    anew = ahead | (positions.compacted & due)
     bounds = history.within(carried.bounds(~anew))
-    wide = is_too_wide(bounds, positions, rules) & (~carried.settled | again | anew)
+    wide = is_too_wide(bounds, positions, rules) & (~carried.settled | due | anew)
     worth = is_worth_a_look_up(rows, positions, bounds, moved, rules)
-    left, turn = rules.lookup_budget, taken_at // rules.interval_ms
+    left, run = rules.lookup_budget, taken_at // rules.interval_ms
     for at, most in share_budget(wide, worth, rules.lookup_budget):
         some, known = positions.take(at), bounds.take(at)
         limits = replace(rules, lookup_budget=min(most, left))
-        queue = Queue.at(some, rows, moved, turn, limits.lookup_budget)
+        queue = Queue.at(some, rows, moved, run, limits.lookup_budget)
         found = search(some, known, queue, limits, look_up)
         chosen = choose_with_index(times.take(at), found, carried.best.known[at], some, known)
         times, left = times.put(at, chosen), left - found.look_ups

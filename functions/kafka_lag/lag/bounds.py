@@ -29,6 +29,11 @@ class Bounds:
     end_after: Column
     end_before: Column
 
+    @classmethod
+    def between(cls, after: Column, before: Column) -> Bounds:
+        """Bounds by other evidence than log ends, or by those of an earlier run."""
+        return cls(after, before, Column.unknown(len(after)), Column.unknown(len(before)))
+
     @property
     def width(self) -> Column:
         """From the lower bound to the upper, ms."""
@@ -47,6 +52,7 @@ class Bounds:
         """These bounds, tightened by `other`, of record timestamps; unchanged where they clash.
 
         Timestamps may be before these bounds by HELD_BACK_MS; then the bounds are widened to them.
+        What bounds when a record could be read, as log ends do, has no such excuse.
         """
         floor = self.after - HELD_BACK_MS
         clash = (other.before < floor) | (other.after > self.before)
@@ -61,11 +67,6 @@ class Bounds:
             other.end_after.where(later, self.end_after),
             other.end_before.where(sooner, self.end_before),
         )
-
-
-def carry_bounds(after: Column, before: Column) -> Bounds:
-    """Bounds that an earlier run has found; the log ends at these times are not known any more."""
-    return Bounds(after, before, Column.unknown(len(after)), Column.unknown(len(before)))
 
 
 def compute_allowance(tolerance: Tolerance, age: Rows) -> Rows:

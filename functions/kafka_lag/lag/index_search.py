@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for append times in the brokers' time index: rounds of look-ups under a budget.
 
-Each round looks up one time per position, within what is still possible for it (its span). The time
-is interpolated by offsets, half a record early, which hits regular data exactly; it keeps the
-tolerance away from either end of the span; and it is the middle after two steps in a row that did
-not halve the span. Of some twenty strategies, tried on thirteen shapes of data, this took the
-fewest look-ups.
+Each round looks up one time per position, within what is still possible for it: from `low` to
+`high`, its span. The time is interpolated by offsets, half a record early, which hits regular data
+exactly; it keeps the tolerance away from either end of the span; and it is the middle after two
+steps in a row that did not halve the span. Of some twenty strategies, tried on thirteen shapes of
+data, this took the fewest look-ups.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from kafka_lag.lag.time_index import (
     Brackets,
     Index,
     LookUp,
-    TimestampLookups,
     add_answers,
     find_brackets,
 )
@@ -37,36 +36,33 @@ _MOST_ROUNDS = 64
 # Columns of a partition that a look-up needs.
 _REQUEST = ("topic", "partition_id", "leader")
 _ENDLESS = np.iinfo(np.int64).max
+# Steps in a row that may fail to halve a span.
+_SLOW_STEPS = 2
+# A time without records is long if it is so many times the tolerance.
+_LONG = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
     """How far a search has come, a row per position.
 
-    `brackets` are by the index alone, `span` by the bounds known before it too, and `allowed` is
-    the error that the span may have, ms. `ended`: no further look-up would help. `head`: no record
-    up to the position has a plausible time; `first`: the record named after it is then the first in
-    the log that has one. So many `look_ups` were sent.
+    `brackets` are by the index alone. By the bounds known before it too, a time is at or after
+    `low` and before `high`, ms, and may be wrong by `allowed`, ms. `ended`: no further look-up
+    would help. So many `look_ups` were sent.
     """
 
     brackets: Brackets
-    span: Span
+    low: Rows
+    high: Rows
     allowed: Rows
     ended: Mask
-    head: Mask
-    first: Mask
     look_ups: int
 
     @property
-    def answered(self) -> Mask:
-        """Positions for which the index gave any bound."""
-        return self.brackets.low.known | self.brackets.high.known | self.head
-
-    def alone(self, now: Rows) -> Mask:
-        """Positions whose time is before `now`, ms, by the index alone."""
-        high = self.brackets.high
-        mask: Mask = self.brackets.exact | self.head | (high <= now + 1)
-        return mask
+    def width(self) -> Rows:
+        """Milliseconds between the ends of the span."""
+        width: Rows = self.high - self.low
+        return width
 
 
 def search(
@@ -81,16 +77,17 @@ def search(
     width, inside = np.full(len(slow), _ENDLESS), np.zeros(len(slow), bool)
     found = _summarise(positions, bounds, index, rules, look_ups=0)
     for turn in range(_MOST_ROUNDS):
-        span, left = found.span, rules.lookup_budget - found.look_ups
-        slow = np.where(span.width > width // 2, slow + 1, 0)
-        width = span.width
+        left = rules.lookup_budget - found.look_ups
+        slow = np.where(found.width > width // 2, slow + 1, 0)
+        width = found.width
         open_ = ~found.ended & ~index.unanswered[positions.part]
-        inside = queue.admit(open_, inside, span.low, span.high, left)
-        part, times = _choose_look_ups(positions, index, found, inside, slow, rules, turn)
+        inside = queue.admit(open_, inside, found.low, found.high, left)
+        times = _choose_times(positions, bounds, found, slow, rules.tolerance)
+        part, times = _choose_look_ups(positions, index, found, inside, times, turn)
         part, times = part[:left], times[:left]
         if not len(part):
             break
-        answers = look_up(TimestampLookups(partitions.take(part), times))
+        answers = look_up(partitions.take(part), times)
         if not (answers.found | answers.none).any():
             # The deadline has passed, or no broker responds.
             break
@@ -104,16 +101,16 @@ def _summarise(
 ) -> Search:
     part = positions.part
     found = find_brackets(index, part, positions.offset)
-    span = _join_bounds(positions, bounds, found)
-    allowed = compute_allowance(rules.tolerance, positions.now - span.high)
-    surveyed, denied = (index.surveyed & ~index.unanswered)[part], index.denied[part]
-    head = surveyed & ~found.low.known & found.next_time.known
-    undated = surveyed & ~found.low.known & (head | denied)
-    ended = found.exact | undated | _is_outside(positions, bounds, found)
+    # A record may be older than the lower bound, by HELD_BACK_MS at most: see `bounds`.
+    low = np.maximum(found.low.fill(-1), (bounds.after - HELD_BACK_MS).fill(-1))
+    high = np.minimum(found.high.fill(_ENDLESS), bounds.before.fill(positions.now) + 1)
+    allowed = compute_allowance(rules.tolerance, positions.now - high)
+    undated = (index.surveyed & index.denied & ~index.unanswered)[part] & ~found.low.known
+    ended = found.exact | found.head | undated | _is_outside(positions, bounds, found)
     known_next = found.high == found.low + 1
-    gap = is_filled_by_gap(span, index.gap_from[part], index.gap_to[part], allowed)
-    ended |= np.where(positions.compacted, known_next, span.width <= allowed) | gap
-    return Search(found, span, allowed, ended, head, head & ~denied, look_ups)
+    gap = _is_filled_by_gap(low, high, allowed, index.gap_from[part], index.gap_to[part])
+    ended |= np.where(positions.compacted, known_next, high - low <= allowed) | gap
+    return Search(found, low, high, allowed, ended, look_ups)
 
 
 def _is_outside(positions: Positions, bounds: Bounds, found: Brackets) -> Mask:
@@ -125,25 +122,20 @@ def _is_outside(positions: Positions, bounds: Bounds, found: Brackets) -> Mask:
 
 
 def _choose_look_ups(
-    positions: Positions,
-    index: Index,
-    found: Search,
-    inside: Mask,
-    slow: Rows,
-    rules: Rules,
-    turn: int,
+    positions: Positions, index: Index, found: Search, inside: Mask, times: Rows, turn: int
 ) -> tuple[Rows, Rows]:
-    """Partition and time of the next look-ups: first two per partition, then one per position."""
-    part, span = positions.part, found.span
+    """Partition and time of the next look-ups: first two per partition, then one per position, at
+    or near its time of `times`.
+    """
+    part = positions.part
     chosen = np.flatnonzero(inside)
     new = ~index.surveyed[part[chosen]]
     first = unique(part[chosen[new]])
     rest = chosen[~new]
-    times = choose_times(span, positions.offset, positions.now, slow, rules.tolerance)
-    times = avoid_gap(times, span, index.gap_from[part], index.gap_to[part], turn)
+    times = _avoid_gap(times, found, index.gap_from[part], index.gap_to[part], turn)
     # On a compacted topic the next record is the first after the low end of the bracket.
-    beyond = positions.compacted & (span.width <= found.allowed) & (turn % 2 == 0)
-    times = np.where(beyond, span.low + 1, times)[rest]
+    beyond = positions.compacted & (found.width <= found.allowed) & (turn % 2 == 0)
+    times = np.where(beyond, found.low + 1, times)[rest]
     wanted = unique(np.stack([part[rest], times]), axis=1)
     return (
         np.concatenate([first, first, wanted[0]]),
@@ -155,93 +147,61 @@ def _all(rows: Rows, value: int) -> Rows:
     return np.full(len(rows), value, np.int64)
 
 
-def _join_bounds(positions: Positions, bounds: Bounds, found: Brackets) -> Span:
-    """The spans by bounds and index together, and the points of the log at their ends.
-
-    A record may be older than the lower bound, by HELD_BACK_MS at most: see `bounds`.
-    """
-    after, low = bounds.after.fill(-1), found.low.fill(-1)
-    lowest = np.maximum(low, (bounds.after - HELD_BACK_MS).fill(-1))
-    before, high = bounds.before.fill(positions.now), found.high.fill(_ENDLESS)
-    by_index = (low >= after) | (high <= after)
-    record = found.next_time <= before
-    return Span(
-        low=lowest,
-        high=np.minimum(high, before + 1),
-        left_time=np.where(by_index, lowest, after),
-        left_offset=found.low_offset.where(by_index, bounds.end_after),
-        right_time=found.next_time.only(record).fill(before),
-        right_offset=found.next_offset.where(record, bounds.end_before),
-    )
-
-
-# Steps in a row that may fail to halve a span.
-_SLOW_STEPS = 2
-# A time without records is long if it is so many times the tolerance.
-_LONG = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where the append time of each position still may be: at or after `low`, before `high`, ms.
-
-    (`left_time`, `left_offset`) and (`right_time`, `right_offset`) are points of the log at or
-    near these ends, to interpolate between; an offset is unknown where there is none.
-    """
-
-    low: Rows
-    high: Rows
-    left_time: Rows
-    left_offset: Column
-    right_time: Rows
-    right_offset: Column
-
-    @property
-    def width(self) -> Rows:
-        """Milliseconds between the ends."""
-        width: Rows = self.high - self.low
-        return width
-
-
-def choose_times(span: Span, offset: Rows, now: Rows, slow: Rows, tolerance: Tolerance) -> Rows:
+def _choose_times(
+    positions: Positions, bounds: Bounds, found: Search, slow: Rows, tolerance: Tolerance
+) -> Rows:
     """The time to look up for each position, ms, inside its span.
 
     `slow` counts steps in a row that did not halve the span.
     """
-    middle = span.low + np.maximum(span.width // 2, 1)
+    low, high, width, now = found.low, found.high, found.width, positions.now
+    middle = low + np.maximum(width // 2, 1)
+    before, next_time = bounds.before.fill(now), found.brackets.next_time
+    right_time = next_time.only(next_time <= before).fill(before)
     # No record is between the high end and the one named after it: the end is the better point.
-    right_time = np.minimum(span.high, span.right_time)
-    run = (right_time - span.left_time).astype(np.float64)
-    rise = (span.right_offset - span.left_offset).clip(1)
-    share = (offset - 0.5 - span.left_offset) / rise
-    aimed = span.left_time + share.clip(0.0, 1.0).fill(0.0) * run
-    near = compute_allowance(tolerance, now - span.low)
-    nearest = span.low + near
-    farthest = span.high - compute_allowance(tolerance, now - span.high)
+    aimed = _interpolate(positions, bounds, found, np.minimum(high, right_time))
+    near = compute_allowance(tolerance, now - low)
+    nearest, farthest = low + near, high - compute_allowance(tolerance, now - high)
     inside = nearest < farthest
-    clipped = np.clip(aimed, nearest, np.maximum(nearest, farthest)).astype(np.int64)
-    times = np.where(share.known & inside & (slow < _SLOW_STEPS), clipped, middle)
-    quiet = span.right_time - span.high > _LONG * near
+    clipped = np.clip(aimed.fill(0), nearest, np.maximum(nearest, farthest)).astype(np.int64)
+    times = np.where(aimed.known & inside & (slow < _SLOW_STEPS), clipped, middle)
+    quiet = right_time - high > _LONG * near
     # Before a long time without records, the last one is often near the low end.
-    times = np.where(quiet & (slow % 2 == 1) & (span.width > 2 * near), nearest, times)
-    chosen: Rows = np.clip(times, span.low + 1, np.maximum(span.high - 1, span.low + 1))
+    times = np.where(quiet & (slow % 2 == 1) & (width > 2 * near), nearest, times)
+    chosen: Rows = np.clip(times, low + 1, np.maximum(high - 1, low + 1))
     return chosen
 
 
-def avoid_gap(times: Rows, span: Span, gap_from: Rows, gap_to: Rows, turn: int) -> Rows:
+def _interpolate(positions: Positions, bounds: Bounds, found: Search, right_time: Rows) -> Column:
+    """Times by offset, ms, between the points of the log that are known at or near the ends of the
+    spans; `right_time` is that of the later one. Unknown where a point has no offset.
+    """
+    index, after = found.brackets, bounds.after.fill(-1)
+    by_index = (index.low.fill(-1) >= after) | (index.high.fill(_ENDLESS) <= after)
+    left_time = np.where(by_index, found.low, after)
+    left_offset = index.low_offset.where(by_index, bounds.end_after)
+    by_record = index.next_time <= bounds.before.fill(positions.now)
+    right_offset = index.next_offset.where(by_record, bounds.end_before)
+    rise = (right_offset - left_offset).clip(1)
+    share = (positions.offset - 0.5 - left_offset) / rise
+    return left_time + share.clip(0.0, 1.0) * (right_time - left_time).astype(np.float64)
+
+
+def _avoid_gap(times: Rows, found: Search, gap_from: Rows, gap_to: Rows, turn: int) -> Rows:
     """The times, moved out of gaps (see `Index`): by turns below and above."""
-    inside = (gap_from > span.low) & (gap_to < span.high) & (gap_from <= gap_to)
+    low, high = found.low, found.high
+    inside = (gap_from > low) & (gap_to < high) & (gap_from <= gap_to)
     hit = inside & (times >= gap_from) & (times <= gap_to)
-    below = span.low + (gap_from - span.low) // 2
-    above = gap_to + (span.high - gap_to) // 2
-    room_below, room_above = gap_from - span.low > 1, span.high - gap_to > 1
+    below = low + (gap_from - low) // 2
+    above = gap_to + (high - gap_to) // 2
+    room_below, room_above = gap_from - low > 1, high - gap_to > 1
     take_below = room_below & (~room_above | (turn % 2 == 0))
     beside: Rows = np.where(hit, np.where(take_below, below, above), times)
     return beside
 
 
-def is_filled_by_gap(span: Span, gap_from: Rows, gap_to: Rows, allowed: Rows) -> Mask:
+def _is_filled_by_gap(low: Rows, high: Rows, allowed: Rows, gap_from: Rows, gap_to: Rows) -> Mask:
     """Spans that a gap fills but for an error that is allowed, on either side of it."""
-    inside = (gap_from <= gap_to) & (gap_from <= span.high) & (gap_to >= span.low)
-    mask: Mask = inside & (gap_from - span.low <= allowed) & (span.high - gap_to <= allowed)
+    inside = (gap_from <= gap_to) & (gap_from <= high) & (gap_to >= low)
+    mask: Mask = inside & (gap_from - low <= allowed) & (high - gap_to <= allowed)
     return mask

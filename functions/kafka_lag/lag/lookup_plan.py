@@ -5,7 +5,8 @@ Two searches share the budget (`share_budget`). The first may use all of it: pos
 look-up, as their bounds are wide and cannot be narrowed otherwise. The second may use a tenth, if
 that much is left: consumers that move have a new position in each run, whose bounds are about an
 interval apart, so a look-up is only useful. What a search has no look-ups for is left out in this
-run, and keeps the bounds that it has.
+run, and keeps the bounds that it has: such a row is `interpolated` or `at_least`, with an error
+beyond the tolerance. Nothing else says so; the run counts its look-ups (`LagReport.look_ups`).
 
 Within a search (`Queue`) those who stand still come first, of each pair of group and topic the
 partition that may hold its oldest record, and pairs take turns from run to run. Each position has

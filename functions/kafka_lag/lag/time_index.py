@@ -21,20 +21,6 @@ NEWEST = -3
 
 
 @dataclass(frozen=True, slots=True)
-class TimestampLookups:
-    """A look-up a row, in any order: of `partitions` (topic, partition_id, leader), at `times`, ms.
-
-    A partition may have several rows. A time may be NEWEST.
-    """
-
-    partitions: Frame
-    times: Rows
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-
-@dataclass(frozen=True, slots=True)
 class LookupResults:
     """A result for each look-up, in their order.
 
@@ -54,12 +40,14 @@ class LookupResults:
         return cls(no, no.copy(), zeros, zeros.copy())
 
 
-LookUp: TypeAlias = Callable[[TimestampLookups], LookupResults]
+# A look-up a row, in any order: of partitions (topic, partition_id, leader), which may have several
+# rows each, at times, ms, or NEWEST.
+LookUp: TypeAlias = Callable[[Frame, Rows], LookupResults]
 
 
-def no_look_up(look_ups: TimestampLookups) -> LookupResults:
+def no_look_up(_: Frame, times: Rows) -> LookupResults:
     """Answers none of the look-ups, for runs without a time index."""
-    return LookupResults.unanswered(len(look_ups))
+    return LookupResults.unanswered(len(times))
 
 
 # The year 2000. An earlier timestamp is an error: seconds taken for milliseconds are in January
@@ -129,7 +117,8 @@ class Brackets:
 
     Both are ms; unknown is unbounded. `low_offset` is the nearest record named at or before the
     position, `next_offset` with `next_time` the nearest after it. `exact`: the record at the
-    position itself was named.
+    position itself was named. `head`: no record up to the position has a plausible time; `first`:
+    the record named after it is then the first in the log that has one.
     """
 
     low: Column
@@ -138,6 +127,18 @@ class Brackets:
     next_time: Column
     next_offset: Column
     exact: Mask
+    head: Mask
+    first: Mask
+
+    @property
+    def answered(self) -> Mask:
+        """Positions for which the index gave any bound."""
+        return self.low.known | self.high.known | self.head
+
+    def are_before(self, now: Rows) -> Mask:
+        """Positions whose time is before `now`, ms, by the index alone."""
+        mask: Mask = self.exact | self.head | (self.high <= now + 1)
+        return mask
 
 
 def add_answers(index: Index, part: Rows, times: Rows, answers: LookupResults) -> Index:
@@ -194,6 +195,7 @@ def find_brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
     has_right = found[right] & (sorted_parts[right] == part)
     ceiling = np.where(index.newest.known, index.newest.values + 1, _NO_TIME)
     top = np.minimum(high[back], np.minimum(ceiling, index.ceiling)[part])
+    head = (index.surveyed & ~index.unanswered)[part] & (low[back] < 0) & has_right
     return Brackets(
         low=Column(low[back], low[back] >= 0),
         high=Column(top, top < _NO_TIME),
@@ -201,6 +203,8 @@ def find_brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
         next_time=Column(times[spot[right]], has_right),
         next_offset=Column(sorted_offsets[right], has_right),
         exact=has_left & (sorted_offsets[left] == offset),
+        head=head,
+        first=head & ~index.denied[part],
     )
 
 

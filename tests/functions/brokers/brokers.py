@@ -16,9 +16,11 @@ from kafka_lag.brokers.reading import ReadRequest, read_cluster
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.collector import Collector
 from kafka_lag.errors import SourceError
+from kafka_lag.lag.columns import Rows
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, Problem
-from kafka_lag.lag.time_index import LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import LookupResults
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import ConfiguredSink
@@ -309,8 +311,8 @@ class Runs:
             read_cluster(self.brokers, request, self.configs, lambda: now)  # type: ignore[arg-type]
         )
 
-    def look_up(self, look_ups: TimestampLookups, deadline: float) -> LookupResults:
-        return LookupResults.unanswered(len(look_ups))
+    def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
+        return LookupResults.unanswered(len(times))
 
     def not_responding(self) -> tuple[Problem, ...]:
         return ()

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
-from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index import NEWEST, TimestampLookups
+from kafka_lag.lag.time_index import NEWEST
 from tests.functions.brokers.fakes import FakeConnections
 
 # A look-up: topic, partition, time; partitions are led by brokers 1 to 3, 99 by none.
@@ -30,7 +30,7 @@ def leader(number: int) -> int | None:
     return None if number == NOBODYS else 1 + number % 3
 
 
-def _lookups_of(look_ups: list[LookUp]) -> TimestampLookups:
+def _lookups_of(look_ups: list[LookUp]) -> tuple[Frame, Rows]:
     frame = Frame.of(
         {
             "topic": Strings.of(topic for topic, _, _ in look_ups),
@@ -38,7 +38,7 @@ def _lookups_of(look_ups: list[LookUp]) -> TimestampLookups:
             "leader": Column.optional([leader(number) for _, number, _ in look_ups], np.int32),
         }
     )
-    return TimestampLookups(frame, np.array([time for _, _, time in look_ups], np.int64))
+    return frame, np.array([time for _, _, time in look_ups], np.int64)
 
 
 def _record(topic: str, number: int, time: int) -> tuple[int, int]:
@@ -111,7 +111,7 @@ class Call:
         answers = asyncio.run(
             look_up(
                 connections,
-                _lookups_of(list(look_ups)),
+                *_lookups_of(list(look_ups)),
                 self.budget,
                 deadline,
                 lambda: self.now,

@@ -16,7 +16,6 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.time_index import TimestampLookups
 from tests.functions.brokers.listening import ALL, LOOK_UPS, Cluster, cluster
 from tests.functions.brokers.skipped_waits import skipping_waits
 
@@ -48,8 +47,8 @@ class Reader:
 
     def look_up(self, reading: ClusterReading, seconds: float = 4.0) -> list[bool]:
         """Which of the three partitions were answered."""
-        look_ups = TimestampLookups(reading.topic_partitions, np.full(3, 1000, np.int64))
-        answers = self.source.look_up(look_ups, time.monotonic() + seconds)
+        times, deadline = np.full(3, 1000, np.int64), time.monotonic() + seconds
+        answers = self.source.look_up(reading.topic_partitions, times, deadline)
         answered: list[bool] = (answers.found | answers.none).tolist()
         return answered
 

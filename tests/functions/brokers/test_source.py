@@ -12,9 +12,9 @@ from kafka_lag import contract
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, look_up_until
-from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import NEWEST, LookupResults
 from tests.builders import NOON, a_reading
 from tests.fakes import FakeSource
 from tests.functions.runs import GROUPS, TOPICS, Run
@@ -30,11 +30,11 @@ class Forbidden(FixedCredentials):
 def test_without_a_reading_no_look_up_is_sent() -> None:
     source = KafkaSource(Access(("localhost:1",)), Forbidden())
     row = Frame.empty(contract.TOPIC_PARTITIONS).take(np.array([-1]))
-    answers = source.look_up(TimestampLookups(row, np.zeros(1, np.int64)), deadline=float("inf"))
+    answers = source.look_up(row, np.zeros(1, np.int64), deadline=float("inf"))
     assert not (answers.found | answers.none).any()
 
 
-LOOK_UPS = TimestampLookups(
+LOOK_UPS = (
     Frame.of(
         {
             "topic": Strings.of(["orders", "orders"]),
@@ -46,14 +46,14 @@ LOOK_UPS = TimestampLookups(
 )
 
 
-def found(look_ups: TimestampLookups) -> LookupResults:
-    yes, ones = np.ones(len(look_ups), bool), np.ones(len(look_ups), np.int64)
+def found(_: Frame, times: Rows) -> LookupResults:
+    yes, ones = np.ones(len(times), bool), np.ones(len(times), np.int64)
     return LookupResults(yes, ~yes, ones, ones * NOON)
 
 
 def test_look_ups_are_sent_and_answered_before_the_deadline() -> None:
     source = FakeSource(a_reading(), answers=found)
-    answers = look_up_until(source, 27.0, lambda: 26.9)(LOOK_UPS)
+    answers = look_up_until(source, 27.0, lambda: 26.9)(*LOOK_UPS)
     assert answers.found.all()
     assert (source.look_ups, source.time_deadlines) == ([LOOK_UPS], [27.0])
 
@@ -61,9 +61,9 @@ def test_look_ups_are_sent_and_answered_before_the_deadline() -> None:
 @pytest.mark.parametrize("now", [27.0, 30.0])
 def test_none_is_sent_once_the_deadline_is_past(now: float) -> None:
     source = FakeSource(a_reading(), answers=found)
-    answers = look_up_until(source, 27.0, lambda: now)(LOOK_UPS)
+    answers = look_up_until(source, 27.0, lambda: now)(*LOOK_UPS)
     assert source.look_ups == []
-    assert len(answers.found) == len(LOOK_UPS)
+    assert len(answers.found) == 2
     assert not (answers.found | answers.none).any()
 
 

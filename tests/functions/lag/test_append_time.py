@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_lag.lag.append_sources import AppendTimes, combine_with_search, interpolate
-from kafka_lag.lag.bounds import Bounds, carry_bounds
+from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
@@ -430,8 +430,8 @@ def test_the_truth_lies_within(
 
 
 def test_bounds_tighten_each_other() -> None:
-    history = carry_bounds(Column.optional([10]), Column.optional([90]))
-    carried = carry_bounds(Column.optional([20]), Column.optional([None]))
+    history = Bounds.between(Column.optional([10]), Column.optional([90]))
+    carried = Bounds.between(Column.optional([20]), Column.optional([None]))
 
     assert pair(history.within(carried)) == (20, 90)
 
@@ -450,10 +450,10 @@ def test_bounds_tighten_each_other() -> None:
 def test_record_times_before_the_bounds_widen_them_or_are_of_another_clock(
     record: tuple[int | None, int], expected: tuple[int, int]
 ) -> None:
-    history = carry_bounds(Column.optional([50_000]), Column.optional([90_000]))
+    history = Bounds.between(Column.optional([50_000]), Column.optional([90_000]))
     after, before = (Column.optional([time]) for time in record)
 
-    assert pair(history.within(carry_bounds(after, before))) == expected
+    assert pair(history.within(Bounds.between(after, before))) == expected
 
 
 def test_between_two_ends_the_estimate_is_linear() -> None:

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.columns import Rows as Numbers
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, Rules, Tolerance
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns
-from kafka_lag.lag.time_index import LookUp, LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import LookUp, LookupResults
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import lag_sets
@@ -117,11 +118,11 @@ def _configured(reading: ClusterReading, policy: str | None) -> ClusterReading:
 def index(shift: int = 0) -> LookUp:
     """A time index of which each partition's answers depend on the time of the look-up alone."""
 
-    def look_up(requests: TimestampLookups) -> LookupResults:
-        answers = LookupResults.unanswered(len(requests))
-        names = requests.partitions.strings("topic").to_list()
-        numbers = requests.partitions.numbers("partition_id").values
-        for at, (name, number, time) in enumerate(zip(names, numbers, requests.times, strict=True)):
+    def look_up(partitions: Frame, times: Numbers) -> LookupResults:
+        answers = LookupResults.unanswered(len(times))
+        names = partitions.strings("topic").to_list()
+        numbers = partitions.numbers("partition_id").values
+        for at, (name, number, time) in enumerate(zip(names, numbers, times, strict=True)):
             newest = NOON + 40 * MINUTE
             first = NOON - (len(name) + int(number)) * HOUR
             wanted = newest if time < 0 else int(time) - shift
@@ -377,7 +378,7 @@ def a_history(draw: st.DrawFn) -> list[LagReport]:
         )
         reading = replace(reading, topic_partitions=topics)
         report = evaluate(
-            reading, previous_runs, rules, at, lambda look_ups: draw(answers(len(look_ups)))
+            reading, previous_runs, rules, at, lambda _, times: draw(answers(len(times)))
         )
         ends = report.snapshot.topic_partitions
         point = Frame.of({name: ends.columns[name] for name in _ENDS})

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import NEWEST, LookupResults
 
 
 @dataclass(slots=True)
@@ -80,13 +80,13 @@ class Broker:
     def look_up_count(self) -> int:
         return sum(self.rounds)
 
-    def __call__(self, look_ups: TimestampLookups) -> LookupResults:
-        self.rounds.append(len(look_ups))
-        names = look_ups.partitions.strings("topic").to_list()
-        numbers = look_ups.partitions.numbers("partition_id").to_list()
+    def __call__(self, partitions: Frame, times: Rows) -> LookupResults:
+        self.rounds.append(len(times))
+        names = partitions.strings("topic").to_list()
+        numbers = partitions.numbers("partition_id").to_list()
         answers = [
             (-2, -2) if name in self.unanswered else self._one(self.logs[name, number], time)
-            for name, number, time in zip(names, numbers, look_ups.times.tolist(), strict=True)
+            for name, number, time in zip(names, numbers, times.tolist(), strict=True)
         ]
         offsets = np.array([o for o, _ in answers], np.int64)
         times = np.array([t for _, t in answers], np.int64)

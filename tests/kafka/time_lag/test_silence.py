@@ -13,8 +13,10 @@ import pytest
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.brokers.source import KafkaSource
+from kafka_lag.lag.columns import Rows
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import LagReport
-from kafka_lag.lag.time_index import LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import LookupResults
 from kafka_lag.snapshots.previous import Memory
 from tests.dev.cluster_fixture import make_whole
 from tests.kafka.looking import PATIENCE, Looker, access, login, only
@@ -121,11 +123,11 @@ class Interrupted(KafkaSource):
 
     action: Callable[[], None] | None = None
 
-    def look_up(self, questions: TimestampLookups, deadline: float) -> LookupResults:
+    def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
         action, self.action = self.action, None
         if action is not None:
             action()
-        return super().look_up(questions, deadline)
+        return super().look_up(partitions, times, deadline)
 
 
 def test_a_leader_that_dies_before_the_look_ups_leaves_only_its_own_rows_undated(

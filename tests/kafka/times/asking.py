@@ -18,7 +18,7 @@ from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.time_index import NEWEST, TimestampLookups
+from kafka_lag.lag.time_index import NEWEST
 from tests.kafka.looking import PATIENCE, access, login, only
 
 # Times in tests are minutes since this hour of yesterday; answers are offsets with such minutes.
@@ -65,8 +65,8 @@ class Index:
         at = locate(wanted, self.partitions, ("topic", "partition_id"))
         wanted = wanted.with_columns(leader=self.partitions.numbers("leader").take(at))
         times = [m if m == NEWEST else BASE + round(m * MINUTE) for _, _, m in asked]
-        questions = TimestampLookups(wanted, np.array(times, np.int64))
-        answers = self.source.look_up(questions, time.monotonic() + seconds)
+        deadline = time.monotonic() + seconds
+        answers = self.source.look_up(wanted, np.array(times, np.int64), deadline)
         minutes = ((answers.times - BASE) / MINUTE).tolist()
         rows = zip(answers.found, answers.none, answers.offsets.tolist(), minutes, strict=True)
         return [(o, m) if found else NONE if none else SILENT for found, none, o, m in rows]

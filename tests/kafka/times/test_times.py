@@ -15,7 +15,7 @@ from dev.kafka import NEWEST_IN_BATCH, KafkaCluster
 from dev.kafka.access import acl
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.time_index import NEWEST, TimestampLookups
+from kafka_lag.lag.time_index import NEWEST
 from tests.kafka.looking import PATIENCE, await_denial, create
 from tests.kafka.times.asking import NONE, SILENT, index, write
 from tests.kafka_versions import needs
@@ -73,8 +73,8 @@ def test_what_nobody_leads_or_knows_is_unanswered_and_the_rest_is_not(
                 "leader": Column.optional([led_by, None, None, 1, 1], np.int32),
             }
         )
-        questions = TimestampLookups(partitions, np.zeros(5, np.int64))
-        answers = brokers.source.look_up(questions, time.monotonic() + PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        answers = brokers.source.look_up(partitions, np.zeros(5, np.int64), deadline)
     assert answers.found.tolist() == [True, False, False, False, False]
     assert not answers.none.any()
 

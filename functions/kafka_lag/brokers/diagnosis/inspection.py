@@ -37,7 +37,7 @@ from kafka_lag.brokers.topics import build_table
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import NameFilter
-from kafka_lag.lag.time_index import NEWEST, LookupResults, TimestampLookups
+from kafka_lag.lag.time_index import NEWEST, LookupResults
 
 GROUP_COMMITS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 
@@ -338,8 +338,8 @@ class _Inspector:
         return _NewestTimes(times, empty, answered_ms)
 
     async def _look_up(self, partitions: Frame, at: int) -> LookupResults:
-        look_ups = TimestampLookups(partitions, np.full(len(partitions), at, np.int64))
-        return await look_up(self._connections, look_ups, LookUpBudget(), self._deadline)
+        times = np.full(len(partitions), at, np.int64)
+        return await look_up(self._connections, partitions, times, LookUpBudget(), self._deadline)
 
     async def _clocks(
         self, newest: _NewestTimes, wanted: Sequence[str], visible: Mapping[str, Any]
