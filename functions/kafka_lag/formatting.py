@@ -2,7 +2,8 @@
 """Numbers, durations, times and names as people read them: on pages, in messages, on a terminal.
 
 The standard library of Python 3.11 is enough for it. All take known values: what stands for an
-unknown one is the caller's choice.
+unknown one is the caller's choice. Only of a duration or a share that is no finite number they say
+that it is unknown, so that one damaged row ends no page and no message.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _ONE_UNIT = (
     (2 * _DAY, "h", _HOUR),
     (math.inf, "d", _DAY),
 )
+# Of a duration or share that is no number, as only a damaged snapshot has it.
+_UNKNOWN_TIME, _UNKNOWN_SHARE = "an unknown time", "an unknown share"
 _KIB = 1024
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -46,6 +49,8 @@ def format_duration(
     Seconds are left out from ten minutes on; if `precise` from an hour on, and below ten seconds
     there are tenths.
     """
+    if not math.isfinite(seconds):
+        return _UNKNOWN_TIME.replace(" ", space)
     if precise and (tenths := _format_tenths(seconds, rounding)):
         return tenths
     rounded, large, length, small, step = next(
@@ -68,6 +73,8 @@ def format_short_duration(
 
     Hours and days have tenths; if `precise` seconds below ten have, and they have none.
     """
+    if not math.isfinite(seconds):
+        return _UNKNOWN_TIME
     if precise and (tenths := _format_tenths(seconds, rounding)):
         return tenths
     return next(
@@ -114,7 +121,7 @@ def format_share(share: float) -> str:
 
 def format_sla_used(share: float) -> str:
     """A time lag as a share of what is promised, rounded up: beyond 100% it is broken."""
-    return f"{math.ceil(100 * share - 1e-9):,}%"
+    return f"{math.ceil(100 * share - 1e-9):,}%" if math.isfinite(share) else _UNKNOWN_SHARE
 
 
 def format_factor(factor: float) -> str:

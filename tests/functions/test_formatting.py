@@ -33,6 +33,8 @@ from kafka_lag.formatting import (
     format_rate,
     format_share,
     format_short_duration,
+    format_sla_used,
+    format_time_left,
     format_time_of_day,
     python_escape,
     question_mark,
@@ -130,6 +132,14 @@ def test_one_unit_is_rounded_to_the_side_that_is_wanted(
 ) -> None:
     show = partial(format_short_duration, precise=True)
     assert (show(seconds, math.floor), show(seconds, math.ceil)) == (least, most)
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+def test_a_time_or_share_that_is_no_number_is_said_to_be_unknown(number: float) -> None:
+    assert format_duration(number, precise=True) == "an unknown time"
+    assert format_short_duration(number, round) == "an unknown time"
+    assert format_time_left(number, space=NO_BREAK_SPACE) == "an\u00a0unknown\u00a0time"
+    assert format_sla_used(number) == "an unknown share"
 
 
 @given(AGES)

@@ -184,7 +184,7 @@ def _interpolate(positions: Positions, bounds: Bounds, found: Search, right_time
     right_offset = index.next_offset.where(by_record, bounds.end_before)
     rise = (right_offset - left_offset).clip(1)
     share = (positions.offset - 0.5 - left_offset) / rise
-    return left_time + share.clip(0.0, 1.0) * (right_time - left_time).astype(np.float64)
+    return share.clip(0.0, 1.0) * (right_time - left_time).astype(np.float64) + left_time
 
 
 def _avoid_gap(times: Rows, found: Search, gap_from: Rows, gap_to: Rows, turn: int) -> Rows:

@@ -65,13 +65,13 @@ def find_moves(old: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rule
     """
     since, age = old.numbers("commit_changed_at"), wait_of_reader(old)
     seen = _find_last_seen(old)
-    passed, window = (taken_at - seen.values) / 1_000, rules.window_ms / 1_000
+    passed, window = (taken_at - seen) / 1_000, rules.window_ms / 1_000
     near = passed <= max(window / 2, _HOLE_INTERVALS * rules.interval_ms / 1_000)
     forward = forward & since.known & seen.known
     return Move(
-        still_for=(seen.values - since.values) / 1_000,
-        age=age.values,
-        took=(taken_at - since.values) / 1_000,
+        still_for=((seen - since) / 1_000).fill(0.0),
+        age=age.fill(0.0),
+        took=((taken_at - since) / 1_000).fill(0.0),
         observed=age.known & near & forward,
         forward=forward,
         back=back,
@@ -247,7 +247,8 @@ class Move:
 
     `still_for`: how long the commit had not moved by the previous run. `age`: of the next unread
     record in that run. `took`: from the last change of the commit to this run. `observed` is false
-    where nothing can be learnt: runs are missing in between, or the age is unknown.
+    where nothing can be learnt: runs are missing in between, or the age is unknown. There the times
+    mean nothing.
     """
 
     still_for: Seconds
@@ -295,7 +296,7 @@ def is_busy(worked: Column, pause: Seconds) -> Mask:
 
 def learn_from_pause(level: PauseLevel, pause: Seconds, left: Seconds, window: float) -> PauseLevel:
     """The level after one more pause, which began at an age of `left`."""
-    worked, known = level.worked.values, level.worked.known
+    worked, known = level.worked.fill(0.0), level.worked.known
     left = np.where(known, np.minimum(left, worked), 0.0)
     busy = is_busy(level.worked, pause)
     fits = known & ~busy & (level.seen > 0) & is_alike(worked, level.work, _WINDOWS * window)
@@ -327,10 +328,10 @@ def learn_from_move(pauses: Pauses, move: Move, window: float) -> Pauses:
     pause = move.pause
     left = np.maximum(move.age - move.still_for, 0.0)
     timely, over = pause <= window, usual.known & (pause > usual.limit)
-    more = _add_work(long.worked, move.took).only(usual.known)
+    more = (long.worked + move.took).only(usual.known)
     long = learn_from_pause(long, pause, left, window).where(over, long.with_worked(more))
     ended = learn_from_pause(usual, pause, left, window)
-    more = _add_work(usual.worked, move.took).where(timely, Column.of(np.zeros(len(pause))))
+    more = (usual.worked + move.took).where(timely, Column.of(np.zeros(len(pause))))
     usual = usual.with_worked(more).where(timely | over, ended)
     return Pauses(usual, long).where(move.observed, pauses.without_work())
 
@@ -353,7 +354,7 @@ def _is_due(level: PauseLevel, still: Mask, window: float) -> Mask:
 
     While the commit still moves, the work need only not be longer than usual.
     """
-    worked, most = level.worked.values, level.work + _tolerance(level.work, _WINDOWS * window)
+    worked, most = level.worked.fill(0.0), level.work + _tolerance(level.work, _WINDOWS * window)
     fits = np.where(still, is_alike(worked, level.work, _WINDOWS * window), worked <= most)
     # A well-known job that pauses most of the time: any work will do.
     mostly = (level.seen >= _MOST) & (level.work <= level.pause)
@@ -382,7 +383,3 @@ def is_left_as_usual(pauses: Pauses, left: Seconds, window: float) -> Mask:
 
 def _tolerance(usual: Seconds, least: float) -> Seconds:
     return np.maximum(least, _SHARE * usual)
-
-
-def _add_work(worked: Column, took: Seconds) -> Column:
-    return Column(worked.values + took, worked.known)

@@ -124,7 +124,7 @@ class Recent:
         """
         mean, values = self.mean(), np.where(self.present, self.values, 0.0)
         sums = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
-        rate = mean.values
+        rate = mean.fill(0.0)
         for number in range(1, self.most + 1):
             greatest = (sums[:, number:] - sums[:, :-number]).max(axis=1)
             rate = np.maximum(rate, greatest / (number + late))

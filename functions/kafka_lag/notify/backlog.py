@@ -139,8 +139,8 @@ def find_open_skip(
     lag = row["lag"]
     if row["members"] != 0 or not lag or before is None:
         return None
-    since = [each for each in lately if each.at > before.at]
-    readings = [*(lately if known else since), Backlog(lag, at)]
+    gone = known.before if known else before
+    readings = [*(each for each in lately if each.at > gone.at), Backlog(lag, at)]
     if any(one.records > other.records for one, other in pairwise(readings)):
         return None
     if known is not None or not row["records_skipped"]:

@@ -697,6 +697,32 @@ def test_a_backlog_that_went_otherwise_is_an_end(row: Row) -> None:
     assert kinds(found[3]) == [contract.RESOLVED]
 
 
+def test_a_skip_stays_as_it_was_found_whatever_is_skipped_later() -> None:
+    found = follow(
+        STOPPED,
+        behind(0, contract.ERR, **SKIPPED),
+        behind(600, **SKIPPED),
+        behind(1_200, **{**SKIPPED, "records_skipped": 500}),
+        behind(20, members=1),
+    )
+
+    assert only(found[4]).incident.skip == Skip(
+        9_600, Backlog(9_000, NOON), Backlog(0, NOON + MINUTE)
+    )
+
+
+def test_a_skip_that_is_read_on_from_after_another_stop_ends_with_that_reading() -> None:
+    found = follow(
+        STOPPED,
+        behind(0, contract.ERR, **SKIPPED),
+        behind(600, **SKIPPED),
+        {**STOPPED, "lag": 2_400},
+        behind(1_000, members=0),
+    )
+
+    assert [kinds(each) for each in found[1:]] == [[], [], [], [contract.RESOLVED]]
+
+
 def test_what_a_run_did_not_see_is_not_counted() -> None:
     rows = [
         a_row("g", contract.ERR, lag=100, records_lost=None),
