@@ -621,7 +621,7 @@ def _format_since(trouble: Trouble, row: Row, kinds: Set[str]) -> str:
 def _format_time_left(row: Row) -> str | None:
     """How soon after the run a loss may come; None: none is in sight."""
     left, taken_at = row.get("seconds_until_loss"), row.get("taken_at")
-    if left is None or left >= contract.NO_LOSS_SECONDS:
+    if left is None or not left < contract.NO_LOSS_SECONDS:
         return None
     at = "" if taken_at is None else f", at {format_minute(int(taken_at + 1_000 * left))}"
     return f"retention may delete unread records in {format_short_duration(left)}{at}"

@@ -648,6 +648,14 @@ def test_what_json_has_no_word_for_is_null(value: float) -> None:
     assert detail["time_lag_seconds"] is None
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("name", [name for name, value in ROW.items() if type(value) is float])
+def test_a_number_beyond_all_numbers_ends_no_message(name: str, value: float) -> None:
+    change = a_change(row={**ROW, name: value})
+
+    assert notice(change).subject == notice(a_change(row=ROW)).subject
+
+
 def test_the_longest_names_that_kafka_takes_fit_into_an_event() -> None:
     longest = "\0" * 32_767
     row = {**ROW, "worst_member": longest, "worst_topic": longest, "owner": longest}
