@@ -3,7 +3,8 @@
 
 Any exporters that run on this machine, best all against one cluster: `python -m dev.kafka` starts
 one. CPU is of the whole run by the number of scrapes, so that what a process does between scrapes
-counts as well; the first scrape of each is not counted.
+counts as well; the first scrape of each is not counted. Rounds begin at even distances, however
+long they take: else a process would do more on its own beside a slow one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -79,15 +80,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def measure(
     exporters: Sequence[Exporter], *, scrapes: int, interval: float = 0.0, timeout: float = 60.0
 ) -> list[Figures]:
-    """Scrapes all in turn, `scrapes` times, with `interval` seconds between the rounds.
+    """Scrapes all in turn, `scrapes` times, a round each `interval` seconds.
 
     Each round begins with another exporter. Raises ExporterError.
     """
     seconds: dict[Exporter, list[float]] = {each: [] for each in exporters}
     series = {each: series_in(scrape(each, timeout)) for each in exporters}
     before = {each: cpu_seconds(each.pid) for each in exporters}
-    for number in range(scrapes):
-        time.sleep(interval if number else 0.0)
+    for number in pace(scrapes, interval):
         first = number % len(exporters)
         for each in (*exporters[first:], *exporters[:first]):
             began = time.perf_counter()
@@ -111,6 +111,21 @@ def measure(
             )
         )
     return found
+
+
+def pace(
+    rounds: int,
+    interval: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[int]:
+    """The number of each round when it is time for it: at the end of its interval, or at once where
+    earlier ones took longer than theirs.
+    """
+    began = clock()
+    for number in range(rounds):
+        sleep(max(0.0, began + (number + 1) * interval - clock()))
+        yield number
 
 
 def series_in(body: bytes) -> int:
@@ -199,7 +214,7 @@ def _parser() -> argparse.ArgumentParser:
             help="an exporter that runs: where it is scraped, and its process; may be repeated",
         )
     add("--scrapes", type=_count, default=20, metavar="N", help="counted scrapes of each (20)")
-    add("--interval", type=float, default=1.0, metavar="S", help="seconds between rounds (1)")
+    add("--interval", type=float, default=1.0, metavar="S", help="seconds from round to round (1)")
     add("--json", action="store_true", help="JSON instead of a table")
     return parser
 

@@ -33,6 +33,7 @@ from dev.benchmarks.exporters import (
     ExporterError,
     cpu_seconds,
     memory_bytes,
+    pace,
     scrape,
     series_in,
 )
@@ -114,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(ending, signal.default_int_handler)
     console = Console(soft_wrap=True, markup=False, highlight=False)
     rivals = [each for each in RIVALS if not each.interval]
+    rivals = [each for each in rivals if each.name in (options.only or [each.name])]
     programs = [_OURS, *(each for each in rivals if each.executable())]
     for each in rivals:
         if each not in programs:
@@ -124,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _cluster(LOG_REQUESTS) as cluster:
             small = _measure_small(cluster, programs)
             console.print(table_of_small(small))
-            for size in _grow(cluster, options.sizes):
+            for size in () if options.only else _grow(cluster, options.sizes):
                 requests[size] = _count_requests(cluster, programs, size, console)
         with _cluster() as cluster:
             for size in _grow(cluster, options.sizes):
@@ -138,7 +140,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 1
-    if tuple(options.sizes) == SIZES and len(programs) == 1 + len(rivals):
+    whole = tuple(options.sizes) == SIZES and not options.only
+    if whole and len(programs) == 1 + len(rivals):
         section = _SECTION.format(
             date=datetime.now(UTC).strftime("%Y-%m-%d"),
             runs=_RUNS,
@@ -163,7 +166,7 @@ def table_of(
     ]
     for size, each in taken.items():
         for one in each:
-            count = requests[size].get(one.program)
+            count = requests.get(size, {}).get(one.program)
             lines.append(
                 f"| {size:,} | {one.program} | {one.seconds:.2f} | {one.slowest:.2f} "
                 f"| {one.cpu_seconds:.2f} | {one.peak_bytes / _MB:.0f} "
@@ -230,11 +233,12 @@ def _measure(cluster: KafkaCluster, program: Program, size: int) -> Taken:
         scrape(exporter, _ANSWERS_WITHIN)
         began, before = time.time(), cpu_seconds(exporter.pid)
         seconds: list[float] = []
-        while len(seconds) < _SCRAPES and time.time() < began + _LONGEST:
-            time.sleep(max(0.0, began + (len(seconds) + 1) * _INTERVAL - time.time()))
-            asked = time.time()
+        for _ in pace(_SCRAPES, _INTERVAL):
+            sent = time.time()
             scrape(exporter, _ANSWERS_WITHIN)
-            seconds.append(time.time() - asked)
+            seconds.append(time.time() - sent)
+            if time.time() > began + _LONGEST:
+                break
         used = cpu_seconds(exporter.pid) - before
         reads = (time.time() - began) / program.interval if program.interval else len(seconds)
         median = sorted(seconds)[len(seconds) // 2]
@@ -284,9 +288,7 @@ def _measure_small(cluster: KafkaCluster, programs: Sequence[Program]) -> list[S
             exporters.append(exporter)
             found.append(Small(program.name, opened, shown, used, 0.0, 0.0))
         before = [cpu_seconds(each.pid) for each in exporters]
-        began = time.time()
-        for number in range(1, _SMALL_SCRAPES + 1):
-            time.sleep(max(0.0, began + number * _INTERVAL - time.time()))
+        for _ in pace(_SMALL_SCRAPES, _INTERVAL):
             for each in exporters:
                 scrape(each, _ANSWERS_WITHIN)
         return [
@@ -336,7 +338,11 @@ def _wait_for_samples(exporter: Exporter, count: int) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dev.truth.sizes", description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
+    add = parser.add_argument
+    add("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
+    names = [each.name for each in RIVALS if not each.interval]
+    only = f"beside ours these alone, of {', '.join(names)}: counts no requests, writes no page"
+    add("--only", nargs="+", choices=names, metavar="NAME", help=only)
     return parser
 
 

@@ -16,6 +16,7 @@ from dev.benchmarks.exporters import (
     ExporterError,
     main,
     measure,
+    pace,
     series_in,
 )
 
@@ -74,6 +75,15 @@ def test_each_exporter_has_its_own_time_cpu_memory_and_series() -> None:
     assert second.slowest >= second.seconds
     assert second.resident_bytes - first.resident_bytes > 48 << 20
     assert second.peak_bytes >= second.resident_bytes
+
+
+def test_a_round_begins_at_the_end_of_its_interval_or_at_once_where_it_is_late() -> None:
+    now, began = [100.0], []
+    for number in pace(4, 15.0, lambda: now[0], lambda seconds: now.insert(0, now[0] + seconds)):
+        began.append(now[0])
+        now.insert(0, now[0] + (40.0 if number == 1 else 5.0))
+
+    assert began == [115.0, 130.0, 170.0, 175.0]
 
 
 def test_comments_and_empty_lines_are_no_series() -> None:
