@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,26 +129,18 @@ def serve(**options: Any) -> int:
     machine is answered unless --listen names another address, which needs --token-file or
     --no-token. /healthz needs no token.
     """
-    address, token_file = options["listen"], options["token_file"]
-    collects = names_brokers(options)
-    if collects and options["bucket"]:
-        raise click.UsageError("--bucket shows what others collect: leave out the brokers.")
-    if options["bucket"] and options["state"]:
-        raise click.UsageError("--bucket and --state are two sources: leave one out.")
-    if not collects:
-        refuse_without_brokers(options, _OF_COLLECTOR)
+    address = options["listen"]
+    _check_source(options)
     _check_who_is_answered(address, options)
+    token_file, certfile = options["token_file"], options["listen_certfile"]
     bearer = _load_bearer(token_file) if token_file else None
-    certfile, keyfile = options["listen_certfile"], options["listen_keyfile"]
-    if (certfile is None) != (keyfile is None):
-        raise click.UsageError("--listen-certfile and --listen-keyfile go together.")
-    certificate = ServerCertificate(certfile, keyfile) if certfile else None
+    certificate = ServerCertificate(certfile, options["listen_keyfile"]) if certfile else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     stderr = Console(stderr=True)
     for warning in _warnings(address, options):
         stderr.print(f"[yellow]{escape_markup(warning)}[/]", soft_wrap=True)
     try:
-        if collects:
+        if names_brokers(options):
             collect = collect_options_of(options, options["interval"])
             store: BrowsableStore = FolderStore(collect.state)
             logger = WarningPrinter(stderr, by_document=bool(options["config"]))
@@ -158,8 +150,7 @@ def serve(**options: Any) -> int:
         snapshots = Snapshots(store, time.time)
         if running is None and not snapshots.clusters():
             stderr.print(f"[yellow]{escape_markup(_no_snapshots_yet(options))}[/]", soft_wrap=True)
-        health = None if running is None else running.health
-        try:
+        with _listening(address):
             server = LocalServer(
                 snapshots,
                 time.time,
@@ -168,15 +159,8 @@ def serve(**options: Any) -> int:
                 host=address.host,
                 any_name=options["no_token"],
                 certificate=certificate,
-                health=health,
+                health=None if running is None else running.health,
             )
-        except OSError as error:
-            # Python adds the address, which stands there already.
-            reason = str(error.strerror).partition(" (while ")[0]
-            raise ConfigError(
-                f"{address.host}:{address.port} cannot be listened on ({reason}): name another "
-                "address by --listen."
-            ) from error
         with server, running or nullcontext():
             print(f"{server.url}/  (Ctrl-C ends it)", flush=True)
             server.wait()
@@ -185,8 +169,35 @@ def serve(**options: Any) -> int:
     return 0
 
 
+def _check_source(options: Mapping[str, Any]) -> None:
+    """One source of what is shown, with no option that is of another."""
+    collects = names_brokers(options)
+    if collects and options["bucket"]:
+        raise click.UsageError("--bucket shows what others collect: leave out the brokers.")
+    if options["bucket"] and options["state"]:
+        raise click.UsageError("--bucket and --state are two sources: leave one out.")
+    if not collects:
+        refuse_without_brokers(options, _OF_COLLECTOR)
+
+
+@contextmanager
+def _listening(address: Address) -> Iterator[None]:
+    """An address that cannot be listened on becomes a ConfigError."""
+    try:
+        yield
+    except OSError as error:
+        # Python adds the address, which stands there already.
+        reason = str(error.strerror).partition(" (while ")[0]
+        raise ConfigError(
+            f"{address.host}:{address.port} cannot be listened on ({reason}): name another "
+            "address by --listen."
+        ) from error
+
+
 def _check_who_is_answered(address: Address, options: Mapping[str, Any]) -> None:
     """Other machines are answered by a token, or because somebody said that they shall be."""
+    if (options["listen_certfile"] is None) != (options["listen_keyfile"] is None):
+        raise click.UsageError("--listen-certfile and --listen-keyfile go together.")
     if options["token_file"] and options["no_token"]:
         raise click.UsageError("--token-file and --no-token: leave one out.")
     if address.is_loopback:

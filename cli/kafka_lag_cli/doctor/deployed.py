@@ -23,7 +23,7 @@ from kafka_lag_cdk.alarm_rules import HEARTBEAT, broker_rules
 from kafka_lag_cdk.physical_names import OUTPUT, alarm_name, lifecycle_rule_ids, report_log_group
 from kafka_lag_cdk.stack_names import StackName, stack_names_for
 from kafka_lag_cli.account.errors import AwsError, using
-from kafka_lag_cli.account.msk_cluster import describe_key
+from kafka_lag_cli.account.msk_cluster import KmsKey, describe_key
 from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.place import Place
 from kafka_lag_cli.doctor.resource_policies import ServiceCall, lets_in
@@ -34,6 +34,7 @@ Fetch: TypeAlias = Callable[[str], int]
 
 _ABSENT = ("ValidationError", "ResourceNotFoundException", "EntityNotFoundException")
 _COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
+_TOPIC = "topic of alarms"
 _ALARM_SERVICE = "cloudwatch.amazonaws.com"
 _USES_KEY = ("kms:Decrypt", "kms:GenerateDataKey")
 _NO_TOPIC = ("NotFound", "NotFoundException")
@@ -76,7 +77,7 @@ def check_deployed(
         yield "heartbeat", seen.heartbeat()
     if cluster.watches_brokers:
         yield "alarms on brokers", seen.broker_alarms()
-    yield "topic of alarms", seen.topic()
+    yield _TOPIC, seen.topic()
     yield "subscriptions", seen.subscriptions()
     if shared.views is not None:
         yield "views", seen.views()
@@ -298,7 +299,6 @@ class _Deployed:
 
     def topic(self) -> Iterator[Finding]:
         """That CloudWatch may publish to it and use its key: else alarms are lost."""
-        check = "topic of alarms"
         to_do = (
             "Every alarm is lost without a word until it may: docs/configuration.md has what a "
             "topic of yours needs."
@@ -307,7 +307,7 @@ class _Deployed:
         attributes = self._topic(arn) if arn else None
         if attributes is None:
             yield Finding(
-                check,
+                _TOPIC,
                 "fault",
                 f"there is no topic {arn}" if arn else "the shared stack names no topic",
                 "Every alarm is lost without a word: deploy again, or name a topic that is there.",
@@ -315,39 +315,16 @@ class _Deployed:
             return
         call = self._alarm_call()
         said = {"its policy": lets_in(attributes.get("Policy", ""), "sns:Publish", call)}
-        if key := attributes.get("KmsMasterKeyId"):
-            made = describe_key(self.place.client("kms"), key)
-            if made.state != "Enabled":
-                yield Finding(
-                    check,
-                    "fault",
-                    f"the state of its key {key} is {made.state}",
-                    "Every alarm is lost without a word until the key is enabled; where it is to "
-                    "be deleted, cancel that first.",
-                    self.place.aws("kms enable-key", key_id=made.id),
-                )
+        if name := attributes.get("KmsMasterKeyId"):
+            key = describe_key(self.place.client("kms"), name)
+            if fault := self._find_fault_of_key(name, key):
+                yield fault
                 return
-            if not made.is_customers:
-                yield Finding(
-                    check,
-                    "fault",
-                    f"its key is {key}, which AWS manages: CloudWatch cannot use it, and nobody "
-                    "can change its policy",
-                    "Every alarm is lost without a word: encrypt the topic with a key of yours, or "
-                    "with none.",
-                )
-                return
-            with using("kms:GetKeyPolicy"):
-                # It takes no alias.
-                policy = self.place.client("kms").get_key_policy(
-                    KeyId=made.id, PolicyName="default"
-                )["Policy"]
-            uses = [lets_in(policy, action, call) for action in _USES_KEY]
-            said["its key's policy"] = False if False in uses else None if None in uses else True
+            said["its key's policy"] = self._lets_use_key(key, call)
         lacks = [what for what, may in said.items() if may is False]
         unsure = [what for what, may in said.items() if may is None]
         yield _finding(
-            check,
+            _TOPIC,
             ok=not lacks and not unsure,
             found=f"{' and '.join(lacks)} does not let it"
             if lacks
@@ -358,6 +335,36 @@ class _Deployed:
             to_do=to_do if lacks else "Set an alarm's state by hand, and see whether it comes.",
             severity="fault" if lacks else "warning",
         )
+
+    def _find_fault_of_key(self, name: str, key: KmsKey) -> Finding | None:
+        """Why nothing can be encrypted with the topic's key, whatever its policy says."""
+        if key.state != "Enabled":
+            return Finding(
+                _TOPIC,
+                "fault",
+                f"the state of its key {name} is {key.state}",
+                "Every alarm is lost without a word until the key is enabled; where it is to be "
+                "deleted, cancel that first.",
+                self.place.aws("kms enable-key", key_id=key.id),
+            )
+        if not key.is_customers:
+            return Finding(
+                _TOPIC,
+                "fault",
+                f"its key is {name}, which AWS manages: CloudWatch cannot use it, and nobody can "
+                "change its policy",
+                "Every alarm is lost without a word: encrypt the topic with a key of yours, or "
+                "with none.",
+            )
+        return None
+
+    def _lets_use_key(self, key: KmsKey, call: ServiceCall) -> bool | None:
+        """Whether the key's policy lets the call use it; None where a condition is not judged."""
+        with using("kms:GetKeyPolicy"):
+            # It takes no alias.
+            policy = self.place.client("kms").get_key_policy(KeyId=key.id, PolicyName="default")
+        uses = [lets_in(policy["Policy"], action, call) for action in _USES_KEY]
+        return False if False in uses else None if None in uses else True
 
     def _topic(self, arn: str) -> dict[str, str] | None:
         try:

@@ -10,6 +10,7 @@ from kafka_lag.aws import read_secret
 from kafka_lag_cdk.config.login import ScramAuth, SecretAuth
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import (
+    KmsKey,
     MskCluster,
     Secret,
     associated_secrets,
@@ -20,6 +21,7 @@ from kafka_lag_cli.doctor.findings import Finding, collect_findings
 from kafka_lag_cli.doctor.place import Place, key_line
 
 SECRET = "secret"  # noqa: S105 - the name of a check, not a secret
+_KEY = "secret's key"
 
 _OF_MSK = "AmazonMSK_"
 _FIELDS = {"scram": ("username", "password"), "tls": ("certificate", "private_key")}
@@ -59,7 +61,7 @@ def check_secret(place: Place, msk: MskCluster | None) -> Iterator[Finding]:
             _create_secret(place, _OF_MSK + secret.name.rpartition("/")[2], auth.kms_key_arn),
         )
         return
-    of_key = collect_findings("secret's key", _check_key(place, secret, auth, of_msk=of_msk))
+    of_key = collect_findings(_KEY, _check_key(place, secret, auth, of_msk=of_msk))
     yield from of_key
     if of_msk and msk is not None:
         yield from collect_findings("secret of the cluster", _check_association(place, msk, secret))
@@ -92,17 +94,15 @@ def _create_secret(place: Place, name: str, key: str | None) -> str:
 def _check_key(
     place: Place, secret: Secret, auth: SecretAuth, *, of_msk: bool
 ) -> Iterator[Finding]:
-    check = "secret's key"
-    client = place.client("kms")
     key = None
     if secret.key is not None:
         try:
-            key = describe_key(client, secret.key)
+            key = describe_key(place.client("kms"), secret.key)
         except AwsError as error:
             if error.code != "NotFoundException":
                 raise
             yield Finding(
-                check,
+                _KEY,
                 "fault",
                 f"KMS has no key {secret.key}",
                 "The secret cannot be read any more: give it another key and another value.",
@@ -110,28 +110,27 @@ def _check_key(
             )
             return
     if key is None or not key.is_customers:
-        if of_msk:
-            yield Finding(
-                check,
-                "fault",
-                "it is AWS's own",
-                "MSK takes no secret that is encrypted with it: make or take a key of yours.",
-                _change_key(place, secret, auth.kms_key_arn),
-            )
-        elif auth.kms_key_arn is not None:
-            yield Finding(
-                check,
-                "warning",
-                "it is AWS's own, and the document names one of yours",
-                "",
-                _change_key(place, secret, auth.kms_key_arn),
-            )
-        else:
-            yield Finding(check, "ok", "it is AWS's own")
-        return
+        yield _judge_key_of_aws(place, secret, auth, of_msk=of_msk)
+    else:
+        yield from _judge_key(place, key, auth)
+
+
+def _judge_key_of_aws(place: Place, secret: Secret, auth: SecretAuth, *, of_msk: bool) -> Finding:
+    change = _change_key(place, secret, auth.kms_key_arn)
+    if of_msk:
+        to_do = "MSK takes no secret that is encrypted with it: make or take a key of yours."
+        return Finding(_KEY, "fault", "it is AWS's own", to_do, change)
+    if auth.kms_key_arn is not None:
+        found = "it is AWS's own, and the document names one of yours"
+        return Finding(_KEY, "warning", found, "", change)
+    return Finding(_KEY, "ok", "it is AWS's own")
+
+
+def _judge_key(place: Place, key: KmsKey, auth: SecretAuth) -> Iterator[Finding]:
+    """Of a customer's key: that it can be used, and is the document's."""
     if key.state == "PendingDeletion":
         yield Finding(
-            check,
+            _KEY,
             "fault",
             "it is to be deleted",
             "The secret cannot be read now, and never again once it is gone. Then enable it.",
@@ -139,7 +138,7 @@ def _check_key(
         )
     elif key.state != "Enabled":
         yield Finding(
-            check,
+            _KEY,
             "fault",
             f"its state is {key.state}",
             "The secret cannot be read, neither by the collector nor by MSK.",
@@ -147,7 +146,7 @@ def _check_key(
         )
     if auth.kms_key_arn != key.arn:
         yield Finding(
-            check,
+            _KEY,
             "fault",
             f"the secret is encrypted with {key.arn}, and the document says "
             f"{auth.kms_key_arn or 'none'}",
@@ -155,7 +154,7 @@ def _check_key(
             key_line("auth.kms_key_arn", key.arn),
         )
     elif key.state == "Enabled":
-        yield Finding(check, "ok", "it is yours and enabled, and the document's")
+        yield Finding(_KEY, "ok", "it is yours and enabled, and the document's")
 
 
 def _change_key(place: Place, secret: Secret, key: str | None) -> str | None:

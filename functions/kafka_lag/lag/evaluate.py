@@ -35,6 +35,7 @@ from kafka_lag.lag.rebalances import add_rebalances
 from kafka_lag.lag.rests import add_rests, forget_rests, skip_markers
 from kafka_lag.lag.retention import add_retention
 from kafka_lag.lag.rollup import (
+    Counted,
     add_uncounted,
     count_rows,
     roll_up_group_topics,
@@ -59,7 +60,7 @@ from kafka_lag.lag.transactions import (
     find_transactional,
     name_held_up,
 )
-from kafka_lag.lag.unwatched import find_unwatched, mark_unwatched
+from kafka_lag.lag.unwatched import Unwatched, find_unwatched, mark_unwatched
 from kafka_lag.lag.usual_lag import add_unusual
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
@@ -78,9 +79,7 @@ def evaluate(
     Pure but for `look_up`: the same reading, previous runs, rules and answers give the same report.
     """
     newest = previous_runs.newest
-    topics = carry_over.carry_topic_partitions(reading, newest, rules, taken_at)
-    topics = add_produce_rate(topics, newest, rules)
-    topics = add_transactions(topics, newest, taken_at)
+    topics = _carry_topics(reading, newest, rules, taken_at)
     groups = carry_over.carry_groups(reading, newest, rules, taken_at)
     old_groups = match_previous_groups(groups, newest)
     groups = add_rebalances(groups, old_groups, rules)
@@ -112,22 +111,16 @@ def evaluate(
     rows = add_uncounted(rows, lags, taken_at, rules)
 
     counts = count_rows(rows, of_topic, unreadable, aged.ages, rules)
-    groups = roll_up_groups(groups, rows, counts, newest, rules)
-    groups = add_open_transactions(groups, rows, of_topic)
-    groups = add_capacity(groups, old_groups, rows, previous, previous_runs, taken_at, rules)
-    groups = add_tasks_needed(groups, old_groups, rows, counts, previous, taken_at, rules)
     unwatched = find_unwatched(reading, newest, rules, taken_at)
-    groups = mark_unwatched(groups, old_groups, unwatched)
-    groups = track_incidents(groups, newest, taken_at, rules)
-    groups = add_unusual(groups, previous_runs.usual, newest.groups, taken_at, rules)
-    groups = add_causes(
+    groups = _judge_groups(
         groups,
         old_groups,
         rows,
         of_topic,
-        counts.counts,
-        counts.lagging(),
+        counts,
         previous,
+        previous_runs,
+        unwatched,
         taken_at,
         rules,
     )
@@ -142,6 +135,46 @@ def evaluate(
         look_ups=aged.look_ups,
         problems=reading.problems,
         warnings=(*_warnings(rows, previous, aged.contradicted), *unwatched.sentences()),
+    )
+
+
+def _carry_topics(reading: ClusterReading, newest: Snapshot, rules: Rules, taken_at: int) -> Frame:
+    topics = carry_over.carry_topic_partitions(reading, newest, rules, taken_at)
+    topics = add_produce_rate(topics, newest, rules)
+    return add_transactions(topics, newest, taken_at)
+
+
+def _judge_groups(
+    groups: Frame,
+    old_groups: Frame,
+    rows: Frame,
+    of_topic: Frame,
+    counts: Counted,
+    previous: PreviousRows,
+    previous_runs: PreviousRuns,
+    unwatched: Unwatched,
+    taken_at: int,
+    rules: Rules,
+) -> Frame:
+    """The groups with all that follows from their rows, each step from those before it."""
+    newest = previous_runs.newest
+    groups = roll_up_groups(groups, rows, counts, newest, rules)
+    groups = add_open_transactions(groups, rows, of_topic)
+    groups = add_capacity(groups, old_groups, rows, previous, previous_runs, taken_at, rules)
+    groups = add_tasks_needed(groups, old_groups, rows, counts, previous, taken_at, rules)
+    groups = mark_unwatched(groups, old_groups, unwatched)
+    groups = track_incidents(groups, newest, taken_at, rules)
+    groups = add_unusual(groups, previous_runs.usual, newest.groups, taken_at, rules)
+    return add_causes(
+        groups,
+        old_groups,
+        rows,
+        of_topic,
+        counts.counts,
+        counts.lagging(),
+        previous,
+        taken_at,
+        rules,
     )
 
 
