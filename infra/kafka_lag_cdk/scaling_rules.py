@@ -16,9 +16,9 @@ Missing data is `notBreaching` for all,
 so that where nothing is known no alarm fires and the number of tasks stays. They take real data
 points only, then: with `missing` CloudWatch would fire on a single point that is old enough and has
 nothing but gaps after it, and with `ignore` an alarm that fires would go on firing, a step each
-cooldown, for as long as the collector is silent [CloudWatch user guide, "Configuring how CloudWatch
-alarms treat missing data"]. The newest minutes may still be on their way: CloudWatch looks a little
-farther back instead, so late data costs time and no action.
+cooldown, for as long as the collector sends nothing [CloudWatch user guide, "Configuring how
+CloudWatch alarms treat missing data"]. The newest minutes may still be on their way: CloudWatch
+looks a little farther back instead, so late data costs time and no action.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ _ENABLE = {
 
 
 def handler(event: Mapping[str, Any], _context: Any) -> None:
-    """Answers CloudFormation, whatever happens: a silent resource would hang the deploy."""
+    """Answers CloudFormation, whatever happens: without an answer the deploy would hang."""
     # The runtime's own, which tests do without.
     import boto3  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
