@@ -153,7 +153,7 @@ class Column:
 
     def take(self, rows: Rows) -> Column:
         """The values at `rows`; a negative row is unknown."""
-        if not len(self):
+        if not len(self) or _is_empty(self.known):
             return Column.unknown(len(rows), self.values.dtype)
         there = rows >= 0
         if _is_whole(self.known) and there.all():
@@ -234,6 +234,11 @@ def _all_true(length: int) -> Mask:
 def _is_whole(known: Mask) -> bool:
     """Whether a mask is one true value for all rows, which `_all_true` makes."""
     return known.strides == (0,) and len(known) > 0 and bool(known[0])
+
+
+def _is_empty(known: Mask) -> bool:
+    """Whether a mask is one false value for all rows, as `Column.unknown` has it."""
+    return known.strides == (0,) and len(known) > 0 and not known[0]
 
 
 Operand: TypeAlias = Column | npt.NDArray[Any] | float

@@ -124,17 +124,24 @@ def _to_arrow(column: AnyColumn, kind: str) -> Any:
 
 
 def from_arrow(chunks: Any, kind: str) -> AnyColumn:
-    """A table's column as one of this contract type, null as unknown."""
+    """A table's column as one of this contract type, null as unknown.
+
+    Of a small cluster most columns hold nothing: each step in Arrow takes longer than their rows.
+    """
+    if chunks.null_count == len(chunks):
+        return unknown(kind, len(chunks))
     array = chunks.combine_chunks()
     if kind in contract.LISTS:
         return Strings.of(None if row is None else tuple(row) for row in array.to_pylist())
     if kind == contract.STRING:
         return _strings(array)
-    known = np.asarray(array.is_valid())
-    filled = array.cast(pa.int64()) if kind == contract.TIMESTAMP else array.cast(_ARROW[kind])
+    wanted = pa.int64() if kind == contract.TIMESTAMP else _ARROW[kind]
+    filled = array if array.type == wanted else array.cast(wanted)
+    if not array.null_count:
+        return Column.of(filled.to_numpy(zero_copy_only=False).astype(DTYPES[kind]))
     empty = False if kind == contract.BOOLEAN else 0
     values = filled.fill_null(empty).to_numpy(zero_copy_only=False)
-    return Column(values.astype(DTYPES[kind]), known)
+    return Column(values.astype(DTYPES[kind]), np.asarray(array.is_valid()))
 
 
 def _strings(array: Any) -> Strings:

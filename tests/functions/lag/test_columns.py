@@ -118,6 +118,13 @@ def test_unknown_columns_know_nothing() -> None:
     assert Column.unknown(2).to_list() == Strings.unknown(2).to_list() == [None, None]
 
 
+def test_rows_of_a_column_in_which_nothing_is_known_take_no_memory() -> None:
+    taken = Column.unknown(3, np.float64).take(np.array([2, -1, 0, 1]))
+
+    assert taken.to_list() == [None] * 4
+    assert (taken.values.dtype, taken.values.strides) == (np.float64, (0,))
+
+
 @given(st.data())
 def test_pruned_words_are_the_same_rows_and_no_word_too_many(data: st.DataObject) -> None:
     values = data.draw(NAMES)

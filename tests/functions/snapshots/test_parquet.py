@@ -35,6 +35,16 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
+def test_a_column_that_is_null_throughout_is_read_as_one_in_which_nothing_is_known() -> None:
+    frame = a_snapshot(groups={"g": {"t": [1, 2]}}, topics={"t": [(0, 3), (0, 3)]}).group_partitions
+    read = from_parquet(to_parquet(frame, contract.GROUP_PARTITIONS), contract.GROUP_PARTITIONS)
+
+    assert read.numbers("rewound_at").values.strides == (0,)
+    assert read.strings("member_id").codes.known.strides == (0,)
+    assert read.numbers("lag").known.strides == (0,)
+    assert read.numbers("lag").to_list() == [2, 1]
+
+
 def column_of(kind: str, values: list[Any]) -> Column | Strings:
     if kind == contract.STRING or kind in contract.LISTS:
         return Strings.of(values)
