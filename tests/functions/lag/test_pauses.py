@@ -13,6 +13,7 @@ from dev.benchmarks.pauses.tracks import BATCHES
 from kafka_lag.contract import OK, PAUSING, STALL, WARN
 from tests.functions.lag.simulated import (
     A_MINUTE,
+    MINUTES,
     Every,
     Span,
     a_job,
@@ -156,3 +157,21 @@ def test_an_hourly_job_that_dies_is_reported_as_the_manual_says() -> None:
     history = simulated({"job": behaviour(end, job)}, runs=last + 2 * HOUR)
     reported = [run for run, status in history.changes("job") if status == STALL]
     assert reported == [21, HOUR + 21, 2 * HOUR + 21, last + 99]
+
+
+@pytest.mark.thorough
+def test_work_that_is_longer_once_is_reported_until_a_job_is_well_known() -> None:
+    """docs/metrics.md: 45 minutes of work in place of 10, with two pauses counted and with four."""
+    end = produced(A_MINUTE)
+    usual, longer = batches(end, HOUR, 10), batches(end, HOUR, 45)
+    hours = {"new": 4, "known": 8}
+    jobs = {
+        name: behaviour(end, np.where(MINUTES // HOUR == hour, longer, usual))
+        for name, hour in hours.items()
+    }
+    history = simulated(jobs, runs=9 * HOUR)
+    reported = {
+        name: [run for run, status in history.changes(name, since=3 * HOUR) if status == STALL]
+        for name in jobs
+    }
+    assert reported == {"new": [4 * HOUR + 56], "known": []}
