@@ -166,7 +166,7 @@ def test_work_that_is_longer_once_is_reported_until_a_job_is_well_known() -> Non
     usual, longer = batches(end, HOUR, 10), batches(end, HOUR, 45)
     hours = {"new": 4, "known": 8}
     jobs = {
-        name: behaviour(end, np.where(MINUTES // HOUR == hour, longer, usual))
+        name: behaviour(end, np.where(hour == MINUTES // HOUR, longer, usual))
         for name, hour in hours.items()
     }
     history = simulated(jobs, runs=9 * HOUR)
