@@ -88,7 +88,8 @@ class PartitionSpell:
     """Runs of a group's partition in a row in which the same was wrong with it.
 
     `standing` is the contract's STALL or STOP, also where the status says only that records are
-    lost; `stands_since` when the commit last moved, or the first unread record came. `lost` is what
+    lost; `stands_since` when the commit last moved, or the first unread record came; not
+    `begin_seen`: the first run that read a commit which may have stood long before. `lost` is what
     was deleted unread by its last run; `passed_over` what the group never read when it came back.
     `needed`: for so many seconds the log had to be kept; null where an age had no upper bound.
     `leapt` are the records of which nobody knows whether they were read, in the `leapt_seconds`
@@ -102,6 +103,7 @@ class PartitionSpell:
     last: datetime
     standing: str | None = None
     stands_since: datetime | None = None
+    begin_seen: bool = True
     leader: int | None = None
     member: str | None = None
     client: str | None = None
@@ -337,6 +339,7 @@ def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
         sf.max("at").alias("last"),
         sf.max("standing").alias("standing"),
         sf.min_by("stands_since", "at").alias("stands_since"),
+        sf.min_by("begin_seen", "at").alias("begin_seen"),
         *(sf.max_by(name, "at").alias(name) for name in (*MEMBER, "leader")),
         sf.max("lag").alias("lag"),
         sf.max_by("lost", "at").alias("lost"),
@@ -366,6 +369,7 @@ def _partition_runs(rows: DataFrame) -> DataFrame:
     lost = sf.coalesce("records_lost", sf.lit(0))
     changed = _seconds("commit_changed_at")
     written = _seconds("taken_at") - sf.col("time_lag_seconds").cast("bigint")
+    came_later = (lost == 0) & ~is_age_least() & (written > changed)
     return rows.where("unread_reason IS NULL").select(
         *PARTITION,
         *MEMBER,
@@ -382,6 +386,9 @@ def _partition_runs(rows: DataFrame) -> DataFrame:
             changed,
             sf.when((lost == 0) & (~is_age_least() | changed.isNotNull()), written),
         ).alias("stands_since"),
+        (changed.isNull() | sf.col("commit_gap_seconds").isNotNull() | _true(came_later)).alias(
+            "begin_seen"
+        ),
         "topic_id",
         "end_offset",
         "time_lag_seconds",

@@ -273,6 +273,12 @@ class _Group:
                 )
         return None
 
+    def _begin(self, one: PartitionSpell) -> datetime | None:
+        """Since when it stands; null: since before anybody looked."""
+        if one.stands_since and one.begin_seen:
+            return one.stands_since
+        return self.clock.begin(max(one.stands_since or one.first, self.clock.runs[0]))
+
     def _made(self, kind: Kind, since: datetime | None, last: datetime, **more: Any) -> Incident:
         whole = Incident(
             kind=kind,
@@ -304,11 +310,7 @@ class _Group:
         word = STOP if stopped else STALL
         those = [one for one in standing if one.standing == word]
         first = min(one.first for one in standing)
-        begin = [
-            one.stands_since or self.clock.begin(one.first)
-            for one in standing
-            if one.first - first <= _SAME
-        ]
+        begin = [self._begin(one) for one in standing if one.first - first <= _SAME]
         since = None if None in begin else min(each for each in begin if each)
         last = max(one.last for one in standing)
         cause = None

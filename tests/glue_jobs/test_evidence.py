@@ -212,7 +212,14 @@ PARTITIONS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]
             (
                 1,
                 1,
-                {"standing": "STALL", "member": "m", "stands_since": -0.5, "lag": 4, "needed": 90},
+                {
+                    "standing": "STALL",
+                    "member": "m",
+                    "lag": 4,
+                    "needed": 90,
+                    "stands_since": -0.5,
+                    "begin_seen": True,
+                },
             )
         ],
     ),
@@ -226,7 +233,21 @@ PARTITIONS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]
                 0, 5, 0, 9, status="STOP", commit_changed_at=at(-5), time_lag_seconds=90.0
             ),
         },
-        [(1, 1, {"stands_since": -0.5})],
+        [(1, 1, {"stands_since": -0.5, "begin_seen": False})],
+    ),
+    "a commit that was seen to move": (
+        {
+            1: group_row(
+                *(0, 5, 0, 9), status="STOP", commit_changed_at=at(-5), commit_gap_seconds=60.0
+            ),
+        },
+        [(1, 1, {"stands_since": -5, "begin_seen": True})],
+    ),
+    "a commit that was only ever read, of a record that was there before": (
+        {
+            1: group_row(0, 5, 0, 9, status="STOP", commit_changed_at=at(-5), **aged(900.0)),
+        },
+        [(1, 1, {"stands_since": -5, "begin_seen": False})],
     ),
     "an older record beside a least age": (
         {

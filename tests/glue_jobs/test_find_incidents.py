@@ -481,6 +481,26 @@ def test_who_stood_before_all_that_is_known_has_no_beginning() -> None:
     assert one.text.startswith("g stopped all day, and still at midnight: nobody owned")
 
 
+@pytest.mark.parametrize(
+    ("first_read", "since"),
+    [(-4, None), (0, None), (3, 3)],
+    ids=["deployed the day before", "deployed at midnight", "a group that is new"],
+)
+def test_a_commit_that_never_moved_stands_since_its_first_run_only_where_others_were_before(
+    first_read: float, since: float | None
+) -> None:
+    (one,) = found(of(bad(6, 24), stands(6, 24, stands_since=at(first_read), begin_seen=False)))
+
+    assert one.since == (since if since is None else at(since))
+
+
+def test_a_commit_that_never_moved_stands_since_the_first_run_of_a_day_that_began_late() -> None:
+    runs = tuple(run for run in RUNS if run >= at(8))
+    evidence = of(bad(9, 24), stands(9, 24, stands_since=at(8), begin_seen=False))
+
+    assert at(8) in {one.since for one in found(replace(evidence, runs=runs)) if one.group == "g"}
+
+
 def test_who_was_empty_before_all_that_is_known_has_no_beginning() -> None:
     spell = stands(0, 24, standing="STOP", stands_since=None)
     (one,) = found(of(bad(0, 24, nobody=True), spell))
