@@ -229,7 +229,7 @@ class Collector:
             groups=self._settings.rules.groups,
             topics=self._settings.rules.topics,
             known_groups=frozenset(
-                groups.where(~gone & ~other).strings("consumer_group").to_list()
+                groups.lazy_where(~gone & ~other).strings("consumer_group").to_list()
             ),
             committed_groups=_committed_groups(previous.group_partitions),
             known_topics=frozenset(
@@ -335,7 +335,7 @@ def _committed_groups(rows: Frame) -> frozenset[str]:
 
 
 def _unread(frame: Frame) -> Frame:
-    return frame.where(frame.strings("unread_reason").known)
+    return frame.lazy_where(frame.strings("unread_reason").known)
 
 
 def _nothing_read(report: LagReport) -> SourceError | None:

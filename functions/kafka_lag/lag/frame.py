@@ -107,6 +107,10 @@ class Frame:
         """The rows at which the mask is true."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
+    def lazy_where(self, mask: Mask) -> Frame:
+        """As `where`, each column once it is used; like `lazy_take` for what is not kept."""
+        return self if mask.all() else self.lazy_take(np.flatnonzero(mask))
+
     def completed(self, dataset: str) -> Frame:
         """Exactly the columns of the dataset in its order; those not yet there are unknown."""
         columns, kinds = self.columns, contract.COLUMNS[dataset]

@@ -170,7 +170,7 @@ class _Claims:
 def _ranks(sets: Frame, old: Frame, key: tuple[str, ...], levels: Levels) -> Rows:
     """Which sets may claim first; a key of one, two or three names is of that level."""
     level = old.strings("published").codes_in(_PUBLISHED_LEVELS)
-    published = old.where(level.known & (level.values >= len(key)))
+    published = old.lazy_where(level.known & (level.values >= len(key)))
     ranks = np.where(locate(sets, published, key) >= 0, _PUBLISHED, _NEW)
     ranks[sets.strings("consumer_group").is_in(levels.named)] = _NAMED
     return ranks.astype(np.int64)

@@ -54,9 +54,9 @@ class ConfiguredSink:
 
 def lag_sets(report: LagReport, plan: Plan, levels: Levels, cluster: str) -> list[MetricSet]:
     """Groups, then topics, then partitions, as far as planned and known."""
-    groups = report.snapshot.groups.where(plan.groups)
-    pairs = report.group_topics.where(plan.topics)
-    rows = report.snapshot.group_partitions.where(plan.partitions)
+    groups = report.snapshot.groups.lazy_where(plan.groups)
+    pairs = report.group_topics.lazy_where(plan.topics)
+    rows = report.snapshot.group_partitions.lazy_where(plan.partitions)
     pair_values = _lags(pairs)
     if levels.max_offset_lag:
         pair_values[contract.MAX_OFFSET_LAG] = pairs.numbers("max_lag")

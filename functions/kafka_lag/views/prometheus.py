@@ -271,7 +271,9 @@ def _words(clusters: Sequence[ClusterRun], column: str, family: str, help_text: 
     """A sample for each group of which the column has a word, which is its label."""
     labels = {"worst_status": _WORST_STATUS_LABELS, "cause": _CAUSE_LABELS}[column]
     named = [
-        LabelledRows.of(each.cluster, each.groups.where(each.groups.strings(column).known), labels)
+        LabelledRows.of(
+            each.cluster, each.groups.lazy_where(each.groups.strings(column).known), labels
+        )
         for each in clusters
     ]
     ones = [(each.labels, Column.of(np.ones(len(each.frame)))) for each in named]

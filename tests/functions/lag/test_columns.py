@@ -118,6 +118,16 @@ def test_unknown_columns_know_nothing() -> None:
     assert Column.unknown(2).to_list() == Strings.unknown(2).to_list() == [None, None]
 
 
+def test_where_gives_the_same_rows_lazily() -> None:
+    frame = Frame.of({"lag": Column.optional([1, None, 3]), "topic": Strings.of(["a", "b", None])})
+    mask = np.array([True, False, True])
+    lazy = frame.lazy_where(mask)
+
+    assert table(lazy, "lag", "topic") == table(frame.where(mask), "lag", "topic")
+    assert len(lazy) == 2
+    assert frame.lazy_where(np.ones(3, bool)) is frame
+
+
 def test_rows_of_a_column_in_which_nothing_is_known_take_no_memory() -> None:
     taken = Column.unknown(3, np.float64).take(np.array([2, -1, 0, 1]))
 
