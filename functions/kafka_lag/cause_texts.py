@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cause means, and what to do first: one table for messages, page and terminal.
+"""What a cause means, and what to do first: one table for messages, page, terminal and report.
 
 Sentences are filled with the group's own names and numbers, from its row of `groups`. Names in them
 are strangers': escaped here against line breaks, quoted in commands; HTML escapes them once more.

@@ -51,6 +51,7 @@ _GROUPS = (
     *("worst_topic", "worst_partition", "worst_leader", "worst_member"),
     *("held_up_records", "open_transaction_since"),
     *("open_transaction_topic", "open_transaction_partition"),
+    *("cause", "cause_since", "cause_evidence"),
 )
 
 # What the collector calls a commit that stands, with an owner and without one.

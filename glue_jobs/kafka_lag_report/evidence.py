@@ -17,7 +17,17 @@ from typing import Any, TypeVar
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
-from kafka_lag.contract import AT_RISK, ERR, GONE, NO_LEADER, OK, REBALANCING_STATES, STALL, WARN
+from kafka_lag.contract import (
+    AT_RISK,
+    ERR,
+    GONE,
+    NO_LEADER,
+    OK,
+    REBALANCING_STATES,
+    STALL,
+    UNEXPLAINED,
+    WARN,
+)
 from kafka_lag_report.aggregates import (
     MEMBER,
     PARTITION,
@@ -52,7 +62,8 @@ class GroupSpell:
     of the rebalances that are too many; `rebalances` are those from it to `restless_until`, less
     those of the spell before if that was restless, too. `held_since`: when the transaction began
     that was open for long, in `held_topic` and `held_partition`; `held_records` waited for its end.
-    `dated`: the greatest time lag of which it is known that it was no greater.
+    `dated`: the greatest time lag of which it is known that it was no greater. `cause`: what the
+    last run that knew it named, since when it was so and by which numbers, as in `groups`.
     """
 
     group: str
@@ -81,6 +92,9 @@ class GroupSpell:
     held_partition: int | None = None
     held_since: datetime | None = None
     held_records: int | None = None
+    cause: str | None = None
+    cause_since: datetime | None = None
+    cause_evidence: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,12 +236,14 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
         sf.max("restless_until").alias("restless_until"),
         sf.sum("counted").cast("int").alias("rebalances"),
         sf.max("held_records").alias("held_records"),
+        *(sf.max_by(name, "explained_at").alias(name) for name in _CAUSE),
         sf.max("bad").alias("bad"),
     ).where("bad OR nobody")
 
 
 # Which transaction holds a group up, where it has been open for long.
 _HELD = ("held_topic", "held_partition", "held_since")
+_CAUSE = ("cause", "cause_since", "cause_evidence")
 
 
 def _group_runs(groups: DataFrame) -> DataFrame:
@@ -235,6 +251,7 @@ def _group_runs(groups: DataFrame) -> DataFrame:
     read = sf.col("unread_reason").isNull()
     began = _seconds("open_transaction_since")
     held = read & (_seconds("taken_at") - began >= LONG_TRANSACTION_SECONDS)
+    explained = sf.col("cause") != UNEXPLAINED
     return groups.select(
         sf.col("consumer_group").alias("group"),
         _seconds("taken_at").alias("at"),
@@ -255,6 +272,10 @@ def _group_runs(groups: DataFrame) -> DataFrame:
         sf.when(held, sf.col("open_transaction_partition")).alias("held_partition"),
         sf.when(held, began).alias("held_since"),
         sf.when(held, sf.col("held_up_records")).alias("held_records"),
+        sf.when(explained, _seconds("taken_at")).alias("explained_at"),
+        "cause",
+        _seconds("cause_since").alias("cause_since"),
+        "cause_evidence",
     )
 
 
@@ -599,6 +620,7 @@ _TIMES = frozenset(
         "last",
         "calm_at",
         "since",
+        "cause_since",
         "restless_since",
         "restless_until",
         "stands_since",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from kafka_lag.cause_texts import describe_cause, read_evidence
 from kafka_lag.contract import (
     BEYOND_END,
     ERR,
@@ -193,7 +194,7 @@ class _Group:
         rewound = [one for one in trouble.partitions if one.going_back]
         stood = self._stood(trouble, standing) if standing else None
         if stood and self._is_most(stood, bad):
-            made = stood
+            made = _explained(stood, bad)
         elif any(spell.reason == BEYOND_END for spell in bad):
             made = self._status(bad, Kind.BEYOND_END)
         elif any(one.rewound for one in rewound):
@@ -201,7 +202,7 @@ class _Group:
         elif bad and (behind := self._behind(trouble, bad, alone)):
             made = self._standing_amid(behind, stood)
         elif stood:
-            made = stood
+            made = _explained(stood, bad)
         elif (lesser := self._lesser(trouble)) is not None:
             made = lesser
         else:
@@ -244,6 +245,8 @@ class _Group:
         ends = [one.last for one in trouble.partitions if one.at_risk]
         last = max([spell.last for spell in bad] + ends)
         made = replace(made, **self._ends(made.since, last))
+        if (explained := _explained(made, bad)) is not made:
+            return explained
         return self._blamed(made) if alone else made
 
     def _lesser(self, trouble: Trouble) -> Incident | None:
@@ -529,6 +532,38 @@ class _Group:
             came_back=any(first > spell.last for first in firsts),
             lag=lag or None,
         )
+
+
+def _explained(made: Incident, bad: Sequence[GroupSpell]) -> Incident:
+    """With the cause that the collector named last; as it is where it named none.
+
+    That nobody owned it explains itself. Who stalled is known by partition already.
+    """
+    named = [spell for spell in bad if spell.cause]
+    if not named or made.kind not in (Kind.BEHIND, Kind.STALLED):
+        return made
+    last = max(named, key=lambda spell: spell.last)
+    row = {
+        "consumer_group": last.group,
+        "cause": last.cause,
+        "cause_since": last.cause_since and int(last.cause_since.timestamp() * 1_000),
+        "cause_evidence": last.cause_evidence,
+    }
+    text = describe_cause(row)
+    made = replace(made, cause=last.cause, why=text.happened if text else None)
+    if made.kind == Kind.STALLED:
+        return made
+    found = read_evidence(row)
+    partition = found.get("partition")
+    return replace(
+        made,
+        topic=found.get("topic"),
+        partitions=() if partition is None else (partition,),
+        leader=found.get("broker"),
+        member=found.get("member"),
+        client=found.get("client"),
+        host=found.get("host"),
+    )
 
 
 def _comes_of(trouble: Trouble, made: Incident, storm: Incident) -> bool:

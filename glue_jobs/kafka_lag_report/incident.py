@@ -84,7 +84,7 @@ class Incident:
     so, where the next ones saw nothing; `loss_unseen`, that records may have been deleted before
     the group was read again; `records_leapt`, in how many `leapt_seconds` they were gone at its
     end, read or skipped; `first_run`, that `since` is the day's first run, and it may have
-    begun in the time without runs before.
+    begun in the time without runs before; `why`, what the collector's cause means.
     """
 
     kind: Kind
@@ -99,6 +99,7 @@ class Incident:
     still: bool = False
     minutes: float | None = None
     cause: str | None = None
+    why: str | None = None
     leader: int | None = None
     moved_to: tuple[int, ...] = ()
     member: str | None = None

@@ -163,7 +163,8 @@ def incident_of(one: Incident, day: date, seen_until: datetime | None = None) ->
     `seen_until`: the last run, where it is not the end of the day that is reported.
     """
     period = Period(day, seen_until)
-    return (*_what(one, period), *_costs(one, period))
+    why = (f" {one.why}.",) if one.why else ()
+    return (*_what(one, period), *why, *_costs(one, period))
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,24 @@ GROUPS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] 
             (17, 18, {"held_since": 1}),
         ],
     ),
+    "the last cause that a run named": (
+        {
+            0: {"status": "ERR", "cause": "stopped", "cause_since": at(-9)},
+            1: {
+                "status": "ERR",
+                "cause": "slow_member",
+                "cause_since": at(-5),
+                "cause_evidence": "{}",
+            },
+            2: {"status": "ERR", "cause": "unexplained", "cause_since": at(2)},
+            3: {"status": "ERR"},
+        },
+        [(0, 3, {"cause": "slow_member", "cause_since": -5, "cause_evidence": "{}"})],
+    ),
+    "an unexplained one is none": (
+        {0: {"status": "ERR", "cause": "unexplained", "cause_since": at(0)}},
+        [(0, 0, {"cause": None, "cause_since": None})],
+    ),
     "nine are none": ({n: {"status": "OK", "rebalances": int(n < 9)} for n in range(22)}, []),
 }
 
@@ -160,7 +178,7 @@ def by(spells: DataFrame, name: str) -> dict[str, list[Row]]:
 
 _TIMES = {
     *("calm_at", "since", "restless_since", "restless_until", "stands_since", "seconds_left_at"),
-    "held_since",
+    *("held_since", "cause_since"),
 }
 
 

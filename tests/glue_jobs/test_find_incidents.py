@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One line for all that was wrong with somebody at one time, and no line of what was not."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -650,6 +651,50 @@ def test_whom_the_skew_names_is_the_cause_of_the_one_incident() -> None:
 
     assert one == ["g fell behind from 08:00 to 10:00: broker 2 leads partitions 1, 4 of t."]
     assert not any("broker" in text for text in several)
+
+
+def explained(begin: float, end: float, cause: str = "slow_member", **more: Any) -> GroupSpell:
+    """A group whose cause the collector named."""
+    evidence = {"member": "m-1", "host": "/h", "consume_rate": 2.0, "produce_rate": 9.0}
+    return bad(begin, end, cause=cause, cause_evidence=json.dumps(evidence), **more)
+
+
+def test_the_cause_that_runs_named_says_why_in_their_words() -> None:
+    (one,) = found(of(explained(8, 10, cause_since=at(7.5))))
+
+    assert (one.cause, one.member, one.host) == ("slow_member", "m-1", "/h")
+    assert one.text.startswith("g fell behind from 08:00 to 10:00. One member is slow: m-1")
+    assert "(since 2026-01-31 07:30 UTC)." in one.text
+
+
+def test_the_cause_of_runs_goes_before_whom_the_days_skew_names() -> None:
+    skew = TopicSkew("g", "t", True, False, cause="broker", cause_leader=2, cause_partitions=(1,))
+    skews = Listed((skew,), 1)
+
+    (named,) = found(of(explained(8, 10)), day(skews=skews))
+    (unnamed,) = found(of(bad(8, 10)), day(skews=skews))
+
+    assert (named.cause, named.leader) == ("slow_member", None)
+    assert (unnamed.cause, unnamed.leader) == ("broker", 2)
+
+
+def test_of_causes_that_change_the_last_is_said() -> None:
+    spells = explained(8, 9, "capacity_fell"), explained(9, 10), bad(10, 11)
+
+    assert [one.cause for one in found(of(*spells))] == ["slow_member"]
+
+
+def test_who_stalled_is_said_with_the_cause_that_runs_named() -> None:
+    (one,) = found(of(explained(8, 10, "stuck_record"), stands(8, 10, member="m-1")))
+
+    assert (one.kind, one.cause) == (Kind.STALLED, "stuck_record")
+    assert "m-1 owns partition 0 of t and did not move. " in one.text
+
+
+def test_a_cause_of_a_later_version_is_named_without_a_sentence() -> None:
+    (one,) = found(of(explained(8, 10, "meteor")))
+
+    assert (one.cause, one.text) == ("meteor", "g fell behind from 08:00 to 10:00.")
 
 
 def test_a_skew_without_an_incident_is_no_line() -> None:

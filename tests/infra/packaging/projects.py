@@ -15,6 +15,7 @@ import pytest
 
 FUNCTIONS = {
     "kafka_lag/__init__.py": "",
+    "kafka_lag/cause_texts.py": "",
     "kafka_lag/collector.py": "",
     "kafka_lag/contract/__init__.py": "",
     "kafka_lag/contract/columns.py": "",

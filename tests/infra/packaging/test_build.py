@@ -35,6 +35,7 @@ def test_a_package_has_what_functions_import_and_no_command_line(project: Projec
         "dep/__init__.py",
         "dep/tag.txt",
         "kafka_lag/__init__.py",
+        "kafka_lag/cause_texts.py",
         "kafka_lag/collector.py",
         "kafka_lag/contract/__init__.py",
         "kafka_lag/contract/columns.py",

@@ -27,6 +27,7 @@ def test_it_has_the_job_with_its_data_the_shared_modules_and_packages_with_their
         "dep/__init__.py",
         "dep/tag.txt",
         "kafka_lag/__init__.py",
+        "kafka_lag/cause_texts.py",
         "kafka_lag/contract/__init__.py",
         "kafka_lag/contract/columns.py",
         "kafka_lag/formatting.py",
