@@ -10,7 +10,7 @@ from typing import Any
 from kafka_lag import contract
 from kafka_lag.cause_texts import CauseText, describe_cause, describe_ruled_out, read_evidence
 from kafka_lag.errors import UnusableError
-from kafka_lag.lag.cause_rules import Cause
+from kafka_lag.lag.cause_case import Cause
 from kafka_lag.lag.causes import weigh_causes
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot

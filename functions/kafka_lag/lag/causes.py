@@ -17,20 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_lag import contract
-from kafka_lag.lag.cause_rules import (
-    GROUP_COLUMNS,
-    REBALANCING,
-    RESET,
-    UNOWNED,
-    Broker,
-    Case,
-    Cause,
-    Evidence,
-    Finding,
-    find_cause,
-    is_under_replicated,
-    weigh,
-)
+from kafka_lag.lag.cause_case import GROUP_COLUMNS, Broker, Case, Cause, Evidence, Finding
+from kafka_lag.lag.cause_proofs import REBALANCING, RESET, UNOWNED, is_under_replicated
+from kafka_lag.lag.cause_rules import find_cause, weigh
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules

@@ -16,7 +16,7 @@ from dev.causes.cases import Case, Draw, at_begin
 from dev.causes.cluster import BEGIN, MINUTE, Cluster, Group, Topic, run_minutes
 from kafka_lag import contract
 from kafka_lag.cause_texts import describe_ruled_out
-from kafka_lag.lag.cause_rules import Cause, RuledOut
+from kafka_lag.lag.cause_case import Cause, RuledOut
 from kafka_lag.lag.causes import weigh_causes, write_evidence
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.group_settings import Rules

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Causes that statuses and readings prove, whatever the rates: each rule looks at one of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.cause_case import (
+    BAD,
+    Case,
+    Cause,
+    Evidence,
+    Finding,
+    RuledOut,
+    read_rate,
+    trouble_since,
+)
+from kafka_lag.lag.columns import Mask, Rows, Strings
+from kafka_lag.lag.frame import Frame
+
+# A group that is behind owes it to rebalances that were seen in such a part of the last runs: a
+# classic one that waits in every second reading has one in two.
+REBALANCING = 0.4
+# Who takes a partition over reads again what was read there in such a part of a window, or between
+# two commits: that goes back, and nobody set it.
+_READ_AGAIN_WINDOWS = 0.5
+UNOWNED = (contract.STOPPED, contract.NO_MEMBER)
+RESET = (contract.REWOUND, contract.BEYOND_END)
+_LATEST = np.iinfo(np.int64).max
+
+
+def weigh_unavailable(case: Case) -> Finding:
+    """No leader; or just those partitions are behind whose followers are out of step."""
+    if case.leaderless.any():
+        # The one that has been without for longest, whichever row it is in.
+        at = int(np.argmin(case.rows.numbers("read_at").only(case.leaderless).fill(_LATEST)))
+        since = case.value(at, "read_at")
+        return Cause(
+            contract.UNAVAILABLE,
+            since,
+            {
+                **case.row(at),
+                "partitions_without_leader": int(case.leaderless.sum()),
+                "partitions": len(case.age),
+                "last_read_at": since,
+            },
+        )
+    replicas = _lengths(case.topics.strings("replicas"))
+    in_sync = _lengths(case.topics.strings("in_sync_replicas"))
+    under = is_under_replicated(case.topics)
+    fine = case.fine
+    if not case.behind.any() or not fine.any() or not under[case.behind].all() or under[fine].any():
+        return RuledOut(
+            contract.UNAVAILABLE,
+            lambda: {
+                "partitions_without_leader": 0,
+                "partitions_behind": int(case.behind.sum()),
+                "behind_under_replicated": int(under[case.behind].sum()),
+                "partitions_in_time": int(fine.sum()),
+                "in_time_under_replicated": int(under[fine].sum()),
+            },
+        )
+    at = case.worst
+    return Cause(
+        contract.UNAVAILABLE,
+        trouble_since(case),
+        {
+            **case.row(at),
+            "broker": case.value(at, "leader"),
+            "replicas": int(replicas[at]),
+            "in_sync_replicas": int(in_sync[at]),
+            "partitions_under_replicated": int(under[case.behind].sum()),
+        },
+    )
+
+
+def _lengths(lists: Strings) -> Rows:
+    """How many entries each list has; 0 of an unknown one."""
+    table = np.array([len(each) for each in lists.categories] or [0], np.int64)
+    lengths: Rows = np.where(lists.known, table[np.where(lists.known, lists.codes.values, 0)], 0)
+    return lengths
+
+
+def is_under_replicated(topics: Frame) -> Mask:
+    """Where followers are out of step."""
+    lengths = (_lengths(topics.strings(name)) for name in ("in_sync_replicas", "replicas"))
+    in_sync, replicas = lengths
+    under: Mask = in_sync < replicas
+    return under
+
+
+def weigh_reset(case: Case) -> Finding:
+    """The commit went back, or lies beyond the end of a log that was made anew."""
+    words = case.rows.strings("consumer_status")
+    if case.group["worst_status"] not in RESET:
+        return RuledOut(
+            contract.OFFSETS_RESET,
+            lambda: {
+                "partitions_set_back": int(words.is_in(RESET).sum()),
+                "partitions": len(case.age),
+                "worst_status": case.group["worst_status"],
+            },
+        )
+    reset = words.is_in(RESET)
+    again = _find_read_again(case)
+    if (again | ~reset).all():
+        return RuledOut(
+            contract.OFFSETS_RESET,
+            lambda: {"partitions": len(case.age), "partitions_read_again": int(again.sum())},
+        )
+    at = int(np.argmax(reset & ~again))
+    return Cause(
+        contract.OFFSETS_RESET,
+        case.group["worst_status_since"],
+        {
+            **case.row(at),
+            "committed_offset": case.value(at, "committed_offset"),
+            "rewound_from": case.value(at, "rewound_from"),
+            "end_offset": case.value(at, "end_offset"),
+            "partitions": int(reset.sum()),
+            "topic_was": _find_fate(case, at),
+        },
+    )
+
+
+def _find_read_again(case: Case) -> Mask:
+    """Partitions whose commit went back by what their new owners read again after a rebalance.
+
+    Not where it lost its leader epoch, which members write beside it and operators do not.
+    """
+    rows = case.rows
+    back = rows.numbers("rewound_from") - rows.numbers("committed_offset")
+    gap = rows.numbers("commit_gap_seconds").fill(0.0)
+    rate = np.maximum(case.consumed, case.produced)
+    again: Mask = rows.strings("consumer_status").is_in([contract.REWOUND])
+    again &= back <= rate * np.maximum(gap, _READ_AGAIN_WINDOWS * case.window)
+    if case.old is not None:
+        unsigned = ~rows.numbers("commit_epoch").known
+        again &= ~(unsigned & case.old.numbers("commit_epoch").known)
+    return again
+
+
+def _find_fate(case: Case, at: int) -> str | None:
+    """What became of the topic between two runs; None where it was there all the time."""
+    if case.made_anew is None or case.recreated is None or not case.recreated[at]:
+        return None
+    if case.made_anew[at]:
+        return contract.MADE_ANEW
+    # Kafka before 2.8 has no ids to tell by.
+    return None if case.value(at, "topic_id") is None else contract.CUT
+
+
+def weigh_slow_broker(case: Case) -> Finding:
+    broker = case.broker
+    if broker is None:
+        return RuledOut(contract.SLOW_BROKER, lambda: _count_brokers(case))
+    return Cause(
+        contract.SLOW_BROKER,
+        trouble_since(case),
+        {
+            "broker": broker.id,
+            "groups": broker.groups,
+            "partitions": broker.partitions,
+            "partitions_of_other_brokers_behind": 0,
+        },
+    )
+
+
+def _count_brokers(case: Case) -> Evidence:
+    """How many lead what is behind; of one alone, how much that it leads is."""
+    leader = case.rows.numbers("leader")
+    leaders = np.unique(leader.values[case.behind & leader.known])
+    if len(leaders) != 1:
+        return {"brokers_of_what_is_behind": len(leaders)}
+    there = case.active & (leader == int(leaders[0]))
+    return {
+        "brokers_of_what_is_behind": 1,
+        "broker": int(leaders[0]),
+        "partitions_behind": int(case.behind.sum()),
+        "partitions_there": int(there.sum()),
+    }
+
+
+def weigh_rebalances(case: Case) -> Finding:
+    """One after another: a group of the consumer protocol reads on while one is under way."""
+    share, epoch = case.group["rebalancing_share"], case.group["group_epoch"]
+    often = share is not None and share >= REBALANCING
+    under_way = often and epoch is not None and not case.group["rebalances"]
+    if not often or under_way:
+        return RuledOut(
+            contract.REBALANCES,
+            lambda: (
+                {"rebalancing_share": share, "same_epoch": epoch}
+                if under_way
+                else {"rebalancing_share": share, "rebalancing_share_from": REBALANCING}
+            ),
+        )
+    return Cause(
+        contract.REBALANCES,
+        trouble_since(case),
+        {
+            "rebalancing_share": share,
+            "members": case.group["members"],
+            "consume_rate": read_rate(case),
+            "produce_rate": case.group["produce_rate"],
+        },
+    )
+
+
+def weigh_open_transaction(case: Case) -> Finding:
+    """A transaction that is open holds up a group that has read all before it.
+
+    What it holds up makes no WARN, so one that is behind is so for another reason.
+    """
+    group = case.group
+    if group["held_up_records"] is None or group["status"] in BAD:
+        return RuledOut(
+            contract.OPEN_TRANSACTION,
+            lambda: {"held_up_records": group["held_up_records"] or 0, "status": group["status"]},
+        )
+    since = group["open_transaction_since"]
+    return Cause(
+        contract.OPEN_TRANSACTION,
+        since,
+        {
+            "topic": group["open_transaction_topic"],
+            "partition": group["open_transaction_partition"],
+            "held_up_records": group["held_up_records"],
+            "open_since": since,
+        },
+    )
+
+
+def weigh_stopped(case: Case) -> Finding:
+    """Nobody owns what is behind."""
+    owned = case.rows.strings("member_id").known
+    if case.group["worst_status"] not in UNOWNED or owned[case.behind].any():
+        return RuledOut(
+            contract.STOPPED,
+            lambda: {
+                "partitions_owned": int(owned[case.behind].sum()),
+                "partitions_behind": int(case.behind.sum()),
+                "worst_status": case.group["worst_status"],
+            },
+        )
+    at = case.worst
+    since = case.group["worst_status_since"]
+    return Cause(
+        contract.STOPPED,
+        since,
+        {
+            "members": case.group["members"],
+            "topic": case.value(at, "topic"),
+            "partitions_unowned": int((~owned & case.active).sum()),
+            "last_commit_at": since,
+        },
+    )
+
+
+def weigh_retention_race(case: Case) -> Finding:
+    """Records are deleted of partitions that are read all the time."""
+    lost = case.rows.numbers("records_lost") > 0
+    is_read = case.consumed > 0
+    if (
+        not lost.any()
+        or case.group["worst_status"] in (contract.STALLED, *UNOWNED, *RESET)
+        or not is_read[lost].all()
+    ):
+        return RuledOut(
+            contract.RETENTION_RACE,
+            lambda: {
+                "partitions_with_losses": int(lost.sum()),
+                "of_these_read": int(is_read[lost].sum()),
+                "worst_status": case.group["worst_status"],
+            },
+        )
+    at = int(np.argmax(np.where(lost, case.rows.numbers("records_lost").fill(0), -1)))
+    return Cause(
+        contract.RETENTION_RACE,
+        case.group["loss_since"],
+        {
+            **case.row(at),
+            "records_lost": case.value(at, "records_lost"),
+            "retention_ms": case.topics.numbers("retention_ms").to_list()[at],
+            "produce_rate": float(case.produced[at]),
+            "consume_rate": float(case.consumed[at]),
+        },
+    )
