@@ -10,9 +10,10 @@ from typing import Self
 
 from kafka_lag.collector import WarningLogger
 from kafka_lag.errors import ReporterError
+from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag_cli.connecting.collect_options import CollectOptions
 from kafka_lag_cli.schedule import run_on_schedule
-from kafka_lag_cli.state.shared import mark_collected
+from kafka_lag_cli.state.shared import OneCluster, mark_collected
 
 # A run may fail, and the one after it be late, before anybody restarts the process.
 _INTERVALS = 3
@@ -38,6 +39,8 @@ class Collecting:
         self._clock = clock
         self._ended = Event()
         self._interval = options.settings.interval_ms // 1000
+        # Kafka's own id is known once brokers have answered.
+        self._cluster = options.settings.cluster or None
         self._succeeded: float | None = None
         self._thread = Thread(target=self._collect, name="collector", daemon=True)
         # A login that cannot be made will not be by waiting. Raises ConfigError.
@@ -56,6 +59,10 @@ class Collecting:
         # Snapshots are written whole or not at all, so a run that hangs need not be awaited.
         self._ended.set()
         self._thread.join(_END_SECONDS)
+
+    def own(self, store: BrowsableStore) -> BrowsableStore:
+        """What a store has of the cluster that is collected here."""
+        return OneCluster(store, lambda: self._cluster)
 
     def health(self) -> str | None:
         """What is wrong, None where a run succeeded lately."""
@@ -80,6 +87,7 @@ class Collecting:
 
     def _run(self) -> None:
         collector = self._options.open_collector(self._logger)
+        self._cluster = collector.cluster
         for run in run_on_schedule(collector, self._interval, self._wait, self._clock):
             if run.error is not None:
                 self._logger.warning(str(run.error))

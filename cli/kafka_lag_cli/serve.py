@@ -142,9 +142,9 @@ def serve(**options: Any) -> int:
     try:
         if names_brokers(options):
             collect = collect_options_of(options, options["interval"])
-            store: BrowsableStore = FolderStore(collect.state)
             logger = WarningPrinter(stderr, by_document=bool(options["config"]))
             running = Collecting(collect, logger, time.time)
+            store = running.own(FolderStore(collect.state))
         else:
             store, running = _open_store(options), None
         snapshots = Snapshots(store, time.time)

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Queue
 from threading import Event, current_thread
@@ -21,9 +22,13 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
+from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag.views import prometheus
+from kafka_lag.views.http import Request
+from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.collecting import Collecting
 from kafka_lag_cli.connecting.collect_options import CollectOptions
-from tests.builders import NOON, a_reading
+from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingLogger
 from tests.functions.runs import GROUPS, TOPICS
 
@@ -58,6 +63,7 @@ class _WatchedSource(FakeSource):
         return super().read(request, deadline)
 
 
+KAFKAS_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 NONE_YET = "no run has succeeded yet"
 
 
@@ -80,13 +86,15 @@ class _FakeCluster(CollectOptions):
     source: _WatchedSource = field(default_factory=lambda: _WatchedSource(READING))
     closed: list[Exception] = field(default_factory=list)
     removed: Queue[None] = field(default_factory=Queue)
+    store: MemoryStore = field(default_factory=MemoryStore)
 
     def open_collector(
         self, logger: WarningLogger, sinks: tuple[ConfiguredSink, ...] = ()
     ) -> Collector:
         if self.closed:
             raise self.closed.pop(0)
-        return Collector(self.settings, self.source, MemoryStore(), sinks, logger)
+        settings = replace(self.settings, cluster=self.settings.cluster or KAFKAS_ID)
+        return Collector(settings, self.source, self.store, sinks, logger)
 
     def remove_old_days(self) -> None:
         self.removed.put(None)
@@ -103,8 +111,9 @@ def a_cluster(
     closed: tuple[Exception, ...] = (),
     interval: int = 60,
     make_source: Callable[[], CredentialSource] = FixedCredentials,
+    name: str = "shop",
 ) -> _FakeCluster:
-    settings = Settings("shop", Access(("b:9092",)), Rules(), interval_ms=interval * 1000)
+    settings = Settings(name, Access(("b:9092",)), Rules(), interval_ms=interval * 1000)
     chosen = source or _WatchedSource(READING)
     return _FakeCluster(settings, make_source, Path("state"), None, chosen, list(closed))
 
@@ -205,3 +214,46 @@ def test_runs_follow_each_other_with_the_same_memory() -> None:
             cluster.removed.get(timeout=LONG)
     assert len(cluster.source.requests) >= 3
     assert cluster.source.requests[-1].known_groups == frozenset({"g"})
+
+
+def published(store: BrowsableStore, **query: str) -> set[str]:
+    """The clusters in /metrics."""
+    snapshots = Snapshots(store, lambda: BEGIN, ttl_seconds=0)
+    answer = prometheus.answer(Request("/metrics", query, "localhost"), snapshots, NOON)
+    text = answer.body if isinstance(answer.body, str) else answer.body.decode()
+    return set(re.findall(r'cluster="([^"]*)"', text))
+
+
+def keep_a_reading(store: MemoryStore, cluster: str) -> None:
+    """What `show` leaves in the same folder, a minute ago."""
+    settings = Settings(cluster, Access(("b:9092",)), Rules())
+    reading = a_reading(GROUPS, TOPICS, at=NOON - MINUTE)
+    source = FakeSource(reading)
+    Collector(settings, source, store, (), RecordingLogger()).run(NOON - MINUTE)
+
+
+@pytest.mark.parametrize("query", [{}, {"cluster": KAFKAS_ID}], ids=["all", "by its name"])
+def test_what_others_keep_of_a_cluster_is_not_published(query: dict[str, str]) -> None:
+    cluster = a_cluster()
+    keep_a_reading(cluster.store, KAFKAS_ID)
+    assert published(cluster.store, **query) == {KAFKAS_ID}
+    with Collecting(cluster, RecordingLogger(), Clock()) as collecting:
+        cluster.removed.get(timeout=LONG)
+        assert published(collecting.own(cluster.store), **query) == (set() if query else {"shop"})
+
+
+def test_a_cluster_with_a_name_has_its_earlier_runs_before_it_answers() -> None:
+    cluster = a_cluster()
+    keep_a_reading(cluster.store, "shop")
+    collecting = Collecting(cluster, RecordingLogger(), Clock())
+    assert published(collecting.own(cluster.store)) == {"shop"}
+
+
+def test_a_cluster_without_a_name_is_published_once_brokers_say_its_id() -> None:
+    cluster = a_cluster(name="")
+    keep_a_reading(cluster.store, "shop")
+    collecting = Collecting(cluster, RecordingLogger(), Clock())
+    assert published(collecting.own(cluster.store)) == set()
+    with collecting:
+        cluster.removed.get(timeout=LONG)
+        assert published(collecting.own(cluster.store)) == {KAFKAS_ID}

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A state that another process may be collecting into, beside which `show` only reads."""
+"""A state that others keep snapshots in, too: what of it is one's own, and who collects."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from kafka_lag.snapshots.keys import taken_at_of
-from kafka_lag.snapshots.store import SnapshotStore
+from kafka_lag.snapshots.store import BrowsableStore, SnapshotStore
 
 # The folder of a state in which a file named after a cluster holds the seconds between two runs.
 _COLLECTED = "collected"
 # One run may be missing, and the next takes some seconds.
 _LATE = 3
+_OF_CLUSTER = "cluster="
 
 
 class HeldStore:
@@ -37,6 +39,33 @@ class HeldStore:
         for key, data in self._held.items():
             if taken_at_of(key) == taken_at:
                 self._store.write_once(key, data)
+
+
+class OneCluster:
+    """What a store has of one cluster; nothing while `find_name` does not know its name.
+
+    An exporter that published its neighbours' would report each twice, or one that nobody reads.
+    """
+
+    def __init__(self, store: BrowsableStore, find_name: Callable[[], str | None]) -> None:
+        self._store = store
+        self._find_name = find_name
+
+    def folders(self, prefix: str) -> list[str]:
+        return [name for name in self._store.folders(prefix) if self._is_own(f"{prefix}{name}")]
+
+    def keys(self, prefix: str, after: str = "") -> list[str]:
+        return [key for key in self._store.keys(prefix, after) if self._is_own(key)]
+
+    def read(self, key: str) -> bytes:
+        return self._store.read(key)
+
+    def write_once(self, key: str, data: bytes) -> bool:
+        return self._store.write_once(key, data)
+
+    def _is_own(self, path: str) -> bool:
+        own = f"{_OF_CLUSTER}{self._find_name()}"
+        return all(each == own for each in path.split("/") if each.startswith(_OF_CLUSTER))
 
 
 def mark_collected(state: Path, cluster: str, interval: int) -> None:
