@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -27,7 +28,7 @@ tokenSecret: scrape-token
 tlsSecret: kafka-lag-tls
 serviceMonitor: {enabled: true, level: partition}
 persistence: {enabled: true}
-options: {sla-seconds: "^pay=60"}
+options: {sla-seconds: ["^pay=60", "^mail=600"], ignore-inactive: true}
 serviceAccount: {annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::111122223333:role/lag"}}
 """
 LOGIN = """
@@ -79,8 +80,28 @@ def test_each_option_is_one_of_serve(values: str) -> None:
     assert serve is not None
     known = {name for parameter in serve.params for name in parameter.opts}
     used = [word.partition("=")[0] for word in container(render(values))["args"]]
+    several = {name for each in serve.params if each.multiple for name in each.opts}
     assert set(used) <= known
-    assert len(set(used)) == len(used)
+    once = [name for name in used if name not in several]
+    assert len(set(once)) == len(once)
+
+
+@pytest.mark.parametrize(
+    ("value", "rendered"),
+    [
+        ("true", ["--x"]),
+        ("false", []),
+        ('["^pay=60", "^mail=600"]', ["--x=^pay=60", "--x=^mail=600"]),
+        ("[]", []),
+        ('"^pay=60"', ["--x=^pay=60"]),
+        ("2500000", ["--x=2500000"]),
+        ("0.5", ["--x=0.5"]),
+    ],
+)
+def test_an_option_is_rendered_as_the_command_takes_it(value: str, rendered: list[str]) -> None:
+    manifests = render(f"bootstrapServers: b:9092\noptions: {{x: {value}}}")
+    words = container(manifests)["args"]
+    assert [word for word in words if word.partition("=")[0] == "--x"] == rendered
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES)
@@ -137,6 +158,12 @@ def test_over_https_probes_and_prometheus_speak_it() -> None:
     [
         ("cluster: x", "Say where the brokers are: bootstrapServers, or bootstrap.servers in"),
         (f"{LOGIN}existingSecret: x", "clientProperties and existingSecret are two logins"),
+        ("clientProperties: security.protocol=SSL", "Say where the brokers are: bootstrapServers"),
+        ("clientProperties: '# bootstrap.servers=b:9'", "Say where the brokers are: bootstrapSer"),
+        (f"{LOGIN}  ssl.truststore.location=ca.pem", "no pod has (ssl.truststore.location=ca.pem)"),
+        (f"{LOGIN}  ssl.keystore.location: /me.pem", "no pod has (ssl.keystore.location: /me.pem)"),
+        (f"{LOGIN}bootstrapServer: b:9092", "additional properties 'bootstrapServer' not allowed"),
+        (f"{LOGIN}persistence: {{enable: true}}", "additional properties 'enable' not allowed"),
     ],
 )
 def test_values_that_do_not_fit_are_one_sentence(values: str, sentence: str) -> None:
@@ -145,10 +172,35 @@ def test_values_that_do_not_fit_are_one_sentence(values: str, sentence: str) -> 
     assert sentence in ended.stderr
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        "existingSecret: kafka-login",
+        "clientProperties: bootstrap.servers=b:9092",
+        "clientProperties: 'bootstrap.servers : b:9092'",
+        f"{LOGIN}  #ssl.truststore.location=ca.pem\n  ssl.keystore.location=\n",
+        "bootstrapServers: b:9092\nclientProperties: security.protocol=SSL",
+        "bootstrapServers: b:9092\nglobal: {region: eu}",
+    ],
+)
+def test_values_that_name_brokers_and_no_files_are_rendered(values: str) -> None:
+    assert container(render(values))["args"]
+
+
 def test_without_an_image_it_says_where_to_name_one() -> None:
     ended = helm("template", "lag", str(CHART), values=LOGIN, image="")
     assert ended.returncode != 0
     assert "Say where the image is: image.repository." in ended.stderr
+
+
+def test_each_value_has_its_place_in_the_schema() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    # Helm gives it to each chart that is part of another.
+    assert {*values, "global"} == set(schema["properties"])
+    for name, value in values.items():
+        if inner := schema["properties"][name].get("properties"):
+            assert set(value) == set(inner)
 
 
 def test_every_value_is_used() -> None:
