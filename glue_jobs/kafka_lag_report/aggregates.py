@@ -7,18 +7,17 @@ A segment is a partition as one leader led it and, of a group, as one member own
 `unread_reason` repeat what an earlier run saw, possibly the day before, and count as unknown here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from kafka_lag.contract import AT_RISK, LOST, SAFE, STALL, STOP
 from kafka_lag_report.findings import STALLED, STOPPED
-from kafka_lag_report.moments import at_first_least, clock, first_and_last
-from kafka_lag_report.rises import read_offset, with_rises
+from kafka_lag_report.moments import CLOCK, at_first_least, first_and_last
+from kafka_lag_report.rises import READ_OFFSET, with_rises
 from kafka_lag_report.run_weights import RunWeights, run_weights
 from kafka_lag_report.skew import grouped, skewed, with_columns
 from kafka_lag_report.thresholds import (
@@ -55,10 +54,29 @@ _GROUPS = (
 )
 
 # What the collector calls a commit that stands, with an owner and without one.
-_STANDING = {"stalled_lag": STALL, "stopped_lag": STOP}
+_STANDS = {"stalled_lag": STALL, "stopped_lag": STOP}
 
 # Longer than the snapshots' own limit of 30 days, and short enough to count in milliseconds.
-_FAR = 10_000_000.0
+_LOSS_SECONDS = "least(seconds_until_loss, 1e7D)"
+
+# Whether the age of a row is a least one: its record is as old, and maybe older.
+IS_AGE_LEAST = "(time_lag_seconds IS NOT NULL AND time_lag_error_seconds IS NULL)"
+# The age of a row that has an upper bound; null: it has none, or is not known.
+DATED_AGE = f"IF({IS_AGE_LEAST}, NULL, time_lag_seconds)"
+# STALL or STOP where a commit stood, with an owner or without; null: it moved, or none lagged. The
+# status says first that records are lost: behind that, a commit that is as old as a status' usual
+# window stands.
+STANDING = (
+    f"CASE WHEN status IN ('{STALL}', '{STOP}') THEN status WHEN records_lost > 0"
+    f" AND unix_seconds(taken_at) - unix_seconds(commit_changed_at) >= {STILL_SECONDS}"
+    f" THEN IF(member_id IS NULL, '{STOP}', '{STALL}') END"
+)
+# Records between the log start and the commit, 0 at least; null when either is unknown: greatest()
+# skips nulls and would call an unknown margin 0, the worst there is.
+_DISTANCE = "committed_offset - start_offset"
+_MARGIN = f"coalesce(retention_margin, IF({_DISTANCE} IS NULL, NULL, greatest({_DISTANCE}, 0)))"
+# Null unless one setting says so, or both say no.
+_UNLIMITED = "(retention_ms < 0 OR NOT contains(cleanup_policy, 'delete'))"
 
 PARTITION = (*GROUP_TOPIC, "partition_id")
 MEMBER = ("member_id", "client_id", "client_host")
@@ -119,8 +137,7 @@ def reduce_day(
 
 
 def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, RunWeights]:
-    rate = without_losses(GROUP).alias("consume_rate")
-    rows = keeper.keep(groups.select(*_GROUPS, rate))
+    rows = keeper.keep(groups.selectExpr(*_GROUPS, f"{without_losses(GROUP)} AS consume_rate"))
     return rows, run_weights(rows)
 
 
@@ -151,51 +168,46 @@ def group_segments(group_partitions: DataFrame) -> DataFrame:
     numbers, whose buffers Spark keeps in a hash table: one over text or a struct would make it
     sort all rows.
     """
-    rows = _was_read(with_rises(group_partitions, "group_partitions")).select(
+    rows = _was_read(with_rises(group_partitions, "group_partitions")).selectExpr(
         *GROUP_TOPIC,
         *GROUP_SEGMENT,
-        clock().alias("second"),
+        f"{CLOCK} AS second",
         "consumed",
         *_READ,
         *_OWN,
-        dated_age().alias("dated"),
-        read_offset().alias("read_offset"),
-        _margin().alias("margin"),
-        *(
-            sf.when(standing() == status, sf.col("lag")).alias(name)
-            for name, status in _STANDING.items()
-        ),
-        (sf.col("skipped_at") == sf.col("taken_at")).alias("skipped"),
+        f"{DATED_AGE} AS dated",
+        f"{READ_OFFSET} AS read_offset",
+        f"{_MARGIN} AS margin",
+        f"CAST({_LOSS_SECONDS} * 1000 AS bigint) AS loss_millis",
+        *(f"IF({STANDING} = '{status}', lag, NULL) AS {name}" for name, status in _STANDS.items()),
+        "skipped_at = taken_at AS skipped",
     )
-    margin = sf.col("margin")
-    loss = sf.least(sf.col("seconds_until_loss"), sf.lit(_FAR))
-    loss_millis = (loss * 1000).cast("bigint")
     measures = {
-        "reads": sf.count("second"),
-        "lags": sf.count("lag"),
-        "lag_sum": sf.sum("lag"),
-        **{name: sf.sum(name) for name in _STANDING},
-        "time_lag_max": sf.max("time_lag_seconds"),
-        "dated_max": sf.max("dated"),
-        "records_lost": sf.max("records_lost"),
-        "consume_rate": sf.sum("consume_rate"),
-        "consumed": sf.sum("consumed"),
-        "rewinds": sf.count("rewound_from"),
-        "skips": sf.count_if("skipped"),
-        "margin": sf.min("margin"),
-        "margin_at": at_first_least("second", margin),
-        "lag_at_margin": at_first_least("lag", margin),
-        "loss_seconds": sf.min("seconds_until_loss"),
-        "loss_at": at_first_least("second", loss_millis),
-        "lost": sf.bool_or(sf.col("retention_risk") == LOST),
-        "at_risk": sf.bool_or(sf.col("retention_risk") == AT_RISK),
-        "safe": sf.bool_or(sf.col("retention_risk") == SAFE),
-        "first_at": sf.min("second"),
-        "last_at": sf.max("second"),
+        "reads": "count(second)",
+        "lags": "count(lag)",
+        "lag_sum": "sum(lag)",
+        **{name: f"sum({name})" for name in _STANDS},
+        "time_lag_max": "max(time_lag_seconds)",
+        "dated_max": "max(dated)",
+        "records_lost": "max(records_lost)",
+        "consume_rate": "sum(consume_rate)",
+        "consumed": "sum(consumed)",
+        "rewinds": "count(rewound_from)",
+        "skips": "count_if(skipped)",
+        "margin": "min(margin)",
+        "margin_at": at_first_least("second", "margin"),
+        "lag_at_margin": at_first_least("lag", "margin"),
+        "loss_seconds": "min(seconds_until_loss)",
+        "loss_at": at_first_least("second", "loss_millis"),
+        "lost": f"bool_or(retention_risk = '{LOST}')",
+        "at_risk": f"bool_or(retention_risk = '{AT_RISK}')",
+        "safe": f"bool_or(retention_risk = '{SAFE}')",
+        "first_at": "min(second)",
+        "last_at": "max(second)",
         **_named("end", "ends", "end_offset"),
         **_named("committed", "commits", "read_offset"),
     }
-    return _aggregated(rows, (*GROUP_TOPIC, *GROUP_SEGMENT), measures)
+    return grouped(rows, (*GROUP_TOPIC, *GROUP_SEGMENT), measures)
 
 
 def group_runs(group_partitions: DataFrame) -> DataFrame:
@@ -204,35 +216,35 @@ def group_runs(group_partitions: DataFrame) -> DataFrame:
     Lag and time lag are null where a partition was not read: what is missing may be the worst.
     `time_lag_is_least`: any of its ages is a least one.
     """
-    read = sf.col("unread_reason").isNull()
-    rows = group_partitions.select(
+    rows = group_partitions.selectExpr(
         *GROUP_TOPIC,
         "taken_at",
-        read.alias("read"),
-        *(sf.when(read, sf.col(name)).alias(name) for name in _READ),
-        sf.when(read, sf.col("records_lost")).alias("records_lost"),
-        is_age_least().alias("is_least"),
+        "unread_reason IS NULL AS read",
+        *(f"IF(unread_reason IS NULL, {name}, NULL) AS {name}" for name in _READ),
+        "IF(unread_reason IS NULL, records_lost, NULL) AS records_lost",
+        f"{IS_AGE_LEAST} AS is_least",
     )
-    whole = sf.bool_and("read")
     measures = {
-        "lag": sf.when(whole, sf.sum("lag")),
-        "time_lag": sf.when(whole, sf.max("time_lag_seconds")),
-        "time_lag_is_least": sf.when(whole, sf.bool_or("is_least")),
-        "consume_rate": sf.sum("consume_rate"),
-        "records_lost": sf.max("records_lost"),
-        "skewed": sf.expr(skewed("max(lag)", "sum(lag)", "count(lag)", LAG_EXCESS)),
+        "lag": "IF(bool_and(read), sum(lag), NULL)",
+        "time_lag": "IF(bool_and(read), max(time_lag_seconds), NULL)",
+        "time_lag_is_least": "IF(bool_and(read), bool_or(is_least), NULL)",
+        "consume_rate": "sum(consume_rate)",
+        "records_lost": "max(records_lost)",
+        "skewed": skewed("max(lag)", "sum(lag)", "count(lag)", LAG_EXCESS),
     }
-    return _aggregated(rows, (*GROUP_TOPIC, "taken_at"), measures)
+    return grouped(rows, (*GROUP_TOPIC, "taken_at"), measures)
 
 
-def without_losses(keys: Sequence[str]) -> Column:
-    """`consume_rate` of runs alike in `keys`, unknown after records were lost.
+def without_losses(keys: Sequence[str]) -> str:
+    """SQL: `consume_rate` of runs alike in `keys`, unknown after records were lost.
 
     A commit that passes over what was deleted looks like reading, and the rate is a moving average.
     """
-    lately = Window.partitionBy(*keys).orderBy(sf.unix_seconds("taken_at"))
-    lost = sf.max("records_lost").over(lately.rangeBetween(-RATE_FORGETS_SECONDS, 0))
-    return sf.when(sf.coalesce(lost, sf.lit(0)) == 0, sf.col("consume_rate"))
+    lately = (
+        f"PARTITION BY {', '.join(keys)} ORDER BY unix_seconds(taken_at)"
+        f" RANGE BETWEEN {RATE_FORGETS_SECONDS} PRECEDING AND CURRENT ROW"
+    )
+    return f"IF(coalesce(max(records_lost) OVER ({lately}), 0) = 0, consume_rate, NULL)"
 
 
 def is_age_kept(age: str, promised: str) -> str:
@@ -246,48 +258,13 @@ def is_age_kept(age: str, promised: str) -> str:
     )
 
 
-def is_age_least() -> Column:
-    """Whether the age of a row is a least one: its record is as old, and maybe older."""
-    return sf.col("time_lag_seconds").isNotNull() & sf.col("time_lag_error_seconds").isNull()
-
-
-def dated_age() -> Column:
-    """The age of a row that has an upper bound; null: it has none, or is not known."""
-    return sf.when(~is_age_least(), sf.col("time_lag_seconds"))
-
-
-def standing() -> Column:
-    """STALL or STOP where a commit stood, with an owner or without; null: it moved, or none lagged.
-
-    The status says first that records are lost: behind that, a commit that is as old as a status'
-    usual window stands.
-    """
-    age = sf.unix_seconds("taken_at") - sf.unix_seconds("commit_changed_at")
-    still = (sf.col("records_lost") > 0) & (age >= STILL_SECONDS)
-    return sf.when(sf.col("status").isin(STALL, STOP), sf.col("status")).when(
-        still, sf.when(sf.col("member_id").isNull(), STOP).otherwise(STALL)
-    )
-
-
 def _was_read(rows: DataFrame) -> DataFrame:
     return rows.where("unread_reason IS NULL")
 
 
-def _aggregated(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, Column]) -> DataFrame:
-    return rows.groupBy(*keys).agg(*(measure.alias(name) for name, measure in measures.items()))
-
-
-def _named(prefix: str, times: str, value: str) -> dict[str, Column]:
+def _named(prefix: str, times: str, value: str) -> dict[str, str]:
     found = first_and_last(value)
     return {times if name == "times" else f"{prefix}_{name}": c for name, c in found.items()}
-
-
-def _margin() -> Column:
-    """Records between the log start and the commit, 0 at least; null when either is unknown."""
-    distance = sf.col("committed_offset") - sf.col("start_offset")
-    # greatest() skips nulls and would call an unknown margin 0, the worst there is
-    computed = sf.when(distance.isNotNull(), sf.greatest(distance, sf.lit(0)))
-    return sf.coalesce(sf.col("retention_margin"), computed)
 
 
 def group_partition_days(segments: DataFrame) -> DataFrame:
@@ -342,38 +319,37 @@ def topic_segments(topic_partitions: DataFrame) -> DataFrame:
     `retention_seconds` is the newest known, at `retention_known_at`; null: unlimited, or unknown.
     `retention_unlimited` is the newest known, at `unlimited_known_at`: nothing is deleted for age.
     """
-    rows = _was_read(with_rises(topic_partitions, "topic_partitions")).select(
+    rows = _was_read(with_rises(topic_partitions, "topic_partitions")).selectExpr(
         *TOPIC,
         *TOPIC_SEGMENT,
-        clock().alias("second"),
+        f"{CLOCK} AS second",
         "produced",
         "end_offset",
         "retention_ms",
-        _unlimited().alias("unlimited"),
+        f"{_UNLIMITED} AS unlimited",
     )
-    known = sf.when(sf.col("retention_ms").isNotNull(), sf.col("second"))
-    judged = sf.when(sf.col("unlimited").isNotNull(), sf.col("second"))
-    newest = sf.max_by("retention_ms", known)
+    known = "IF(retention_ms IS NULL, NULL, second)"
+    judged = "IF(unlimited IS NULL, NULL, second)"
+    newest = f"max_by(retention_ms, {known})"
     measures = {
-        "reads": sf.count("second"),
-        "produced": sf.sum("produced"),
-        "first_at": sf.min("second"),
-        "last_at": sf.max("second"),
-        "retention_seconds": sf.when(newest >= 0, newest / 1000),
-        "retention_known_at": sf.max(known),
-        "retention_unlimited": sf.max_by("unlimited", judged),
-        "unlimited_known_at": sf.max(judged),
+        "reads": "count(second)",
+        "produced": "sum(produced)",
+        "first_at": "min(second)",
+        "last_at": "max(second)",
+        "retention_seconds": f"IF({newest} >= 0, {newest} / 1000, NULL)",
+        "retention_known_at": f"max({known})",
+        "retention_unlimited": f"max_by(unlimited, {judged})",
+        "unlimited_known_at": f"max({judged})",
         **_named("end", "ends", "end_offset"),
     }
-    return _aggregated(rows, (*TOPIC, *TOPIC_SEGMENT), measures)
+    return grouped(rows, (*TOPIC, *TOPIC_SEGMENT), measures)
 
 
 def topic_runs(topic_partitions: DataFrame) -> DataFrame:
     """Whether production was skewed at each run, by the partitions' produce rates."""
     top, total, count = (f"{how}(produce_rate)" for how in ("max", "sum", "count"))
-    uneven = sf.expr(skewed(top, total, count, RATE_EXCESS))
-    rows = _was_read(topic_partitions).select(*TOPIC, "taken_at", "produce_rate")
-    return _aggregated(rows, (*TOPIC, "taken_at"), {"skewed": uneven})
+    uneven = skewed(top, total, count, RATE_EXCESS)
+    return grouped(_was_read(topic_partitions), (*TOPIC, "taken_at"), {"skewed": uneven})
 
 
 def records_produced(segments: DataFrame) -> DataFrame:
@@ -387,11 +363,6 @@ def records_produced(segments: DataFrame) -> DataFrame:
         segments, (*TOPIC, "topic_id", "partition_id"), {"rise": net_rise("end", "ends")}
     )
     return grouped(by_id, (*TOPIC, "partition_id"), {"produced": "sum(rise)"})
-
-
-def _unlimited() -> Column:
-    """Null unless one setting says so, or both say no."""
-    return (sf.col("retention_ms") < 0) | ~sf.col("cleanup_policy").contains("delete")
 
 
 def net_rise(offset: str, times: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import (
@@ -29,13 +29,14 @@ from kafka_lag.contract import (
     WARN,
 )
 from kafka_lag_report.aggregates import (
+    DATED_AGE,
+    IS_AGE_LEAST,
     MEMBER,
     PARTITION,
+    STANDING,
     DayAggregates,
-    dated_age,
-    is_age_least,
-    standing,
 )
+from kafka_lag_report.skew import grouped, selected, with_columns
 from kafka_lag_report.thresholds import (
     CALM_TIMES,
     GAP_INTERVALS,
@@ -201,6 +202,16 @@ def gather_evidence(
     )
 
 
+def _is(condition: str) -> str:
+    """SQL: what is not known is not so."""
+    return f"coalesce({condition}, false)"
+
+
+def _double(number: float) -> str:
+    """The number in SQL, where one with a point alone is a decimal."""
+    return f"{float(number)!r}D"
+
+
 def restless_runs(interval: float) -> float:
     """Runs of an hour that see a rebalance and are too many, where runs are so many seconds apart.
 
@@ -214,31 +225,31 @@ def group_spells(groups: DataFrame, pause: float) -> DataFrame:
 
     Rows farther apart than `pause` seconds are no spell.
     """
-    ordered = Window.partitionBy("group").orderBy("at")
-    rows = _with_restless(_group_runs(groups), ordered, pause)
-    rows = _of_bad_groups(rows, ordered, pause)
+    of_group = "PARTITION BY group ORDER BY at"
+    rows = _with_restless(selected(groups, _GROUP_RUN), of_group, pause)
+    rows = _of_bad_groups(rows, of_group, pause)
     said = ("unread", "status", "reason", "gone", "nobody", "over_sla", "restless", *_HELD)
-    spells = _numbered(rows, ordered, said, pause).groupBy("group", "spell")
-    return spells.agg(
-        sf.min("at").alias("first"),
-        sf.max("at").alias("last"),
-        sf.count("at").cast("int").alias("runs"),
-        *(sf.max(name).alias(name) for name in said),
-        sf.max("owner").alias("owner"),
-        sf.max("lag").alias("lag"),
-        sf.max_by("any_lag", "at").alias("last_lag"),
-        sf.max("time_lag").alias("time_lag"),
-        sf.max("dated").alias("dated"),
-        sf.max("sla").alias("sla"),
-        sf.min_by("calm_at", "at").alias("calm_at"),
-        sf.min_by("since", "at").alias("since"),
-        sf.min("restless_since").alias("restless_since"),
-        sf.max("restless_until").alias("restless_until"),
-        sf.sum("counted").cast("int").alias("rebalances"),
-        sf.max("held_records").alias("held_records"),
-        *(sf.max_by(name, "explained_at").alias(name) for name in _CAUSE),
-        sf.max("bad").alias("bad"),
-    ).where("bad OR nobody")
+    spells = grouped(
+        _numbered(rows, of_group, said, pause),
+        ("group", "spell"),
+        {
+            "first": "min(at)",
+            "last": "max(at)",
+            "runs": "int(count(at))",
+            **{name: f"max({name})" for name in said},
+            **{name: f"max({name})" for name in ("owner", "lag", "time_lag", "dated", "sla")},
+            "last_lag": "max_by(any_lag, at)",
+            "calm_at": "min_by(calm_at, at)",
+            "since": "min_by(since, at)",
+            "restless_since": "min(restless_since)",
+            "restless_until": "max(restless_until)",
+            "rebalances": "int(sum(counted))",
+            "held_records": "max(held_records)",
+            **{name: f"max_by({name}, explained_at)" for name in _CAUSE},
+            "bad": "max(bad)",
+        },
+    )
+    return spells.where("bad OR nobody")
 
 
 # Which transaction holds a group up, where it has been open for long.
@@ -246,221 +257,201 @@ _HELD = ("held_topic", "held_partition", "held_since")
 _CAUSE = ("cause", "cause_since", "cause_evidence")
 
 
-def _group_runs(groups: DataFrame) -> DataFrame:
-    """What each run says of a group; of one that did not read it, nothing but that and the lag."""
-    read = sf.col("unread_reason").isNull()
-    began = _seconds("open_transaction_since")
-    held = read & (_seconds("taken_at") - began >= LONG_TRANSACTION_SECONDS)
-    explained = sf.col("cause") != UNEXPLAINED
-    return groups.select(
-        sf.col("consumer_group").alias("group"),
-        _seconds("taken_at").alias("at"),
-        sf.col("unread_reason").alias("unread"),
-        *(sf.when(read, sf.col(name)).alias(name) for name in ("status", "lag", "owner")),
-        sf.when(read, sf.col("status_reason")).alias("reason"),
-        sf.col("lag").alias("any_lag"),
-        sf.when(read, sf.col("time_lag_seconds")).alias("time_lag"),
-        sf.when(read, dated_age()).alias("dated"),
-        sf.col("sla_seconds").alias("sla"),
-        sf.col("status_reason").eqNullSafe(GONE).alias("gone"),
-        (read & sf.col("members").eqNullSafe(0)).alias("nobody"),
-        _true(read & (sf.col("time_lag_seconds") > sf.col("sla_seconds"))).alias("over_sla"),
-        _true(read & (_rebalances() > 0)).alias("moving"),
-        sf.when(read, _rebalances()).alias("rebalanced"),
-        _seconds("incident_since").alias("since"),
-        sf.when(held, sf.col("open_transaction_topic")).alias("held_topic"),
-        sf.when(held, sf.col("open_transaction_partition")).alias("held_partition"),
-        sf.when(held, began).alias("held_since"),
-        sf.when(held, sf.col("held_up_records")).alias("held_records"),
-        sf.when(explained, _seconds("taken_at")).alias("explained_at"),
-        "cause",
-        _seconds("cause_since").alias("cause_since"),
-        "cause_evidence",
-    )
+def _read(name: str) -> str:
+    """SQL: nothing where the group was not read."""
+    return f"IF(unread_reason IS NULL, {name}, NULL)"
 
 
-def _with_restless(rows: DataFrame, ordered: WindowSpec, pause: float) -> DataFrame:
+# How many rebalances a run saw: counted, or one where it saw one under way or its effect.
+_IS_REBALANCING = " OR ".join(
+    (*(f"group_state = '{state}'" for state in REBALANCING_STATES), "owners_changed > 0")
+)
+_REBALANCES = f"coalesce(rebalances, IF({_IS_REBALANCING}, 1, 0))"
+_TRANSACTION = "unix_seconds(taken_at) - unix_seconds(open_transaction_since)"
+
+
+def _held(name: str) -> str:
+    return _read(f"IF({_TRANSACTION} >= {LONG_TRANSACTION_SECONDS}, {name}, NULL)")
+
+
+# What each run says of a group; of one that did not read it, nothing but that and the lag.
+_GROUP_RUN = {
+    "group": "consumer_group",
+    "at": "unix_seconds(taken_at)",
+    "unread": "unread_reason",
+    **{name: _read(name) for name in ("status", "lag", "owner")},
+    "reason": _read("status_reason"),
+    "any_lag": "lag",
+    "time_lag": _read("time_lag_seconds"),
+    "dated": _read(DATED_AGE),
+    "sla": "sla_seconds",
+    "gone": f"status_reason <=> '{GONE}'",
+    "nobody": "unread_reason IS NULL AND members <=> 0",
+    "over_sla": _is(_read("time_lag_seconds > sla_seconds")),
+    "moving": _is(_read(f"{_REBALANCES} > 0")),
+    "rebalanced": _read(_REBALANCES),
+    "since": "unix_seconds(incident_since)",
+    "held_topic": _held("open_transaction_topic"),
+    "held_partition": _held("open_transaction_partition"),
+    "held_since": _held("unix_seconds(open_transaction_since)"),
+    "held_records": _held("held_up_records"),
+    "explained_at": f"IF(cause <> '{UNEXPLAINED}', unix_seconds(taken_at), NULL)",
+    "cause": "cause",
+    "cause_since": "unix_seconds(cause_since)",
+    "cause_evidence": "cause_evidence",
+}
+
+
+def _with_restless(rows: DataFrame, of_group: str, pause: float) -> DataFrame:
     """With `restless` where many runs of the hour before saw a rebalance; from when to when.
 
     `counted` are the rebalances of those runs, each once.
     """
-    hour = ordered.rangeBetween(-RESTLESS_SECONDS, 0)
+    hour = f"{of_group} RANGE BETWEEN {RESTLESS_SECONDS} PRECEDING AND CURRENT ROW"
     many = restless_runs(pause / GAP_INTERVALS)
-    moved_at = sf.when(sf.col("moving"), sf.col("at"))
-    rows = rows.withColumns(
+    rows = with_columns(
+        rows,
         {
-            "restless": _true(sf.sum(sf.col("moving").cast("int")).over(hour) >= many),
-            "restless_since": sf.min(moved_at).over(hour),
-            "restless_until": sf.max(moved_at).over(hour),
-            "of_hour": sf.sum("rebalanced").over(hour),
-        }
+            "restless": _is(f"sum(int(moving)) OVER ({hour}) >= {_double(many)}"),
+            "restless_since": f"min(IF(moving, at, NULL)) OVER ({hour})",
+            "restless_until": f"max(IF(moving, at, NULL)) OVER ({hour})",
+            "of_hour": f"sum(rebalanced) OVER ({hour})",
+        },
     )
     # the first run that says so has those of the hour before it, too
-    goes_on = sf.lag("restless").over(ordered) & (
-        sf.col("at") - sf.lag("at").over(ordered) <= pause
+    goes_on = (
+        f"lag(restless) OVER ({of_group}) AND at - lag(at) OVER ({of_group}) <= {_double(pause)}"
     )
-    counted = sf.when(_true(goes_on), sf.col("rebalanced")).otherwise(sf.col("of_hour"))
-    return rows.withColumn("counted", sf.when(sf.col("restless"), counted))
+    counted = f"IF(restless, IF({goes_on}, rebalanced, of_hour), NULL)"
+    return with_columns(rows, {"counted": counted})
 
 
-def _of_bad_groups(rows: DataFrame, ordered: WindowSpec, pause: float) -> DataFrame:
+def _of_bad_groups(rows: DataFrame, of_group: str, pause: float) -> DataFrame:
     """The runs of groups that any run calls `bad`.
 
     `calm_at` is the last run before at which the group was as near to the end as it usually is.
     """
-    group = Window.partitionBy("group")
+    usual = f"median(IF(status = '{OK}', dated, NULL)) OVER (PARTITION BY group)"
+    least = _double(2 * pause / GAP_INTERVALS)
     bad = (
-        sf.col("status").isin(WARN, ERR)
-        | sf.col("unread").isNotNull()
-        | sf.col("gone")
-        | sf.col("over_sla")
-        | sf.col("restless")
-        | sf.col("held_since").isNotNull()
+        f"status IN ('{WARN}', '{ERR}') OR unread IS NOT NULL OR gone OR over_sla OR restless"
+        " OR held_since IS NOT NULL"
     )
-    usual = CALM_TIMES * sf.median(sf.when(sf.col("status") == OK, sf.col("dated"))).over(group)
-    near = sf.greatest(sf.coalesce(usual, sf.lit(0.0)), sf.lit(2 * pause / GAP_INTERVALS))
-    rows = (
-        rows.withColumn("bad", _true(bad))
-        .withColumn("any_bad", sf.max("bad").over(group))
-        .where("any_bad")
-        .withColumn("near", near)
+    rows = with_columns(rows, {"bad": _is(bad)})
+    rows = with_columns(
+        rows,
+        {
+            "any_bad": "max(bad) OVER (PARTITION BY group)",
+            "near": f"greatest(coalesce({_double(CALM_TIMES)} * {usual}, 0D), {least})",
+        },
     )
-    calm = sf.when(sf.col("dated") <= sf.col("near"), sf.col("at"))
-    before = ordered.rowsBetween(Window.unboundedPreceding, -1)
-    return rows.withColumn("calm_at", sf.last(calm, ignorenulls=True).over(before))
-
-
-def _rebalances() -> Column:
-    """How many rebalances a run saw: counted, or one where it saw one under way or its effect."""
-    seen = sf.col("group_state").isin(*REBALANCING_STATES) | (sf.col("owners_changed") > 0)
-    return sf.coalesce("rebalances", sf.when(_true(seen), 1).otherwise(0))
+    calm = (
+        f"last(IF(dated <= near, at, NULL), true) OVER ({of_group}"
+        " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    )
+    return with_columns(rows.where("any_bad"), {"calm_at": calm})
 
 
 def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
     """A row for each `PartitionSpell` of these rows of `group_partitions`."""
-    ordered = Window.partitionBy(*PARTITION).orderBy("at")
-    rows = _with_leaps(_with_passed_over(_partition_runs(rows), ordered), ordered)
-    rows = _with_needed(rows)
+    of_partition = f"PARTITION BY {', '.join(PARTITION)} ORDER BY at"
+    runs = selected(rows.where("unread_reason IS NULL"), _PARTITION_RUN)
+    runs = _with_needed(_with_leaps(_with_passed_over(runs, of_partition), of_partition))
     wrong = (
-        sf.col("standing").isNotNull()
-        | sf.col("losing")
-        | sf.col("at_risk")
-        | sf.col("going_back")
-        | (sf.col("passed_over") > 0)
-        | sf.col("skipped").isNotNull()
-        | sf.col("leapt").isNotNull()
+        "standing IS NOT NULL OR losing OR at_risk OR going_back OR passed_over > 0"
+        " OR skipped IS NOT NULL OR leapt IS NOT NULL"
     )
-    who = sf.when(sf.col("standing") == STALL, sf.col("member_id"))
-    rows = rows.where(wrong).withColumn("who", who)
+    who = f"IF(standing = '{STALL}', member_id, NULL)"
     said = ("standing", "who", "losing", "at_risk", "going_back")
-    risk = sf.when(sf.col("at_risk"), sf.col("seconds_until_loss"))
-    spells = _numbered(rows, ordered, said, pause).groupBy(*PARTITION, "spell")
-    return spells.agg(
-        sf.min("at").alias("first"),
-        sf.max("at").alias("last"),
-        sf.max("standing").alias("standing"),
-        sf.min_by("stands_since", "at").alias("stands_since"),
-        sf.min_by("begin_seen", "at").alias("begin_seen"),
-        *(sf.max_by(name, "at").alias(name) for name in (*MEMBER, "leader")),
-        sf.max("lag").alias("lag"),
-        sf.max_by("lost", "at").alias("lost"),
-        sf.sum("passed_over").alias("passed_over"),
-        sf.when(sf.max("time_lag_seconds") <= sf.max("dated"), sf.max("needed")).alias("needed"),
-        sf.coalesce(sf.max("rewound"), sf.lit(0)).alias("rewound"),
-        sf.coalesce(sf.sum("skipped"), sf.lit(0)).alias("skipped"),
-        sf.coalesce(sf.sum("leapt"), sf.lit(0)).alias("leapt"),
-        sf.max("leapt_seconds").alias("leapt_seconds"),
-        sf.max("at_risk").alias("at_risk"),
-        sf.min(risk).alias("seconds_left"),
-        sf.min_by("at", risk).alias("seconds_left_at"),
-        sf.max("going_back").alias("going_back"),
-    ).withColumnsRenamed(
+    risk = "IF(at_risk, seconds_until_loss, NULL)"
+    spells = grouped(
+        _numbered(with_columns(runs.where(wrong), {"who": who}), of_partition, said, pause),
+        (*PARTITION, "spell"),
         {
-            "consumer_group": "group",
-            "partition_id": "partition",
-            "member_id": "member",
-            "client_id": "client",
-            "client_host": "host",
-        }
+            "first": "min(at)",
+            "last": "max(at)",
+            "standing": "max(standing)",
+            "stands_since": "min_by(stands_since, at)",
+            "begin_seen": "min_by(begin_seen, at)",
+            "member": "max_by(member_id, at)",
+            "client": "max_by(client_id, at)",
+            "host": "max_by(client_host, at)",
+            "leader": "max_by(leader, at)",
+            "lag": "max(lag)",
+            "lost": "max_by(lost, at)",
+            "passed_over": "sum(passed_over)",
+            "needed": "IF(max(time_lag_seconds) <= max(dated), max(needed), NULL)",
+            "rewound": "coalesce(max(rewound), 0)",
+            "skipped": "coalesce(sum(skipped), 0)",
+            "leapt": "coalesce(sum(leapt), 0)",
+            "leapt_seconds": "max(leapt_seconds)",
+            "at_risk": "max(at_risk)",
+            "seconds_left": f"min({risk})",
+            "seconds_left_at": f"min_by(at, {risk})",
+            "going_back": "max(going_back)",
+        },
     )
+    return spells.withColumnsRenamed({"consumer_group": "group", "partition_id": "partition"})
 
 
-def _partition_runs(rows: DataFrame) -> DataFrame:
-    """What each run that read a partition says of it; rewinds and skips where they were seen."""
-    lost = sf.coalesce("records_lost", sf.lit(0))
-    changed = _seconds("commit_changed_at")
-    written = _seconds("taken_at") - sf.col("time_lag_seconds").cast("bigint")
-    came_later = (lost == 0) & ~is_age_least() & (written > changed)
-    return rows.where("unread_reason IS NULL").select(
-        *PARTITION,
-        *MEMBER,
-        "leader",
-        "lag",
-        _seconds("taken_at").alias("at"),
-        "committed_offset",
-        "start_offset",
-        lost.alias("lost"),
-        (lost > 0).alias("losing"),
-        standing().alias("standing"),
-        # of what is deleted no age is left; a least age says nothing of when it came first
-        sf.greatest(
-            changed,
-            sf.when((lost == 0) & (~is_age_least() | changed.isNotNull()), written),
-        ).alias("stands_since"),
-        (changed.isNull() | sf.col("commit_gap_seconds").isNotNull() | _true(came_later)).alias(
-            "begin_seen"
-        ),
-        "topic_id",
-        "end_offset",
-        "time_lag_seconds",
-        dated_age().alias("dated"),
-        _true(sf.col("retention_risk") == AT_RISK).alias("at_risk"),
-        "seconds_until_loss",
-        sf.col("rewound_from").isNotNull().alias("going_back"),
-        sf.when(
-            sf.col("rewound_at") == sf.col("taken_at"),
-            sf.col("rewound_from") - sf.col("committed_offset"),
-        ).alias("rewound"),
-        sf.when(
-            sf.col("skipped_at") == sf.col("taken_at"),
-            sf.col("skipped_to") - sf.col("skipped_from"),
-        ).alias("skipped"),
-    )
+_WRITTEN = "unix_seconds(taken_at) - bigint(time_lag_seconds)"
+# What each run that read a partition says of it; rewinds and skips where they were seen.
+_PARTITION_RUN = {
+    **{name: name for name in (*PARTITION, *MEMBER, "leader", "lag", "topic_id")},
+    "at": "unix_seconds(taken_at)",
+    "committed_offset": "committed_offset",
+    "start_offset": "start_offset",
+    "end_offset": "end_offset",
+    "lost": "coalesce(records_lost, 0)",
+    "losing": "coalesce(records_lost, 0) > 0",
+    "standing": STANDING,
+    # of what is deleted no age is left; a least age says nothing of when it came first
+    "stands_since": (
+        "greatest(unix_seconds(commit_changed_at), IF(coalesce(records_lost, 0) = 0"
+        f" AND (NOT {IS_AGE_LEAST} OR commit_changed_at IS NOT NULL), {_WRITTEN}, NULL))"
+    ),
+    "begin_seen": (
+        "commit_changed_at IS NULL OR commit_gap_seconds IS NOT NULL OR "
+        + _is(
+            f"coalesce(records_lost, 0) = 0 AND NOT {IS_AGE_LEAST}"
+            f" AND {_WRITTEN} > unix_seconds(commit_changed_at)"
+        )
+    ),
+    "time_lag_seconds": "time_lag_seconds",
+    "dated": DATED_AGE,
+    "at_risk": _is(f"retention_risk = '{AT_RISK}'"),
+    "seconds_until_loss": "seconds_until_loss",
+    "going_back": "rewound_from IS NOT NULL",
+    "rewound": "IF(rewound_at = taken_at, rewound_from - committed_offset, NULL)",
+    "skipped": "IF(skipped_at = taken_at, skipped_to - skipped_from, NULL)",
+}
 
 
-def _with_passed_over(rows: DataFrame, ordered: WindowSpec) -> DataFrame:
+def _with_passed_over(rows: DataFrame, of_partition: str) -> DataFrame:
     """With the records lost that a commit passed over, in the run that sees it beyond them."""
-    came_back = (sf.lag("lost").over(ordered) > 0) & (
-        sf.col("committed_offset") >= sf.lag("start_offset").over(ordered)
-    )
-    passed = sf.when(_true(came_back), sf.lag("lost").over(ordered)).otherwise(sf.lit(0))
-    return rows.withColumn("passed_over", passed)
+    lost, start = (f"lag({name}) OVER ({of_partition})" for name in ("lost", "start_offset"))
+    passed = f"IF({lost} > 0 AND committed_offset >= {start}, {lost}, 0)"
+    return with_columns(rows, {"passed_over": passed})
 
 
-def _with_leaps(rows: DataFrame, ordered: WindowSpec) -> DataFrame:
+def _with_leaps(rows: DataFrame, of_partition: str) -> DataFrame:
     """With the records behind which it stood that were gone at once: read very fast, or skipped.
 
     The collector calls more of them skipped, as nobody reads so fast; of fewer all are read.
     """
-
-    def before(name: str) -> Column:
-        return sf.lag(name).over(ordered)
-
-    seconds = sf.col("at") - before("at")
-    left = sf.least(before("lag"), sf.col("committed_offset") - before("committed_offset"))
-    usual = sf.try_divide(before("lag"), before("at") - before("stands_since"))
+    names = ("at", "lag", "lost", "committed_offset", "standing", "stands_since")
+    before = {f"{name}_before": f"lag({name}) OVER ({of_partition})" for name in names}
+    left = "least(lag_before, committed_offset - committed_offset_before)"
+    usual = "try_divide(lag_before, at_before - stands_since_before)"
     leapt = (
-        before("standing").isNotNull()
-        & (sf.col("lost") + before("lost") == 0)
-        & sf.col("skipped").isNull()
-        & (left > READABLE_RATE * seconds)
-        & (left > USUAL_TIMES * usual * seconds)
+        "standing_before IS NOT NULL AND lost + lost_before = 0 AND skipped IS NULL"
+        f" AND {left} > {_double(READABLE_RATE)} * (at - at_before)"
+        f" AND {left} > {_double(USUAL_TIMES)} * {usual} * (at - at_before)"
     )
-    return rows.withColumns(
-        {
-            "leapt": sf.when(leapt, left),
-            "leapt_seconds": sf.when(leapt, seconds),
-        }
+    leaps = {"leapt": left, "leapt_seconds": "at - at_before"}
+    return with_columns(
+        with_columns(rows, before),
+        {name: f"IF({leapt}, {value}, NULL)" for name, value in leaps.items()},
     )
 
 
@@ -469,12 +460,13 @@ def _with_needed(rows: DataFrame) -> DataFrame:
 
     What was deleted was older than all that is there: by as long as it took to produce.
     """
-    log = Window.partitionBy(*PARTITION, "topic_id")
+    of_log = f"PARTITION BY {', '.join(PARTITION)}, topic_id"
     risen, seconds = (
-        sf.max(name).over(log) - sf.min(name).over(log) for name in ("end_offset", "at")
+        f"max({name}) OVER ({of_log}) - min({name}) OVER ({of_log})"
+        for name in ("end_offset", "at")
     )
-    older = sf.when(sf.col("losing"), sf.col("lost") * sf.try_divide(seconds, risen)).otherwise(0.0)
-    return rows.withColumn("needed", sf.col("time_lag_seconds") + older)
+    older = f"IF(losing, lost * try_divide({seconds}, {risen}), 0D)"
+    return with_columns(rows, {"needed": f"time_lag_seconds + {older}"})
 
 
 def notable_partitions(segments: DataFrame) -> DataFrame:
@@ -489,28 +481,17 @@ def notable_partitions(segments: DataFrame) -> DataFrame:
 def unread_spells(rows: DataFrame, keys: Sequence[str], pause: float) -> DataFrame:
     """A row for each `UnreadSpell`, of what the keys name."""
     said = (*keys, "unread_reason")
-    by_run = (
-        rows.where("unread_reason IS NOT NULL")
-        .groupBy(*said, _seconds("taken_at").alias("at"))
-        .agg(sf.count("*").cast("int").alias("count"))
+    unread = rows.where("unread_reason IS NOT NULL")
+    unread = unread.selectExpr(*said, "unix_seconds(taken_at) AS at")
+    by_run = grouped(unread, (*said, "at"), {"count": "int(count(*))"})
+    of_keys = f"PARTITION BY {', '.join(said)} ORDER BY at"
+    spells = grouped(
+        _numbered(by_run, of_keys, (), pause),
+        (*said, "spell"),
+        {"first": "min(at)", "last": "max(at)", "partitions": "max(count)"},
     )
-    ordered = Window.partitionBy(*said).orderBy("at")
     names = {"consumer_group": "group", "partition_id": "partition", "unread_reason": "reason"}
-    return (
-        _numbered(by_run, ordered, (), pause)
-        .groupBy(*said, "spell")
-        .agg(
-            sf.min("at").alias("first"),
-            sf.max("at").alias("last"),
-            sf.max("count").alias("partitions"),
-        )
-        .select(
-            *(sf.col(name).alias(names.get(name, name)) for name in said),
-            "first",
-            "last",
-            "partitions",
-        )
-    )
+    return spells.drop("spell").withColumnsRenamed(names)
 
 
 def topic_spells(
@@ -519,11 +500,11 @@ def topic_spells(
     """Where topics' partitions were unread, and who led those that moved or had no leader."""
     partition = ("topic", "partition_id")
     unread = _collected(UnreadSpell, unread_spells(rows, partition, pause))
-    several = sf.count_distinct(sf.struct("topic_id", "leader")) > 1
-    those = topic_segments.groupBy(*partition).agg(several.alias("moved")).where("moved")
-    those = those.select(*partition)
+    several = "count(DISTINCT struct(topic_id, leader)) > 1"
+    those = grouped(topic_segments, partition, {"moved": several})
+    those = those.where("moved").select(*partition)
     if any(one.reason == NO_LEADER for one in unread):
-        leaderless = rows.where(sf.col("unread_reason") == NO_LEADER).select(*partition)
+        leaderless = rows.where(f"unread_reason = '{NO_LEADER}'").select(*partition)
         those = those.union(leaderless).distinct()
     again = _rows_of(rows, those)
     stints = _collected(Stint, _leader_stints(again)) if again is not None else ()
@@ -538,26 +519,22 @@ def topic_sizes(topic_segments: DataFrame, topics: Collection[str]) -> dict[str,
     if len(topics) <= _NAMES:
         named = named.where(sf.col("topic").isin(sorted(topics)))
     # they are numbered from 0 on
-    sizes = named.groupBy("topic").agg((sf.max("partition_id") + 1).alias("size")).collect()
+    sizes = grouped(named, ("topic",), {"size": "max(partition_id) + 1"}).collect()
     return {row["topic"]: row["size"] for row in sizes}
 
 
 def _leader_stints(rows: DataFrame) -> DataFrame:
-    read = rows.where("unread_reason IS NULL").select(
-        "topic",
-        "topic_id",
-        sf.col("partition_id").alias("partition"),
-        "leader",
-        _seconds("taken_at").alias("at"),
+    read = rows.where("unread_reason IS NULL").selectExpr(
+        *("topic", "topic_id", "partition_id AS partition", "leader"),
+        "unix_seconds(taken_at) AS at",
     )
-    log = ("topic", "partition")
-    # whoever leads before and after a pause led meanwhile
-    ordered = Window.partitionBy(*log).orderBy("at")
     said = ("topic_id", "leader")
-    return (
-        _numbered(read, ordered, said, float("inf"))
-        .groupBy(*log, *said, "spell")
-        .agg(sf.min("at").alias("first"), sf.max("at").alias("last"))
+    # whoever leads before and after a pause led meanwhile
+    spells = _numbered(read, "PARTITION BY topic, partition ORDER BY at", said, None)
+    return grouped(
+        spells,
+        ("topic", "partition", *said, "spell"),
+        {"first": "min(at)", "last": "max(at)"},
     )
 
 
@@ -590,24 +567,16 @@ def _rows_of(rows: DataFrame, those: DataFrame) -> DataFrame | None:
     return few.join(sf.broadcast(those), those.columns, "left_semi")
 
 
-def _numbered(rows: DataFrame, ordered: WindowSpec, said: Sequence[str], pause: float) -> DataFrame:
-    """With `spell`, which rises where anything said changes, or rows lie farther apart."""
-    apart = sf.col("at") - sf.lag("at").over(ordered) > pause
-    changed = [~sf.col(name).eqNullSafe(sf.lag(name).over(ordered)) for name in said]
-    begins = sf.coalesce(apart, sf.lit(True))
-    for one in changed:
-        begins = begins | one
-    marked = rows.withColumn("begins", begins.cast("int"))
-    return marked.withColumn("spell", sf.sum("begins").over(ordered))
+def _numbered(rows: DataFrame, within: str, said: Sequence[str], pause: float | None) -> DataFrame:
+    """With `spell`, which rises where anything said changes, or rows lie farther apart.
 
-
-def _true(condition: Column) -> Column:
-    """What is not known is not so."""
-    return sf.coalesce(condition, sf.lit(False))
-
-
-def _seconds(name: str) -> Column:
-    return sf.unix_seconds(name)
+    `within` is the partition and order of a window; any distance will do without a `pause`.
+    """
+    apart = f"at - lag(at) OVER ({within})"
+    apart = f"{apart} IS NULL" if pause is None else f"coalesce({apart} > {_double(pause)}, true)"
+    changed = (f"NOT {name} <=> lag({name}) OVER ({within})" for name in said)
+    rows = with_columns(rows, {"begins": f"int({' OR '.join((apart, *changed))})"})
+    return with_columns(rows, {"spell": f"sum(begins) OVER ({within})"})
 
 
 def _moment(seconds: float) -> datetime:

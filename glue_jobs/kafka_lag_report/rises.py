@@ -16,28 +16,23 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from kafka_lag.contract import RISES
+from kafka_lag_report.skew import with_columns
 
 Numbers = npt.NDArray[np.int64]
 
 _DAY_MS = 86_400_000
 
 
-def read_offset() -> Column:
-    """The commit less what the group skipped that day: it rises by what was read.
-
-    Null where the commit is beyond the end, which nobody has read. Of several skips of a partition
-    in one day the last counts.
-    """
-    skipped = sf.col("skipped_to") - sf.col("skipped_from")
-    today = sf.col("skipped_at") >= sf.date_trunc("day", "taken_at")
-    read = sf.col("committed_offset") - sf.when(today, skipped).otherwise(0)
-    beyond = sf.coalesce(sf.col("committed_offset") > sf.col("end_offset"), sf.lit(False))
-    return sf.when(~beyond, read)
-
+# SQL: the commit less what the group skipped that day: it rises by what was read. Null where the
+# commit is beyond the end, which nobody has read. Of several skips of a partition in one day the
+# last counts.
+READ_OFFSET = (
+    "IF(coalesce(committed_offset > end_offset, false), NULL, committed_offset"
+    " - IF(skipped_at >= date_trunc('day', taken_at), skipped_to - skipped_from, 0))"
+)
 
 # What a log is, beside what the history is sorted by.
 _LOGS = {
@@ -50,16 +45,16 @@ def with_rises(rows: DataFrame, dataset: str) -> DataFrame:
     """The rows with their column, computed unless they have it."""
     if RISES[dataset] in rows.columns:
         return rows
-    of_group = dataset == "group_partitions"
-    was_read = sf.col("unread_reason").isNull()
-    offset = sf.when(was_read, read_offset() if of_group else sf.col("end_offset"))
-    lost = sf.coalesce("records_lost", sf.lit(0)) if of_group else sf.lit(0)
-    log = Window.partitionBy(*_LOGS[dataset]).orderBy("taken_at")
-    before = log.rowsBetween(Window.unboundedPreceding, -1)
-    passed = sf.last(sf.try_add(offset, lost), ignorenulls=True).over(before)
-    rise = offset - passed
-    known = sf.when(rise.isNotNull(), sf.greatest(rise, sf.lit(0)))
-    return rows.withColumn(RISES[dataset], known)
+    offset, lost = "end_offset", "0"
+    if dataset == "group_partitions":
+        offset, lost = READ_OFFSET, "coalesce(records_lost, 0)"
+    offset = f"IF(unread_reason IS NULL, {offset}, NULL)"
+    passed = (
+        f"last(try_add({offset}, {lost}), true) OVER (PARTITION BY {', '.join(_LOGS[dataset])}"
+        " ORDER BY taken_at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    )
+    rise = f"{offset} - {passed}"
+    return with_columns(rows, {RISES[dataset]: f"IF({rise} IS NULL, NULL, greatest({rise}, 0))"})
 
 
 @dataclass(frozen=True, slots=True)

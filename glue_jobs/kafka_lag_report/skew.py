@@ -81,6 +81,11 @@ def spread(days: DataFrame, keys: Sequence[str], value: str, prefix: str) -> Dat
     return sums.selectExpr(*keys, *_named(measures(prefix)))
 
 
+def selected(rows: DataFrame, columns: Mapping[str, str]) -> DataFrame:
+    """With these columns alone, each a text of SQL."""
+    return rows.selectExpr(*_named(columns))
+
+
 def with_columns(rows: DataFrame, columns: Mapping[str, str]) -> DataFrame:
     """With more columns, each a text of SQL.
 

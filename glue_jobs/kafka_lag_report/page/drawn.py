@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import ERR, NO_MEMBER, OK, WARN
-from kafka_lag_report.aggregates import is_age_least
+from kafka_lag_report.aggregates import IS_AGE_LEAST
 from kafka_lag_report.findings import Findings, GroupTopic, Listed
 
 DAY_MINUTES = 1440
@@ -232,7 +232,7 @@ def _slots(groups: DataFrame, names: Sequence[str], day: date, axis: Axis) -> Da
         .withColumns(
             {
                 "minute": sf.floor(second / MINUTE).cast("int"),
-                "is_least": is_age_least(),
+                "is_least": sf.expr(IS_AGE_LEAST),
                 "slot": slot,
                 "lag": sf.when(read, sf.col("time_lag_seconds")),
                 "word": sf.when(read & sf.col("status").isin(*_STATUSES), sf.col("status")),

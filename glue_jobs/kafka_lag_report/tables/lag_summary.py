@@ -147,8 +147,9 @@ def group_days(groups: DataFrame) -> DataFrame:
 
 def topic_days(runs: DataFrame, logs: DataFrame) -> DataFrame:
     """A row for each group's topic of which any partition was read."""
+    names = [name for name in runs.columns if name != "consume_rate"]
     # on the rows' own order: percentiles are taken over the same windows next
-    rates = runs.withColumn("consume_rate", without_losses(GROUP_TOPIC))
+    rates = runs.selectExpr(*names, f"{without_losses(GROUP_TOPIC)} AS consume_rate")
     measures = {
         **_LEVELS_OF_RUNS,
         "midnight": "unix_seconds(date_trunc('day', min(taken_at)))",

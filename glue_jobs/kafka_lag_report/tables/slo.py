@@ -10,12 +10,12 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from kafka_lag_report.aggregates import GROUP, is_age_kept
 from kafka_lag_report.run_weights import weighted_minutes
 from kafka_lag_report.schemas import SLO, report_schema
+from kafka_lag_report.skew import grouped, selected, with_columns
 
 _DAY_MINUTES = 24 * 60
 _KEPT = is_age_kept("IF(unread_reason IS NULL, time_lag_seconds, NULL)", "slo_age_seconds")
@@ -29,54 +29,48 @@ def slo(groups: DataFrame, day: date, *, in_progress: bool) -> DataFrame:
     the first run with one; `until` the run that found the group gone or without one, else the end
     of the day, or of what there is of one in progress. Rows of `groups` have their `weight`.
     """
-    gone = sf.col("status_reason").eqNullSafe("gone")
-    rows = groups.select(
-        *GROUP,
-        "taken_at",
-        "weight",
-        *("slo_age_seconds", "slo_target", "slo_days"),
-        (sf.col("slo_age_seconds").isNotNull() & ~gone).alias("counts"),
-        sf.expr(_KEPT).alias("kept"),
+    asked = ("slo_age_seconds", "slo_target", "slo_days")
+    rows = selected(
+        groups,
+        {
+            **{name: name for name in (*GROUP, "taken_at", "weight", *asked)},
+            "counts": "slo_age_seconds IS NOT NULL AND NOT status_reason <=> 'gone'",
+            "kept": _KEPT,
+        },
     )
-    last = sf.max(sf.when(sf.col("counts"), sf.col("taken_at"))).over(Window.partitionBy(*GROUP))
-    rows = rows.withColumn("last_at", last).where("last_at IS NOT NULL")
-    midnight = sf.lit(datetime.combine(day + timedelta(days=1), time(), UTC))
-    end = sf.timestamp_micros(sf.max(_end_micros())) if in_progress else midnight
-    found = rows.groupBy(*GROUP).agg(
-        *(_last(name) for name in ("slo_age_seconds", "slo_target", "slo_days")),
-        sf.min(sf.when(sf.col("counts"), sf.col("taken_at"))).alias("since"),
-        sf.coalesce(sf.min(sf.when(_is_after(), sf.col("taken_at"))), end).alias("until"),
-        sf.expr(weighted_minutes("counts AND kept")).alias("kept_minutes"),
-        sf.expr(weighted_minutes("counts AND NOT kept")).alias("broken_minutes"),
+    last = "max(IF(counts, taken_at, NULL)) OVER (PARTITION BY consumer_group)"
+    rows = with_columns(rows, {"last_at": last}).where("last_at IS NOT NULL")
+    found = grouped(
+        rows,
+        GROUP,
+        {
+            **{
+                name.removeprefix("slo_"): f"max_by({name}, IF(counts, taken_at, NULL))"
+                for name in asked
+            },
+            "since": "min(IF(counts, taken_at, NULL))",
+            # the first row that says that the objective of the rows before it is over
+            "over_at": "min(IF(NOT counts AND taken_at > last_at, taken_at, NULL))",
+            "seen_micros": "max(unix_micros(taken_at) + bigint(weight * 1000000))",
+            "kept_minutes": weighted_minutes("counts AND kept"),
+            "broken_minutes": weighted_minutes("counts AND NOT kept"),
+        },
     )
-    missing = {name: sf.lit(None).cast(SLO[name].dataType) for name in _OF_WINDOW}
-    watched = (sf.unix_micros("until") - sf.unix_micros("since")) / (60 * 1_000_000)
-    unknown = watched - sf.col("kept_minutes") - sf.col("broken_minutes")
-    return (
-        found.withColumnsRenamed({name: name.removeprefix("slo_") for name in found.columns})
-        .withColumn("unknown_minutes", sf.greatest(unknown, sf.lit(0.0)))
-        .withColumns(missing)
-        .select(*SLO.names)
-    )
+    midnight = int(datetime.combine(day + timedelta(days=1), time(), UTC).timestamp())
+    end = "timestamp_micros(seen_micros)" if in_progress else f"timestamp_seconds({midnight})"
+    found = with_columns(found, {"until": f"coalesce(over_at, {end})"})
+    watched = "(unix_micros(until) - unix_micros(since)) / 60000000"
+    computed = {
+        "unknown_minutes": f"greatest({watched} - kept_minutes - broken_minutes, 0D)",
+        **{name: f"CAST(NULL AS {SLO[name].dataType.simpleString()})" for name in _OF_WINDOW},
+    }
+    return with_columns(found, computed).select(*SLO.names)
 
 
 _OF_WINDOW = (
     *("window_kept_minutes", "window_broken_minutes", "window_unknown_minutes"),
     *("budget_minutes", "budget_left_minutes", "burn_rate"),
 )
-
-
-def _is_after() -> Column:
-    """Whether a row says that the objective of the rows before it is over."""
-    return ~sf.col("counts") & (sf.col("taken_at") > sf.col("last_at"))
-
-
-def _end_micros() -> Column:
-    return sf.unix_micros("taken_at") + (sf.col("weight") * 1_000_000).cast("bigint")
-
-
-def _last(name: str) -> Column:
-    return sf.max_by(name, sf.when(sf.col("counts"), sf.col("taken_at"))).alias(name)
 
 
 def add_windows(of_day: pa.Table, day: date, earlier: Mapping[date, pa.Table]) -> pa.Table:
