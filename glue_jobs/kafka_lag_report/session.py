@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -59,6 +60,13 @@ FEW_ROWS = {
     "spark.sql.sources.bucketing.autoBucketedScan.enabled": "false",
 }
 
+# What calls on frames and columns ask Java for by name, and what they call of it.
+_CALLED = {
+    "PythonUtils": ("toSeq",),
+    "functions": ("col",),
+    "org.apache.spark.sql.functions": ("col", "expr"),
+}
+
 
 def open_session(
     environ: Mapping[str, str] = os.environ, *, few_rows: bool = False
@@ -77,12 +85,26 @@ def open_session(
     for key, value in own_settings(few_rows=few_rows).items() if ours else ():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
+    remember_classes(spark._jvm)
     for key, value in EVERYWHERE.items():
         spark.conf.set(key, value)
     if ours:
         # 200 tasks a shuffle cost more than the work on one machine
         spark.conf.set("spark.sql.shuffle.partitions", "8")
     return spark
+
+
+def remember_classes(java: Any) -> None:
+    """Look up once in Spark's JVM what each call on a frame or column looks up.
+
+    Java searches packages and hundreds of jars for each name: half of all calls, of which a small
+    day has some thousand.
+    """
+    for name, members in _CALLED.items():
+        found = getattr(java, name)
+        for member in members:
+            setattr(found, member, getattr(found, member))
+        setattr(java, name, found)
 
 
 def own_settings(*, few_rows: bool) -> dict[str, str]:

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.session import EVERYWHERE, FEW_ROWS, open_session, quick_session
+from kafka_lag_report.session import (
+    EVERYWHERE,
+    FEW_ROWS,
+    open_session,
+    quick_session,
+    remember_classes,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -37,6 +43,29 @@ def test_the_quick_session_is_another_of_the_same_context(spark: SparkSession) -
     assert {key: session.conf.get(key) for key in expected} == expected
     assert session.sparkContext is spark.sparkContext
     assert spark.conf.get("spark.sql.shuffle.partitions") == partitions
+
+
+class Asked:
+    """A name of Java's, which asks for each name below it that it does not have."""
+
+    def __init__(self, asked: list[str]) -> None:
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> "Asked":
+        self._asked.append(name)
+        return Asked(self._asked)
+
+
+def test_java_is_asked_once_for_what_columns_are_made_with() -> None:
+    asked = list[str]()
+    java = Asked(asked)
+    remember_classes(java)
+    asked.clear()
+
+    for package in ("functions", "org.apache.spark.sql.functions"):
+        assert getattr(java, package).col is getattr(java, package).col
+    assert java.PythonUtils.toSeq is java.PythonUtils.toSeq
+    assert asked == []
 
 
 def test_columns_are_made_without_a_note_of_their_line(spark: SparkSession) -> None:
