@@ -18,7 +18,7 @@ from kafka_lag import contract
 from kafka_lag.collector import Collector, WarningLogger
 from kafka_lag.formatting import format_short_duration
 from kafka_lag.lag.frame import locate
-from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.settings import Settings
 from kafka_lag.snapshots.store import FolderStore
@@ -279,7 +279,15 @@ def _print(report: TwoReadings, selection: Selection, rules: Rules) -> None:
         return
     horizon = rules.risk_horizon_ms / 1000
     remarks = idle_remarks(report)
-    screen.print(groups_table(report.snapshot, screen.width, horizon, selection, remarks))
+    table = groups_table(
+        report.snapshot,
+        screen.width,
+        horizon,
+        selection,
+        remarks,
+        has_filters=rules.groups != NameFilter(),
+    )
+    screen.print(table)
 
 
 def idle_remarks(report: TwoReadings) -> dict[str, str]:

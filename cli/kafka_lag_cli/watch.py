@@ -24,6 +24,7 @@ from rich.text import Text
 from kafka_lag import contract
 from kafka_lag.collector import WarningLogger
 from kafka_lag.formatting import format_duration, format_quantity
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import Snapshot
 from kafka_lag_cli.connecting.collect_options import collect_options, collect_options_of
 from kafka_lag_cli.help_sections import SectionedCommand, option
@@ -68,7 +69,13 @@ def watch(**options: Any) -> int:
     screen, stderr = open_screen(), Console(stderr=True)
     redraws = options["output"] == TABLE and screen.is_terminal
     by_document = bool(options["config"])
-    view = WatchView(selection, collect.settings.rules.risk_horizon_ms / 1000, by_document)
+    rules = collect.settings.rules
+    view = WatchView(
+        selection,
+        rules.risk_horizon_ms / 1000,
+        by_document,
+        has_filters=rules.groups != NameFilter(),
+    )
     logger: WarningLogger = view if redraws else WarningPrinter(stderr, by_document)
     collector = collect.open_collector(logger)
     view.cluster = collector.cluster
@@ -127,6 +134,7 @@ class WatchView:
     selection: Selection
     horizon_seconds: float
     by_document: bool = False
+    has_filters: bool = False
     cluster: str = ""
     snapshot: Snapshot | None = None
     run_seconds: float = 0.0
@@ -166,7 +174,13 @@ class WatchView:
             room = None if lines is None else max(1, lines - _LINES_AROUND_GROUPS)
             chosen = min(filter(None, (self.selection.top, room)), default=None)
             selection = replace(self.selection, top=chosen)
-            return groups_table(self.snapshot, width, self.horizon_seconds, selection)
+            return groups_table(
+                self.snapshot,
+                width,
+                self.horizon_seconds,
+                selection,
+                has_filters=self.has_filters,
+            )
         if not select_groups(self.snapshot, Selection(group=name)).matching:
             return Text(f"There is no group {printable(name)} in this run.")
         return group_details(self.snapshot, name, width, self.horizon_seconds, lines)

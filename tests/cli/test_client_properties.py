@@ -142,6 +142,24 @@ def test_brokers_may_be_in_the_file(tmp_path: Path) -> None:
     assert found.access.bootstrap_servers == ("a:1", "b:2")
 
 
+@pytest.mark.parametrize(
+    "between", ["\\n\\\n", " \\\n", " ", "\\t", "\\r\\n"], ids=["lines", "on", "one", "tab", "CR"]
+)
+def test_any_white_space_parts_pem_in_the_file(between: str, tmp_path: Path) -> None:
+    chain = "".join(blob.bytes().decode() for blob in LEAF.cert_chain_pems)
+    texts = {
+        "ssl.truststore.certificates": CA_PEM,
+        "ssl.keystore.certificate.chain": chain,
+        "ssl.keystore.key": LEAF.private_key_pem.bytes().decode(),
+    }
+    lines = [f"{key}={between.join(text.split(chr(10)))}\n" for key, text in texts.items()]
+    found = options(tmp_path, "security.protocol=SSL\n" + "".join(lines))
+
+    (login,) = found.make_source().candidates()
+    assert isinstance(login, ClientCertificate)
+    assert len(login.context.get_ca_certs()) == 1
+
+
 @pytest.mark.parametrize("inline", [True, False], ids=["in the file", "beside it"])
 def test_certificates_are_read_from_pem(inline: bool, tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text(CA_PEM)
@@ -303,7 +321,19 @@ MISTAKES = {
     ),
     "keystore without a key": (
         "security.protocol=SSL\nssl.keystore.location=ca.pem",
-        "holds no client certificate to use: its certificates or the key is no PEM text, or the",
+        "ca.pem holds no private key: it must hold the key and its certificates",
+    ),
+    "key that is none": (
+        "security.protocol=SSL\nssl.keystore.certificate.chain=x\nssl.keystore.key=y",
+        "ssl.keystore.key holds no private key in PEM",
+    ),
+    "broken truststore": (
+        "security.protocol=SSL\nssl.truststore.location=broken.pem",
+        "ssl.truststore.location: ",
+    ),
+    "broken certificates": (
+        "security.protocol=SSL\nssl.truststore.certificates=x",
+        "ssl.truststore.certificates: it holds no certificates in PEM, or one that cannot be read",
     ),
     "truststore of nothing": (
         "security.protocol=SSL\nssl.truststore.location=empty.pem",
@@ -326,6 +356,7 @@ def test_a_slip_is_one_sentence_with_file_and_key_and_without_a_secret(
     (tmp_path / "store.p12").write_bytes(b"\x30\x82\0\0")
     (tmp_path / "ca.pem").write_text(CA_PEM)
     (tmp_path / "empty.pem").write_text("nothing")
+    (tmp_path / "broken.pem").write_text("-----BEGIN CERTIFICATE-----\nx\n")
     servers = [] if "bootstrap" in text else ["-b", "b:9092"]
 
     assert main(["show", *servers, "--command-config", str(path)]) == 2

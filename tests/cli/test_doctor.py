@@ -445,6 +445,28 @@ def test_a_topic_kept_for_less_than_an_interval_is_said_to_give_no_warning(
     assert [(each.severity, "orders" in each.what) for each in found] == [("info", True)] * named
 
 
+def test_partitions_of_commits_are_said_to_be_looked_at() -> None:
+    """Of a cluster with no topic else there would be partitions beside "no topic to be read"."""
+    (found,) = check_clocks(Clocks(1, 5, 6, of_commits=6))
+    assert found.what.endswith("6 of 6 partitions were looked at, 6 of them of __consumer_offsets")
+
+
+@pytest.mark.parametrize(
+    ("options", "priced"),
+    [
+        ([], False),
+        (["--iam", "--region", "eu-west-1"], True),
+    ],
+)
+def test_metrics_are_priced_for_those_who_have_aws(
+    options: list[str], priced: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["doctor", "-b", "127.0.0.1:1", "--timeout", "1", "--output", "json", *options])
+    checks = {each["check"] for each in json.loads(capsys.readouterr().out)}
+    assert ("metrics" in checks) is priced
+    assert "login" in checks
+
+
 ALL, NO_TOPICS = Rights(True, True, True, True), Rights(True, False, False, True)
 DENIED_GROUP = Problem("group", "it's", contract.DENIED, "commits: GROUP_AUTHORIZATION_FAILED")
 

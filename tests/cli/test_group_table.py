@@ -373,7 +373,12 @@ def test_the_horizon_decides_what_stands_out() -> None:
 
 
 def test_no_groups_are_said_to_be_none() -> None:
-    assert "no consumer group that the filters allow" in text_of(a_snapshot_of())
+    said = text_of(a_snapshot_of(), has_filters=True)
+    assert "no consumer group that the filters allow" in said
+
+
+def test_without_filters_it_is_the_cluster_that_lists_no_group() -> None:
+    assert "the cluster lists no groups" in text_of(a_snapshot_of())
 
 
 def test_a_group_that_cannot_be_judged_yet_is_explained() -> None:

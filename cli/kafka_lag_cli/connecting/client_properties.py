@@ -66,6 +66,11 @@ _ALIKE: Final = 0.9
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
 _MAGIC: Final = {"JKS": b"\xfe\xed\xfe\xed", "PKCS12": b"\x30"}
 _PEM: Final = "PEM"
+_PEM_PART: Final = re.compile(
+    r"-----BEGIN (?P<kind>[A-Z0-9 ]+)-----(?P<base64>[a-zA-Z0-9+/=\s]*)-----END (?P=kind)-----"
+)
+_PEM_WIDTH: Final = 64
+_PRIVATE_KEY: Final = "PRIVATE KEY-----"
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _JAAS_WORD: Final = re.compile(
     r"""\s*(?:(?P<sign>[=;])|"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)'"""
@@ -188,7 +193,7 @@ def _login(properties: Mapping[str, str], folder: Path, *, has_cafile: bool) -> 
         if not has_cafile:
             found = replace(
                 found,
-                authorities=properties.get("ssl.truststore.certificates"),
+                authorities=_inline_pem(properties, "ssl.truststore.certificates"),
                 cafile=_truststore(properties, folder),
             )
         pem, password = _client_pem(properties, folder), properties.get("ssl.key.password", "")
@@ -345,16 +350,18 @@ def _truststore(properties: Mapping[str, str], folder: Path) -> str | None:
 
 def _client_pem(properties: Mapping[str, str], folder: Path) -> str | None:
     """The client's key with its certificates, None without any."""
-    chain = properties.get("ssl.keystore.certificate.chain")
-    key = properties.get("ssl.keystore.key")
+    chain = _inline_pem(properties, "ssl.keystore.certificate.chain")
+    key = _inline_pem(properties, "ssl.keystore.key")
     if chain is not None or key is not None:
         if chain is None or key is None:
             raise _FaultError("ssl.keystore.certificate.chain and ssl.keystore.key go together.")
+        if _PRIVATE_KEY not in key:
+            raise _FaultError("ssl.keystore.key holds no private key in PEM.")
         return f"{chain}\n{key}\n"
     path = _store(properties, "ssl.keystore", folder)
     if path is None:
         return None
-    return _read_pem(
+    pem = _read_pem(
         path,
         "ssl.keystore",
         properties.get("ssl.keystore.type"),
@@ -365,6 +372,27 @@ def _client_pem(properties: Mapping[str, str], folder: Path) -> str | None:
         },
         "me.pem",
     )
+    if _PRIVATE_KEY not in pem:
+        raise _FaultError(
+            f"ssl.keystore.location: {path} holds no private key: it must hold the key and its "
+            "certificates."
+        )
+    return pem
+
+
+def _inline_pem(properties: Mapping[str, str], key: str) -> str | None:
+    """A value in lines, as OpenSSL wants them: to Kafka any white space parts PEM, as a value that
+    goes on in the next line has blanks.
+    """
+
+    def lines(found: re.Match[str]) -> str:
+        text = "".join(found["base64"].split())
+        parts = (text[at : at + _PEM_WIDTH] for at in range(0, len(text), _PEM_WIDTH))
+        kind = found["kind"]
+        return "\n".join([f"\n-----BEGIN {kind}-----", *parts, f"-----END {kind}-----\n"])
+
+    value = properties.get(key)
+    return None if value is None else _PEM_PART.sub(lines, value)
 
 
 def _store(properties: Mapping[str, str], prefix: str, folder: Path) -> Path | None:

@@ -257,15 +257,17 @@ def _by_command_config(options: Mapping[str, Any]) -> BrokerOptions:
         found = read(path)
         servers = options["bootstrap_servers"] or _servers_of(found, path)
         authorities = None
+        key, shown = "location", str(found.cafile)
         if found.authorities is not None:
+            key, shown = "certificates", "it"
             # What connects, and what looks at ports, reads authorities from files alone.
             authorities = tempfile.NamedTemporaryFile(suffix=".pem")  # noqa: SIM115  # held on to
             authorities.write(found.authorities.encode())
             authorities.flush()
             cafile = authorities.name
         cafile = cafile or found.cafile
-        if cafile and (fault := authorities_fault(Path(cafile), "the truststore")):
-            raise ConfigError(f"{path}: {fault}.")
+        if cafile and (fault := authorities_fault(Path(cafile), shown)):
+            raise ConfigError(f"{path}: ssl.truststore.{key}: {fault}.")
         logs_in = found.username is not None or found.sasl_mechanism == IAM
         protocol = found.security_protocol or ("SASL_SSL" if logs_in else "PLAINTEXT")
         if found.client_pem and not logs_in:

@@ -9,7 +9,7 @@ from typing import Final
 
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
-from kafka_lag.brokers.diagnosis.inspection import Clocks, Inspection, Rights
+from kafka_lag.brokers.diagnosis.inspection import GROUP_COMMITS, Clocks, Inspection, Rights
 from kafka_lag.brokers.diagnosis.ports import ServerFindings
 from kafka_lag.brokers.diagnosis.unreachable import find_fault
 from kafka_lag.formatting import (
@@ -100,6 +100,8 @@ def check_clocks(clocks: Clocks, *, is_listed: bool = True) -> Iterable[Finding]
     elif not ahead:
         some = f"{format_count(read)} of {format_quantity(clocks.wanted, 'partition')}"
         said = f"no record is ahead of this machine's clock; the newest of {some} were looked at"
+        if clocks.of_commits:
+            said += f", {format_count(clocks.of_commits)} of them of {GROUP_COMMITS}"
         yield Finding(CLOCKS, "ok", said)
 
 

@@ -111,7 +111,13 @@ def doctor(**options: Any) -> int:
     # May ask for a password.
     collect = None if options["config"] else collect_options_of(options)
     with Console(stderr=True).status("looking at AWS and the brokers"):
-        findings = examine(collect, options) if collect else _check_document(options)
+        if collect is None:
+            findings = _check_document(options)
+        else:
+            findings = examine(collect, options)
+            if not (options["region"] or region_of(collect.settings.access.bootstrap_servers)):
+                # Whoever has neither a deployment nor brokers in AWS pays nothing for metrics.
+                findings = [each for each in findings if each.check != METRICS]
     if options["output"] == _JSON:
         click.echo(findings_json(findings))
     else:

@@ -226,7 +226,7 @@ class _Checks:
             yield Finding(
                 HIDDEN_TOPICS,
                 "ok",
-                f"none known; {format_quantity(len(self.inspection.topics), 'topic')} to be read",
+                f"none known; {_to_be_read(len(self.inspection.topics))}",
             )
         if rights.without_members:
             groups = format_list([*map(printable, rights.without_members)], _MOST_NAMES)
@@ -367,3 +367,9 @@ def _shown(resource: Resource, names: Sequence[str]) -> str:
         return f"all {resource}s"
     kind = resource if len(names) == 1 else f"{resource}s"
     return f"the {kind} {format_list([*map(_quoted, names)], _MOST_NAMES)}"
+
+
+def _to_be_read(topics: int) -> str:
+    if not topics:
+        return "the filters, which hide Kafka's own, leave no topic to be read"
+    return f"{format_quantity(topics, 'topic')} to be read"

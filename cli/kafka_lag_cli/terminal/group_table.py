@@ -54,6 +54,8 @@ def groups_table(
     horizon_seconds: float = _DAY_SECONDS,
     selection: Selection = _EVERYTHING,
     remarks: Mapping[str, str] | None = None,
+    *,
+    has_filters: bool = False,
 ) -> Table:
     """A line a group, by default in the order of `rank_urgency`.
 
@@ -62,14 +64,18 @@ def groups_table(
     `width` come remarks, members, state, worst partition and broker, in this order, those last that
     are empty throughout; names, state and remarks are shortened for them. What has no room is
     named. A loss nearer than the horizon stands out, and so does a broken promise.
-    `remarks` are of who reads the table, by group.
+    `remarks` are of who reads the table, by group. With `has_filters` there may be more groups.
     """
     chosen = select_groups(snapshot, selection)
     added = remarks or {}
     lines = [cells(row, horizon_seconds, added.get(row["consumer_group"])) for row in chosen.rows]
     captions = []
     if not chosen.total:
-        captions.append("no consumer group that the filters allow")
+        captions.append(
+            "no consumer group that the filters allow"
+            if has_filters
+            else "the cluster lists no groups"
+        )
     elif not lines:
         captions.append(f"none of {chosen.total} groups is like that")
     elif len(lines) < chosen.matching:

@@ -148,8 +148,10 @@ def tls_context(cafile: str | None) -> ssl.SSLContext:
         return context
     try:
         context.load_verify_locations(cafile)
-    except OSError as error:
+    except ssl.SSLError as error:
         raise ConfigError(f"cafile: {cafile} holds no PEM certificates ({error}).") from error
+    except OSError as error:
+        raise ConfigError(f"cafile: {cafile} cannot be read ({error.strerror}).") from error
     return context
 
 

@@ -71,6 +71,11 @@ def test_brokers_are_checked_against_the_cafile_alone(tmp_path: Path) -> None:
     assert trusted == [ssl.PEM_cert_to_DER_cert(AUTHORITY.cert_pem.bytes().decode())]
 
 
+def test_a_cafile_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cafile: .*ca\.pem cannot be read \(No such file"):
+        login_of(GOOD, str(tmp_path / "ca.pem"))
+
+
 def test_a_cafile_without_certificates_is_named(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("nothing of that kind")
     with pytest.raises(ConfigError, match=r"cafile: .*ca\.pem holds no PEM certificates"):

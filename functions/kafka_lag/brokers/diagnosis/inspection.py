@@ -94,12 +94,16 @@ class TopicAhead:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Newest times of `partitions`, of `wanted`; `empty` hold no record, others had no answer."""
+    """Newest times of `partitions`, of `wanted`; `empty` hold no record, others had no answer.
+
+    `of_commits` of those wanted are the topic's that Kafka keeps commits in.
+    """
 
     partitions: int = 0
     empty: int = 0
     wanted: int = 0
     ahead: tuple[TopicAhead, ...] = ()
+    of_commits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +368,7 @@ class _Inspector:
             partitions=sum(len(newest.times[name]) for name in looked_at & newest.times.keys()),
             empty=sum(newest.empty.get(name, 0) for name in looked_at),
             wanted=sum(len(visible[name].partitions) for name in looked_at),
+            of_commits=sum(len(visible[n].partitions) for n in looked_at & {GROUP_COMMITS}),
             ahead=tuple(TopicAhead(name, ms, by_brokers(name)) for name, ms in ahead.items()),
         )
 
