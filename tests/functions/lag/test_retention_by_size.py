@@ -201,3 +201,21 @@ def test_a_log_that_is_not_read_may_come_to_be_at_risk_by_size_meanwhile() -> No
     runs = risks(standing, 12, read=5)
     assert [group for _, _, group in runs["far"]] == [NO_LOSS_SECONDS] * 12
     assert [group < NO_LOSS_SECONDS for _, _, group in runs["near"]] == [False] * 9 + [True] * 3
+
+
+def test_examples_of_the_documentation_are_what_is_published() -> None:
+    """As docs/metrics.md has them under "TimeToDataLoss": 100,000 s of 100 records a second."""
+    log = Case(hours=100_000 / 3_600, speed=6_000)
+    left = {2_000_000: 20_000, 1_000_000: 10_000, 800_000: 8_000}
+    keeps = {n: replace(log, ahead=seconds / 60) for n, seconds in left.items()}
+    cases = {
+        "stands": replace(log, ahead=left[1_000_000] / 60, stops=20),
+        "keeps pace": keeps[2_000_000],
+        "keeps pace near the start": keeps[800_000],
+        "no lag": log,
+    }
+    last = {name: each[-1][1] for name, each in risks(cases, 40).items()}
+    assert last["keeps pace"] == last["no lag"] == NO_LOSS_SECONDS
+    assert last["keeps pace near the start"] == pytest.approx(8_000, rel=0.02)
+    # It has stood for 19 minutes, each of which took 60 s.
+    assert last["stands"] == pytest.approx(10_000 - 19 * 60, rel=0.02)
