@@ -162,8 +162,9 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
     contract.UNAVAILABLE: _Template(
         (
-            "No leader: {partitions_without_leader} of {partitions_of_group}, among them partition "
-            "{partition} of {topic}, can neither be written nor read since {last_read_at}",
+            "No leader: partition {partition} of {topic} can neither be written nor read since "
+            "{last_read_at}; so it is with {partitions_without_leader} of {partitions_of_group} of "
+            "the group",
             "Only under-replicated partitions are behind ({partitions_under_replicated}), such as "
             "partition {partition} of {topic}: {in_sync_replicas} of {replicas} replicas are in "
             "sync, led by broker {broker}",
@@ -184,7 +185,7 @@ _TEMPLATES: Mapping[str, _Template] = {
     contract.RETENTION_RACE: _Template(
         (
             "Retention deletes records of partition {partition} of {topic} before they are read: "
-            "they are kept for {retention_ms}, {records_lost} are lost in it; the group reads "
+            "they are kept for {retention_ms}, and {records_lost} of it are lost; the group reads "
             "{consume_rate} of {produce_rate}",
             "Retention deletes records of partition {partition} of {topic} before they are read",
         ),
