@@ -314,6 +314,18 @@ def test_a_topic_that_is_hidden_is_counted_and_named() -> None:
     assert the(found, "warning").what == "1 topic hidden: secret"
 
 
+@pytest.mark.parametrize(
+    ("topics", "said"),
+    [
+        ((), "none known; the filters, which hide Kafka's own, leave no topic to be read"),
+        (("orders",), "none known; 1 topic to be read"),
+    ],
+)
+def test_topics_to_be_read_are_those_that_filters_leave(topics: tuple[str, ...], said: str) -> None:
+    found = rights(replace(an_inspection(), topics=topics))
+    assert said in [each.what for each in found]
+
+
 def test_members_that_own_hidden_topics_are_said_to() -> None:
     found = rights(an_inspection(replace(ALL, without_members=("billing",))))
     assert the(found, "warning").what == "members of these groups own hidden topics: billing"
