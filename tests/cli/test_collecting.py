@@ -220,8 +220,7 @@ def published(store: BrowsableStore, **query: str) -> set[str]:
     """The clusters in /metrics."""
     snapshots = Snapshots(store, lambda: BEGIN, ttl_seconds=0)
     answer = prometheus.answer(Request("/metrics", query, "localhost"), snapshots, NOON)
-    text = answer.body if isinstance(answer.body, str) else answer.body.decode()
-    return set(re.findall(r'cluster="([^"]*)"', text))
+    return set(re.findall(r'cluster="([^"]*)"', answer.body.decode()))
 
 
 def keep_a_reading(store: MemoryStore, cluster: str) -> None:
