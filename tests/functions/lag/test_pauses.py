@@ -89,7 +89,7 @@ def test_outages_of_a_quarter_of_an_hour_teach_nothing() -> None:
 @pytest.mark.thorough
 def test_a_short_stop_each_noon_of_a_group_that_keeps_up_is_reported_every_day() -> None:
     """As docs/metrics.md has it under "Recurring pauses"; runs are ten minutes apart here."""
-    noons = [day * DAY + 12 * HOUR for day in range(3)]
+    noons = [day * DAY + 12 * HOUR for day in range(4)]
     stops = [(noon, noon + 40) for noon in noons]
     runs = report_statuses({"g": steady(stops, every=10)}, noons[-1] + HOUR, Every(10, 10))["g"]
     assert all(first(runs, STALL, noon) < 40 for noon in noons)
