@@ -78,7 +78,11 @@ class Snapshots:
 
     def clusters(self) -> list[str]:
         """The names of clusters that have snapshots, in order."""
-        folders = self._folders(f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/")
+        place = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/"
+        folders = self._folders(place)
+        if not folders:
+            # The first run of all is seen as soon as it is there.
+            del self._folders_listed[place]
         names = (
             folder.removeprefix(_CLUSTER_FOLDER)
             for folder in folders

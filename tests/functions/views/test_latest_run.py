@@ -126,6 +126,15 @@ def test_the_store_is_read_again_only_after_a_while() -> None:
     assert calls == 3
 
 
+def test_the_first_run_of_a_store_is_seen_at_once() -> None:
+    store = MemoryStore()
+    snapshots = Snapshots(store, Clock(), ttl_seconds=10)
+    before = snapshots.clusters()
+    put(store, NOON)
+
+    assert (before, snapshots.clusters(), snapshots.newest("demo")) == ([], ["demo"], NOON)
+
+
 def test_an_object_is_read_once() -> None:
     store = put(MemoryStore(), NOON)
     snapshots = Snapshots(store, Clock())
