@@ -63,7 +63,10 @@ _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
 )
 @place_options
 @click.option(
-    "--from", "first", metavar="YYYY-MM-DD", help=f"The first UTC day ({DEFAULT_DAYS} before)."
+    "--from",
+    "first",
+    metavar="YYYY-MM-DD",
+    help=f"The first UTC day (default: {DEFAULT_DAYS} days in all).",
 )
 @click.option("--to", "last", metavar="YYYY-MM-DD", help="The last UTC day (default: today).")
 def diff(

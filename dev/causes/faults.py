@@ -94,8 +94,8 @@ class Group:
     `workers`: "one" does a member's records one after another; "each" is a member with a worker for
     each of its partitions, so that a slow partition holds up no other (a member then reads 1,000 /
     ms records/s of each). `protocol`: the group protocol, "consumer" is KIP-848's. A classic member
-    that is silent for `session_seconds` is put out of its group. `slow_line`: its members connect
-    in the way that SlowBroker slows down.
+    that sends nothing for `session_seconds` is put out of its group. `slow_line`: its members
+    connect in the way that SlowBroker slows down.
     """
 
     topic: str

@@ -15,10 +15,10 @@ from kafka_lag.lag.model import Snapshot
 # The cause has to be named within so many runs in trouble, and a wrong one in none of so many.
 IN_TIME, WATCHED = 3, 10
 
-RIGHT, WRONG, SILENT = "right", "wrong", "unexplained"
+RIGHT, WRONG, NOT_EXPLAINED = "right", "wrong", "unexplained"
 # What was planted made no trouble: there was nothing to name.
 NO_TROUBLE = "no trouble"
-VERDICTS = (RIGHT, WRONG, SILENT, NO_TROUBLE)
+VERDICTS = (RIGHT, WRONG, NOT_EXPLAINED, NO_TROUBLE)
 HEALTHY = "(healthy)"
 
 # A run of a case, and the cause it names by group: those it names none of are absent.
@@ -113,7 +113,7 @@ def judge(planted: Planted, runs: Sequence[Run], program: str) -> Iterator[Verdi
         elif not right or any(each in right for each in answers[:IN_TIME]):
             verdict = RIGHT
         else:
-            verdict = SILENT
+            verdict = NOT_EXPLAINED
         said = tuple(dict.fromkeys([*bad, *named]))
         yield Verdict(planted.case, group, right, verdict, tuple(str(each) for each in said))
 

@@ -31,6 +31,7 @@ from dev.days.scenarios import a_day, a_group, a_topic
 from dev.report_judge.planted import (
     BACK,
     BEHIND,
+    DAY_HOURS,
     GRADUAL,
     HOUR,
     MINUTE,
@@ -39,13 +40,12 @@ from dev.report_judge.planted import (
     STOOD,
     Planted,
     PlantedDay,
+    add_unread_hours,
     bound_loss,
     promise,
-    timed,
 )
 from kafka_lag import contract
 
-DAY_HOURS = 24.0
 # What ends later may not be seen to be over.
 _LATEST = 23.5
 # The least times the usual speed at which a group catches up.
@@ -103,7 +103,9 @@ class _Draw:
         """A day of this topic and group."""
         alone = bool(more.pop("alone", False))
         day = a_day([topic], [group], *events, **more)
-        return PlantedDay(name=self.name, day=day, incidents=timed(tells, events), alone=alone)
+        return PlantedDay(
+            name=self.name, day=day, incidents=add_unread_hours(tells, events), alone=alone
+        )
 
     def tell(self, when: Span, says: str, **more: Any) -> Planted:
         """The incident of a span."""

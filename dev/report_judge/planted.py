@@ -37,7 +37,7 @@ from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName, Rules
 
 HOUR = 3_600.0
-DAY = 24.0
+DAY_HOURS = 24.0
 MINUTE = 1 / 60
 # Logs are deleted by segments of ten minutes.
 SEGMENT = 600.0
@@ -103,14 +103,18 @@ def _day(
     topics = [topics] if isinstance(topics, Topic) else topics
     groups = [groups] if isinstance(groups, Group) else groups
     day = a_day(topics, groups, *events, **({"rules": rules} if rules else {}))
-    told = [tells] if isinstance(tells, Planted) else list(tells)
+    incidents = [tells] if isinstance(tells, Planted) else list(tells)
     if uneven:
         # as uneven keys last all day they are a line of their own
-        told.append(Planted(who=f"{name}-topic", says="unevenly", since=0, until=24, moment=True))
-    return PlantedDay(name=name, day=day, incidents=timed(told, events), alone=alone)
+        incidents.append(
+            Planted(who=f"{name}-topic", says="unevenly", since=0, until=24, moment=True)
+        )
+    return PlantedDay(
+        name=name, day=day, incidents=add_unread_hours(incidents, events), alone=alone
+    )
 
 
-def timed(told: Iterable[Planted], events: Sequence[Event]) -> tuple[Planted, ...]:
+def add_unread_hours(incidents: Iterable[Planted], events: Sequence[Event]) -> tuple[Planted, ...]:
     """With the hours for which nothing was read before each of them was over."""
     stood = [
         (event.when, event.group if isinstance(event, Absent) else event.rows.group)
@@ -119,7 +123,9 @@ def timed(told: Iterable[Planted], events: Sequence[Event]) -> tuple[Planted, ..
     ]
 
     def begin(group: str, end: float) -> float | None:
-        begins = {span.begin for span, of in stood if of == group and min(span.end, DAY) == end}
+        begins = {
+            span.begin for span, of in stood if of == group and min(span.end, DAY_HOURS) == end
+        }
         if len(begins) != 1:
             return None
         (first,) = begins
@@ -127,8 +133,8 @@ def timed(told: Iterable[Planted], events: Sequence[Event]) -> tuple[Planted, ..
         return first if before is None else before
 
     found = []
-    for one in told:
-        end = DAY if one.until is None else one.until
+    for one in incidents:
+        end = DAY_HOURS if one.until is None else one.until
         first = begin(one.who, end)
         found.append(one if first is None else replace(one, unread_hours=end - first))
     return tuple(found)

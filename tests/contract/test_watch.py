@@ -18,7 +18,7 @@ import pytest
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag_cli.command import main
-from tests.kafka.looking import PATIENCE, commit, create, produce
+from tests.kafka.looking import ANSWERED_WITHIN, commit, create, produce
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
@@ -221,14 +221,14 @@ def test_a_process_serves_what_it_collects(arguments: list[str]) -> None:
         with urlopen(f"{url}healthz") as answer:  # noqa: S310  # our own
             health = answer.status, answer.read()
         serving.send_signal(signal.SIGTERM)
-        ended = serving.wait(timeout=PATIENCE)
+        ended = serving.wait(timeout=ANSWERED_WITHIN)
     assert b'"mine"' in found
     assert (health, ended) == ((200, b"ok\n"), 0)
 
 
 def _wait_for(url: str, words: bytes) -> bytes:
     """The first answer with these words."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + ANSWERED_WITHIN
     while time.monotonic() < end:
         try:
             with urlopen(url) as answer:  # noqa: S310  # our own

@@ -45,27 +45,27 @@ def test_the_quick_session_is_another_of_the_same_context(spark: SparkSession) -
     assert spark.conf.get("spark.sql.shuffle.partitions") == partitions
 
 
-class Asked:
-    """A name of Java's, which asks for each name below it that it does not have."""
+class JavaName:
+    """One that looks up each name below it that it does not have."""
 
-    def __init__(self, asked: list[str]) -> None:
-        self._asked = asked
+    def __init__(self, looked_up: list[str]) -> None:
+        self._looked_up = looked_up
 
-    def __getattr__(self, name: str) -> "Asked":
-        self._asked.append(name)
-        return Asked(self._asked)
+    def __getattr__(self, name: str) -> "JavaName":
+        self._looked_up.append(name)
+        return JavaName(self._looked_up)
 
 
 def test_java_is_asked_once_for_what_columns_are_made_with() -> None:
-    asked = list[str]()
-    java = Asked(asked)
+    looked_up = list[str]()
+    java = JavaName(looked_up)
     remember_classes(java)
-    asked.clear()
+    looked_up.clear()
 
     for package in ("functions", "org.apache.spark.sql.functions"):
         assert getattr(java, package).col is getattr(java, package).col
     assert java.PythonUtils.toSeq is java.PythonUtils.toSeq
-    assert asked == []
+    assert looked_up == []
 
 
 def test_columns_are_made_without_a_note_of_their_line(spark: SparkSession) -> None:

@@ -13,7 +13,7 @@ from kafka_lag.brokers.offsets import END
 from kafka_lag.brokers.reading import ReadRequest, read_cluster
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.lag.model import ClusterReading
-from tests.kafka.looking import PATIENCE, access, login, only
+from tests.kafka.looking import ANSWERED_WITHIN, access, login, only
 
 
 def _asks_for_ends(request: Any) -> bool:
@@ -50,7 +50,7 @@ def asked_of(cluster: KafkaCluster, pattern: str) -> list[str]:
     """The kinds of requests that one reading sends, in order."""
     (credentials,) = login(cluster).candidates()
     connections = RecordingConnections(access(cluster), credentials)
-    connections.begin_run(time.monotonic() + PATIENCE)
+    connections.begin_run(time.monotonic() + ANSWERED_WITHIN)
     mine = only(pattern)
     try:
         connections.run(bootstrap(connections))
@@ -67,7 +67,7 @@ def read_while(cluster: KafkaCluster, pattern: str, action: Callable[[], None]) 
     """What is read of groups and topics of this pattern when `action` comes before the ends."""
     (credentials,) = login(cluster).candidates()
     connections = InterruptedConnections(access(cluster), credentials)
-    connections.begin_run(time.monotonic() + PATIENCE)
+    connections.begin_run(time.monotonic() + ANSWERED_WITHIN)
     mine = only(pattern)
     request = ReadRequest(groups=mine.groups, topics=mine.topics)
     try:

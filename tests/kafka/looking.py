@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 # Seconds that are waited at most, for brokers and for whatever a test waits for: on a machine that
 # is busy as well nothing but what hangs takes so long.
-PATIENCE = READY_WITHIN
+ANSWERED_WITHIN = READY_WITHIN
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Looker:
     rules: Rules
     memory: Memory
 
-    def look(self, seconds: float = PATIENCE) -> LagReport:
+    def look(self, seconds: float = ANSWERED_WITHIN) -> LagReport:
         """One reading and its evaluation, which the next look starts from."""
         before = self.memory.newest
         request = ReadRequest(
@@ -72,7 +72,7 @@ class Looker:
 
     def look_until(self, holds: Callable[[LagReport], bool]) -> LagReport:
         """The first report for which this holds; brokers take a moment to hear of changes."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWERED_WITHIN
         while not holds(report := self.look()):
             assert time.monotonic() < deadline, report.problems[:20]
             time.sleep(0.1)
@@ -84,7 +84,7 @@ def access(cluster: KafkaCluster, **changes: Any) -> Access:
     options: Row = {
         "bootstrap_servers": tuple(cluster.bootstrap("SASL_SSL").split(",")),
         "cafile": str(cluster.cafile),
-        "broker_timeout": PATIENCE,
+        "broker_timeout": ANSWERED_WITHIN,
     }
     return Access(**{**options, **changes})
 
@@ -97,13 +97,13 @@ def login(cluster: KafkaCluster, user: str = "monitor") -> FixedCredentials:
 
 def await_denial(cluster: KafkaCluster, topic: str) -> None:
     """Returns once every broker hides the topic from the monitor: they hear of it one by one."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + ANSWERED_WITHIN
     for node in cluster.node_ids:
         own = {"bootstrap.servers": cluster.broker_address(node)}
         while True:
             # A new client asks the broker that it was given; one that knows others asks any.
             reported = quiet_admin(cluster.client_config("monitor") | own).list_topics(
-                topic, PATIENCE
+                topic, ANSWERED_WITHIN
             )
             if reported.topics[topic].error is not None:
                 break
@@ -161,14 +161,16 @@ def create(cluster: KafkaCluster, topic: str, count: int = 1, **options: Any) ->
     """A topic, with three replicas by default, or as many as there are brokers."""
     options = {"replication_factor": min(3, len(cluster.node_ids)), **options}
     for future in cluster.admin().create_topics([NewTopic(topic, count, **options)]).values():
-        future.result(PATIENCE)
+        future.result(ANSWERED_WITHIN)
 
 
 def delete(cluster: KafkaCluster, topic: str) -> None:
     """Deletes a topic and returns when no broker lists it any more."""
-    for future in cluster.admin().delete_topics([topic], operation_timeout=PATIENCE).values():
-        future.result(PATIENCE)
-    deadline = time.monotonic() + PATIENCE
+    for future in (
+        cluster.admin().delete_topics([topic], operation_timeout=ANSWERED_WITHIN).values()
+    ):
+        future.result(ANSWERED_WITHIN)
+    deadline = time.monotonic() + ANSWERED_WITHIN
     while any(topic in _topics_of(cluster, node) for node in cluster.node_ids):
         assert time.monotonic() < deadline
 
@@ -177,7 +179,7 @@ def delete_group(cluster: KafkaCluster, name: str) -> None:
     """Deletes a group; librdkafka asks again when an answer is late, and then there is none."""
     for future in cluster.admin().delete_consumer_groups([name]).values():
         try:
-            future.result(PATIENCE)
+            future.result(ANSWERED_WITHIN)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
                 raise
@@ -185,7 +187,7 @@ def delete_group(cluster: KafkaCluster, name: str) -> None:
 
 def _topics_of(cluster: KafkaCluster, node: int) -> set[str]:
     client = AdminClient({"bootstrap.servers": cluster.broker_address(node, "PLAINTEXT")})
-    return set(client.list_topics(timeout=PATIENCE).topics)
+    return set(client.list_topics(timeout=ANSWERED_WITHIN).topics)
 
 
 def produce(cluster: KafkaCluster, topic: str, counts: Mapping[int, int]) -> None:
@@ -194,13 +196,13 @@ def produce(cluster: KafkaCluster, topic: str, counts: Mapping[int, int]) -> Non
     for partition, count in counts.items():
         for _ in range(count):
             producer.produce(topic, b"record", partition=partition)
-    assert producer.flush(PATIENCE) == 0
+    assert producer.flush(ANSWERED_WITHIN) == 0
 
 
 def commit(cluster: KafkaCluster, name: str, topic: str, offsets: Iterable[int]) -> None:
     """Commits for a group without members, partition 0 onwards."""
     at = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + ANSWERED_WITHIN
     # A coordinator that has not heard of a new topic yet refuses each partition, not the request.
     while any(partition.error for partition in _committed(cluster, name, at)):
         assert time.monotonic() < deadline
@@ -210,7 +212,7 @@ def commit(cluster: KafkaCluster, name: str, topic: str, offsets: Iterable[int])
 def _committed(cluster: KafkaCluster, name: str, at: list[TopicPartition]) -> list[TopicPartition]:
     request = [ConsumerGroupTopicPartitions(name, at)]
     (future,) = cluster.admin().alter_consumer_group_offsets(request).values()
-    partitions: list[TopicPartition] = future.result(PATIENCE).topic_partitions
+    partitions: list[TopicPartition] = future.result(ANSWERED_WITHIN).topic_partitions
     return partitions
 
 

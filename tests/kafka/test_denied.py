@@ -10,7 +10,7 @@ from confluent_kafka.admin import AclOperation, ResourceType
 from dev.kafka import KafkaCluster
 from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import (
-    PATIENCE,
+    ANSWERED_WITHIN,
     await_denial,
     commit,
     create,
@@ -123,7 +123,7 @@ def _retention(report: LagReport) -> dict[str, int | None]:
 
 def _look_anew_until(cluster: KafkaCluster, holds: Callable[[LagReport], bool]) -> LagReport:
     """The first report for which this holds, each by a new source that remembers nothing."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + ANSWERED_WITHIN
     while True:
         with looker(cluster, only("^hush")) as eyes:
             report = eyes.look()

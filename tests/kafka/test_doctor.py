@@ -40,7 +40,7 @@ from dev.kafka.cluster import quick_start
 from dev.kafka.jars import kafka_server, kafka_version
 from dev.kafka.node.certificates import Authority
 from kafka_lag_cli.command import main
-from tests.kafka.looking import PATIENCE, commit, create, produce
+from tests.kafka.looking import ANSWERED_WITHIN, commit, create, produce
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
@@ -98,7 +98,10 @@ class Bench:
         return findings
 
     def doctor_until(
-        self, options: list[str], holds: Callable[[list[Found]], bool], seconds: float = PATIENCE
+        self,
+        options: list[str],
+        holds: Callable[[list[Found]], bool],
+        seconds: float = ANSWERED_WITHIN,
     ) -> list[Found]:
         """The first findings for which this holds, as brokers hear of ACLs a moment later."""
         deadline = time.monotonic() + seconds
@@ -122,7 +125,7 @@ class Bench:
             for line in lines
         ]
         for process, line in zip(started, lines, strict=True):
-            said, _ = process.communicate(timeout=PATIENCE)
+            said, _ = process.communicate(timeout=ANSWERED_WITHIN)
             assert process.returncode == 0, f"{line}\n{said}"
 
 
@@ -317,7 +320,7 @@ def test_a_mechanism_for_which_the_user_has_no_password_is_named_and_the_right_o
     ]
     bench.cluster.add_acl(*rights)
     for future in bench.cluster.admin().alter_user_scram_credentials([user]).values():
-        future.result(PATIENCE)
+        future.result(ANSWERED_WITHIN)
     found = one(bench.doctor(bench.options("older")), "login")
     assert found["severity"] == "fault"
     assert found["what"] == "rejected with SCRAM-SHA-512, and accepted with SCRAM-SHA-256"
@@ -419,7 +422,7 @@ def member_of(cluster: KafkaCluster, group: str, topic: str) -> Iterator[None]:
     )
     try:
         consumer.subscribe([topic])
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWERED_WITHIN
         while not consumer.assignment():
             consumer.poll(0.1)
             assert time.monotonic() < deadline
@@ -462,10 +465,10 @@ def test_topics_written_in_transactions_get_an_option_that_allows_their_markers(
     create(bench.cluster, "paid.in-full", 1, replication_factor=1)
     config = {"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "log_level": 0}
     producer = Producer({**config, "transactional.id": "payments"})
-    producer.init_transactions(PATIENCE)
+    producer.init_transactions(ANSWERED_WITHIN)
     producer.begin_transaction()
     producer.produce("paid.in-full", b"record")
-    producer.commit_transaction(PATIENCE)
+    producer.commit_transaction(ANSWERED_WITHIN)
     commit(bench.cluster, "billing", "paid.in-full", [1])
     (found,) = [e for e in bench.doctor(bench.options()) if e["check"] == "transactions"]
     assert found["severity"] == "info"
@@ -479,14 +482,14 @@ def test_records_of_the_future_are_their_producers_until_they_are_gone(bench: Be
     create(bench.cluster, "tomorrow", 1, replication_factor=1)
     producer = Producer({"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "log_level": 0})
     producer.produce("tomorrow", b"record", timestamp=int((time.time() + HOUR) * 1000))
-    assert producer.flush(PATIENCE) == 0
+    assert producer.flush(ANSWERED_WITHIN) == 0
     found = one(bench.doctor(bench.options()), "clocks")
     assert (found["severity"], found["repair"]) == ("warning", None)
     assert "1 topic has records up to " in found["what"]
     assert found["what"].endswith(": tomorrow")
     assert found["why"].startswith("Producers set these times (CreateTime)")
     for future in bench.cluster.admin().delete_records([TopicPartition("tomorrow", 0, 1)]).values():
-        future.result(PATIENCE)
+        future.result(ANSWERED_WITHIN)
     bench.doctor_until(bench.options(), lambda findings: not bad(findings))
 
 
@@ -497,7 +500,7 @@ def test_a_group_of_which_no_lag_is_computed_is_named(bench: Bench) -> None:
     )
     try:
         consumer.subscribe(["orders"])
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWERED_WITHIN
         while True:
             consumer.poll(0.1)
             kinds = [e for e in bench.doctor(bench.options()) if e["check"] == "kinds of groups"]
@@ -548,7 +551,7 @@ def remove_all_acls(cluster: KafkaCluster) -> None:
         AclPermissionType.ANY,
     )
     for future in cluster.admin().delete_acls([everything]).values():
-        future.result(PATIENCE)
+        future.result(ANSWERED_WITHIN)
 
 
 def test_a_line_for_what_prefixes_of_others_hide_shuts_nobody_out(bench: Bench) -> None:

@@ -16,7 +16,7 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import LoginError, SourceError
 from tests.kafka.logins.ways import refusal
-from tests.kafka.looking import PATIENCE, access, login, only
+from tests.kafka.looking import ANSWERED_WITHIN, access, login, only
 from tests.kafka.test_rotation import Rotated
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
@@ -38,7 +38,7 @@ def test_a_user_name_may_hold_the_signs_that_scram_escapes(shared_cluster: Kafka
         own = FixedCredentials(Credentials(user.username, user.password))
         source = KafkaSource(access(shared_cluster), own)
         try:
-            source.read(_REQUEST, time.monotonic() + PATIENCE)
+            source.read(_REQUEST, time.monotonic() + ANSWERED_WITHIN)
         except LoginError:
             return False
         finally:
@@ -67,7 +67,7 @@ def test_a_wrong_address_is_named(shared_cluster: KafkaCluster, server: str) -> 
 def test_one_good_bootstrap_server_is_enough(shared_cluster: KafkaCluster) -> None:
     servers = ("localhost:1", shared_cluster.broker_address(1))
     source = KafkaSource(access(shared_cluster, bootstrap_servers=servers), login(shared_cluster))
-    reading = source.read(_REQUEST, time.monotonic() + PATIENCE)
+    reading = source.read(_REQUEST, time.monotonic() + ANSWERED_WITHIN)
     source.close()
     assert reading.problems == ()
 
@@ -77,7 +77,7 @@ def test_a_refused_password_is_looked_up_again(shared_cluster: KafkaCluster) -> 
     assert good is not None
     rotated = Rotated(Credentials("monitor", _WRONG), good)
     source = KafkaSource(access(shared_cluster), rotated)
-    assert source.read(_REQUEST, time.monotonic() + PATIENCE).problems == ()
+    assert source.read(_REQUEST, time.monotonic() + ANSWERED_WITHIN).problems == ()
     source.close()
     assert rotated.taken == [good]
 
@@ -85,5 +85,5 @@ def test_a_refused_password_is_looked_up_again(shared_cluster: KafkaCluster) -> 
 def test_a_scram_256_login_works_as_well(shared_cluster: KafkaCluster) -> None:
     way = access(shared_cluster, sasl_mechanism="SCRAM-SHA-256")
     source = KafkaSource(way, login(shared_cluster))
-    assert source.read(_REQUEST, time.monotonic() + PATIENCE).problems == ()
+    assert source.read(_REQUEST, time.monotonic() + ANSWERED_WITHIN).problems == ()
     source.close()

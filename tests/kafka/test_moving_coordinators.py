@@ -10,7 +10,7 @@ import pytest
 from dev.faults.elections import elect_preferred, reorder_replicas
 from dev.kafka import KafkaCluster
 from kafka_lag.lag.model import LagReport
-from tests.kafka.looking import PATIENCE, commit, create, looker, only, produce, rows
+from tests.kafka.looking import ANSWERED_WITHIN, commit, create, looker, only, produce, rows
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
@@ -22,7 +22,7 @@ MOVES = 6
 def move(cluster: KafkaCluster, by: int) -> None:
     """Every group gets another coordinator."""
     nodes = cluster.node_ids
-    known = cluster.admin().list_topics(COMMITS, PATIENCE).topics[COMMITS].partitions
+    known = cluster.admin().list_topics(COMMITS, ANSWERED_WITHIN).topics[COMMITS].partitions
     orders = {n: [nodes[(n + by + at) % len(nodes)] for at in range(len(nodes))] for n in known}
     address = cluster.broker_address(nodes[0], "PLAINTEXT")
     reorder_replicas(address, {COMMITS: orders})

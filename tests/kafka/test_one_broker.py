@@ -51,7 +51,7 @@ from tests.kafka.logins.ways import (
     token,
 )
 from tests.kafka.looking import (
-    PATIENCE,
+    ANSWERED_WITHIN,
     Looker,
     Row,
     access,
@@ -197,7 +197,7 @@ def test_a_commit_before_the_log_start_lags_from_there_and_names_what_was_lost(
     commit(one_broker, "on-shortened", "shortened", [10])
     request = [TopicPartition("shortened", 0, 25)]
     for future in one_broker.admin().delete_records(request).values():
-        future.result(PATIENCE)
+        future.result(ANSWERED_WITHIN)
     with looker(one_broker, only("shortened")) as eyes:
         row = partitions(eyes.look(), "on-shortened")["shortened", 0]
     assert (row["lag"], row["records_lost"], row["retention_margin"]) == (5, 15, 0)
@@ -260,7 +260,7 @@ def test_a_topic_that_grew_has_its_new_partitions_at_once(one_broker: KafkaClust
         eyes.look()
         grown = one_broker.admin().create_partitions([NewPartitions("growing", 3)])
         for future in grown.values():
-            future.result(PATIENCE)
+            future.result(ANSWERED_WITHIN)
         eyes.look_until(lambda report: len(partitions(report, "on-growing")) == 3)
 
 
@@ -331,7 +331,7 @@ def joining(cluster: KafkaCluster, name: str, protocol: str) -> Iterator[Join]:
 def settled(eyes: Looker, name: str, members: list[Consumer]) -> list[Row]:
     """The group's row in each look, the last that of the first in which all members own some."""
     seen: list[Row] = []
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + ANSWERED_WITHIN
     while True:
         for member in members:
             member.poll(0.1)
@@ -394,7 +394,7 @@ def test_twenty_rebalances_of_a_classic_group_are_seen_each_between_two_readings
 
 def share_partitions(members: list[Consumer], count: int) -> None:
     """Polls until each of the members has some of the partitions, and together they have all."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + ANSWERED_WITHIN
     while True:
         for member in members:
             member.poll(0.05)
@@ -429,7 +429,7 @@ def test_a_group_that_a_member_joins_or_leaves_between_runs_rebalances_all_the_t
         share_partitions(members, 4)
         for _ in range(2):
             calm = group(eyes.look(), name)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWERED_WITHIN
         while (calm if not seen else seen[-1])["rebalancing_share"] < contract.MOSTLY_REBALANCING:
             assert time.monotonic() < deadline, seen
             for _ in range(changes):

@@ -12,7 +12,7 @@ from kafka import KafkaConsumer
 
 from dev.kafka import KafkaCluster
 from tests.kafka.looking import (
-    PATIENCE,
+    ANSWERED_WITHIN,
     Row,
     commit,
     create,
@@ -44,7 +44,7 @@ def by_librdkafka(cluster: KafkaCluster, name: str, count: int) -> None:
         }
     )
     consumer.subscribe([name])
-    deadline, found = time.monotonic() + PATIENCE, 0
+    deadline, found = time.monotonic() + ANSWERED_WITHIN, 0
     while found < count:
         assert time.monotonic() < deadline
         message = consumer.poll(1.0)
@@ -63,7 +63,7 @@ def by_kafka_python(cluster: KafkaCluster, name: str, count: int) -> None:
         auto_offset_reset="earliest",
         max_poll_records=1,
     )
-    deadline, found = time.monotonic() + PATIENCE, 0
+    deadline, found = time.monotonic() + ANSWERED_WITHIN, 0
     while found < count:
         assert time.monotonic() < deadline
         if consumer.poll(timeout_ms=1_000):

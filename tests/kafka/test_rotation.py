@@ -18,7 +18,7 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import SourceError
 from tests.dev.cluster_fixture import make_whole
-from tests.kafka.looking import PATIENCE, access
+from tests.kafka.looking import ANSWERED_WITHIN, access
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
@@ -76,13 +76,13 @@ def _client(cluster: KafkaCluster, node: int, account: Account) -> AdminClient:
 
 def _problems(source: KafkaSource) -> Any:
     try:
-        return source.read(ReadRequest(), time.monotonic() + PATIENCE).problems
+        return source.read(ReadRequest(), time.monotonic() + ANSWERED_WITHIN).problems
     except SourceError as error:
         return (error,)
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + ANSWERED_WITHIN
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -10,7 +10,16 @@ import pytest
 from dev.kafka import CONSUMER_PROTOCOL, KafkaCluster
 from dev.traffic import BEHAVIOURS, Traffic, possible
 from kafka_lag.lag.model import LagReport
-from tests.kafka.looking import PATIENCE, Looker, Row, group, looker, only, partitions, tool_says
+from tests.kafka.looking import (
+    ANSWERED_WITHIN,
+    Looker,
+    Row,
+    group,
+    looker,
+    only,
+    partitions,
+    tool_says,
+)
 from tests.kafka_versions import needing_features, needs
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
@@ -57,9 +66,9 @@ def story(shared_cluster: KafkaCluster) -> Iterator[Story]:
     names = "^(orders-)?(" + "|".join(possible()) + ")$"
     with looker(shared_cluster, only(names)) as eyes:
         with Traffic(shared_cluster) as traffic:
-            traffic.wait_until_ready(PATIENCE)
+            traffic.wait_until_ready(ANSWERED_WITHIN)
             live = _looks(shared_cluster, eyes)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWERED_WITHIN
         at_rest = _looks(shared_cluster, eyes)
         while at_rest.earlier != at_rest.later and time.monotonic() < deadline:
             at_rest = _looks(shared_cluster, eyes)

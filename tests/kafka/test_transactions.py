@@ -17,7 +17,7 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport
 from tests.dev.cluster_fixture import STEADY
 from tests.kafka.looking import (
-    PATIENCE,
+    ANSWERED_WITHIN,
     Looker,
     commit,
     create,
@@ -49,11 +49,11 @@ class Ledger:
         self.producer.begin_transaction()
         for number in range(PARTITIONS):
             self.producer.produce("ledger", b"record", partition=number)
-        assert self.producer.flush(PATIENCE) == 0
+        assert self.producer.flush(ANSWERED_WITHIN) == 0
 
     def finish(self) -> None:
         """Its end: a marker in each partition."""
-        self.producer.commit_transaction(PATIENCE)
+        self.producer.commit_transaction(ANSWERED_WITHIN)
         self.end += 2
 
     def read(self) -> None:
@@ -73,7 +73,7 @@ def _ledger() -> Iterator[Ledger]:
         create(cluster, "ledger", PARTITIONS)
         options = {"bootstrap.servers": cluster.bootstrap("PLAINTEXT"), "log_level": 0}
         producer = Producer({**options, "transactional.id": "ledger"})
-        producer.init_transactions(PATIENCE)
+        producer.init_transactions(ANSWERED_WITHIN)
         yield Ledger(cluster, producer)
 
 

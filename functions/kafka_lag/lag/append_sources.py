@@ -164,7 +164,7 @@ def _between(bounds: Bounds, offset: Rows) -> Column:
     return bounds.after + later
 
 
-def combine_with_search(positions: Positions, ours: Bounds, searched: Search) -> AppendTimes:
+def combine_with_search(positions: Positions, ours: Bounds, search: Search) -> AppendTimes:
     """By index where the search has ended, else by the bounds that it left.
 
     A record timestamp outside `ours`, the bounds of log ends, is of a producer's wrong clock: it is
@@ -172,17 +172,17 @@ def combine_with_search(positions: Positions, ours: Bounds, searched: Search) ->
     watermark held back explains (see `bounds`) widens them. A search that was cut short widens them
     only if its upper bound is below theirs.
     """
-    bounds, best, record = _read_index(positions, searched)
-    proven = searched.ended | ~ours.after.known | (bounds.after >= ours.after)
+    bounds, best, record = _read_index(positions, search)
+    proven = search.ended | ~ours.after.known | (bounds.after >= ours.after)
     joined = ours.within(replace(bounds, after=bounds.after.only(proven)))
     history = interpolate(joined, positions.offset, positions.now)
     named = Strings.constant(contract.METHOD_RECORD_TIME, len(positions))
     by_index = AppendTimes.clipped(best, joined, record, named)
-    times = by_index.where(searched.ended & best.known, history)
+    times = by_index.where(search.ended & best.known, history)
     return replace(times, record=record)
 
 
-def _read_index(positions: Positions, searched: Search) -> tuple[Bounds, Column, Column]:
+def _read_index(positions: Positions, search: Search) -> tuple[Bounds, Column, Column]:
     """What the index alone says: bounds, the estimate within, and the next record's timestamp.
 
     A timestamp ahead of `now` proves nothing, and hides those of the records after it. On a
@@ -190,7 +190,7 @@ def _read_index(positions: Positions, searched: Search) -> tuple[Bounds, Column,
     is the next to be read.
     """
     now, compact = positions.now, positions.compacted
-    found = searched.brackets
+    found = search.brackets
     low, high, beyond = found.low, found.high, found.next_time
     # Results from before and after a deletion or compaction can contradict each other.
     doubted = (low > now) | (low >= high) | (found.head & ~(beyond <= now))
@@ -198,7 +198,7 @@ def _read_index(positions: Positions, searched: Search) -> tuple[Bounds, Column,
     living = compact & ~found.exact & beyond.known
     last = low.where(found.exact, beyond.where(living | found.head, high - 1))
     first = beyond.where(at_head, low)
-    next_is = searched.ended & living & (~found.head | found.first)
+    next_is = search.ended & living & (~found.head | found.first)
     best = last.where(next_is | found.head, (first + last) // 2)
     ended = (found.exact | found.head | (low.known & high.known)) & ~doubted
     return (

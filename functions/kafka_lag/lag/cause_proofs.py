@@ -147,7 +147,7 @@ def _find_fate(case: Case, at: int) -> str | None:
         return None
     if case.made_anew[at]:
         return contract.MADE_ANEW
-    # Kafka before 2.8 has no ids to tell by.
+    # Kafka before 2.8 has no ids to know that by.
     return None if case.value(at, "topic_id") is None else contract.CUT
 
 

@@ -46,7 +46,6 @@ _UNUSUAL_TIMES = 2.0
 _LONGEST_NAME = 200
 # As long as a document lets one be.
 _LONGEST_URL = 2_048
-# What to do about each worst_status.
 # A backlog that grows by less of what is written may as well stand still.
 _CLEAR_GROWTH = 0.05
 # Rates that are off by more of what is written are of another time.
@@ -57,6 +56,7 @@ _DELAYED = (
     "it reads as fast as is written, and that late: see whether it waits on purpose, commits "
     "seldom, or must be faster until it has caught up"
 )
+# What to do about each worst_status.
 _TO_DO = {
     contract.STOPPED: START,
     contract.NO_MEMBER: START,

@@ -29,11 +29,11 @@ def slo(groups: DataFrame, day: date, *, in_progress: bool) -> DataFrame:
     the first run with one; `until` the run that found the group gone or without one, else the end
     of the day, or of what there is of one in progress. Rows of `groups` have their `weight`.
     """
-    asked = ("slo_age_seconds", "slo_target", "slo_days")
+    objective = ("slo_age_seconds", "slo_target", "slo_days")
     rows = selected(
         groups,
         {
-            **{name: name for name in (*GROUP, "taken_at", "weight", *asked)},
+            **{name: name for name in (*GROUP, "taken_at", "weight", *objective)},
             "counts": "slo_age_seconds IS NOT NULL AND NOT status_reason <=> 'gone'",
             "kept": _KEPT,
         },
@@ -46,7 +46,7 @@ def slo(groups: DataFrame, day: date, *, in_progress: bool) -> DataFrame:
         {
             **{
                 name.removeprefix("slo_"): f"max_by({name}, IF(counts, taken_at, NULL))"
-                for name in asked
+                for name in objective
             },
             "since": "min(IF(counts, taken_at, NULL))",
             # the first row that says that the objective of the rows before it is over

@@ -16,7 +16,7 @@ from dev.causes.cluster import Topic as SimulatedTopic
 from dev.causes.faults import Case, Event, Leave, StopBroker, Topic
 from dev.causes.faults import Group as GroupOnBrokers
 from dev.causes.recording import ANSWERS, Recording, Truth, judge_recording, read_answers
-from dev.causes.score import RIGHT, SILENT, WRONG, Verdict, name_ours
+from dev.causes.score import NOT_EXPLAINED, RIGHT, WRONG, Verdict, name_ours
 from dev.causes.writer import Stream
 from kafka_lag import contract
 from kafka_lag.snapshots.store import write_snapshot
@@ -101,7 +101,7 @@ def test_a_case_that_is_not_wanted_is_not_judged(recorded: Recording) -> None:
     [
         (ILL, contract.STOPPED, {ILL: RIGHT, WELL: RIGHT}),
         (ILL, contract.HOT_PARTITION, {ILL: WRONG, WELL: RIGHT}),
-        (WELL, contract.STOPPED, {ILL: SILENT, WELL: WRONG}),
+        (WELL, contract.STOPPED, {ILL: NOT_EXPLAINED, WELL: WRONG}),
     ],
     ids=["right", "another cause", "of the group that is well"],
 )

@@ -18,8 +18,8 @@ from dev.causes.rivals import name_by_klag, name_by_tree
 from dev.causes.score import (
     IN_TIME,
     NO_TROUBLE,
+    NOT_EXPLAINED,
     RIGHT,
-    SILENT,
     WATCHED,
     WRONG,
     Namer,
@@ -60,9 +60,9 @@ def runs_of(answers: Sequence[str | None], ill_from: int | None) -> list[Run]:
     [
         pytest.param([RIGHT_ONE], RIGHT, id="at-once"),
         pytest.param([*[None] * (IN_TIME - 1), RIGHT_ONE], RIGHT, id="just-in-time"),
-        pytest.param([*[UNEXPLAINED] * IN_TIME, RIGHT_ONE], SILENT, id="too-late"),
-        pytest.param([UNEXPLAINED] * 5, SILENT, id="unexplained"),
-        pytest.param([None] * 5, SILENT, id="nothing-said"),
+        pytest.param([*[UNEXPLAINED] * IN_TIME, RIGHT_ONE], NOT_EXPLAINED, id="too-late"),
+        pytest.param([UNEXPLAINED] * 5, NOT_EXPLAINED, id="unexplained"),
+        pytest.param([None] * 5, NOT_EXPLAINED, id="nothing-said"),
         pytest.param([RIGHT_ONE, WRONG_ONE], WRONG, id="changed-its-mind"),
         pytest.param(
             [RIGHT_ONE, *[RIGHT_ONE] * (WATCHED - 2), WRONG_ONE], WRONG, id="last-one-watched"

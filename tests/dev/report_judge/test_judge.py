@@ -10,7 +10,7 @@ import pytest
 from dev.days.describe import Absent, Event, Rows, Slow, Span
 from dev.report_judge.drawn import drawn
 from dev.report_judge.judge import match_lines
-from dev.report_judge.planted import NOBODY, PLANTED, Planted, clusters, timed
+from dev.report_judge.planted import NOBODY, PLANTED, Planted, add_unread_hours, clusters
 
 DAY = date(2026, 1, 31)
 STOP = Planted(who="g", says=NOBODY, since=9, until=11, never="stalled")
@@ -173,6 +173,6 @@ def _slow(begin: float, end: float, share: float = 0.0) -> Slow:
 def test_for_how_long_nothing_was_read_follows_from_what_was_done(
     events: list[Event], until: float | None, hours: float | None
 ) -> None:
-    (one,) = timed([replace(STOP, until=until)], events)
+    (one,) = add_unread_hours([replace(STOP, until=until)], events)
 
     assert one.unread_hours == hours

@@ -33,7 +33,7 @@ from tests.functions.brokers.strangers import (
     stays_silent,
 )
 from tests.kafka.logins.ways import certificate
-from tests.kafka.looking import PATIENCE
+from tests.kafka.looking import ANSWERED_WITHIN
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
@@ -41,7 +41,7 @@ SCRAM = "SCRAM-SHA-512"
 WRONG = "not-the-password-of-anybody"
 
 # Brokers answer however busy the machine is.
-UNHURRIED = ProbeLimits(total=PATIENCE, answer=PATIENCE, http_answer=PATIENCE)
+UNHURRIED = ProbeLimits(total=ANSWERED_WITHIN, answer=ANSWERED_WITHIN, http_answer=ANSWERED_WITHIN)
 
 
 @pytest.fixture(name="lapsed", scope="module")
@@ -86,7 +86,7 @@ class Mistaken:
         """What a client hears that speaks this protocol at that listener of broker 1."""
         server = self.cluster.broker_address(1, listener)
         # Where certificates are wanted, that is the first word.
-        first_word = PATIENCE if listener == "SSL" else UNHURRIED.first_word
+        first_word = ANSWERED_WITHIN if listener == "SSL" else UNHURRIED.first_word
         limits = replace(UNHURRIED, first_word=first_word)
         return self.of(server, protocol, login, mechanism=mechanism, cafile=cafile, limits=limits)
 
@@ -98,7 +98,7 @@ class Mistaken:
         *,
         mechanism: str | None = None,
         cafile: Path | None = None,
-        broker_timeout: float = PATIENCE,
+        broker_timeout: float = ANSWERED_WITHIN,
         limits: ProbeLimits = UNHURRIED,
     ) -> SourceError:
         """What a client of these settings hears, with the server's address as SERVER."""
@@ -110,7 +110,7 @@ class Mistaken:
         source = KafkaSource(access, FixedCredentials(login), limits=limits)
         began = time.monotonic()
         with pytest.raises(SourceError) as caught:
-            source.read(ReadRequest(), began + 3 * PATIENCE)
+            source.read(ReadRequest(), began + 3 * ANSWERED_WITHIN)
         seconds = time.monotonic() - began
         text = str(caught.value).replace(server, "SERVER")
         print(f"\n[{seconds:.2f} s] {text}")
@@ -308,12 +308,12 @@ def test_an_http_server(client: Mistaken, protocol: str) -> None:
     [
         (
             greets(b"SSH-2.0-OpenSSH_9.2\r\n"),
-            PATIENCE,
+            ANSWERED_WITHIN,
             f"SSH is spoken there, not Kafka. {STRANGER}",
         ),
         (
             greets(b"220 mail ESMTP\r\n"),
-            PATIENCE,
+            ANSWERED_WITHIN,
             f'"220 mail ESMTP" is said there, not Kafka. {STRANGER}',
         ),
         (

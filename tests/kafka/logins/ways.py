@@ -25,7 +25,7 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import ClusterReading
-from tests.kafka.looking import PATIENCE, access, login, only
+from tests.kafka.looking import ANSWERED_WITHIN, access, login, only
 
 _MINE = only("^wayfarers?$")
 REQUEST = ReadRequest(groups=_MINE.groups, topics=_MINE.topics)
@@ -73,7 +73,7 @@ def fields(pair: ClientPair) -> dict[str, str]:
 
 def read(source: KafkaSource) -> ClusterReading:
     """A reading that lacks nothing."""
-    reading = source.read(REQUEST, time.monotonic() + PATIENCE)
+    reading = source.read(REQUEST, time.monotonic() + ANSWERED_WITHIN)
     assert reading.problems == ()
     return reading
 
@@ -81,7 +81,7 @@ def read(source: KafkaSource) -> ClusterReading:
 def refusal(way: Way) -> SourceError:
     """The error of a source that cannot get in."""
     with pytest.raises(SourceError) as caught:
-        KafkaSource(*way).read(REQUEST, time.monotonic() + PATIENCE)
+        KafkaSource(*way).read(REQUEST, time.monotonic() + ANSWERED_WITHIN)
     return caught.value
 
 
@@ -92,7 +92,7 @@ def whole(error: BaseException) -> str:
 
 def until(holds: Callable[[], bool]) -> None:
     """Tries again and again, for it is the brokers' clocks that are waited for."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + ANSWERED_WITHIN
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.1)

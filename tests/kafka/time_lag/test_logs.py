@@ -15,7 +15,7 @@ from dev.kafka import KafkaCluster
 from dev.kafka.readiness import wait_until
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName
-from tests.kafka.looking import PATIENCE
+from tests.kafka.looking import ANSWERED_WITHIN
 from tests.kafka.time_lag.watched import (
     HOUR,
     MINUTE,
@@ -37,11 +37,11 @@ def caught_up(shared_cluster: KafkaCluster) -> Watched:
     topic = watched(shared_cluster, "markers", [])
     config = {"bootstrap.servers": shared_cluster.bootstrap("PLAINTEXT"), "log_level": 0}
     producer = Producer({**config, "transactional.id": "markers"})
-    producer.init_transactions(PATIENCE)
+    producer.init_transactions(ANSWERED_WITHIN)
     for moment in ago(2 * HOUR, HOUR):
         producer.begin_transaction()
         producer.produce("markers", b"record", timestamp=moment)
-        producer.commit_transaction(PATIENCE)
+        producer.commit_transaction(ANSWERED_WITHIN)
     topic.commit(3)
     return topic
 
@@ -173,7 +173,7 @@ def _let_cleaners_rest(cluster: KafkaCluster, ms: str | None, how: AlterConfigOp
         entry = ConfigEntry("log.cleaner.backoff.ms", ms, incremental_operation=how)
         broker = ConfigResource(ResourceType.BROKER, str(node), incremental_configs=[entry])
         for future in cluster.admin().incremental_alter_configs([broker]).values():
-            future.result(PATIENCE)
+            future.result(ANSWERED_WITHIN)
 
 
 def living(topic: Watched) -> list[int]:
@@ -189,7 +189,7 @@ def living(topic: Watched) -> list[int]:
     )
     consumer.assign([TopicPartition(topic.name, 0, OFFSET_BEGINNING)])
     found: list[int] = []
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + ANSWERED_WITHIN
     while time.monotonic() < deadline:
         if (message := consumer.poll(1)) is None:
             continue

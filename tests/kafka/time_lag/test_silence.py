@@ -19,7 +19,7 @@ from kafka_lag.lag.model import LagReport
 from kafka_lag.lag.time_index import LookupResults
 from kafka_lag.snapshots.previous import Memory
 from tests.dev.cluster_fixture import make_whole
-from tests.kafka.looking import PATIENCE, Looker, access, login, only
+from tests.kafka.looking import ANSWERED_WITHIN, Looker, access, login, only
 from tests.kafka.time_lag.watched import GRACE, HOUR, Watched, dated, every, said, watched
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
@@ -52,7 +52,7 @@ def victim_of(topic: Watched) -> Victim:
     with topic.looker() as eyes:
         report = eyes.look_until(lambda seen: topic.reported(seen) == len(PARTITIONS))
     (described,) = topic.cluster.admin().describe_consumer_groups(["on-scattered"]).values()
-    coordinator = described.result(PATIENCE).coordinator.id
+    coordinator = described.result(ANSWERED_WITHIN).coordinator.id
     leaders = [topic.row(report, partition)["leader"] for partition in PARTITIONS]
     node = next(leader for leader in leaders if leader != coordinator)
     topic.commit(*(LEAST if leader == node else MORE for leader in leaders))

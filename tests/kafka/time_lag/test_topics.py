@@ -12,7 +12,7 @@ from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import Rules
 from tests.kafka.looking import (
-    PATIENCE,
+    ANSWERED_WITHIN,
     Row,
     await_denial,
     commit,
@@ -61,7 +61,7 @@ def test_records_in_partitions_that_were_added_are_dated_at_once(
         eyes.look()
         grown = shared_cluster.admin().create_partitions([NewPartitions("wider", 2)])
         for future in grown.values():
-            future.result(PATIENCE)
+            future.result(ANSWERED_WITHIN)
         wait_until_led(shared_cluster, "wider", 2)
         topic.write(times, partition=1)
         topic.commit(3, 6)
@@ -109,7 +109,7 @@ def test_a_topic_that_may_not_be_described_costs_no_other_its_date(
     shared_cluster: KafkaCluster, both: Rules
 ) -> None:
     with denied(shared_cluster, ResourceType.TOPIC, "veiled", AclOperation.DESCRIBE):
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWERED_WITHIN
         while VEILED in (found := _first_look(shared_cluster, both)):
             assert time.monotonic() < deadline
     assert list(found) == [OPEN]

@@ -17,7 +17,7 @@ from dev.kafka import KafkaCluster
 from dev.kafka.readiness import wait_until
 from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import (
-    PATIENCE,
+    ANSWERED_WITHIN,
     Looker,
     Row,
     commit,
@@ -67,7 +67,7 @@ class Watched:
         for batch in batches:
             for moment in batch:
                 producer.produce(self.name, b"record", next(next_keys), partition, timestamp=moment)
-            assert producer.flush(PATIENCE) == 0
+            assert producer.flush(ANSWERED_WITHIN) == 0
         assert not errors
 
     def commit(self, *offsets: int) -> None:
@@ -78,10 +78,10 @@ class Watched:
         """Deletes what partition 0 holds below this offset."""
         request = [TopicPartition(self.name, 0, offset)]
         for future in self.cluster.admin().delete_records(request).values():
-            future.result(PATIENCE)
+            future.result(ANSWERED_WITHIN)
 
     @contextmanager
-    def looker(self, broker_timeout: float = PATIENCE, **rules: Any) -> Iterator[Looker]:
+    def looker(self, broker_timeout: float = ANSWERED_WITHIN, **rules: Any) -> Iterator[Looker]:
         """Looks at this topic and group only, by rules that may differ from the usual."""
         mine = replace(only(f"^(on-)?{self.name}$"), **rules)
         with looker(self.cluster, mine, broker_timeout=broker_timeout) as eyes:
@@ -133,7 +133,7 @@ def wait_until_led(cluster: KafkaCluster, name: str, count: int) -> None:
 
 
 def _led(client: AdminClient, name: str, count: int) -> bool:
-    reported = client.list_topics(name, timeout=PATIENCE).topics[name].partitions.values()
+    reported = client.list_topics(name, timeout=ANSWERED_WITHIN).topics[name].partitions.values()
     return [partition.leader > 0 for partition in reported] == [True] * count
 
 

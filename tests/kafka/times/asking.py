@@ -19,12 +19,12 @@ from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.lag.time_index import NEWEST
-from tests.kafka.looking import PATIENCE, access, login, only
+from tests.kafka.looking import ANSWERED_WITHIN, access, login, only
 
 # Times in tests are minutes since this hour of yesterday; answers are offsets with such minutes.
 MINUTE = 60_000
 BASE = (int(time.time()) // 3600 - 24) * 3_600_000
-NONE, SILENT = "none", None
+NONE, NO_ANSWER = "none", None
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Index:
     pattern: str
     partitions: Frame | None = None
 
-    def read(self, seconds: float = PATIENCE) -> ClusterReading:
+    def read(self, seconds: float = ANSWERED_WITHIN) -> ClusterReading:
         mine = only(self.pattern)
         reading = self.source.read(
             ReadRequest(mine.groups, mine.topics), time.monotonic() + seconds
@@ -45,7 +45,7 @@ class Index:
 
     def read_all(self, count: int) -> None:
         """Reads until so many partitions are led and answer; brokers take a moment to agree."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWERED_WITHIN
         while True:
             read = self.read().topic_partitions
             if len(read) == count and not read.strings("unread_reason").known.any():
@@ -53,8 +53,8 @@ class Index:
             assert time.monotonic() < deadline
             time.sleep(0.1)
 
-    def ask(self, *asked: tuple[str, int, float], seconds: float = PATIENCE) -> list[Any]:
-        """Offset and minute for each topic, partition and minute (or NEWEST); NONE or SILENT."""
+    def ask(self, *asked: tuple[str, int, float], seconds: float = ANSWERED_WITHIN) -> list[Any]:
+        """Offset and minute for each topic, partition and minute (or NEWEST); NONE or NO_ANSWER."""
         assert self.partitions is not None
         wanted = Frame.of(
             {
@@ -69,7 +69,7 @@ class Index:
         answers = self.source.look_up(wanted, np.array(times, np.int64), deadline)
         minutes = ((answers.times - BASE) / MINUTE).tolist()
         rows = zip(answers.found, answers.none, answers.offsets.tolist(), minutes, strict=True)
-        return [(o, m) if found else NONE if none else SILENT for found, none, o, m in rows]
+        return [(o, m) if found else NONE if none else NO_ANSWER for found, none, o, m in rows]
 
 
 @contextmanager
@@ -90,4 +90,4 @@ def write(cluster: KafkaCluster, topic: str, *batches: list[int], partition: int
             producer.produce(
                 topic, b"record", partition=partition, timestamp=BASE + minute * MINUTE
             )
-        assert producer.flush(PATIENCE) == 0
+        assert producer.flush(ANSWERED_WITHIN) == 0

@@ -14,8 +14,8 @@ from kafka_lag.brokers.access import Login
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource
 from tests.dev.cluster_fixture import make_whole
-from tests.kafka.looking import PATIENCE, access, create, login
-from tests.kafka.times.asking import SILENT, Index, index, write
+from tests.kafka.looking import ANSWERED_WITHIN, access, create, login
+from tests.kafka.times.asking import NO_ANSWER, Index, index, write
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
@@ -58,16 +58,16 @@ def paused(cluster: KafkaCluster, *nodes: int) -> Iterator[None]:
 
 
 def without(led: list[bool]) -> list[Any]:
-    return [SILENT if mine else (0, 10) for mine in led]
+    return [NO_ANSWER if mine else (0, 10) for mine in led]
 
 
 def test_a_broker_that_hangs_costs_its_own_answers_only(cluster: KafkaCluster) -> None:
-    with index(cluster, "^alone$", broker_timeout=PATIENCE) as brokers:
+    with index(cluster, "^alone$", broker_timeout=ANSWERED_WITHIN) as brokers:
         brokers.read_all(6)
         expected = without(victims(brokers))
         with paused(cluster, VICTIM):
             assert brokers.ask(*EVERY, seconds=HANGS) == expected
-            assert brokers.ask(*EVERY, seconds=PATIENCE) == expected
+            assert brokers.ask(*EVERY, seconds=ANSWERED_WITHIN) == expected
         # Brokers may have put it out of the cluster meanwhile.
         brokers.read_all(6)
         assert brokers.ask(*EVERY) == [(0, 10)] * 6
@@ -104,10 +104,10 @@ def test_a_cluster_that_falls_silent_answers_nothing_raises_nothing_and_is_left_
     brokers.read_all(6)
     before = secret.wanted
     with paused(cluster, *cluster.node_ids):
-        assert brokers.ask(*EVERY, seconds=1) == [SILENT] * 6
+        assert brokers.ask(*EVERY, seconds=1) == [NO_ANSWER] * 6
         brokers.source.close()
         for _ in range(2):
-            assert brokers.ask(*EVERY, seconds=1) == [SILENT] * 6
+            assert brokers.ask(*EVERY, seconds=1) == [NO_ANSWER] * 6
         assert secret.wanted == before + 1
     brokers.read_all(6)
     assert brokers.ask(*EVERY) == [(0, 10)] * 6

@@ -16,8 +16,8 @@ from dev.kafka.access import acl
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST
-from tests.kafka.looking import PATIENCE, await_denial, create
-from tests.kafka.times.asking import NONE, SILENT, index, write
+from tests.kafka.looking import ANSWERED_WITHIN, await_denial, create
+from tests.kafka.times.asking import NO_ANSWER, NONE, index, write
 from tests.kafka_versions import needs
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 def delete_before(cluster: KafkaCluster, topic: str, offset: int) -> None:
     for future in cluster.admin().delete_records([TopicPartition(topic, 0, offset)]).values():
-        future.result(PATIENCE)
+        future.result(ANSWERED_WITHIN)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_nobody_leads_or_knows_is_unanswered_and_the_rest_is_not(
                 "leader": Column.optional([led_by, None, None, 1, 1], np.int32),
             }
         )
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWERED_WITHIN
         answers = brokers.source.look_up(partitions, np.zeros(5, np.int64), deadline)
     assert answers.found.tolist() == [True, False, False, False, False]
     assert not answers.none.any()
@@ -94,7 +94,7 @@ def test_a_denied_topic_is_unanswered_and_the_rest_is_not(shared_cluster: KafkaC
             denied = brokers.ask(*questions)
         finally:
             shared_cluster.remove_acl(denial)
-    assert (before, denied) == ([(0, 10), (0, 10), NONE], [SILENT, (0, 10), SILENT])
+    assert (before, denied) == ([(0, 10), (0, 10), NONE], [NO_ANSWER, (0, 10), NO_ANSWER])
 
 
 def test_the_newest_record_that_is_named_may_have_been_deleted(
