@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from dev.benchmarks.memory import peak_mb, read_memory
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access, Credentials
@@ -38,7 +38,6 @@ from kafka_lag.snapshots.store import FolderStore
 
 RUNS, SCHEDULE = "runs", "schedule"
 _WINDOW_RUNS = 10
-_MB = 1024 if sys.platform == "linux" else 1024 * 1024
 
 
 class ProcessError(Exception):
@@ -154,7 +153,7 @@ def _counted_runs(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         "least": min(seconds),
         "most": max(seconds),
         "cpu": statistics.median(cpu for _, cpu in warm),
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MB,
+        "peak_mb": peak_mb(),
     }
 
 
@@ -199,7 +198,7 @@ def _sample(
     gc.collect()
     return {
         "seconds": passed,
-        "resident_mb": resident_mb(),
+        "resident_mb": read_memory("self")[0] / 1e6,
         "descriptors": len(os.listdir("/proc/self/fd")),
         "threads": threading.active_count(),
         "runs": runs,
@@ -207,13 +206,6 @@ def _sample(
         "warnings": warnings,
         "slowest": slowest,
     }
-
-
-def resident_mb() -> float:
-    """Memory of this process that is in RAM now."""
-    with Path("/proc/self/statm").open() as file:
-        pages = int(file.read().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -27,8 +28,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dev.benchmarks.memory import MB, read_memory
+
 _TICKS = os.sysconf("SC_CLK_TCK")
-_KB = 1024
 # utime and stime among the fields of /proc/PID/stat that follow the name in parentheses.
 _UTIME, _STIME = 11, 12
 _HEADERS = {"Accept": "text/plain", "Accept-Encoding": "gzip"}
@@ -136,17 +138,17 @@ def series_in(body: bytes) -> int:
 
 def cpu_seconds(pid: int) -> float:
     """Of a process so far, all its threads, user and system. Raises ExporterError."""
+    with _explain(pid):
+        text = Path("/proc", str(pid), "stat").read_text()
     # The name, in parentheses, may hold anything.
-    fields = _proc(pid, "stat").rpartition(")")[2].split()
+    fields = text.rpartition(")")[2].split()
     return (int(fields[_UTIME]) + int(fields[_STIME])) / _TICKS
 
 
 def memory_bytes(pid: int) -> tuple[int, int]:
     """Resident now, and at most so far. Raises ExporterError."""
-    lines = (line.partition(":") for line in _proc(pid, "status").splitlines())
-    values = {name: value for name, _, value in lines}
-    now, peak = (int(values[name].split()[0]) * _KB for name in ("VmRSS", "VmHWM"))
-    return now, peak
+    with _explain(pid):
+        return read_memory(pid)
 
 
 def table_of(figures: Iterable[Figures]) -> Table:
@@ -160,8 +162,8 @@ def table_of(figures: Iterable[Figures]) -> Table:
             f"{each.seconds:.3f}",
             f"{each.slowest:.3f}",
             f"{each.cpu_seconds:.3f}",
-            f"{each.resident_bytes / _KB**2:.0f}",
-            f"{each.peak_bytes / _KB**2:.0f}",
+            f"{each.resident_bytes / MB:.0f}",
+            f"{each.peak_bytes / MB:.0f}",
             f"{each.series:,}",
             str(each.scrapes),
         )
@@ -189,9 +191,10 @@ def scrape(exporter: Exporter, timeout: float) -> bytes:
         raise ExporterError(f"{exporter.name} at {exporter.url}: {error}") from error
 
 
-def _proc(pid: int, name: str) -> str:
+@contextmanager
+def _explain(pid: int) -> Iterator[None]:
     try:
-        return Path("/proc", str(pid), name).read_text()
+        yield
     except OSError as error:
         raise ExporterError(f"process {pid}: {error.strerror}") from error
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import resource
 import statistics
 import sys
 import time
@@ -24,6 +23,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Column, Table
 
+from dev.benchmarks.memory import peak_mb
 from dev.days import write_day
 from dev.days.describe import Span
 from dev.days.large import uniform
@@ -40,7 +40,6 @@ MOST_MB = 512.0
 _WIDTH = 130
 _HEADERS = {"host": "lag.example", "accept-encoding": "gzip"}
 _OK, _COMPLETE_MS = 200, 30_000
-_MB = 1024 if sys.platform == "linux" else 1024 * 1024
 # From half past eleven to noon.
 HOURS = Span(11.5, 12.0)
 
@@ -110,7 +109,7 @@ def measure(folder: Path, runs: int) -> dict[str, Any]:
     snapshots = Snapshots(store, lambda: store.now_ms / 1000)
     figures = {
         "requests": [_timed(each.path, snapshots, store.now_ms, runs) for each in REQUESTS],
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
         "group_partitions": len(snapshots.frame(CLUSTER, contract.GROUP_PARTITIONS, times[-1])),
         "groups": len(snapshots.frame(CLUSTER, contract.GROUPS, times[-1])),
     }
@@ -119,7 +118,7 @@ def measure(folder: Path, runs: int) -> dict[str, Any]:
         store.now_ms = taken_at + _COMPLETE_MS
         for each in REQUESTS:
             _timed(each.path, snapshots, store.now_ms, 1)
-    return {**figures, "polled": len(times), "polled_mb": _peak_mb()}
+    return {**figures, "polled": len(times), "polled_mb": peak_mb()}
 
 
 def _timed(path: str, snapshots: Snapshots, now_ms: int, runs: int) -> dict[str, float]:
@@ -142,12 +141,8 @@ def _timed(path: str, snapshots: Snapshots, now_ms: int, runs: int) -> dict[str,
         "cpu_ms": statistics.median(busy[1:]),
         "most_ms": max(warm),
         "bytes": size,
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
     }
-
-
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MB
 
 
 def _show(console: Console, figures: dict[str, Any], runs: int) -> int:

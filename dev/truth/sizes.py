@@ -37,7 +37,9 @@ from dev.benchmarks.exporters import (
     scrape,
     series_in,
 )
+from dev.benchmarks.memory import MB
 from dev.kafka import KafkaCluster, KafkaClusterError
+from dev.kafka.access import wait_for
 from dev.kafka.cluster import quick_start
 from dev.kafka.jars import kafka_server
 from dev.kafka.node.settings import HOST
@@ -61,7 +63,6 @@ _SCRAPES, _LONGEST = 3, 60.0
 _COUNTED, _SMALL_SCRAPES = 30.0, 8
 _RUNS = 4
 _STARTS_WITHIN, _ANSWERS_WITHIN = 240.0, 120.0
-_MB = 2**20
 
 _SECTION = """\
 ## By size
@@ -169,7 +170,7 @@ def table_of(
             count = requests.get(size, {}).get(one.program)
             lines.append(
                 f"| {size:,} | {one.program} | {one.seconds:.2f} | {one.slowest:.2f} "
-                f"| {one.cpu_seconds:.2f} | {one.peak_bytes / _MB:.0f} "
+                f"| {one.cpu_seconds:.2f} | {one.peak_bytes / MB:.0f} "
                 f"| {NONE if count is None else f'{count:,.0f}'} |"
             )
     return "\n".join(lines)
@@ -184,7 +185,7 @@ def table_of_small(small: Sequence[Small]) -> str:
     ]
     lines += [
         f"| {one.program} | {one.opened:.1f} | {one.shown:.1f} | {one.cpu_starting:.2f} "
-        f"| {one.cpu_seconds:.2f} | {one.peak_bytes / _MB:.0f} |"
+        f"| {one.cpu_seconds:.2f} | {one.peak_bytes / MB:.0f} |"
         for one in small
     ]
     return "\n".join(lines)
@@ -248,7 +249,7 @@ def _measure(cluster: KafkaCluster, program: Program, size: int) -> Taken:
 
 def _measure_collector(cluster: KafkaCluster) -> Taken:
     found = measure_collector(cluster, _RUNS)
-    peak = found["peak_mb"] * _MB
+    peak = found["peak_mb"] * MB
     return Taken("kafka-lag, a run", found["warm"], found["most"], found["cpu"], peak)
 
 
@@ -302,14 +303,12 @@ def _measure_small(cluster: KafkaCluster, programs: Sequence[Program]) -> list[S
 
 
 def _plant_small(admin: AdminClient, bootstrap: str) -> None:
-    for future in admin.create_topics([NewTopic(_SMALL_TOPIC, SMALL_PARTITIONS)]).values():
-        future.result()
+    wait_for(admin.create_topics([NewTopic(_SMALL_TOPIC, SMALL_PARTITIONS)]))
     wait_for_topics(bootstrap, [_SMALL_TOPIC])
     for number in range(SMALL_GROUPS):
         where = [TopicPartition(_SMALL_TOPIC, each, 0) for each in range(SMALL_PARTITIONS)]
         request = [ConsumerGroupTopicPartitions(f"small-{number:02}", where)]
-        for future in admin.alter_consumer_group_offsets(request).values():
-            future.result()
+        wait_for(admin.alter_consumer_group_offsets(request))
 
 
 def _wait_for_port(running: Running) -> float:
