@@ -59,7 +59,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     for each in (score, write, judged):
         each.add_argument("--set-aside", action="store_true", help="cases no rule was made by")
     for each in (score, write, judged, brokers, recorded):
-        each.add_argument("--only", metavar="KIND", help="cases whose name begins so, or so,or so")
+        each.add_argument(
+            "--only",
+            type=lambda text: tuple(text.split(",")),
+            default=("",),
+            metavar="KIND,...",
+            help="cases whose name begins with one of these",
+        )
     options = parser.parse_args(argv)
     options.run(options)
     return 0
@@ -94,8 +100,7 @@ def _make(number: int, set_aside: bool) -> Case:
 
 def _choose(options: Namespace) -> list[int]:
     made = list(list_cases(set_aside=options.set_aside))
-    wanted = options.only or ""
-    return [number for number, (kind, _) in enumerate(made) if kind.startswith(wanted)]
+    return [number for number, (kind, _) in enumerate(made) if kind.startswith(options.only)]
 
 
 def _print_table(verdicts: Iterable[Verdict]) -> None:
@@ -151,9 +156,7 @@ def _judge(options: Namespace) -> None:
 
 def _run_on_brokers(options: Namespace) -> None:
     cases = import_module(f"dev.causes.{options.cases}").CASES
-    chosen = [
-        case for case in cases if case.name.startswith(tuple((options.only or "").split(",")))
-    ]
+    chosen = [case for case in cases if case.name.startswith(options.only)]
     options.folder = options.folder or Path(mkdtemp(prefix="causes-"))
     run_cases(chosen, options.folder, lambda line: print(line, flush=True))
     options.answers = None
@@ -165,9 +168,7 @@ def _judge_recorded(options: Namespace) -> None:
     programs = {"rules of now": name_anew(RULES), **PROGRAMS}
     if options.answers is not None:
         programs = {"theirs": read_answers(options.answers), **programs}
-    verdicts = judge_recording(
-        Recording(options.folder), programs, tuple((options.only or "").split(","))
-    )
+    verdicts = judge_recording(Recording(options.folder), programs, options.only)
     first = next(iter(programs))
     for each in verdicts[first]:
         if each.right or each.verdict != VERDICTS[0]:

@@ -66,7 +66,7 @@ def run_cases(cases: Sequence[Case], folder: Path, say: Say) -> Recording:
             say(f"wave {number} of {len(waves)}: {', '.join(case.name for case in wave)}")
             with Writer(cluster.client_config(protocol="PLAINTEXT") | {"log_level": 0}) as writer:
                 scene = Scene(cluster, writer, proxies)
-                _Wave(f"wave-{number}", wave, scene, recording, say).run()
+                _Wave(number, wave, scene, recording, say).run()
             for node in cluster.node_ids:
                 proxies[node].delay = 0.0
     return recording
@@ -104,11 +104,10 @@ def _start(say: Say) -> Iterator[tuple[KafkaCluster, Proxies]]:
 
 @dataclass(slots=True)
 class _Begun:
-    """A case that is on: when its moment was, ms UTC, and runs of each group since its first
+    """A case that is on: when it ends at the latest, and runs of each group since its first
     trouble."""
 
     stage: Stage
-    at: int
     ends: float
     runs: Counter[str] = field(default_factory=Counter)
     over: bool = False
@@ -118,12 +117,12 @@ class _Wave:
     """Cases that run at the same time."""
 
     def __init__(
-        self, name: str, cases: Sequence[Case], scene: Scene, recording: Recording, say: Say
+        self, number: int, cases: Sequence[Case], scene: Scene, recording: Recording, say: Say
     ) -> None:
-        self._name, self._scene, self._recording, self._say = name, scene, recording, say
-        self._prefix = name.rpartition("-")[-1]
+        self._scene, self._recording, self._say = scene, recording, say
+        self._name, self._prefix = f"wave-{number}", f"{number}-"
         self._stages = [
-            Stage(case, f"{self._prefix}-{number:02}", scene) for number, case in enumerate(cases)
+            Stage(case, f"{self._prefix}{place:02}", scene) for place, case in enumerate(cases)
         ]
         self._begun: list[_Begun] = []
 
@@ -137,7 +136,7 @@ class _Wave:
                 what="every member in its group",
                 timeout=_JOINS_WITHIN,
             )
-            self._say(f"{sum(len(stage.pids) for stage in self._stages)} members have joined")
+            self._say("all members have joined")
             # Nobody's cluster begins to be written in the moment in which it is first read.
             time.sleep(_FLOWS_AFTER)
             self._collect()
@@ -153,7 +152,7 @@ class _Wave:
     def _collect(self) -> None:
         servers = self._scene.cluster.bootstrap("PLAINTEXT").split(",")
         access = Access(tuple(servers), security_protocol="PLAINTEXT", broker_timeout=2.0)
-        mine = NameFilter(allow=re.compile(rf"^{self._prefix}-"))
+        mine = NameFilter(allow=re.compile(rf"^{self._prefix}"))
         settings = Settings(
             self._name,
             access,
@@ -178,7 +177,7 @@ class _Wave:
     def _begin(self, stage: Stage) -> None:
         at, case = int(time.time() * 1_000), stage.case
         stage.begin()
-        self._begun.append(_Begun(stage, at, time.monotonic() + case.watched))
+        self._begun.append(_Begun(stage, time.monotonic() + case.watched))
         for group, name in stage.names.items():
             if group not in case.unjudged:
                 right = frozenset(case.right.get(group, ()))

@@ -23,6 +23,10 @@ def _every(seconds: float, *events: Event, first: float = 0.0) -> tuple[tuple[fl
     return tuple((first + seconds * turn, event) for turn in times for event in events)
 
 
+def _one_group(name: str, topic: Topic, group: Group, *happens: tuple[float, Event]) -> Case:
+    return Case(name, {group.topic: topic}, {"service": group}, happens, watched=_HOUR)
+
+
 CASES = (
     Case(
         "deploys",
@@ -43,34 +47,28 @@ CASES = (
         },
         watched=_HOUR,
     ),
-    Case(
+    _one_group(
         "batch-job",
-        {"invoices": Topic(partitions=4, rate=30, batch_seconds=120)},
-        {"ledger": Group("invoices", members=2, ms=4)},
-        watched=_HOUR,
+        Topic(partitions=4, rate=30, batch_seconds=120),
+        Group("invoices", members=2, ms=4),
     ),
-    Case(
+    _one_group(
         "bursts",
-        {"clicks": Topic(partitions=6, rate=40)},
-        {"counts": Group("clicks", members=2, ms=10)},
-        _every(300, Produce("clicks", times=4.0, lasts=6.0)),
-        watched=_HOUR,
+        Topic(partitions=6, rate=40),
+        Group("clicks", members=2, ms=10),
+        *_every(300, Produce("clicks", times=4.0, lasts=6.0)),
     ),
-    Case(
+    _one_group(
         "scaling",
-        {"events": Topic(partitions=6, rate=60)},
-        {"index": Group("events", members=3, ms=8)},
-        (
-            *_every(400, Leave("index", (2,))),
-            *_every(400, Join("index", 1), first=150),
-        ),
-        watched=_HOUR,
+        Topic(partitions=6, rate=60),
+        Group("events", members=3, ms=8),
+        *_every(400, Leave("service", (2,))),
+        *_every(400, Join("service", 1), first=150),
     ),
-    Case(
+    _one_group(
         "leaders-move",
-        {"alerts": Topic(partitions=6, rate=30)},
-        {"mails": Group("alerts", members=2, ms=10)},
-        _every(600, MoveLeaders("alerts")),
-        watched=_HOUR,
+        Topic(partitions=6, rate=30),
+        Group("alerts", members=2, ms=10),
+        *_every(600, MoveLeaders("alerts")),
     ),
 )

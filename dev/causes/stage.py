@@ -61,6 +61,8 @@ _LEAVES_WITHIN = 15.0
 _COMES_BACK_AFTER = 1.0
 _SMALL_PIECES = 2_000
 _TRANSACTION_MS = 900_000
+# Of topics whose records are deleted: only whole segments are.
+_ROLLS_SOON = {"segment.ms": "2000", "segment.bytes": str(1024 * 1024)}
 
 # Members are forked from a small process: a hundred of them start in seconds.
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -106,10 +108,6 @@ class Members:
     def numbers(self) -> list[int]:
         """Of those that are there."""
         return sorted(self._members)
-
-    @property
-    def pids(self) -> list[int]:
-        return [each.process.pid for each in self._members.values()]
 
     def start(self, number: int, ms: float | None = None) -> None:
         """A member joins, in a process of its own."""
@@ -175,7 +173,7 @@ class Members:
 
 
 class Stage:
-    """A case under names of its own. `say` is where problems go."""
+    """A case under names of its own."""
 
     def __init__(self, case: Case, prefix: str, scene: Scene) -> None:
         self.case, self._scene = case, scene
@@ -187,10 +185,6 @@ class Stage:
             )
             for name, group in case.groups.items()
         }
-
-    @property
-    def pids(self) -> list[int]:
-        return [pid for each in self._members.values() for pid in each.pids]
 
     def set_up(self) -> None:
         """Topics that are written, groups whose members all have joined."""
@@ -446,17 +440,13 @@ class Stage:
             topic.partitions,
             replica_assignment=assignment,
             config=_list_retention(topic.keep_seconds, topic.keep_bytes)
-            | (self._roll_soon() if self._is_deleted(name) else {}),
+            | (_ROLLS_SOON if self._is_deleted(name) else {}),
         )
 
     def _is_deleted(self, name: str) -> bool:
         topic = self.case.topics[name]
         changed = {event.topic for _, event in self.case.happens if isinstance(event, Retain)}
         return bool(topic.keep_seconds or topic.keep_bytes or name in changed)
-
-    def _roll_soon(self) -> dict[str, str]:
-        # Only whole segments are deleted.
-        return {"segment.ms": "2000", "segment.bytes": str(1024 * 1024)}
 
     def _configure_topic(self, topic: str, settings: Mapping[str, str]) -> None:
         entries = [

@@ -416,15 +416,17 @@ def _constant(value: int, count: int) -> Column:
     return Column.of(np.full(count, value, np.int64))
 
 
+def write_stops(root: Path) -> None:
+    """A stop of 9 minutes on each of six days, but for the last one, whose takes 19."""
+    for day in range(26, 32):
+        length = 19 if day == 31 else 9
+        write_day(root, {"billing": Group.fine().stops(600, 600 + length)}, day=f"2026-01-{day}")
+
+
 def test_a_promise_is_chosen_on_two_thirds_of_the_days_and_tried_on_the_rest(
     tmp_path: Path, run: Callable[..., Result]
 ) -> None:
-    # A stop of 9 minutes on each of the first four days; on the last two one of 9 and one of 19.
-    for day in range(26, 32):
-        length = 19 if day == 31 else 9
-        write_day(
-            tmp_path, {"billing": Group.fine().stops(600, 600 + length)}, day=f"2026-01-{day}"
-        )
+    write_stops(tmp_path)
     a_document(tmp_path / "b.json", sla_seconds={"^billing$": 120})
     answer = run("--propose", "0", "--from", "2026-01-26", "--output", "json", config="b.json")
     (found,) = json.loads(answer.stdout)
@@ -448,11 +450,7 @@ def test_a_promise_is_chosen_on_two_thirds_of_the_days_and_tried_on_the_rest(
 def test_a_proposal_is_what_the_document_then_pages(
     tmp_path: Path, run: Callable[..., Result]
 ) -> None:
-    for day in range(26, 32):
-        length = 19 if day == 31 else 9
-        write_day(
-            tmp_path, {"billing": Group.fine().stops(600, 600 + length)}, day=f"2026-01-{day}"
-        )
+    write_stops(tmp_path)
     (found,) = json.loads(run("--propose", "0", "--from", "2026-01-26", "--output", "json").stdout)
     runs = {"datapoints": found["datapoints"], "periods": found["periods"]}
     a_document(
