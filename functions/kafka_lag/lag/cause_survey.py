@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run's partitions as causes see them: which are behind, under whose broker, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.cause_case import GROUP_COLUMNS, Broker, Case
+from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.previous_rows import PreviousRows
+from kafka_lag.lag.rollup import Counts
+from kafka_lag.lag.sets import Sets, distinct
+
+# A partition is behind whose age is such a part of its group's oldest, and such a part of a window.
+_BEHIND_SHARE, _BEHIND_WINDOWS = 0.25, 0.2
+# A broker is to blame for this many groups at least, on so many partitions, for such a part of the
+# groups under it, and of each group's partitions there.
+_LEAST_GROUPS, _LEAST_PARTITIONS, _OF_GROUPS, _OF_PARTITIONS = 2, 3, 0.5, 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """All group-partitions of a run, a row each: `topics` holds their partitions, `at_group` their
+    groups. `leaderless` had no leader in two runs. `previous`: their rows of the run before, None
+    where that is not at hand.
+    """
+
+    rows: Frame
+    topics: Frame
+    at_group: Rows
+    counts: Counts
+    lagging: Mask
+    leaderless: Mask
+    taken_at: int
+    rules: Rules
+    previous: PreviousRows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Partitions that are behind or have records to read, and the brokers to blame by group."""
+
+    sets: Sets
+    behind: Mask
+    active: Mask
+    brokers: Mapping[int, Broker]
+
+
+def survey_partitions(groups: Frame, every: Partitions) -> Survey:
+    sets = every.counts.sets(Sets(every.at_group, len(groups)))
+    rates = every.topics.numbers("produce_rate")
+    least = _BEHIND_WINDOWS * every.rules.window_ms / 1_000
+    error = every.rows.numbers("time_lag_error_seconds").fill(0.0)
+    # An age that may be next to nothing as well is no proof.
+    proven = (every.counts.age - error).clip(0.0)
+    age = every.counts.age.where(error <= least, proven)
+    behind, active = _find_behind(sets, age, every.lagging, rates, least)
+    brokers = _blame_brokers(sets, every.rows, age, active, behind, least)
+    return Survey(sets, behind, active, brokers)
+
+
+def list_cases(chosen: Rows, groups: Frame, every: Partitions, survey: Survey) -> Iterator[Case]:
+    """The groups that were chosen, one after another."""
+    sets, behind, active, brokers = survey.sets, survey.behind, survey.active, survey.brokers
+    rates = every.topics.numbers("produce_rate")
+    age, produced = every.counts.age.fill(0.0), rates.fill(0.0)
+    consumed = every.rows.numbers("consume_rate").fill(0.0)
+    unchanged = every.taken_at - every.rows.numbers("commit_changed_at")
+    still = behind & (unchanged >= every.rules.window_ms / 2)
+    owners = every.rows.strings("member_id").codes
+    members = np.where(owners.known, owners.values, -1)
+    place = np.full(len(groups) + 1, -1, np.int64)
+    place[chosen] = np.arange(len(chosen))
+    of_row = place[sets.of_row]
+    order = np.argsort(of_row, kind="stable")
+    bounds = np.searchsorted(of_row[order], np.arange(len(chosen) + 1))
+    table = groups.lazy_take(chosen)
+    columns = {name: table.columns[name].to_list() for name in GROUP_COLUMNS}
+    for number, group in enumerate(chosen.tolist()):
+        at = order[bounds[number] : bounds[number + 1]]
+        yield Case(
+            group={name: values[number] for name, values in columns.items()},
+            rows=every.rows.lazy_take(at),
+            topics=every.topics.lazy_take(at),
+            age=age[at],
+            produced=produced[at],
+            consumed=consumed[at],
+            active=active[at],
+            behind=behind[at],
+            still=still[at],
+            leaderless=every.leaderless[at],
+            recreated=None if every.previous is None else every.previous.recreated[at],
+            made_anew=None if every.previous is None else every.previous.made_anew[at],
+            old=None if every.previous is None else every.previous.rows.lazy_take(at),
+            members=members[at],
+            window=every.rules.window_ms / 1_000,
+            broker=brokers.get(group),
+        )
+
+
+def _find_behind(
+    sets: Sets, age: Column, lagging: Mask, produce_rate: Column, least: float
+) -> tuple[Mask, Mask]:
+    """Rows that are behind by a part of their group's worst, and by `least` seconds; and those with
+    records to read."""
+    oldest = sets.maximum(age.only(lagging)).fill(0.0)
+    limit = np.maximum(np.append(oldest, 0.0) * _BEHIND_SHARE, least)[sets.of_row]
+    behind = lagging & (age >= limit)
+    active = lagging | (produce_rate > 0)
+    return behind, active
+
+
+def _blame_brokers(
+    sets: Sets, rows: Frame, age: Column, active: Mask, behind: Mask, least: float
+) -> dict[int, Broker]:
+    """By group, the broker that it owes its lag to, where it does.
+
+    It does where all that is behind lies under one broker, and most of what it reads there is, and
+    the same is so of most other groups that read there. Beside such groups one that is behind
+    elsewhere as well owes it to the broker if it was behind there first, by `least` seconds.
+    """
+    leader = rows.numbers("leader")
+    leaders = leader.values.astype(np.int64)
+    counts = active & leader.known & (sets.of_row < sets.count)
+    bad = behind & counts
+    if not bad.any():
+        return {}
+    found: dict[int, Broker] = {}
+    for broker in np.unique(leaders[bad]).tolist():
+        here = counts & (leaders == broker)
+        there, ill = sets.rows(here).values, sets.rows(here & bad).values
+        elsewhere = sets.rows(bad).values > ill
+        others = sets.rows(counts & ~here).values
+        blamed = (ill > 0) & ~elsewhere & (others > 0) & (ill >= _OF_PARTITIONS * there)
+        groups = np.flatnonzero(blamed)
+        if len(groups) < max(_LEAST_GROUPS, _OF_GROUPS * (there > 0).sum()):
+            continue
+        among = here & bad & np.append(blamed, False)[sets.of_row]
+        partitions, _ = distinct(
+            rows.strings("topic").codes.values[among].astype(np.int64),
+            rows.numbers("partition_id").values[among].astype(np.int64),
+        )
+        if partitions.count < _LEAST_PARTITIONS:
+            continue
+        ages = (sets.minimum(age.only(here)), sets.maximum(age.only(counts & ~here)))
+        first = elsewhere & (ill == there) & (ages[0] >= ages[1] + least)
+        for group in np.flatnonzero(blamed | first).tolist():
+            found[group] = Broker(broker, len(groups), partitions.count)
+    return found
+
+
+def find_leaderless(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+    """Rows that had no leader in this run nor in the one before: an election is over by then."""
+    reason = rows.strings("unread_reason").is_in([contract.NO_LEADER])
+    if not reason.any():
+        return reason
+    return reason & (taken_at - rows.numbers("read_at") > 1.5 * rules.interval_ms)
