@@ -220,8 +220,7 @@ def group_runs(group_partitions: DataFrame) -> DataFrame:
         *GROUP_TOPIC,
         "taken_at",
         "unread_reason IS NULL AS read",
-        *(f"IF(unread_reason IS NULL, {name}, NULL) AS {name}" for name in _READ),
-        "IF(unread_reason IS NULL, records_lost, NULL) AS records_lost",
+        *(f"{where_read(name)} AS {name}" for name in (*_READ, "records_lost")),
         f"{IS_AGE_LEAST} AS is_least",
     )
     measures = {
@@ -245,6 +244,11 @@ def without_losses(keys: Sequence[str]) -> str:
         f" RANGE BETWEEN {RATE_FORGETS_SECONDS} PRECEDING AND CURRENT ROW"
     )
     return f"IF(coalesce(max(records_lost) OVER ({lately}), 0) = 0, consume_rate, NULL)"
+
+
+def where_read(value: str) -> str:
+    """SQL: the value, null where the run did not read the row."""
+    return f"IF(unread_reason IS NULL, {value}, NULL)"
 
 
 def is_age_kept(age: str, promised: str) -> str:

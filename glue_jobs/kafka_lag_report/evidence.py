@@ -35,6 +35,7 @@ from kafka_lag_report.aggregates import (
     PARTITION,
     STANDING,
     DayAggregates,
+    where_read,
 )
 from kafka_lag_report.skew import grouped, selected, with_columns
 from kafka_lag_report.thresholds import (
@@ -257,11 +258,6 @@ _HELD = ("held_topic", "held_partition", "held_since")
 _CAUSE = ("cause", "cause_since", "cause_evidence")
 
 
-def _read(name: str) -> str:
-    """SQL: nothing where the group was not read."""
-    return f"IF(unread_reason IS NULL, {name}, NULL)"
-
-
 # How many rebalances a run saw: counted, or one where it saw one under way or its effect.
 _IS_REBALANCING = " OR ".join(
     (*(f"group_state = '{state}'" for state in REBALANCING_STATES), "owners_changed > 0")
@@ -271,7 +267,7 @@ _TRANSACTION = "unix_seconds(taken_at) - unix_seconds(open_transaction_since)"
 
 
 def _held(name: str) -> str:
-    return _read(f"IF({_TRANSACTION} >= {LONG_TRANSACTION_SECONDS}, {name}, NULL)")
+    return where_read(f"IF({_TRANSACTION} >= {LONG_TRANSACTION_SECONDS}, {name}, NULL)")
 
 
 # What each run says of a group; of one that did not read it, nothing but that and the lag.
@@ -279,17 +275,17 @@ _GROUP_RUN = {
     "group": "consumer_group",
     "at": "unix_seconds(taken_at)",
     "unread": "unread_reason",
-    **{name: _read(name) for name in ("status", "lag", "owner")},
-    "reason": _read("status_reason"),
+    **{name: where_read(name) for name in ("status", "lag", "owner")},
+    "reason": where_read("status_reason"),
     "any_lag": "lag",
-    "time_lag": _read("time_lag_seconds"),
-    "dated": _read(DATED_AGE),
+    "time_lag": where_read("time_lag_seconds"),
+    "dated": where_read(DATED_AGE),
     "sla": "sla_seconds",
     "gone": f"status_reason <=> '{GONE}'",
     "nobody": "unread_reason IS NULL AND members <=> 0",
-    "over_sla": _is(_read("time_lag_seconds > sla_seconds")),
-    "moving": _is(_read(f"{_REBALANCES} > 0")),
-    "rebalanced": _read(_REBALANCES),
+    "over_sla": _is(where_read("time_lag_seconds > sla_seconds")),
+    "moving": _is(where_read(f"{_REBALANCES} > 0")),
+    "rebalanced": where_read(_REBALANCES),
     "since": "unix_seconds(incident_since)",
     "held_topic": _held("open_transaction_topic"),
     "held_partition": _held("open_transaction_partition"),

@@ -3,6 +3,7 @@
 
 from pyspark.sql import DataFrame
 
+from kafka_lag_report.aggregates import IS_AGE_LEAST
 from kafka_lag_report.run_weights import weighted_mean, weighted_minutes
 from kafka_lag_report.skew import grouped, with_columns
 
@@ -12,9 +13,7 @@ _MEASURES = {
     "known_minutes": weighted_minutes("time_lag_seconds IS NOT NULL"),
     "time_lag_seconds": weighted_mean("time_lag_seconds"),
     "time_lag_max": "max(time_lag_seconds)",
-    "time_lag_least_minutes": weighted_minutes(
-        "time_lag_seconds IS NOT NULL AND time_lag_error_seconds IS NULL"
-    ),
+    "time_lag_least_minutes": weighted_minutes(IS_AGE_LEAST),
     "time_lag_deviation": "stddev_pop(time_lag_seconds)",
     "time_lag_high": f"percentile(time_lag_seconds, {_HIGH})",
     "lag": weighted_mean("lag"),
@@ -31,9 +30,9 @@ def lag_hourly(groups: DataFrame) -> DataFrame:
     """Time-weighted means per group and UTC hour in which the group was read.
 
     `known_minutes` is how long time lag was known, `time_lag_least_minutes` for how long of it
-    without an upper bound; a mean is null where its value never was. The
-    deviations are standard ones, of the hour's runs from each other. A twentieth of the runs, three
-    of the sixty at one a minute, lie above `time_lag_high` and `lag_high`.
+    without an upper bound; a mean is null where its value never was. The deviations are standard
+    ones, of the hour's runs from each other. A twentieth of the runs, three of the sixty at one a
+    minute, lie above `time_lag_high` and `lag_high`.
     """
     read = with_columns(groups.where("unread_reason IS NULL"), {"hour": "hour(taken_at)"})
     return grouped(read, ("consumer_group", "hour"), _MEASURES)

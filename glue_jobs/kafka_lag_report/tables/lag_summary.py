@@ -9,8 +9,10 @@ from kafka_lag.contract import MOSTLY_REBALANCING, REBALANCING_STATES
 from kafka_lag_report.aggregates import (
     GROUP,
     GROUP_TOPIC,
+    IS_AGE_LEAST,
     is_age_kept,
     net_rise,
+    where_read,
     without_losses,
 )
 from kafka_lag_report.run_weights import WHOLE_SECONDS, weighted_mean, weighted_minutes
@@ -120,20 +122,15 @@ def group_days(groups: DataFrame) -> DataFrame:
     Minutes and counts of a group that was never read are 0, but for those in which its lag was
     unknown; everything else is null. `first_row` and `last_row`: it was there, read or not.
     """
-
-    def read(name: str) -> str:
-        return f"IF(unread_reason IS NULL, {name}, NULL)"
-
     rows = groups.selectExpr(
         *GROUP,
         "weight",
         "taken_at",
-        f"{read('taken_at')} AS seen_at",
+        f"{where_read('taken_at')} AS seen_at",
         "IF(status_reason <=> 'gone', NULL, taken_at) AS row_at",
-        f"{read('time_lag_seconds')} AS time_lag",
-        f"{read('time_lag_seconds IS NOT NULL AND time_lag_error_seconds IS NULL')}"
-        " AS time_lag_is_least",
-        *(f"{read(name)} AS {name}" for name in _READ),
+        f"{where_read('time_lag_seconds')} AS time_lag",
+        f"{where_read(IS_AGE_LEAST)} AS time_lag_is_least",
+        *(f"{where_read(name)} AS {name}" for name in _READ),
         "status_reason <=> 'gone' AS gone",
     )
     # the last known one; runs that know none are passed over

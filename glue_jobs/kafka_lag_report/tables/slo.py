@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from kafka_lag_report.aggregates import GROUP, is_age_kept
+from kafka_lag_report.aggregates import GROUP, is_age_kept, where_read
 from kafka_lag_report.run_weights import weighted_minutes
 from kafka_lag_report.schemas import SLO, report_schema
 from kafka_lag_report.skew import grouped, selected, with_columns
 
 _DAY_MINUTES = 24 * 60
-_KEPT = is_age_kept("IF(unread_reason IS NULL, time_lag_seconds, NULL)", "slo_age_seconds")
+_KEPT = is_age_kept(where_read("time_lag_seconds"), "slo_age_seconds")
 _MINUTE = timedelta(minutes=1)
 
 
