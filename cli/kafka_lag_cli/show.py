@@ -18,7 +18,7 @@ from kafka_lag import contract
 from kafka_lag.collector import Collector, WarningLogger
 from kafka_lag.formatting import format_short_duration
 from kafka_lag.lag.frame import locate
-from kafka_lag.lag.group_settings import NameFilter, Rules
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.settings import Settings
 from kafka_lag.snapshots.store import FolderStore
@@ -118,7 +118,7 @@ def _write(
     report: TwoReadings, selection: Selection, rules: Rules, options: Mapping[str, Any]
 ) -> None:
     if options["output"] == TABLE:
-        _print(report, selection, rules)
+        print_report(report, selection, rules)
     else:
         write_rows(
             report.snapshot,
@@ -272,7 +272,8 @@ def _may_be_worse(row: Row) -> bool:
     return bool(row["partitions_unknown"] or unjudged)
 
 
-def _print(report: TwoReadings, selection: Selection, rules: Rules) -> None:
+def print_report(report: TwoReadings, selection: Selection, rules: Rules) -> None:
+    """The groups selected, or the details of one."""
     screen = open_screen()
     if selection.group is not None:
         screen.print(group_details(report.snapshot, selection.group, screen.width))
@@ -285,7 +286,7 @@ def _print(report: TwoReadings, selection: Selection, rules: Rules) -> None:
         horizon,
         selection,
         remarks,
-        has_filters=rules.groups != NameFilter(),
+        has_filters=not rules.groups.accepts_all,
     )
     screen.print(table)
 

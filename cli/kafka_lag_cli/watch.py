@@ -24,7 +24,7 @@ from rich.text import Text
 from kafka_lag import contract
 from kafka_lag.collector import WarningLogger
 from kafka_lag.formatting import format_duration, format_quantity
-from kafka_lag.lag.group_settings import NameFilter
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag_cli.connecting.collect_options import collect_options, collect_options_of
 from kafka_lag_cli.help_sections import SectionedCommand, option
@@ -69,13 +69,7 @@ def watch(**options: Any) -> int:
     screen, stderr = open_screen(), Console(stderr=True)
     redraws = options["output"] == TABLE and screen.is_terminal
     by_document = bool(options["config"])
-    rules = collect.settings.rules
-    view = WatchView(
-        selection,
-        rules.risk_horizon_ms / 1000,
-        by_document,
-        has_filters=rules.groups != NameFilter(),
-    )
+    view = WatchView(selection, collect.settings.rules, by_document)
     logger: WarningLogger = view if redraws else WarningPrinter(stderr, by_document)
     collector = collect.open_collector(logger)
     view.cluster = collector.cluster
@@ -132,9 +126,8 @@ class WatchView:
     """
 
     selection: Selection
-    horizon_seconds: float
+    rules: Rules
     by_document: bool = False
-    has_filters: bool = False
     cluster: str = ""
     snapshot: Snapshot | None = None
     run_seconds: float = 0.0
@@ -169,7 +162,7 @@ class WatchView:
         """The table of groups, or the details of the one that was named, in so many lines."""
         if self.snapshot is None:
             return Text("reading the cluster", "dim")
-        name = self.selection.group
+        name, horizon = self.selection.group, self.rules.risk_horizon_ms / 1000
         if name is None:
             room = None if lines is None else max(1, lines - _LINES_AROUND_GROUPS)
             chosen = min(filter(None, (self.selection.top, room)), default=None)
@@ -177,13 +170,13 @@ class WatchView:
             return groups_table(
                 self.snapshot,
                 width,
-                self.horizon_seconds,
+                horizon,
                 selection,
-                has_filters=self.has_filters,
+                has_filters=not self.rules.groups.accepts_all,
             )
         if not select_groups(self.snapshot, Selection(group=name)).matching:
             return Text(f"There is no group {printable(name)} in this run.")
-        return group_details(self.snapshot, name, width, self.horizon_seconds, lines)
+        return group_details(self.snapshot, name, width, horizon, lines)
 
     def heading(self) -> Text:
         """Cluster, counts by status, what is unread, the run's time, the next one, the trend."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +12,15 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.evaluate import evaluate
-from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import PreviousRuns, Snapshot
-from kafka_lag_cli.show import TwoReadings, compare_readings, exit_code, idle_remarks
+from kafka_lag_cli.show import (
+    TwoReadings,
+    compare_readings,
+    exit_code,
+    idle_remarks,
+    print_report,
+)
 from kafka_lag_cli.terminal.group_rows import Selection, select_groups, status_word
 from kafka_lag_cli.terminal.selection_options import check_group
 from tests.builders import HOUR, MINUTE, NOON, a_reading, a_report, cell, table
@@ -274,3 +281,17 @@ def test_a_group_that_an_unread_broker_may_hold_is_not_denied(
 ) -> None:
     with pytest.raises(SourceError, match=sentence):
         check_group(a_snapshot_of(a_group("other")), "g", unread_brokers)
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        (NameFilter(), "the cluster lists no groups"),
+        (NameFilter(allow=re.compile("^x")), "no consumer group that the filters allow"),
+    ],
+)
+def test_no_groups_are_the_clusters_or_the_filters(
+    groups: NameFilter, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_report(seen(), Selection(), Rules(groups=groups))
+    assert said in capsys.readouterr().out

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from io import StringIO
 from typing import Any
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag_cli.schedule import Run
 from kafka_lag_cli.terminal.group_rows import Selection
@@ -19,7 +21,6 @@ from kafka_lag_cli.watch import WatchView, draw_trend
 from tests.builders import NOON
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
 
-DAY = 86_400.0
 NOW = NOON / 1000
 
 
@@ -30,8 +31,8 @@ def a_run(snapshot: Snapshot, seconds: float = 0.4) -> Run:
 
 def a_view(*snapshots: Snapshot, **more: Any) -> WatchView:
     """Of these runs; the next is due in 42.5 seconds."""
-    selection = more.pop("selection", Selection())
-    view = WatchView(selection, DAY, cluster="shop", due=NOW + 42.5, clock=lambda: NOW, **more)
+    selection, rules = more.pop("selection", Selection()), more.pop("rules", Rules())
+    view = WatchView(selection, rules, cluster="shop", due=NOW + 42.5, clock=lambda: NOW, **more)
     for snapshot in snapshots:
         view.add_run(a_run(snapshot))
     return view
@@ -54,9 +55,20 @@ def lags(*values: int | None) -> list[Snapshot]:
 
 
 def test_before_the_first_run_it_says_that_it_reads() -> None:
-    view = WatchView(Selection(), DAY, cluster="shop", clock=lambda: NOW)
+    view = WatchView(Selection(), Rules(), cluster="shop", clock=lambda: NOW)
     assert view.heading().plain == "shop · reading"
     assert "reading the cluster" in lines_of(view)
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        (NameFilter(), "the cluster lists no groups"),
+        (NameFilter(deny=re.compile("^x")), "no consumer group that the filters allow"),
+    ],
+)
+def test_no_groups_are_the_clusters_or_the_filters(groups: NameFilter, said: str) -> None:
+    assert said in "".join(lines_of(a_view(a_snapshot_of(), rules=Rules(groups=groups))))
 
 
 def test_the_heading_counts_groups_by_status() -> None:

@@ -24,6 +24,11 @@ class NameFilter:
     allow: re.Pattern[str] | None = None
     deny: re.Pattern[str] | None = None
 
+    @property
+    def accepts_all(self) -> bool:
+        """Whether every name passes, for want of an expression."""
+        return self.allow is None and self.deny is None
+
     def accepts(self, name: str) -> bool:
         """Whether a name passes; without an allow expression all do."""
         if self.deny is not None and self.deny.search(name):
