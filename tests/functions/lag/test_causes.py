@@ -266,6 +266,29 @@ def test_rebalances_without_end_are_the_cause_of_a_group_that_reads_between_them
     assert row(run_rebalancing(reads=True)[-1])["cause"] == contract.REBALANCES
 
 
+@pytest.mark.parametrize(
+    ("minutes", "cause"),
+    [
+        pytest.param(2, contract.REBALANCES, id="in-every-second-reading"),
+        pytest.param(3, contract.UNEXPLAINED, id="in-every-third"),
+        pytest.param(4, contract.CAPACITY_FELL, id="in-every-fourth"),
+    ],
+)
+def test_rebalances_are_a_cause_or_hide_one_by_how_many_readings_see_them(
+    minutes: int, cause: str
+) -> None:
+    cluster = two_members()
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            _slow_down(cluster)
+        cluster.groups[0].generation += minute >= TROUBLE and minute % minutes == 0
+
+    last = list(run_minutes(cluster, 60, change))[-1]
+
+    assert row(last)["cause"] == cause
+
+
 @pytest.mark.parametrize("reads", [True, False])
 def test_what_is_read_between_rebalances_is_nothing_once_no_commit_moves(reads: bool) -> None:
     last = run_rebalancing(reads)[-1]
