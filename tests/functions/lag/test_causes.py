@@ -331,9 +331,9 @@ def test_of_partitions_without_a_leader_the_first_to_lose_it_is_named(
     assert found.since == pytest.approx(BEGIN + TROUBLE * MINUTE, abs=2 * MINUTE)
 
 
-def several_groups(count: int) -> Cluster:
-    """Groups with topics of their own, six partitions under three brokers each."""
-    topics = [Topic(f"t-{each}", np.full(6, 10.0), noise=0.0) for each in range(count)]
+def several_groups(count: int, partitions: int = 6) -> Cluster:
+    """Groups with topics of their own, whose partitions lie under three brokers in turn."""
+    topics = [Topic(f"t-{each}", np.full(partitions, 10.0), noise=0.0) for each in range(count)]
     groups = [
         Group(f"g-{number}", topic, {f"{number}-{each}": 60.0 for each in range(2)})
         for number, topic in enumerate(topics)
@@ -341,9 +341,15 @@ def several_groups(count: int) -> Cluster:
     return Cluster(topics, groups, np.random.default_rng(3))
 
 
-@pytest.mark.parametrize(("groups", "named"), [(2, True), (1, False)], ids=["two", "one"])
-def test_a_broker_is_blamed_by_two_groups_and_not_by_one(groups: int, named: bool) -> None:
-    cluster = several_groups(groups)
+@pytest.mark.parametrize(
+    ("groups", "partitions", "named"),
+    [(2, 6, True), (1, 6, False), (3, 3, True), (2, 3, False)],
+    ids=["two", "one", "on-three-partitions", "on-two-partitions"],
+)
+def test_a_broker_is_blamed_by_two_groups_on_three_partitions(
+    groups: int, partitions: int, named: bool
+) -> None:
+    cluster = several_groups(groups, partitions)
 
     def act() -> None:
         cluster.broker_limit[2] = 2.0
@@ -384,6 +390,16 @@ def test_partitions_out_of_step_are_blamed_where_the_others_are_in_step(
     runs = run(cluster, act)
 
     assert (row(runs[-1])["cause"] == contract.UNAVAILABLE) is named
+
+
+def test_what_is_deleted_of_a_group_that_commits_nothing_is_no_race() -> None:
+    cluster = two_members(commit_every=100_000)
+    cluster.topics[0].kept_seconds = 90.0
+
+    runs = run(cluster, lambda: None, 8)
+
+    assert [row(each)["status"] for each in runs[1:]] == [contract.ERR] * 7
+    assert contract.RETENTION_RACE not in {row(each)["cause"] for each in runs}
 
 
 def test_retention_that_deletes_what_is_read_a_little_later_is_the_cause() -> None:
