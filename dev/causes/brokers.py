@@ -179,9 +179,8 @@ class _Wave:
         stage.begin()
         self._begun.append(_Begun(stage, time.monotonic() + case.watched))
         for group, name in stage.names.items():
-            if group not in case.unjudged:
-                right = frozenset(case.right.get(group, ()))
-                self._recording.add(Truth(case.name, self._name, name, at, right))
+            right = frozenset(case.right.get(group, ()))
+            self._recording.add(Truth(case.name, self._name, name, at, right))
 
     def _look(self, snapshot: Snapshot) -> None:
         """Whether each case has shown what is judged of it."""

@@ -29,7 +29,7 @@ assigned must be below what one can read.
 
 **What may be right.** `right` names for a group each cause that a person who knows what happened
 would accept, usually one. A group that is not in `right` is well, or suffers nothing to speak of:
-no cause at all may be named of it. A group of which you do not care goes into `unjudged`.
+no cause at all may be named of it.
 
 - `more_produced`: more is written than before, all over, and the group as it is cannot read it.
 - `capacity_fell`: the group reads less than before, all over, with as many members.
@@ -65,24 +65,21 @@ WATCHED_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """`rate`: records/s over all partitions, at random moments. `weights`: how many times as much
-    as others a partition gets, by number. `brokers` hold its replicas, and lead its partitions in
-    turn; with `copies=1` each partition is on its leader alone.
+    """`rate`: records/s over all partitions, at random moments. `brokers` hold its replicas, and
+    lead its partitions in turn; with `copies=1` each partition is on its leader alone.
 
     Of `wave_seconds` the rate swings by 60 % up and down in each such period. With `batch_seconds`
-    all that is due is written at once, so often. `keep_seconds`, `keep_bytes` (of each
-    partition): retention. `record_bytes`: the length of a record.
+    all that is due is written at once, so often. `keep_seconds`: retention. `record_bytes`: the
+    length of a record.
     """
 
     partitions: int = 6
     rate: float = 60.0
-    weights: Mapping[int, float] = field(default_factory=dict)
     brokers: tuple[int, ...] = (1, 2, 3)
     copies: int = 3
     wave_seconds: float | None = None
     batch_seconds: float | None = None
     keep_seconds: float | None = None
-    keep_bytes: int | None = None
     record_bytes: int = 60
 
 
@@ -122,8 +119,8 @@ class Produce:
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """Partitions get these weights in place of the topic's (others have 1). The topic's rate stays
-    as it is, unless `times` says otherwise."""
+    """Partitions get so many times as much as others, by number. The topic's rate stays as it is,
+    unless `times` says otherwise."""
 
     topic: str
     weights: Mapping[int, float]
@@ -179,11 +176,10 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """So many new members join; they are like those at first, but for `ms` where it is given."""
+    """So many new members join, like those at first."""
 
     group: str
     members: int = 1
-    ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +195,12 @@ class Deploy:
 @dataclass(frozen=True, slots=True)
 class Flap:
     """So many of the members end and come back again and again: `up` seconds there, `down` seconds
-    away, from now on or for `lasts` seconds. `kill`: without a word."""
+    away. `kill`: without a word."""
 
     group: str
     members: int = 1
     up: float = 2.0
     down: float = 1.0
-    lasts: float | None = None
     kill: bool = False
 
 
@@ -259,10 +254,9 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class MoveLeaders:
-    """Other replicas lead: each partition's next one in turn, or this broker where it has one."""
+    """Other replicas lead: each partition's next one in turn."""
 
     topic: str
-    to: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +276,6 @@ class SlowBroker:
 
     broker: int
     delay: float
-    lasts: float | None = None
 
 
 Event: TypeAlias = (
@@ -316,7 +309,6 @@ class Case:
     groups: Mapping[str, Group]
     happens: tuple[tuple[float, Event], ...] = ()
     right: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
-    unjudged: tuple[str, ...] = ()
     watched: float = WATCHED_SECONDS
 
     @property

@@ -272,8 +272,8 @@ class Stage:
                 self._members[group].kill(members)
             case Leave(group, members):
                 self._members[group].leave(members)
-            case Join(group, members, ms):
-                self._join(self._members[group], members, ms)
+            case Join(group, count):
+                self._join(self._members[group], count)
             case Deploy(group, pause, ms):
                 self._deploy(self._members[group], pause, ms)
             case Flap():
@@ -288,22 +288,20 @@ class Stage:
                 self._configure_topic(self._topics[topic], _list_retention(seconds, size))
             case OpenTransaction(topic, partition, lasts):
                 self._open_transaction(self._topics[topic], partition, lasts)
-            case MoveLeaders(topic, to):
-                self._move_leaders(self._topics[topic], to)
+            case MoveLeaders(topic):
+                self._move_leaders(self._topics[topic])
             case StopBroker(broker, lasts, kill):
                 self._stop_broker(broker, lasts, kill=kill)
-            case SlowBroker(broker, delay, lasts):
+            case SlowBroker(broker, delay):
                 self._scene.proxies[broker].delay = delay
-                if lasts is not None:
-                    self._later(lasts, partial(self._restore_speed, broker))
 
     def _change_rate(self, topic: str, times: float, ramp: float) -> None:
         self._scene.writer.streams[self._topics[topic]].change(times, ramp)
 
-    def _join(self, members: Members, count: int, ms: float | None) -> None:
+    def _join(self, members: Members, count: int) -> None:
         first = max(members.numbers, default=-1) + 1
         for number in range(first, first + count):
-            members.start(number, ms)
+            members.start(number)
 
     def _deploy(self, members: Members, pause: float, ms: float | None) -> None:
         members.forget_orders()
@@ -316,8 +314,7 @@ class Stage:
     def _flap(self, event: Flap) -> None:
         members = self._members[event.group]
         numbers = members.numbers[-event.members :]
-        ends = None if event.lasts is None else time.monotonic() + event.lasts
-        while ends is None or time.monotonic() < ends:
+        while True:
             (members.kill if event.kill else members.leave)(numbers)
             if self._scene.over.wait(event.down):
                 return
@@ -381,13 +378,13 @@ class Stage:
         self._scene.over.wait(lasts)
         producer.abort_transaction(_ANSWERS_WITHIN)
 
-    def _move_leaders(self, topic: str, to: int | None) -> None:
+    def _move_leaders(self, topic: str) -> None:
         address = self._scene.cluster.broker_address(self._scene.cluster.node_ids[0], "PLAINTEXT")
         found = self._scene.cluster.admin().list_topics(topic, timeout=_ANSWERS_WITHIN)
         orders = {}
         for number, each in found.topics[topic].partitions.items():
             replicas = [*each.replicas]
-            first = replicas.index(each.leader) + 1 if to is None else replicas.index(to)
+            first = replicas.index(each.leader) + 1
             orders[number] = [*replicas[first:], *replicas[:first]]
         reorder_replicas(address, {topic: orders})
         time.sleep(0.3)
@@ -397,9 +394,6 @@ class Stage:
         (self._scene.cluster.kill if kill else self._scene.cluster.stop)(broker)
         self._scene.over.wait(lasts)
         self._scene.cluster.start(broker)
-
-    def _restore_speed(self, broker: int) -> None:
-        self._scene.proxies[broker].delay = 0.0
 
     @property
     def _config(self) -> dict[str, Any]:
@@ -439,14 +433,14 @@ class Stage:
             self._topics[name],
             topic.partitions,
             replica_assignment=assignment,
-            config=_list_retention(topic.keep_seconds, topic.keep_bytes)
+            config=_list_retention(topic.keep_seconds, None)
             | (_ROLLS_SOON if self._is_deleted(name) else {}),
         )
 
     def _is_deleted(self, name: str) -> bool:
         topic = self.case.topics[name]
         changed = {event.topic for _, event in self.case.happens if isinstance(event, Retain)}
-        return bool(topic.keep_seconds or topic.keep_bytes or name in changed)
+        return bool(topic.keep_seconds or name in changed)
 
     def _configure_topic(self, topic: str, settings: Mapping[str, str]) -> None:
         entries = [

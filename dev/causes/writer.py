@@ -27,7 +27,7 @@ class Stream:
 
     topic: Topic
     began: float
-    weights: Mapping[int, float]
+    weights: Mapping[int, float] = field(default_factory=dict)
     times: float = 1.0
     before: float = 1.0
     since: float = 0.0
@@ -101,7 +101,7 @@ class Writer:
 
     def add(self, name: str, topic: Topic) -> None:
         """Write the topic from now on."""
-        self.streams[name] = Stream(topic, time.monotonic(), dict(topic.weights))
+        self.streams[name] = Stream(topic, time.monotonic())
 
     def _run(self) -> None:
         last = time.monotonic()

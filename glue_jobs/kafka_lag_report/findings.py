@@ -16,7 +16,6 @@ from kafka_lag_report.thresholds import (
     DOUBTFUL_SHARE,
     FEW_MINUTES,
     GAP_INTERVALS,
-    LONG_WARN_MINUTES,
     LONGEST_INTERVAL,
     SEEN_SHARE,
     SLA_MET,
@@ -96,11 +95,6 @@ class GroupDay:
     def ages_are_least(self) -> bool:
         """Whether its percentiles of the time lag are least ones, but for what a run or two do."""
         return (self.time_lag_least_minutes or 0.0) > FEW_MINUTES
-
-    @property
-    def warned_long(self) -> bool:
-        """Whether it was in WARN for so long that a person should know."""
-        return (self.warn_minutes or 0.0) >= LONG_WARN_MINUTES
 
     @property
     def sla_missed_minutes(self) -> float:

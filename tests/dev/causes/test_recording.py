@@ -49,14 +49,14 @@ def test_a_weight_says_how_many_times_as_much_as_others_a_partition_gets() -> No
 
 
 def test_a_rate_grows_within_its_ramp() -> None:
-    stream = Stream(Topic(partitions=1, rate=10), 0.0, {})
+    stream = Stream(Topic(partitions=1, rate=10), 0.0)
     stream.change(3.0, ramp=20.0)
     rates = [stream.rates(stream.since + seconds).sum() for seconds in (0.0, 10.0, 50.0)]
     assert rates == pytest.approx([10.0, 20.0, 30.0])
 
 
 def test_a_batch_job_writes_what_is_due_at_once() -> None:
-    stream, rng = Stream(Topic(rate=100, batch_seconds=60), 0.0, {}), np.random.default_rng(1)
+    stream, rng = Stream(Topic(rate=100, batch_seconds=60), 0.0), np.random.default_rng(1)
     counts = [int(stream.take_due(now, 1.0, rng).sum()) for now in (0.0, 1.0, 30.0, 60.0)]
     assert counts[0] > 0
     assert counts[1:3] == [0, 0]
