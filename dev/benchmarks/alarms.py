@@ -25,7 +25,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,9 +32,9 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
+from dev.documents import make_cluster
 from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.reading import check
 from kafka_lag_cli.replay.pages import replay_alarms
 from kafka_lag_cli.replay.proposals import Proposal, find_promises
 from kafka_lag_cli.replay.recorded import Recorded
@@ -319,27 +318,17 @@ def _recorded(
 def document(proposals: Mapping[str, Proposal]) -> Cluster:
     """A cluster that promises what is proposed, in as many runs, with the alarms of each group."""
     promised = {name: each for name, each in proposals.items() if each.sla_seconds is not None}
-    cluster = {
-        "name": "shop",
-        "arn": "arn:aws:kafka:eu-west-1:111122223333:cluster/shop/3f2a1b0c-5d4e-4f6a-8b7c-1",
-        "vpc": {
-            "id": "vpc-0a1b2c3d4e5f60718",
-            "subnets": ["subnet-0a1b2c3d4e5f60718", "subnet-1a1b2c3d4e5f60718"],
-            "brokers_security_group": "sg-0a1b2c3d4e5f60718",
-            "nat": True,
-        },
-        "auth": {"type": "iam"},
-        "sla_seconds": {f"^{name}$": each.sla_seconds for name, each in promised.items()},
-        "alarms": {
+    return make_cluster(
+        "shop",
+        sla_seconds={f"^{name}$": each.sla_seconds for name, each in promised.items()},
+        alarms={
             "groups": list(promised),
             "sla_runs": {
                 name: {"datapoints": each.datapoints, "periods": each.periods}
                 for name, each in promised.items()
             },
         },
-    }
-    whole = {"shared": {"notify": {"email": ["a@example.com"]}}, "clusters": [cluster]}
-    return check(whole, "the benchmark", Path()).clusters[0]
+    )
 
 
 def propose(days: Days, budget: float = BUDGET) -> dict[str, Proposal]:

@@ -20,10 +20,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
+from dev.documents import make_cluster
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.live_alarms.timelines import (
     LiveAlarms,
@@ -46,7 +46,6 @@ from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cdk.alarm_rules import HEARTBEAT
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.reading import check
 from kafka_lag_cdk.simulation.evaluation import ALARM
 from kafka_lag_cli.replay.alarms import metrics_watched
 from kafka_lag_cli.replay.recorded import read_recorded
@@ -101,25 +100,16 @@ class _Collecting:
 
 def make_document() -> Cluster:
     """The cluster as a deployment's document has it."""
-    cluster: dict[str, Any] = {
-        "name": "live",
-        "arn": "arn:aws:kafka:eu-west-1:111122223333:cluster/live/3f2a1b0c-5d4e-4f6a-8b7c-1",
-        "vpc": {
-            "id": "vpc-0a1b2c3d4e5f60718",
-            "subnets": ["subnet-0a1b2c3d4e5f60718", "subnet-1a1b2c3d4e5f60718"],
-            "brokers_security_group": "sg-0a1b2c3d4e5f60718",
-            "nat": True,
-        },
-        "auth": {
+    return make_cluster(
+        "live",
+        auth={
             "type": "scram",
             "secret_arn": "arn:aws:secretsmanager:eu-west-1:111122223333:secret:AmazonMSK_m-a1b2c3",
             "kms_key_arn": "arn:aws:kms:eu-west-1:111122223333:key/"
             "0a1b2c3d-aaaa-bbbb-cccc-444455556666",
         },
         **ALARMS,
-    }
-    whole = {"shared": {"notify": {"email": ["a@example.com"]}}, "clusters": [cluster]}
-    return check(whole, "the live hour", Path()).clusters[0]
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

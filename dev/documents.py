@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster of a deployment's document, in an account and a network that are nobody's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.reading import check
+
+
+def make_cluster(name: str, **keys: Any) -> Cluster:
+    """With these keys of a cluster. Raises ConfigurationError."""
+    cluster = {
+        "name": name,
+        "arn": f"arn:aws:kafka:eu-west-1:111122223333:cluster/{name}/3f2a1b0c-5d4e-4f6a-8b7c-1",
+        "vpc": {
+            "id": "vpc-0a1b2c3d4e5f60718",
+            "subnets": ["subnet-0a1b2c3d4e5f60718", "subnet-1a1b2c3d4e5f60718"],
+            "brokers_security_group": "sg-0a1b2c3d4e5f60718",
+            "nat": True,
+        },
+        "auth": {"type": "iam"},
+        **keys,
+    }
+    whole = {"shared": {"notify": {"email": ["a@example.com"]}}, "clusters": [cluster]}
+    return check(whole, name, Path()).clusters[0]
