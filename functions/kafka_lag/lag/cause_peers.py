@@ -16,6 +16,7 @@ from kafka_lag.lag.cause_case import (
     trouble_since,
 )
 from kafka_lag.lag.columns import Mask
+from kafka_lag.lag.sets import unique
 
 # So many times what the others get is a hot partition, and so many hot ones of all are none.
 HOT, _MOST_HOT = 1.5, 0.34
@@ -135,7 +136,7 @@ def weigh_stuck_record(case: Case) -> Finding:
 
 def weigh_slow_member(case: Case) -> Finding:
     """One member is behind with nearly all that it owns; no other member is."""
-    members = np.unique(case.members[case.behind])
+    members = unique(case.members[case.behind])
     others = case.active & (case.members != members[0])
     if len(members) != 1 or members[0] < 0 or not others.any():
         return RuledOut(contract.SLOW_MEMBER, lambda: count_members(case))
@@ -200,14 +201,14 @@ def is_spread(case: Case) -> bool:
     owned = case.members >= 0
     if not owned[case.active].any():
         return bool(case.behind.sum() * 2 >= case.active.sum())
-    behind = np.unique(case.members[case.behind & owned])
-    return len(behind) * 4 >= 3 * len(np.unique(case.members[case.active & owned]))
+    behind = unique(case.members[case.behind & owned])
+    return len(behind) * 4 >= 3 * len(unique(case.members[case.active & owned]))
 
 
 def count_members(case: Case) -> dict[str, int]:
     """Members with something to read, and those of them that are behind."""
     owned = case.members >= 0
     return {
-        "members_behind": len(np.unique(case.members[case.behind & owned])),
-        "members_read": len(np.unique(case.members[case.active & owned])),
+        "members_behind": len(unique(case.members[case.behind & owned])),
+        "members_read": len(unique(case.members[case.active & owned])),
     }

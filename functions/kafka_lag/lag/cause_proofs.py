@@ -18,6 +18,7 @@ from kafka_lag.lag.cause_case import (
 )
 from kafka_lag.lag.columns import Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.sets import unique
 
 # A group that is behind owes it to rebalances that were seen in such a part of the last runs: a
 # classic one that waits in every second reading has one in two.
@@ -170,7 +171,7 @@ def weigh_slow_broker(case: Case) -> Finding:
 def _count_brokers(case: Case) -> Evidence:
     """How many lead what is behind; of one alone, how much that it leads is."""
     leader = case.rows.numbers("leader")
-    leaders = np.unique(leader.values[case.behind & leader.known])
+    leaders = unique(leader.values[case.behind & leader.known])
     if len(leaders) != 1:
         return {"brokers_of_what_is_behind": len(leaders)}
     there = case.active & (leader == int(leaders[0]))

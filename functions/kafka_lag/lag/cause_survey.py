@@ -15,7 +15,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import PreviousRows
 from kafka_lag.lag.rollup import Counts
-from kafka_lag.lag.sets import Sets, distinct
+from kafka_lag.lag.sets import Sets, distinct, unique
 
 # A partition is behind whose age is such a part of its group's oldest, and such a part of a window.
 _BEHIND_SHARE, _BEHIND_WINDOWS = 0.25, 0.2
@@ -132,7 +132,7 @@ def _blame_brokers(
     if not bad.any():
         return {}
     found: dict[int, Broker] = {}
-    for broker in np.unique(leaders[bad]).tolist():
+    for broker in unique(leaders[bad]).tolist():
         here = counts & (leaders == broker)
         there, ill = sets.rows(here).values, sets.rows(here & bad).values
         elsewhere = sets.rows(bad).values > ill
