@@ -152,6 +152,40 @@ def test_what_became_of_a_topic_is_said_where_it_is_known(fate: str | None, says
 
 
 @pytest.mark.parametrize(
+    ("evidence", "worst_status", "says"),
+    [
+        ({"rewound_from": 9}, None, "ask who set its offsets back"),
+        ({}, contract.REWOUND, "ask who set its offsets back"),
+        ({}, contract.BEYOND_END, "ask whether the topic was deleted and made anew"),
+        (
+            {"topic_was": "made_anew"},
+            contract.BEYOND_END,
+            "stop the group and set its offsets anew",
+        ),
+    ],
+    ids=["by-its-number", "rewound", "beyond-end", "made-anew"],
+)
+def test_what_is_to_be_done_of_a_reset_goes_by_what_it_was(
+    evidence: dict[str, Any], worst_status: str | None, says: str
+) -> None:
+    text = describe_cause(a_row(contract.OFFSETS_RESET, evidence, worst_status=worst_status))
+
+    assert text is not None
+    assert text.to_do.startswith(says)
+
+
+def test_a_member_that_commits_nothing_is_said_to_since_when() -> None:
+    evidence = {**EVIDENCE[contract.SLOW_MEMBER], "host": "/10.0.0.7", "stands_since": NOON}
+    text = describe_cause(a_row(contract.SLOW_MEMBER, evidence))
+
+    assert text is not None
+    assert text.happened == (
+        "One member does not read: m-2 on /10.0.0.7 has committed nothing since "
+        "2026-01-31 12:00 UTC; no other member is behind"
+    )
+
+
+@pytest.mark.parametrize(
     ("members", "partitions", "says"),
     [
         (1, 4, "if it lasts, add members: 1 reads 4 partitions"),

@@ -656,6 +656,12 @@ def test_a_number_beyond_all_numbers_ends_no_message(name: str, value: float) ->
     assert notice(change).subject == notice(a_change(row=ROW)).subject
 
 
+def test_a_loss_in_no_time_that_is_a_number_is_not_near() -> None:
+    row = {**ROW, "seconds_until_loss": float("nan"), "taken_at": NOON}
+
+    assert not [line for line in lines(row=row) if line.startswith("At risk")]
+
+
 def test_the_longest_names_that_kafka_takes_fit_into_an_event() -> None:
     longest = "\0" * 32_767
     row = {**ROW, "worst_member": longest, "worst_topic": longest, "owner": longest}
