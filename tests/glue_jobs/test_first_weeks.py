@@ -48,7 +48,8 @@ def test_of_three_weeks_nothing_is_usual(tmp_path: Path, days: int) -> None:
     write(tmp_path, days)
 
     (file,) = (tmp_path / "usual/cluster=demo").iterdir()
-    found = pq.read_table(file)
+    # older releases of pyarrow make a column of the folder's name
+    found = pq.ParquetFile(file).read()
     assert (found.num_rows, found.schema.names) == (0, list(USUAL_COLUMNS))
     assert found.schema.metadata[USUAL_DATE_KEY.encode()] == b"2026-01-31"
 
