@@ -145,6 +145,11 @@ def test_more_alarms_than_a_region_takes_are_warned_of(account: FakeAccount) -> 
     assert fewer.severity == "ok"
 
 
+def test_alarms_on_what_is_unusual_of_a_group_are_counted(account: FakeAccount) -> None:
+    found = findings(account, alarms={"groups": ["a", "b"], "anomalies": ["a"]})[ALARMS]
+    assert found.what.startswith("16 of this deployment")
+
+
 def test_interfaces_are_one_a_subnet(account: FakeAccount) -> None:
     found = findings(account)[INTERFACES]
     assert (found.severity, found.what) == ("ok", f"2 of this deployment in {account.vpc}")

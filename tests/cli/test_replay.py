@@ -606,6 +606,7 @@ def test_the_page_draws_each_group_that_pages_and_escapes_its_name(
     assert html.count("<figure>") == 1
     assert "&lt;b&gt;evil&lt;/b&gt;" in html
     assert "<b>evil" not in html
+    assert set(re.findall(r'<rect class="(\w+)"', html)) == {"added"}
     (age,) = re.findall(r'class="age" d="([^"]+)"', html)
     # A gap in the middle: two lines. Where nothing is known nothing is drawn.
     assert age.count("M") == 2

@@ -24,10 +24,17 @@ from kafka_lag_cdk.alarm_rules import (
     left_out,
     markdown,
     query_groups,
+    query_rules,
 )
 from kafka_lag_cdk.alarms import MISSING, OPERATORS, ClusterSubject
 from kafka_lag_cdk.saved_queries import read_queries
-from tests.infra.alarms.conftest import LOG_GROUP, ByName, alarms_of, watched
+from tests.infra.alarms.conftest import (
+    LOG_GROUP,
+    ByName,
+    alarms_of,
+    watched,
+    watched_cluster,
+)
 from tests.infra.alarms.simulated import REBALANCES, STEADY, STOPS
 from tests.infra.configured import cluster
 
@@ -58,6 +65,23 @@ def test_every_alarm_says_how_often_of_how_many_and_what_silence_means(alarms: B
             alarm["TreatMissingData"],
         )
         assert observed == (rule.datapoints, rule.periods, rule.missing.value), name
+
+
+def test_a_promise_is_watched_in_as_many_runs_as_the_document_has() -> None:
+    runs = {REBALANCES: {"datapoints": 5, "periods": 10}}
+    found = alarms_of(watched(alarms={"groups": [REBALANCES], "sla_runs": runs}))
+    alarm = found[f"sla/{REBALANCES}"]
+    assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (5, 10)
+
+
+@pytest.mark.parametrize("any_group", [True, False])
+@pytest.mark.parametrize("any_unusual", [True, False])
+def test_the_rules_on_all_groups_are_those_that_a_stack_deploys(
+    any_group: bool, any_unusual: bool
+) -> None:
+    chosen = {"alarms": {"any_group": any_group, "any_unusual": any_unusual}}
+    deployed = {name for name in alarms_of(watched(**chosen)) if name.startswith("any-")}
+    assert {rule.name for rule in query_rules(watched_cluster(**chosen))} == deployed
 
 
 def test_only_the_heartbeat_takes_silence_for_bad_and_warms_up(alarms: ByName) -> None:
