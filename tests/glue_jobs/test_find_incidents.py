@@ -446,6 +446,15 @@ def test_what_had_been_enough_for_one_of_two_partitions_is_said_of_neither() -> 
     assert "would have been enough" not in texts(of(bad(8, 9), known, unknown), day(risks=risks))[0]
 
 
+def test_what_had_been_enough_for_a_topic_that_has_lost_nothing_any_more_is_not_said() -> None:
+    risks = Listed((TopicRisk("g", "t", 1, **KEPT_SHORT),), 1)
+    other = stands(8, 9, topic="u", lost=3, needed=99_000.0), stands(9, 10, topic="u")
+    own = stands(8, 10, lost=5, needed=31_980.0)
+    (one,) = found(of(bad(8, 10), *other, own), day(risks=risks))
+
+    assert "of t (kept for 2 h; 8 h 54 min would have been enough)." in one.text
+
+
 def test_of_a_backlog_that_went_at_once_nobody_knows_whether_it_was_read() -> None:
     leap = part(11, 11 + 1 / 60, leapt=1_620_000, leapt_seconds=60)
     (one,) = found(of(bad(9, 11, lag=1_620_000), stands(9, 11), leap))
