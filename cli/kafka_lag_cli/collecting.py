@@ -10,6 +10,7 @@ from typing import Self
 
 from kafka_lag.collector import WarningLogger
 from kafka_lag.errors import ReporterError
+from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag_cli.connecting.collect_options import CollectOptions
 from kafka_lag_cli.schedule import run_on_schedule
@@ -42,6 +43,7 @@ class Collecting:
         # Kafka's own id is known once brokers have answered.
         self._cluster = options.settings.cluster or None
         self._succeeded: float | None = None
+        self._show: Callable[[str, Snapshot], None] = lambda _cluster, _snapshot: None
         self._thread = Thread(target=self._collect, name="collector", daemon=True)
         # A login that cannot be made will not be by waiting. Raises ConfigError.
         options.make_source()
@@ -63,6 +65,10 @@ class Collecting:
     def own(self, store: BrowsableStore) -> BrowsableStore:
         """What a store has of the cluster that is collected here."""
         return OneCluster(store, lambda: self._cluster)
+
+    def show_by(self, show: Callable[[str, Snapshot], None]) -> None:
+        """Hands each run that is stored to this, with its cluster, from another thread."""
+        self._show = show
 
     def health(self) -> str | None:
         """What is wrong, None where a run succeeded lately."""
@@ -93,6 +99,7 @@ class Collecting:
                 self._logger.warning(str(run.error))
                 continue
             self._succeeded = self._clock()
+            self._show(collector.cluster, collector.memory.newest)
             mark_collected(self._options.state, collector.cluster, self._interval)
             self._options.remove_old_days()
 

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from email.utils import formatdate
 from http import HTTPStatus
 from threading import Thread
 from types import TracebackType
@@ -52,7 +53,6 @@ _REQUEST_SECONDS = 10.0
 # What a request in progress is given once the server is to end.
 _END_SECONDS = 5
 _CERTIFICATE_SECONDS = 10.0
-_TICK_SECONDS = 1.0
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
@@ -102,6 +102,8 @@ class LocalServer:
             access_log=False,
             proxy_headers=False,
             server_header=False,
+            # Each answer has its own date: uvicorn's would have to be made every second.
+            date_header=False,
             headers=[("Server", "msk-lag-reporter")],
             backlog=_BACKLOG,
             # uvicorn takes any number; its annotation wants a whole one.
@@ -154,7 +156,7 @@ class LocalServer:
         request = Request.of(scope["method"], path, query, headers)
         result = await self._answer(request, headers.get("authorization", ""))
         fields = {"Content-Type": result.content_type, "Content-Length": str(len(result.body))}
-        fields |= result.headers
+        fields |= {"Date": formatdate(self._clock(), usegmt=True), **result.headers}
         if "content-length" in headers or "transfer-encoding" in headers:
             fields["Connection"] = "close"
         encoded = [(name.encode(), text.encode("latin-1")) for name, text in fields.items()]
@@ -230,11 +232,12 @@ class _Server(uvicorn.Server):
         self._ended = asyncio.Event()
 
     async def main_loop(self) -> None:
-        """Until the end, a tick a second, as the tick brings the date of answers up to date."""
+        """Until the end; a tick is for a certificate, which is loaded again after a while."""
         self._loop = asyncio.get_running_loop()
+        seconds = None if self.config.callback_notify is None else self.config.timeout_notify
         while not await self.on_tick(0):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), _TICK_SECONDS)
+                await asyncio.wait_for(self._ended.wait(), seconds)
 
     def end(self) -> None:
         """From any thread, at any time."""

@@ -148,6 +148,8 @@ def serve(**options: Any) -> int:
         else:
             store, running = _open_store(options), None
         snapshots = Snapshots(store, time.time)
+        if running is not None:
+            running.show_by(snapshots.hold)
         if running is None and not snapshots.clusters():
             stderr.print(f"[yellow]{escape_markup(_no_snapshots_yet(options))}[/]", soft_wrap=True)
         with _listening(address):

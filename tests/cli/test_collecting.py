@@ -19,7 +19,7 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.collector import Collector, WarningLogger
 from kafka_lag.errors import ConfigError, ReporterError, SourceError
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import ClusterReading
+from kafka_lag.lag.model import ClusterReading, Snapshot
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.store import BrowsableStore
@@ -175,6 +175,17 @@ def test_a_cluster_that_cannot_be_reached_is_tried_again() -> None:
         cluster.removed.get(timeout=LONG)
     assert logger.warnings[:2] == [str(gone), str(gone)]
     assert len(cluster.source.requests) >= 1
+
+
+def test_each_run_that_is_stored_is_shown_without_reading_it_again() -> None:
+    shown: Queue[tuple[str, Snapshot]] = Queue()
+    cluster = a_cluster()
+    collecting = Collecting(cluster, RecordingLogger(), Clock())
+    collecting.show_by(lambda name, snapshot: shown.put((name, snapshot)))
+    with collecting:
+        name, snapshot = shown.get(timeout=LONG)
+    assert (name, snapshot.taken_at) == ("shop", NOON)
+    assert snapshot.groups.strings("consumer_group").to_list() == ["g"]
 
 
 def test_it_ends_at_once_while_it_waits_for_its_next_run() -> None:

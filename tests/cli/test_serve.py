@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from email.utils import formatdate
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 from threading import Barrier
@@ -98,6 +99,7 @@ def test_a_request_over_http_is_answered(server: LocalServer) -> None:
     assert (response.status, response.getheader("Content-Type")) == (200, "application/json")
     assert json.loads(body)["status"]["totallag"] == 5
     assert response.getheader("Server") == "msk-lag-reporter"
+    assert response.getheader("Date") == formatdate((NOON + MINUTE) / 1000, usegmt=True)
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/burrow/admin"])

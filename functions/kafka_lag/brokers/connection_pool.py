@@ -66,7 +66,8 @@ class ConnectionPool:
     """
 
     def __init__(self, access: Access) -> None:
-        self.net = NetworkSelector(client_id=CLIENT_ID)
+        # To time each step costs more than it says: its warnings are not shown.
+        self.net = NetworkSelector(client_id=CLIENT_ID, slow_task_threshold_secs=0)
         self._access = access
         self._managers: dict[Login | None, _Manager] = {}
         self._entries: dict[Any, _PoolEntry] = {}

@@ -180,18 +180,30 @@ class Connections:
                     first.success(answer)
 
         for coroutine in list(left):
-            self.pool.manager.call_soon(attempt(coroutine))
+            self.start(attempt(coroutine))
         result: T = await first
         return result
 
     async def gather(self, coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         """All at once, results in the order given; an exception of one is raised at the end."""
-        futures = [self.pool.manager.call_soon(coroutine) for coroutine in coroutines]
+        futures = [self.start(coroutine) for coroutine in coroutines]
         return [await future for future in futures]
 
-    def start(self, coroutine: Awaitable[Any]) -> Any:
-        """Its future; it goes on while others are awaited."""
-        return self.pool.manager.call_soon(coroutine)
+    def start(self, coroutine: Awaitable[T]) -> Future:
+        """Its future; it goes on while others are awaited.
+
+        The library's own way is for any thread, and wakes the loop up for each.
+        """
+        future = Future()
+
+        async def work() -> None:
+            try:
+                future.success(await coroutine)
+            except BaseException as error:  # noqa: BLE001 - raised by whoever awaits it
+                future.failure(error)
+
+        self.pool.net.call_soon(work())
+        return future
 
     async def wait_for(self, answer: Awaitable[T], seconds: float) -> T:
         """The answer, or KafkaTimeoutError after so long or the run's end, the nearer."""

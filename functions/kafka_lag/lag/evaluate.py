@@ -129,7 +129,7 @@ def evaluate(
     frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
     return LagReport(
         snapshot=Snapshot(taken_at, *frames),
-        group_topics=roll_up_group_topics(rows),
+        group_topics=roll_up_group_topics(rows, counts.counts),
         scaling=roll_up_scaling(groups, rows, counts),
         lags_clamped=int((lags.beyond_end & is_read(rows)).sum()),
         look_ups=aged.look_ups,

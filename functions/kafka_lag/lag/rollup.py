@@ -78,13 +78,13 @@ def totals(sets: Sets, counts: Counts) -> dict[str, Column]:
     }
 
 
-def roll_up_group_topics(rows: Frame) -> Frame:
+def roll_up_group_topics(rows: Frame, counts: Counts) -> Frame:
     """A row per group and topic, with `totals` and the sum of its commits.
 
     A commit beyond the end of its log is no place in it, and is in no sum. A topic of which all
     partitions are ignored has no row.
     """
-    groups, topics, counts = rows.strings("consumer_group"), rows.strings("topic"), counts_of(rows)
+    groups, topics = rows.strings("consumer_group"), rows.strings("topic")
     every, first = distinct(groups.codes, topics.codes)
     sets, committed = counts.sets(every), rows.numbers("committed_offset")
     committed = committed.only(~(committed > rows.numbers("end_offset")))
@@ -363,30 +363,31 @@ def _find_worst_status(
     worst = words.take(at)
     for word, name in _BEGINNINGS:
         since = since.or_else(rows.numbers(name).take(at).only(worst.is_in([word])))
-    begun = _estimate_beginning(rows, counted, rules).take(at)
+    there, counts = rows.lazy_take(at), counted.counts
+    lag, produced = counts.lag.take(at), counted.produce_rate.take(at)
+    begun = _estimate_beginning(there, lag, produced, rules)
     since = since.or_else(begun.only(worst.is_in([contract.FALLING_BEHIND])))
-    written = _find_oldest_written(rows, counted).take(at)
+    written = _find_oldest_written(there, counts.age.take(at))
     since = since.or_else(written.only(worst.is_in([contract.SLOW])))
     return {"worst_status": worst, "worst_status_since": since}
 
 
-def _estimate_beginning(rows: Frame, counted: Counted, rules: Rules) -> Column:
+def _estimate_beginning(rows: Frame, lag: Column, produced: Column, rules: Rules) -> Column:
     """The run, ms, in which a backlog that grows was nothing, had it grown evenly since then.
 
     Not before `not_catching_up_since`, as it was proven to be worked off until then. Unknown where
     it grows by less than _CLEAR_GROWTH of what is written: that may be noise.
     """
-    produced = counted.produce_rate
     growth = produced - rows.numbers("consume_rate")
-    seconds = counted.counts.lag / growth.only(growth > produced.clip(_LEAST_RATE) * _CLEAR_GROWTH)
+    seconds = lag / growth.only(growth > produced.clip(_LEAST_RATE) * _CLEAR_GROWTH)
     since = estimate_time_since(seconds, rules) * 1_000
     begun = rows.numbers("taken_at") - (since / rules.interval_ms).rint() * rules.interval_ms
     return begun.clip(rows.numbers("not_catching_up_since"))
 
 
-def _find_oldest_written(rows: Frame, counted: Counted) -> Column:
+def _find_oldest_written(rows: Frame, age: Column) -> Column:
     """When the oldest unread record was written, ms: its backlog is no younger."""
-    return (rows.numbers("taken_at") - counted.counts.age * 1_000).rint()
+    return (rows.numbers("taken_at") - age * 1_000).rint()
 
 
 def fill_last_status(rows: Frame) -> Strings:

@@ -100,6 +100,19 @@ def from_parquet(data: bytes, dataset: str, columns: Iterable[str] | None = None
     return Frame({n: found.get(n, unknown(kind, rows)) for n, kind in types.items()}, rows)
 
 
+def as_stored(frame: Frame, dataset: str) -> Frame:
+    """The frame as `from_parquet` would have it of its bytes."""
+    kinds, whole = contract.COLUMNS[dataset], frame.completed(dataset)
+    columns = {name: _of_kind(column, kinds[name]) for name, column in whole.columns.items()}
+    return Frame(columns, len(whole))
+
+
+def _of_kind(column: AnyColumn, kind: str) -> AnyColumn:
+    if isinstance(column, Strings) or column.values.dtype == DTYPES[kind]:
+        return column
+    return Column(column.values.astype(DTYPES[kind]), column.known)
+
+
 def servers_of(data: bytes) -> list[str]:
     """The bootstrap servers that a file's run was configured with; none where it names none.
 

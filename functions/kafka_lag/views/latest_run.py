@@ -17,6 +17,7 @@ from typing import TypeVar
 from kafka_lag import contract
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.keys import (
     AHEAD_MS,
     CLUSTER_NAME,
@@ -25,7 +26,7 @@ from kafka_lag.snapshots.keys import (
     object_key,
     taken_at_of,
 )
-from kafka_lag.snapshots.parquet import from_parquet, servers_of
+from kafka_lag.snapshots.parquet import as_stored, from_parquet, servers_of
 from kafka_lag.snapshots.store import BrowsableStore
 
 HOUR_MS = 3_600_000
@@ -75,6 +76,19 @@ class Snapshots:
         self._folders_listed: dict[str, tuple[float, list[str]]] = {}
         self._runs_listed: dict[str, tuple[float, list[int]]] = {}
         self._frames: OrderedDict[_FrameKey, Frame] = OrderedDict()
+        self._held: dict[str, Frame] = {}
+
+    def hold(self, cluster: str, snapshot: Snapshot) -> None:
+        """Takes a run from whoever has stored it in this process: it is not read from the store.
+
+        From any thread. It is shown once the store lists it, and replaces the one held before.
+        """
+        self._held = {
+            object_key(dataset, cluster, snapshot.taken_at): as_stored(
+                snapshot.dataset(dataset), dataset
+            )
+            for dataset in contract.DATASETS
+        }
 
     def clusters(self) -> list[str]:
         """The names of clusters that have snapshots, in order."""
@@ -165,16 +179,21 @@ class Snapshots:
             if cached in self._frames:
                 self._frames.move_to_end(cached)
                 return self._frames[cached]
-        return None
+        held = self._held.get(key)
+        return None if held is None else self._cache(key, held)
 
     def _parse(
         self, key: str, dataset: str, data: bytes, columns: tuple[str, ...] | None = None
     ) -> Frame:
-        """The frame, which is cached then; the one used longest ago goes first."""
         try:
-            frame = self._frames[key, columns] = from_parquet(data, dataset, columns)
+            frame = from_parquet(data, dataset, columns)
         except UnusableError as error:
             raise UnusableError(f"{key}: {error}") from error
+        return self._cache(key, frame, columns)
+
+    def _cache(self, key: str, frame: Frame, columns: tuple[str, ...] | None = None) -> Frame:
+        """The frame; of those cached the one used longest ago goes first."""
+        self._frames[key, columns] = frame
         while len(self._frames) > 1 and (
             len(self._frames) > _CACHED_FRAMES
             or sum(map(len, self._frames.values())) > _CACHED_ROWS

@@ -17,7 +17,12 @@ from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, Objective, Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rollup import roll_up_group_topics, roll_up_groups, roll_up_scaling
+from kafka_lag.lag.rollup import (
+    counts_of,
+    roll_up_group_topics,
+    roll_up_groups,
+    roll_up_scaling,
+)
 from tests.builders import NOON, table
 from tests.functions.lag.builders import (
     UNCOMMITTED,
@@ -38,7 +43,8 @@ ABANDONED: dict[str, Any] = {"topic": "old", "ignored": True, "reason": contract
 
 
 def pairs_of(*parts: Part) -> Frame:
-    return roll_up_group_topics(frame_of(parts))
+    rows = frame_of(parts)
+    return roll_up_group_topics(rows, counts_of(rows))
 
 
 def scaling_of(*parts: Part) -> list[tuple[Any, ...]]:

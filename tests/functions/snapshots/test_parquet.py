@@ -18,7 +18,13 @@ from kafka_lag import contract
 from kafka_lag.errors import StoreError, UnusableError
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, Frame
-from kafka_lag.snapshots.parquet import arrow_type, from_parquet, servers_of, to_parquet
+from kafka_lag.snapshots.parquet import (
+    arrow_type,
+    as_stored,
+    from_parquet,
+    servers_of,
+    to_parquet,
+)
 from tests.builders import a_snapshot, table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -92,6 +98,23 @@ def test_what_is_written_is_read_again(dataset: str, data: st.DataObject) -> Non
     frame = Frame.of({name: column_of(kinds[name], column) for name, column in values.items()})
     again = from_parquet(to_parquet(frame, dataset), dataset)
     assert {name: column.to_list() for name, column in again.columns.items()} == values
+
+
+@DATASETS
+def test_a_run_that_is_not_read_again_is_as_if_it_were(dataset: str) -> None:
+    frame = a_snapshot({"g": {"t": [1, 2]}}, {"t": [(0, 3), (0, 3)]}).dataset(dataset)
+
+    read, held = from_parquet(to_parquet(frame, dataset), dataset), as_stored(frame, dataset)
+
+    assert types_and_values(held) == types_and_values(read)
+
+
+def types_and_values(frame: Frame) -> dict[str, tuple[Any, list[Any]]]:
+    kinds = {
+        name: column.values.dtype if isinstance(column, Column) else column.codes.values.dtype
+        for name, column in frame.columns.items()
+    }
+    return {name: (kinds[name], frame.columns[name].to_list()) for name in frame.columns}
 
 
 @DATASETS

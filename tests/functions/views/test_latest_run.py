@@ -10,9 +10,11 @@ from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.views.latest_run import Snapshots
+from tests.builders import a_snapshot
 from tests.fakes import MemoryStore
 from tests.functions.views.waiting import WaitingStore
 
@@ -143,6 +145,38 @@ def test_an_object_is_read_once() -> None:
 
     assert frames[0] is frames[1]
     assert store.calls.count("read") == 1
+
+
+def a_held_run(taken_at: int) -> Snapshot:
+    return a_snapshot(groups={"g": {"t": [1, 2]}}, topics={"t": [(0, 3), (0, 3)]}, at=taken_at)
+
+
+def test_a_run_that_this_process_stored_is_not_read_again() -> None:
+    store = put(MemoryStore(), NOON)
+    snapshots = Snapshots(store, Clock())
+
+    snapshots.hold("demo", a_held_run(NOON))
+
+    assert len(snapshots.frame("demo", contract.GROUP_PARTITIONS, NOON)) == 2
+    assert len(snapshots.frames("demo", contract.GROUPS, [NOON])[NOON]) == 1
+    assert "read" not in store.calls
+
+
+def test_a_run_that_this_process_made_is_not_shown_before_it_is_stored() -> None:
+    snapshots = Snapshots(put(MemoryStore(), NOON - MINUTE), Clock())
+
+    snapshots.hold("demo", a_held_run(NOON))
+
+    assert snapshots.newest("demo") == NOON - MINUTE
+    assert snapshots.runs("demo", NOON - HOUR) == [NOON - MINUTE]
+
+
+def test_the_run_of_one_cluster_is_not_taken_for_that_of_another() -> None:
+    snapshots = Snapshots(put(MemoryStore(), NOON, cluster="other"), Clock())
+
+    snapshots.hold("demo", a_held_run(NOON))
+
+    assert len(snapshots.frame("other", contract.GROUPS, NOON)) == 0
 
 
 def test_objects_of_several_runs_are_read_at_once() -> None:
