@@ -29,7 +29,7 @@ from kafka_lag.sinks.metric_sets import (
     success_set,
 )
 from kafka_lag.snapshots.previous import Memory, load_memory
-from kafka_lag.snapshots.store import SnapshotStore, call_within, write_snapshot
+from kafka_lag.snapshots.store import SnapshotStore, call_within, start_call, write_snapshot
 from kafka_lag.snapshots.usual import load_usual
 
 # Problems named in a log; a broker that is down can make thousands of partitions unread.
@@ -139,17 +139,19 @@ class Collector:
 
         cluster = self._settings.cluster
         lags = cache(lambda levels: lag_sets(report, plans[levels], levels, cluster))
+        snapshot = mark_published(report.snapshot, plans[self._settings.levels])
+        # A second core makes the snapshot's objects, or the store is waited for, meanwhile.
+        storing = self._start_storing(snapshot) if may_store else None
         failures += self._publish(lags, taken_at, end)
         written = 0
-        snapshot = mark_published(report.snapshot, plans[self._settings.levels])
-        if not may_store:
+        if storing is None:
             # A run that is repeated without its past knows less than what it would replace.
             if taken_at != self.memory.newest.taken_at:
                 self._remember(memory.add_run(snapshot, self._settings.interval_ms, stored=False))
         else:
             left = end - self._clock() - _LEAST_SECONDS * len(self._sinks)
             try:
-                written = self._store_snapshot(snapshot, memory, left)
+                written = self._finish_storing(storing, snapshot, memory, left)
             except StoreError as error:
                 failures.append(error)
         if nothing_read := _nothing_read(report):
@@ -281,18 +283,24 @@ class Collector:
                 failures.append(error)
         return failures
 
-    def _store_snapshot(self, snapshot: Snapshot, memory: Memory, seconds: float) -> int:
+    def _start_storing(self, snapshot: Snapshot) -> Callable[[float], int]:
+        cluster, servers = self._settings.cluster, self._settings.access.bootstrap_servers
+        return start_call(lambda: write_snapshot(self._store, cluster, snapshot, servers))
+
+    def _finish_storing(
+        self,
+        storing: Callable[[float], int],
+        snapshot: Snapshot,
+        memory: Memory,
+        seconds: float,
+    ) -> int:
         """How many objects were written; `memory` and this run become the next run's memory.
 
         Raises StoreError.
         """
         interval_ms = self._settings.interval_ms
-        cluster, servers = self._settings.cluster, self._settings.access.bootstrap_servers
         try:
-            written = call_within(
-                max(seconds, _LEAST_SECONDS),
-                lambda: write_snapshot(self._store, cluster, snapshot, servers),
-            )
+            written = storing(max(seconds, _LEAST_SECONDS))
         except StoreError:
             self._remember(memory.add_run(snapshot, interval_ms, stored=False))
             raise

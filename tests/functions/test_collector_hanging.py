@@ -191,3 +191,37 @@ def test_brokers_that_stop_after_the_metadata_fail_a_whole_run_that_still_keeps_
     assert run.sink.values()[READ] == 0
     assert SUCCESS not in run.sink.values()
     assert len(run.store.objects) == 6
+
+
+class WatchedStore(MemoryStore):
+    """Says when the first object of a run is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writing = Event()
+
+    def write_once(self, key: str, data: bytes) -> bool:
+        self.writing.set()
+        return super().write_once(key, data)
+
+
+class SlowSink(RecordingSink):
+    """Publishes nothing before the store is written to."""
+
+    def __init__(self, store: WatchedStore) -> None:
+        super().__init__()
+        self.store, self.in_vain = store, False
+
+    def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
+        self.in_vain |= not self.store.writing.wait(240)
+        super().publish(sets, taken_at, seconds)
+
+
+def test_a_sink_that_is_slow_holds_up_no_snapshot() -> None:
+    store = WatchedStore()
+    sink = SlowSink(store)
+
+    written = Run(store=store, sinks=[sink])()
+
+    assert not sink.in_vain
+    assert written == len(contract.DATASETS)

@@ -10,6 +10,7 @@ either end become %XX, and the empty name becomes a lone '%'.
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from urllib.parse import unquote, unquote_to_bytes
 
 _LONGEST = 1024
@@ -17,6 +18,8 @@ _DIGEST = 32
 _EMPTY = "%"
 
 
+# Of tens of thousands of rows a run that name a few thousand groups and topics.
+@lru_cache(maxsize=8192)
 def dimension_value(name: str) -> str:
     """The legal form of a name; longer than CloudWatch takes, its end becomes '%~' and a digest."""
     if name.isascii() and name.isprintable() and "%" not in name and _plain(name):

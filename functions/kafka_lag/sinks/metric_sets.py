@@ -151,15 +151,19 @@ def _as_number(truth: Column) -> Column:
 def _sets(frame: Frame, cluster: str, values: Mapping[str, Column]) -> Iterator[MetricSet]:
     """A set a row, under the dimensions whose names the frame holds; none without a value."""
     present = {dim: name for dim, name in _DIMENSIONS.items() if name in frame}
-    keys = [frame.columns[name].to_list() for name in present.values()]
-    columns = [_round_known(column) for column in values.values()]
-    for row in range(len(frame)):
-        known = tuple(
-            (n, c[row]) for n, c in zip(values, columns, strict=True) if c[row] is not None
-        )
-        if known:
-            names = tuple((d, str(key[row])) for d, key in zip(present, keys, strict=True))
-            yield MetricSet(((contract.DIMENSION_CLUSTER, cluster), *names), known)
+    keys = [
+        [(dim, str(key)) for key in frame.columns[name].to_list()] for dim, name in present.items()
+    ]
+    # Whole columns at a time, as there are tens of thousands of rows.
+    columns = [
+        [None if value is None else (name, value) for value in _round_known(column)]
+        for name, column in values.items()
+    ]
+    of_cluster = [(contract.DIMENSION_CLUSTER, cluster)] * len(frame)
+    rows = zip(zip(of_cluster, *keys, strict=True), zip(*columns, strict=True), strict=True)
+    for names, row in rows:
+        if known := tuple(filter(None, row)):
+            yield MetricSet(names, known)
 
 
 def _round_known(column: Column) -> list[Any]:

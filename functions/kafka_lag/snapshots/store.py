@@ -167,7 +167,13 @@ def write_snapshot(
 
 
 def call_within(seconds: float, call: Callable[[], T]) -> T:
-    """What a call of the store returns or raises; StoreError if it takes longer than this.
+    """What a call of the store returns or raises; StoreError if it takes longer than this."""
+    return start_call(call)(seconds)
+
+
+def start_call(call: Callable[[], T]) -> Callable[[float], T]:
+    """Begins a call of the store. What is returned waits so many seconds more for what the call
+    returns or raises; StoreError if it takes longer than that.
 
     No client's timeout bounds the look-up of a name, an answer that trickles in, and all attempts
     at all objects together. So the call has a thread, which is left to itself when it is late: it
@@ -181,10 +187,13 @@ def call_within(seconds: float, call: Callable[[], T]) -> T:
         except BaseException as error:  # noqa: BLE001 - raised by `result` below
             result.set_exception(error)
 
+    def wait_for(seconds: float) -> T:
+        if not wait([result], seconds).done:
+            raise StoreError(
+                f"The snapshot store did not respond within {seconds:.3g} s. Check the VPC's S3 "
+                "endpoint and the resolution of names."
+            )
+        return result.result()
+
     Thread(target=work, daemon=True).start()
-    if not wait([result], seconds).done:
-        raise StoreError(
-            f"The snapshot store did not respond within {seconds:.3g} s. Check the VPC's S3 "
-            "endpoint and the resolution of names."
-        )
-    return result.result()
+    return wait_for
