@@ -79,9 +79,9 @@ def test_a_promise_is_watched_in_as_many_runs_as_the_document_has() -> None:
 def test_the_rules_on_all_groups_are_those_that_a_stack_deploys(
     any_group: bool, any_unusual: bool
 ) -> None:
-    chosen = {"alarms": {"any_group": any_group, "any_unusual": any_unusual}}
-    deployed = {name for name in alarms_of(watched(**chosen)) if name.startswith("any-")}
-    assert {rule.name for rule in query_rules(watched_cluster(**chosen))} == deployed
+    chosen = {"any_group": any_group, "any_unusual": any_unusual}
+    deployed = {name for name in alarms_of(watched(alarms=chosen)) if name.startswith("any-")}
+    assert {rule.name for rule in query_rules(watched_cluster(alarms=chosen))} == deployed
 
 
 def test_only_the_heartbeat_takes_silence_for_bad_and_warms_up(alarms: ByName) -> None:
