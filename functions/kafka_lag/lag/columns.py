@@ -81,9 +81,11 @@ class Column:
         return self._combined(other, np.multiply)
 
     def __truediv__(self, other: Operand) -> Column:
-        divisor, known = _parts(other)
-        defined = self._known_with(known) & (divisor != 0)
         with np.errstate(over="ignore"):
+            if isinstance(other, int | float) and other:
+                return Column(self.values / other, self.known)
+            divisor, known = _parts(other)
+            defined = self._known_with(known) & (divisor != 0)
             return Column(self.values / np.where(defined, divisor, 1), defined)
 
     def __rtruediv__(self, other: Operand) -> Column:
@@ -313,8 +315,17 @@ class Strings:
             return self.codes
         index = {word: code for code, word in enumerate(words)}
         table = np.array([index.get(word, -1) for word in self.categories] or [-1], np.int32)
-        codes = table[np.where(self.codes.known, self.codes.values, 0)]
-        return Column(codes, self.codes.known & (codes >= 0))
+        codes = table[self._places()]
+        return Column(codes, self._also_known(codes >= 0))
+
+    def _places(self) -> npt.NDArray[np.int32]:
+        """Codes, 0 of what is unknown, to look up in a table; not to be written."""
+        codes = self.codes
+        return codes.values if _is_whole(codes.known) else codes.fill(0)
+
+    def _also_known(self, mask: Mask) -> Mask:
+        """The mask, false of what is unknown."""
+        return mask if _is_whole(self.known) else mask & self.known
 
     def or_else(self, other: Strings) -> Strings:
         """The other's word where this one is unknown."""
@@ -346,8 +357,7 @@ class Strings:
         if wanted.isdisjoint(self.categories):
             return np.zeros(len(self), bool)
         table = np.array([word in wanted for word in self.categories], bool)
-        found: Mask = table[np.where(self.codes.known, self.codes.values, 0)]
-        return found & self.codes.known
+        return self._also_known(table[self._places()])
 
     def is_same(self, other: Column | Strings) -> bool:
         """Whether the other has the same words in all rows by the same codes, unknowns too."""
@@ -360,11 +370,12 @@ class Strings:
     def pruned(self) -> Strings:
         """The same rows over a dictionary of only the words they use."""
         used = np.zeros(len(self.categories), bool)
-        used[self.codes.values[self.codes.known]] = True
+        whole = _is_whole(self.known)
+        used[self.codes.values if whole else self.codes.values[self.known]] = True
         if np.count_nonzero(used) == len(used):
             return self
         place = np.append(np.cumsum(used) - 1, 0).astype(np.int32)
-        codes = place[np.where(self.codes.known, self.codes.values, 0)]
+        codes = place[self._places()]
         words = tuple(word for word, is_used in zip(self.categories, used, strict=True) if is_used)
         return Strings(Column(codes, self.codes.known), words)
 
