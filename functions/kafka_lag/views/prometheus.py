@@ -411,7 +411,12 @@ def _gauge(family: str, help_text: str, parts: Iterable[tuple[Sequence[str], Col
         good = column.known & np.isfinite(column.values) & (column.values >= 0)
         rows = np.flatnonzero(good).tolist()
         lines += [
-            f"{family}{labels[row]} {floatToGoString(value)}\n"
+            f"{family}{labels[row]} {_number(value)}\n"
             for row, value in zip(rows, column.values[good].tolist(), strict=True)
         ]
     return "".join(lines)
+
+
+def _number(value: float) -> str:
+    text: str = floatToGoString(value)  # type: ignore[no-untyped-call]
+    return text
