@@ -10,8 +10,8 @@ beyond the tolerance. Nothing else says so; the run counts its look-ups (`LagRep
 
 Within a search (`Queue`) those who stand still come first, of each pair of group and topic the
 partition that may hold its oldest record, and pairs take turns from run to run. Each position has
-five look-ups reserved while it is searched: a budget of 100 admits 20 at once, and the next in line
-with what those leave over.
+five look-ups reserved until its search ends: a budget of 100 admits 20 at once, and the next in
+line with what those leave over.
 """
 
 from __future__ import annotations
