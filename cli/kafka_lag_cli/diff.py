@@ -169,9 +169,8 @@ def _print_pages(
     period: tuple[int, int],
     screen: Console,
 ) -> None:
-    others = {each.name: each for each in old.clusters}
     store = place.open_store(AT_ONCE)
-    read = read_days(store, place, new.clusters, others, *period)
+    read = read_days(store, place, new.clusters, old.clusters, *period)
     print_summaries([replay_days(*each, (), compared=True) for each in read], screen)
 
 

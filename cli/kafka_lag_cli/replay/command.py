@@ -12,14 +12,14 @@ import click
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.formatting import format_list, format_minute
 from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
+from kafka_lag_cli.connecting.deployment_file import CDK_FILE
 from kafka_lag_cli.replay.beside_aws import compare_recorded
 from kafka_lag_cli.replay.documents import (
     DEFAULT_DAYS,
     Days,
     find_period,
-    read_clusters,
     read_days,
+    read_document,
     replay_days,
 )
 from kafka_lag_cli.replay.output import (
@@ -141,13 +141,13 @@ def replay(
     if brief:
         _refuse("--brief is a sentence", {"--lines": lines, "--output": output != TABLE})
     try:
-        wanted = read_clusters(file or Path(CDK_FILE), cluster)
-        others = {each.name: each for each in read_clusters(against, None)} if against else {}
+        document = read_document(file or Path(CDK_FILE), cluster)
+        others = read_document(against, None).clusters if against else ()
         store = place.open_store(AT_ONCE)
-        read = list(read_days(store, place, wanted, others, since, until))
+        read = list(read_days(store, place, document.clusters, others, since, until))
         _check_groups(groups, [recorded for recorded, _, _ in read])
         if compare_with_aws:
-            _show_beside_aws(read, file or Path(CDK_FILE), place, output)
+            _show_beside_aws(read, document.name, place, output)
         elif propose is not None:
             _show_proposals(read, propose, groups, output)
         else:
@@ -192,7 +192,7 @@ def _show_proposals(
 
 def _show_beside_aws(
     read: Sequence[Days],
-    path: Path,
+    deployment: str,
     place: SnapshotPlace,
     output: str,
 ) -> None:
@@ -201,7 +201,6 @@ def _show_beside_aws(
     from kafka_lag_cli.account.session import open_session  # noqa: PLC0415
     from kafka_lag_cli.replay.aws_history import read_history  # noqa: PLC0415
 
-    deployment = read_deployment(path).name
     found = []
     for recorded, cluster, _ in read:
         session = open_session(place.profile, cluster.place[1])

@@ -17,6 +17,7 @@ from kafka_lag.formatting import format_list
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cli.connecting.deployment_file import read_deployment
 from kafka_lag_cli.replay.alarms import explain_left_out, metrics_watched
 from kafka_lag_cli.replay.pages import Pages, replay_alarms
@@ -62,28 +63,31 @@ def _midnight(day: date) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
 
 
-def read_clusters(path: Path, name: str | None) -> tuple[Cluster, ...]:
-    """Those of a document, or one. Raises ConfigError, ConfigurationError, UsageError."""
+def read_document(path: Path, name: str | None) -> Deployment:
+    """With all its clusters, or one. Raises ConfigError, ConfigurationError, UsageError."""
     if not path.is_file():
         raise click.UsageError(
             f"There is no {path}: name a deployment's document by --config FILE."
         )
-    clusters = read_deployment(path).clusters
-    names = [each.name for each in clusters]
+    deployment = read_deployment(path)
+    names = [each.name for each in deployment.clusters]
     if name is not None and name not in names:
         raise ConfigError(f"{path} has no cluster {name}: there is {format_list(names, _FEW)}.")
-    return tuple(each for each in clusters if name in (None, each.name))
+    clusters = tuple(each for each in deployment.clusters if name in (None, each.name))
+    return deployment.model_copy(update={"clusters": clusters})
 
 
 def read_days(
     store: BrowsableStore,
     place: SnapshotPlace,
     wanted: tuple[Cluster, ...],
-    others: dict[str, Cluster],
+    others: tuple[Cluster, ...],
     since: int,
     until: int,
 ) -> Iterator[Days]:
-    """Those of each cluster that has any. Raises ConfigError where none has."""
+    """Those of each cluster that has any, beside the other document's of the same name. Raises
+    ConfigError where none has."""
+    by_name = {each.name: each for each in others}
     stored = _stored_clusters(store)
     if not any(cluster.name in stored for cluster in wanted):
         there = f"there is {format_list(stored, _FEW)}" if stored else "it holds none at all"
@@ -94,7 +98,7 @@ def read_days(
             sentence = f"There are no snapshots of {cluster.name}: it is left out."
             click.echo(printable(sentence), err=True)
             continue
-        other = others.get(cluster.name)
+        other = by_name.get(cluster.name)
         metrics = metrics_watched(cluster) | (metrics_watched(other) if other else frozenset())
         try:
             with count_objects() as progress:
