@@ -50,7 +50,8 @@ def _kept(demo: subprocess.CompletedProcess[str]) -> list[Path]:
 
 
 def test_the_demo_ends_well(demo: subprocess.CompletedProcess[str]) -> None:
-    assert (demo.returncode, demo.stderr.count("Traceback")) == (0, 0), demo.stderr
+    said = demo.stdout + demo.stderr
+    assert (demo.returncode, said.count("Traceback")) == (0, 0), said
 
 
 @pytest.mark.parametrize("group", ["healthy", "stuck", needing_features("kip848"), "transactional"])
