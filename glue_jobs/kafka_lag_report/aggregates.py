@@ -104,19 +104,23 @@ class DayAggregates:
 class Keeper:
     """Computes frames now, and keeps them until they are released; from any thread."""
 
-    def __init__(self, small: int = SMALL) -> None:
-        self._small = small
+    def __init__(self, small: int = SMALL, *, few_rows: bool = False) -> None:
+        self._small, self._few_rows = small, few_rows
         self._kept: list[DataFrame] = []
 
-    def keep(self, frame: DataFrame) -> DataFrame:
-        """The same rows, computed; in one partition if they are `small`.
+    def keep(self, frame: DataFrame, *keys: str) -> DataFrame:
+        """The same rows, those alike in `keys` together; in one partition if they are `small`.
 
-        Else as few partitions as there are tasks at once.
+        Else in as few partitions as there are tasks at once.
         """
+        if self._few_rows:
+            # Spark looks no more at what they came from, at each step that follows
+            return frame.coalesce(1).localCheckpoint()
         # Spark does not merge the small partitions of a kept frame by itself: 200 tasks a step
-        few = frame.coalesce(frame.sparkSession.sparkContext.defaultParallelism).persist()
-        self._kept.append(few)
-        return few.coalesce(1) if few.count() <= self._small else few
+        tasks = frame.sparkSession.sparkContext.defaultParallelism
+        kept = (frame.repartition(tasks, *keys) if keys else frame.coalesce(tasks)).persist()
+        self._kept.append(kept)
+        return kept.coalesce(1) if kept.count() <= self._small else kept
 
     def release(self) -> None:
         """Give back the memory of all that was kept."""
@@ -137,22 +141,24 @@ def reduce_day(
 
 
 def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, RunWeights]:
-    rows = keeper.keep(groups.selectExpr(*_GROUPS, f"{without_losses(GROUP)} AS consume_rate"))
-    return rows, run_weights(rows)
+    rows = groups.selectExpr(*_GROUPS, f"{without_losses(GROUP)} AS consume_rate")
+    kept = keeper.keep(rows, *GROUP)
+    return kept, run_weights(kept)
 
 
 def _of_partitions(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame]:
-    return keeper.keep(group_segments(rows)), keeper.keep(group_runs(rows))
+    segments, runs = group_segments(rows), group_runs(rows)
+    return keeper.keep(segments, *GROUP_TOPIC), keeper.keep(runs, *GROUP_TOPIC)
 
 
 def _of_topics(rows: DataFrame, keeper: Keeper) -> tuple[DataFrame, DataFrame]:
-    return keeper.keep(topic_segments(rows)), keeper.keep(topic_runs(rows))
+    return keeper.keep(topic_segments(rows), *TOPIC), keeper.keep(topic_runs(rows), *TOPIC)
 
 
 @contextmanager
-def keeping() -> Iterator[Keeper]:
+def keeping(*, few_rows: bool = False) -> Iterator[Keeper]:
     """A keeper that lets go of everything in the end."""
-    keeper = Keeper()
+    keeper = Keeper(few_rows=few_rows)
     try:
         yield keeper
     finally:
@@ -279,9 +285,8 @@ def group_partition_days(segments: DataFrame) -> DataFrame:
     whose segments hold most of the day's lag, of equals those seen most often.
     """
     partition, member = ", ".join(PARTITION), ", ".join(MEMBER)
-    # all steps are within a group's topic: one shuffle for all, also for what reports do next
     rows = with_columns(
-        segments.repartition(*GROUP_TOPIC),
+        segments,
         {
             f"{owner}_{name}": f"coalesce(sum({of}) OVER (PARTITION BY {partition}, {names}), 0)"
             for owner, names in (("leader", "leader"), ("member", member))

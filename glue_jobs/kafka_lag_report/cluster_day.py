@@ -67,12 +67,13 @@ DATASETS = ("groups", "group_partitions", "topic_partitions")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What every cluster and day of a run shares."""
+    """What every cluster and day of a run shares; the session suits days of `few_rows`, or not."""
 
     spark: SparkSession
     storage: Storage
     options: Options
     timings: Timings
+    few_rows: bool = False
 
 
 def report_day(job: Job, day: Day) -> None:
@@ -87,7 +88,7 @@ def report_day(job: Job, day: Day) -> None:
             work = partial(compact_day, job.spark, job.storage)
             day, _ = skip_corrupt_objects(job.storage, day, work)
         day = day.from_history()
-    with keeping() as keeper:
+    with keeping(few_rows=job.few_rows) as keeper:
         with job.timings.stage("reduce", cluster):
             work_on = partial(_reduced, job, keeper)
             day, (frames, evidence) = skip_corrupt_objects(job.storage, day, work_on)
@@ -106,7 +107,9 @@ def report_day(job: Job, day: Day) -> None:
 
 def _reduced(job: Job, keeper: Keeper, day: Day) -> tuple[DayAggregates, Evidence]:
     keeper.release()
-    groups, group_rows, topic_rows = (read(job.spark, job.storage, day, name) for name in DATASETS)
+    rows = [read(job.spark, job.storage, day, name) for name in DATASETS]
+    # in one partition nothing is exchanged, whatever is grouped, ranked or joined
+    groups, group_rows, topic_rows = (each.coalesce(1) if job.few_rows else each for each in rows)
     aggregates = reduce_day(groups, group_rows, topic_rows, keeper)
     return aggregates, gather_evidence(aggregates, group_rows, topic_rows)
 

@@ -42,7 +42,7 @@ class RunWeights:
         A time that is no run of `groups`, whose object may be missing, weighs an interval.
         """
         weight = sf.coalesce("weight", sf.lit(self.interval)).alias("weight")
-        both = rows.join(sf.broadcast(self.frame), ["taken_at"], "left")
+        both = rows.join(self.frame, ["taken_at"], "left")
         return both.select(*rows.columns, weight)
 
 
@@ -56,7 +56,8 @@ def run_weights(groups: DataFrame) -> RunWeights:
         f"({at}, {weight!r}D)" for at, weight in zip(times, weights_of(times), strict=True)
     )
     rows = groups.sparkSession.sql(f"VALUES {values or '(0, 0D)'} AS runs(at, weight)")
-    return RunWeights(times, rows.selectExpr("timestamp_micros(at) AS taken_at", "weight"))
+    frame = rows.selectExpr("timestamp_micros(at) AS taken_at", "weight").coalesce(1)
+    return RunWeights(times, frame)
 
 
 def usual_interval(times: Sequence[int]) -> float:

@@ -45,6 +45,8 @@ EVERYWHERE = {
     "spark.sql.parquet.pushdown.inFilterThreshold": "256",
     # each query's plan is written down for Spark's pages: one of its several forms is enough
     "spark.sql.ui.explainMode": "simple",
+    # a first table of 65,536 groups is searched in vain for each row of more: a quarter of the work
+    "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     # beside other clusters' queries a small join may wait for long
     "spark.sql.broadcastTimeout": "-1",
 }
@@ -56,6 +58,10 @@ FEW_ROWS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    # what lies in one partition is joined there, where a broadcast would be a job of its own
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    # Spark's check of itself, after each of its rules
+    "spark.sql.lightweightPlanChangeValidation": "false",
     # else each frame that is kept has a copy of the session, in which this is off
     "spark.sql.sources.bucketing.autoBucketedScan.enabled": "false",
 }

@@ -65,9 +65,8 @@ def consumer_hotspots(segments: DataFrame) -> DataFrame:
     what each run saw. `lag_mean` is null where no lag was known while the member owned anything.
     Nobody is hot who was alone whenever it owned anything.
     """
-    # all steps are within a group: one shuffle for all
     owned = grouped(
-        segments.repartition(_GROUP),
+        segments,
         (*_PARTITION, *_MEMBER),
         {
             **{name: f"sum({name})" for name in ("reads", "lags", "lag_sum", "consumed")},

@@ -168,8 +168,7 @@ def _logs(segments: DataFrame) -> DataFrame:
     """
     losing = "coalesce(max(records_lost) > 0, false)"
     return grouped(
-        # all that follows is within a group's topic: one shuffle for all
-        segments.repartition(*GROUP_TOPIC),
+        segments,
         (*GROUP_TOPIC, "topic_id", "partition_id"),
         {
             "produced": net_rise("end", "ends"),

@@ -68,7 +68,6 @@ def retention_risk(segments: DataFrame, topic_segments: DataFrame, day: date) ->
 
 def _days(segments: DataFrame) -> DataFrame:
     """The worst of a partition's segments; `rise` is by how much its end rose in the day."""
-    # one shuffle for both steps
-    rows = with_columns(segments.repartition(*PARTITION), _LEAST)
+    rows = with_columns(segments, _LEAST)
     by_id = grouped(rows, (*PARTITION, "topic_id"), {**_WORST, "rise": net_rise("end", "ends")})
     return grouped(by_id, PARTITION, {**_WORST, "rise": "sum(rise)"})
