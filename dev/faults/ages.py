@@ -148,13 +148,15 @@ class Ages(Judge):
     def _age_between(self, row: Row, log: LogView, position: int) -> tuple[float, float]:
         """Least and greatest age, s, that a row may have, whose error counts on.
 
-        Where it was seen to rest it may be the age of what lies behind.
+        Where it was seen to rest it may be the age of what lies behind. That may have been aborted:
+        then it is older than the next record.
         """
         begin, end = self._real(row["read_at"]), self._real(self.now)
         unread = self._next_unread(row, log, position)
         least, most = self.true_age(log, unread, begin, end)
         if self._rested(row):
-            least = self.true_age(log, self._dated(row, log, position), begin, end)[0]
+            behind = self.true_age(log, self._dated(row, log, position), begin, end)
+            least, most = behind[0], max(most, behind[1])
         return least, most
 
     def _error_limit(self, row: Row, log: LogView, position: int) -> float:
@@ -437,8 +439,9 @@ class Ages(Judge):
             return 0.0, 0.0 if unread is None else self.true_age(log, unread, begin, now)[1]
         dated = self._dated(row, log, counts.position)
         unread = self._next_unread(row, log, counts.position)
-        least = self.true_age(log, dated, begin, now)[0]
-        most = self.true_age(log, unread, begin, now)[1]
+        least, latest = self.true_age(log, dated, begin, now)
+        # What lies behind a rest may have been aborted, and be older than the next record.
+        most = max(latest, self.true_age(log, unread, begin, now)[1])
         if not is_read(row) and row["next_record_after"] is not None:
             # Carried: an estimate within the bracket of when it was read, and so not proven.
             most = max(most, (now - self._real(row["next_record_after"])) / 1_000)

@@ -196,6 +196,23 @@ def test_an_age_behind_a_short_rest_may_have_an_error_as_long(
     assert not looked_at & {finding.rule for finding in found.wrong}
 
 
+@pytest.mark.parametrize(("age", "is_wrong"), [(21.98, True), (20.98, False), (18.98, True)])
+def test_an_age_may_be_that_of_an_aborted_record_behind_a_rest_that_a_longer_one_explains(
+    age: float, *, is_wrong: bool
+) -> None:
+    planted = frames()
+    dated = NOW - 20 - int(1_000 * age)
+    for row in planted[P]:
+        row |= {"commit_changed_at": NOW - 3_000}
+        row |= {"rest_end": 8, "rests_seen": 2, "rest_records": 3}
+        row |= {"time_lag_seconds": age, "time_lag_error_seconds": 0.05}
+        row |= {"next_record_after": dated - 50, "next_record_before": dated + 50}
+    planted[G][0] |= {"time_lag_seconds": age, "time_lag_error_seconds": 0.05}
+    found = rules(run(frames=planted), with_log(replace(LOG, aborted=frozenset({6, 7, 8}))))
+    rules_of_age = {"time_lag_seconds", "time lag of group or topic"}
+    assert found & rules_of_age == (rules_of_age if is_wrong else set())
+
+
 @pytest.mark.parametrize(("known", "is_wrong"), [(1, True), (2, False), (None, True)])
 def test_an_age_may_be_that_of_the_record_behind_known_markers(
     known: int | None, *, is_wrong: bool
