@@ -9,7 +9,7 @@
 
 Another source of bounds is one step in `estimate_append_times`: columns by position
 (`column.take(positions.part)`, where it has a row a partition), `Bounds.between` of them, and
-`history.within` that; both choices then use it. A source that has an estimate, too, gives
+`history.dated_by` that; both choices then use it. A source that has an estimate, too, gives
 `AppendTimes` with a method of its own (`contract.METHOD_...`) and needs a rule of where it wins,
 beside `choose_without_index`; what it found is carried as it is if its method is in `_SETTLED`.
 """
@@ -174,7 +174,7 @@ def combine_with_search(positions: Positions, ours: Bounds, search: Search) -> A
     """
     bounds, best, record = _read_index(positions, search)
     proven = search.ended | ~ours.after.known | (bounds.after >= ours.after)
-    joined = ours.within(replace(bounds, after=bounds.after.only(proven)))
+    joined = ours.dated_by(replace(bounds, after=bounds.after.only(proven)))
     history = interpolate(joined, positions.offset, positions.now)
     named = Strings.constant(contract.METHOD_RECORD_TIME, len(positions))
     by_index = AppendTimes.clipped(best, joined, record, named)

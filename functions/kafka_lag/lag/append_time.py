@@ -80,11 +80,13 @@ def estimate_append_times(
     same, moved = previous == unread, previous != unread
     carried = carry_estimates(old, same, positions, ends.doubted.take(positions.part))
     ahead = carried.best > positions.now
-    times = choose_without_index(history.within(carried.bounds(~ahead)), carried, positions, rules)
+    times = choose_without_index(
+        history.dated_by(carried.bounds(~ahead)), carried, positions, rules
+    )
 
     due = is_due(positions.partitions, taken_at, rules.interval_ms)[positions.part]
     anew = ahead | (positions.compacted & due)
-    bounds = history.within(carried.bounds(~anew))
+    bounds = history.dated_by(carried.bounds(~anew))
     wide = is_too_wide(bounds, positions, rules) & (~carried.settled | due | anew)
     worth = is_worth_a_look_up(rows, positions, bounds, moved, rules)
     left, run = rules.lookup_budget, taken_at // rules.interval_ms

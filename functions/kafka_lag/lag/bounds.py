@@ -48,11 +48,11 @@ class Bounds:
             self.end_before.take(rows),
         )
 
-    def within(self, other: Bounds) -> Bounds:
-        """These bounds, tightened by `other`, of record timestamps; unchanged where they clash.
+    def dated_by(self, other: Bounds) -> Bounds:
+        """These bounds, corrected by `other`, of record timestamps; unchanged where they clash.
 
-        Timestamps may be before these bounds by HELD_BACK_MS; then the bounds are widened to them.
-        What bounds when a record could be read, as log ends do, has no such excuse.
+        No intersection: timestamps may be before these bounds by HELD_BACK_MS, and then the bounds
+        are widened to them. What has a lower bound alone only tightens.
         """
         floor = self.after - HELD_BACK_MS
         clash = (other.before < floor) | (other.after > self.before)

@@ -192,8 +192,8 @@ def has_busier_peer(case: Case) -> bool:
 
 def _last_move(case: Case, rows: Mask) -> int | None:
     """When the last commit on these partitions was seen to move, ms."""
-    changed = case.rows.numbers("commit_changed_at").only(rows)
-    return int(changed.values[changed.known].max()) if changed.known.any() else None
+    changed = case.rows.numbers("commit_changed_at").only(rows).to_list()
+    return max((at for at in changed if at is not None), default=None)
 
 
 def is_spread(case: Case) -> bool:

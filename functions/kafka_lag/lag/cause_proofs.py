@@ -78,8 +78,8 @@ def weigh_unavailable(case: Case) -> Finding:
 
 def _lengths(lists: Strings) -> Rows:
     """How many entries each list has; 0 of an unknown one."""
-    table = np.array([len(each) for each in lists.categories] or [0], np.int64)
-    lengths: Rows = np.where(lists.known, table[np.where(lists.known, lists.codes.values, 0)], 0)
+    table = np.array([*(len(each) for each in lists.categories), 0], np.int64)
+    lengths: Rows = table[lists.codes.fill(len(lists.categories))]
     return lengths
 
 
@@ -171,7 +171,7 @@ def weigh_slow_broker(case: Case) -> Finding:
 def _count_brokers(case: Case) -> Evidence:
     """How many lead what is behind; of one alone, how much that it leads is."""
     leader = case.rows.numbers("leader")
-    leaders = unique(leader.values[case.behind & leader.known])
+    leaders = unique(leader.fill(-1)[case.behind & leader.known])
     if len(leaders) != 1:
         return {"brokers_of_what_is_behind": len(leaders)}
     there = case.active & (leader == int(leaders[0]))

@@ -73,8 +73,7 @@ def list_cases(chosen: Rows, groups: Frame, every: Partitions, survey: Survey) -
     consumed = every.rows.numbers("consume_rate").fill(0.0)
     unchanged = every.taken_at - every.rows.numbers("commit_changed_at")
     still = behind & (unchanged >= every.rules.window_ms / 2)
-    owners = every.rows.strings("member_id").codes
-    members = np.where(owners.known, owners.values, -1)
+    members = every.rows.strings("member_id").codes.fill(-1)
     place = np.full(len(groups) + 1, -1, np.int64)
     place[chosen] = np.arange(len(chosen))
     of_row = place[sets.of_row]
@@ -126,7 +125,7 @@ def _blame_brokers(
     elsewhere as well owes it to the broker if it was behind there first, by `least` seconds.
     """
     leader = rows.numbers("leader")
-    leaders = leader.values.astype(np.int64)
+    leaders = leader.fill(-1)
     counts = active & leader.known & (sets.of_row < sets.count)
     bad = behind & counts
     if not bad.any():
@@ -134,18 +133,16 @@ def _blame_brokers(
     found: dict[int, Broker] = {}
     for broker in unique(leaders[bad]).tolist():
         here = counts & (leaders == broker)
-        there, ill = sets.rows(here).values, sets.rows(here & bad).values
-        elsewhere = sets.rows(bad).values > ill
-        others = sets.rows(counts & ~here).values
-        blamed = (ill > 0) & ~elsewhere & (others > 0) & (ill >= _OF_PARTITIONS * there)
+        there, ill = sets.rows(here), sets.rows(here & bad)
+        elsewhere = sets.rows(bad) > ill
+        others = sets.rows(counts & ~here)
+        blamed = (ill > 0) & ~elsewhere & (others > 0) & (ill >= there * _OF_PARTITIONS)
         groups = np.flatnonzero(blamed)
         if len(groups) < max(_LEAST_GROUPS, _OF_GROUPS * (there > 0).sum()):
             continue
-        among = here & bad & np.append(blamed, False)[sets.of_row]
-        partitions, _ = distinct(
-            rows.strings("topic").codes.values[among].astype(np.int64),
-            rows.numbers("partition_id").values[among].astype(np.int64),
-        )
+        among = np.flatnonzero(here & bad & np.append(blamed, False)[sets.of_row])
+        topics, numbers = rows.strings("topic").codes, rows.numbers("partition_id")
+        partitions, _ = distinct(topics.take(among), numbers.take(among))
         if partitions.count < _LEAST_PARTITIONS:
             continue
         ages = (sets.minimum(age.only(here)), sets.maximum(age.only(counts & ~here)))

@@ -6,12 +6,16 @@ look-up, as their bounds are wide and cannot be narrowed otherwise. The second m
 that much is left: consumers that move have a new position in each run, whose bounds are about an
 interval apart, so a look-up is only useful. What a search has no look-ups for is left out in this
 run, and keeps the bounds that it has: such a row is `interpolated` or `at_least`, with an error
-beyond the tolerance. Nothing else says so; the run counts its look-ups (`LagReport.look_ups`).
+beyond the tolerance, or has no age yet in a cluster's first run. Nothing else says so; the run
+counts the look-ups that it sent (`LagReport.look_ups`).
 
 Within a search (`Queue`) those who stand still come first, of each pair of group and topic the
-partition that may hold its oldest record, and pairs take turns from run to run. Each position has
-five look-ups reserved until its search ends: a budget of 100 admits 20 at once, and the next in
-line with what those leave over.
+partition that may hold its oldest record, and pairs take turns from run to run. The order is made
+anew in each run, of those whose bounds are still too wide; no list of them is kept.
+
+A position is admitted while the budget has five look-ups left for it and for each that is admitted
+and still searched: 20 at once of a budget of 100. Five are no limit: who needs two lets others in,
+and who needs ten is searched on until the budget is spent.
 """
 
 from __future__ import annotations

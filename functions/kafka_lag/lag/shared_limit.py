@@ -51,7 +51,7 @@ def add_shared_limit(
     members = groups.numbers("members")
     behind = ~(old.numbers("kept_up_at") == old.numbers("taken_at"))
     lately = old.strings("capacity_members").only(behind)
-    counts = Recent.of(lately, samples.values.shape[1])
+    counts = Recent.of(lately, samples.most)
     counts = counts.appended(members.only(sample.known), runs)
     each = _Samples(samples.values, np.where(counts.present, counts.values, 0.0))
     enough, rate = each.find_enough()

@@ -433,7 +433,7 @@ def test_bounds_tighten_each_other() -> None:
     history = Bounds.between(Column.optional([10]), Column.optional([90]))
     carried = Bounds.between(Column.optional([20]), Column.optional([None]))
 
-    assert pair(history.within(carried)) == (20, 90)
+    assert pair(history.dated_by(carried)) == (20, 90)
 
 
 @pytest.mark.parametrize(
@@ -453,7 +453,7 @@ def test_record_times_before_the_bounds_widen_them_or_are_of_another_clock(
     history = Bounds.between(Column.optional([50_000]), Column.optional([90_000]))
     after, before = (Column.optional([time]) for time in record)
 
-    assert pair(history.within(Bounds.between(after, before))) == expected
+    assert pair(history.dated_by(Bounds.between(after, before))) == expected
 
 
 def test_between_two_ends_the_estimate_is_linear() -> None:
