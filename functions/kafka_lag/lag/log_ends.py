@@ -48,17 +48,20 @@ def read_ends(
     """The ends of these partitions, in this run and earlier ones.
 
     Each run has a clock of its own, and `taken_at`, this run's scheduled time, is by none of them:
-    what was read at another time than scheduled was read by a wrong clock. Where that is so of this
-    run itself, no schedule is believed.
+    what was read at another time than scheduled was read by a wrong clock. Where this run itself
+    seems late, its schedule may be so for all runs: then only what was read before it was scheduled
+    was. Where this run itself seems early, no schedule is believed.
     """
     earlier = previous_runs.ends
     most = max(interval_ms, _LATE_MS)
-    if not _is_on_time(partitions, taken_at, most):
+    late = _find_lateness(partitions, taken_at)
+    if late < -_EARLY_MS:
         return align_ends(partitions, earlier)
+    latest = most if late <= most else _NEVER
     scheduled: Rows = np.array(previous_runs.scheduled[: len(earlier)], np.int64)
     on_time = np.ones(len(earlier), bool)
     for at, (run, time) in enumerate(zip(earlier, scheduled.tolist(), strict=False)):
-        on_time[at] = _is_on_time(run, time, most)
+        on_time[at] = -_EARLY_MS <= _find_lateness(run, time) <= latest
     # A run of a wrong clock may have dated what came since the run before it, as scheduled, and
     # while it was late.
     unseen = np.full(len(earlier), most, np.int64)
@@ -129,11 +132,13 @@ def _align(partitions: Frame, earlier: tuple[Frame, ...]) -> list[tuple[Frame, M
     return aligned
 
 
-def _is_on_time(run: Frame, taken_at: int, most_late: int) -> bool:
-    """By the latest reading of the run; carried rows have times of earlier runs."""
+def _find_lateness(run: Frame, taken_at: int) -> int:
+    """How long after `taken_at` the run asked last, ms; 0 where it read nothing.
+
+    Carried rows have times of earlier runs.
+    """
     requested = run.numbers("asked_at").only(~run.strings("unread_reason").known)
-    late = requested.fill(0).max(initial=0) - taken_at
-    return not requested.known.any() or bool(-_EARLY_MS <= late <= most_late)
+    return int(requested.fill(0).max()) - taken_at if requested.known.any() else 0
 
 
 def _find_doubted(since: Rows, known: Mask, trusted: Mask) -> Column:

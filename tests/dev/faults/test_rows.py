@@ -11,10 +11,12 @@ from dev.faults.truth import (
     COORDINATORS,
     Commit,
     Stale,
+    TopicView,
     Trouble,
     TruthView,
 )
 from tests.dev.faults.builders import (
+    LOG,
     NOW,
     TRUTH,
     G,
@@ -89,6 +91,17 @@ def test_what_is_missing_must_be_named_and_must_come_back(
     about_presence &= {"missing", "recovery"}
     assert about_presence == wrong
     assert found.missing.total() > 0
+
+
+@pytest.mark.parametrize(("deleted", "is_wrong"), [(NOW - 5, False), (NOW, False), (NOW + 1, True)])
+def test_an_end_may_be_that_of_the_next_topic_once_one_is_deleted(
+    deleted: int, *, is_wrong: bool
+) -> None:
+    orders = TopicView("orders", "id-1", (LOG, LOG), (0, 0), (1, 1), deleted_sent=deleted)
+    planted = frames()
+    planted[T][0]["end_offset"] = 0
+    found = rules(run(frames=planted), replace(TRUTH, topics={"id-1": orders}))
+    assert ("end_offset" in found) is is_wrong
 
 
 def test_an_unread_row_tells_no_lag() -> None:

@@ -449,6 +449,21 @@ def test_what_is_dated_anew_is_dated_once() -> None:
     assert len(set(right)) == 1
 
 
+@pytest.mark.parametrize("ahead", [61, 120])
+@pytest.mark.parametrize("look_up", [INDEX, no_look_up], ids=["index", "no-index"])
+def test_a_clock_that_is_ahead_does_not_believe_one_that_was_behind(
+    look_up: LookUp, ahead: int
+) -> None:
+    runs, offset = Runs(look_up=look_up), unread(-0.1)
+    # the first run that sees the topic shows a time before the record came
+    clocks = {0: -7, 5: ahead}
+    for minute in range(8):
+        clock = clocks.get(minute, 0) * SECOND
+        report = runs.run(minute, offset, end(minute), clock=clock)
+        (before,) = table(report.snapshot.group_partitions, "next_record_before")[0]
+        assert minute == 0 or before is None or before >= APPENDED[offset]
+
+
 def test_a_clock_that_is_always_a_little_behind_its_schedule_is_believed() -> None:
     runs = Runs()
     for minute in range(3):
