@@ -9,9 +9,13 @@
 
 Another source of bounds is one step in `estimate_append_times`: columns by position
 (`column.take(positions.part)`, where it has a row a partition), `Bounds.between` of them, and
-`history.dated_by` that; both choices then use it. A source that has an estimate, too, gives
-`AppendTimes` with a method of its own (`contract.METHOD_...`) and needs a rule of where it wins,
-beside `choose_without_index`; what it found is carried as it is if its method is in `_SETTLED`.
+`history.dated_by` that; both choices then use it. Where it knows more in this run than in the one
+before, `carried.bounds` need it too: what is carried counts as a record timestamp, which may widen
+bounds again. The lower bound of a rest is by log ends alone (`time_lag.widen_for_short_rests`).
+
+A source that has an estimate, too, gives `AppendTimes` with a method of its own
+(`contract.METHOD_...`) and needs a rule of where it wins, beside `choose_without_index`; what it
+found is carried as it is if its method is in `_SETTLED`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ class Frame:
     """Columns by name, all `length` rows long.
 
     Names and types are those of one dataset of `contract.COLUMNS`; a frame may hold a part of
-    them, and a column that is absent is unknown throughout (see `completed`).
+    them. A column that is absent is unknown throughout: `completed` adds it, and until then to ask
+    for it is a KeyError.
     """
 
     columns: Mapping[str, AnyColumn]
