@@ -8,12 +8,20 @@ wide a bracket. Who is looked up there, in which order, and who is left out, is 
 budget (`lookup_plan`).
 
 An age of 60 +- 3 s has its farther bound 3 s from the estimate (`time_lag.add_time_lag`). Its row
-has both bounds (`next_record_after` and `_before`), and `time_lag_method` names the source: of
-`interpolated` the bounds are two log ends, about an interval apart, or what a search that was cut
-short left of that; of `record_time` a search ended, most often as they were near enough to each
-other (`bounds.compute_allowance`: 1 s or a share of the age); `at_least` has no lower bound, so no
-error; and `carried` is as an earlier run found it. After a follower that hung, bounds may be 30 s
-wider than any of that (`bounds.HELD_BACK_MS`).
+has both bounds (`next_record_after` and `_before`), and `time_lag_method` names the source:
+
+- `interpolated`: two log ends, about an interval apart: +- 30 s or more at a run a minute. Or what
+  a search left of that which was cut short, by its budget, its deadline or a broker.
+- `record_time`: a search ended, most often as the bounds were near enough to each other. The
+  tolerance (`bounds.compute_allowance`: 1 s or a share of the age) is of their distance. They are
+  farther apart on a compacted topic, by a producer's wrong clock, where records have no plausible
+  time, and at a gap of the index.
+- `carried`: as an earlier run found it, whose row says how.
+- `at_least`: there is no lower bound, so no error.
+
+After a follower that hung, bounds may be 30 s wider than any of that (`bounds.HELD_BACK_MS`). Three
+steps widen an error and not the bounds in the row: what cleaning may have removed
+(`Ages.after_cleaning`), short rests (`time_lag.widen_for_short_rests`), and a group's roll-up.
 """
 
 from __future__ import annotations
