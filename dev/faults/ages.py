@@ -440,8 +440,10 @@ class Ages(Judge):
         dated = self._dated(row, log, counts.position)
         unread = self._next_unread(row, log, counts.position)
         least, latest = self.true_age(log, dated, begin, now)
-        # What lies behind a rest may have been aborted, and be older than the next record.
-        most = max(latest, self.true_age(log, unread, begin, now)[1])
+        most = self.true_age(log, unread, begin, now)[1]
+        if self._rested(row):
+            # What lies behind the rest may have been aborted, and be older than the next record.
+            most = max(most, latest)
         if not is_read(row) and row["next_record_after"] is not None:
             # Carried: an estimate within the bracket of when it was read, and so not proven.
             most = max(most, (now - self._real(row["next_record_after"])) / 1_000)

@@ -102,7 +102,10 @@ class DayAggregates:
 
 
 class Keeper:
-    """Computes frames now, and keeps them until they are released; from any thread."""
+    """Computes frames now, and keeps them until they are released; from any thread.
+
+    Those of `few_rows` Java gives back by itself, once nobody has them.
+    """
 
     def __init__(self, small: int = SMALL, *, few_rows: bool = False) -> None:
         self._small, self._few_rows = small, few_rows

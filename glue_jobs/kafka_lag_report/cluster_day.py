@@ -67,7 +67,7 @@ DATASETS = ("groups", "group_partitions", "topic_partitions")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What every cluster and day of a run shares; the session suits days of `few_rows`, or not."""
+    """What every cluster and day of a run shares. `few_rows`: the session is for small days."""
 
     spark: SparkSession
     storage: Storage

@@ -11,11 +11,11 @@ An age of 60 +- 3 s has its farther bound 3 s from the estimate (`time_lag.add_t
 has both bounds (`next_record_after` and `_before`), and `time_lag_method` names the source:
 
 - `interpolated`: two log ends, about an interval apart: +- 30 s or more at a run a minute. Or what
-  a search left of that which was cut short, by its budget, its deadline or a broker.
+  a search that was cut short left of it, by its budget, its deadline or a broker.
 - `record_time`: a search ended, most often as the bounds were near enough to each other. The
-  tolerance (`bounds.compute_allowance`: 1 s or a share of the age) is of their distance. They are
-  farther apart on a compacted topic, by a producer's wrong clock, where records have no plausible
-  time, and at a gap of the index.
+  tolerance (`bounds.compute_allowance`: 1 s or a share of the age) limits their distance. They may
+  be farther apart on a compacted topic, by a producer's wrong clock, where records have no
+  plausible time, and at a gap of the index.
 - `carried`: as an earlier run found it, whose row says how.
 - `at_least`: there is no lower bound, so no error.
 

@@ -48,20 +48,22 @@ def read_ends(
     """The ends of these partitions, in this run and earlier ones.
 
     Each run has a clock of its own, and `taken_at`, this run's scheduled time, is by none of them:
-    what was read at another time than scheduled was read by a wrong clock. Where this run itself
-    seems late, its schedule may be so for all runs: then only what was read before it was scheduled
-    was. Where this run itself seems early, no schedule is believed.
+    what was read at another time than scheduled was read by a wrong clock. Where that is so of this
+    run itself, the others may be late as well: then only those are wrong that are earlier than
+    usual, and than this run.
     """
     earlier = previous_runs.ends
     most = max(interval_ms, _LATE_MS)
-    late = _find_lateness(partitions, taken_at)
-    if late < -_EARLY_MS:
-        return align_ends(partitions, earlier)
-    latest = most if late <= most else _NEVER
     scheduled: Rows = np.array(previous_runs.scheduled[: len(earlier)], np.int64)
-    on_time = np.ones(len(earlier), bool)
-    for at, (run, time) in enumerate(zip(earlier, scheduled.tolist(), strict=False)):
-        on_time[at] = -_EARLY_MS <= _find_lateness(run, time) <= latest
+    times = scheduled.tolist()
+    found = [_find_lateness(run, time) for run, time in zip(earlier, times, strict=False)]
+    found += [None] * (len(earlier) - len(found))
+    lateness = Column.optional(found)
+    late = _find_lateness(partitions, taken_at) or 0
+    if not -_EARLY_MS <= late <= most:
+        usual = int(np.median([each for each in found if each is not None] or [0]))
+        return align_ends(partitions, earlier, ~(lateness < min(0, late, usual) - _EARLY_MS))
+    on_time = ~((lateness < -_EARLY_MS) | (lateness > most))
     # A run of a wrong clock may have dated what came since the run before it, as scheduled, and
     # while it was late.
     unseen = np.full(len(earlier), most, np.int64)
@@ -78,8 +80,8 @@ def align_ends(
     """The ends of these partitions, each of which was read in this run, by `earlier` runs too.
 
     A row per earlier run: `on_time`, where its clock agrees with its schedule, and `unseen`, ms
-    before a reading of its clock in which what it found may have come. Both are None if no schedule
-    is believed.
+    before a reading of its clock in which what it found may have come. Without `on_time` no
+    schedule is known, without `unseen` nothing is doubted.
     """
     runs = _align(partitions, earlier)
     runs.append((partitions, np.zeros(len(partitions), bool)))
@@ -132,13 +134,13 @@ def _align(partitions: Frame, earlier: tuple[Frame, ...]) -> list[tuple[Frame, M
     return aligned
 
 
-def _find_lateness(run: Frame, taken_at: int) -> int:
-    """How long after `taken_at` the run asked last, ms; 0 where it read nothing.
+def _find_lateness(run: Frame, taken_at: int) -> int | None:
+    """How long after `taken_at` the run asked last, ms; null where it read nothing.
 
     Carried rows have times of earlier runs.
     """
     requested = run.numbers("asked_at").only(~run.strings("unread_reason").known)
-    return int(requested.fill(0).max()) - taken_at if requested.known.any() else 0
+    return int(requested.fill(0).max()) - taken_at if requested.known.any() else None
 
 
 def _find_doubted(since: Rows, known: Mask, trusted: Mask) -> Column:

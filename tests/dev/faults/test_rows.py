@@ -10,6 +10,7 @@ import pytest
 from dev.faults.truth import (
     COORDINATORS,
     Commit,
+    LogView,
     Stale,
     TopicView,
     Trouble,
@@ -93,14 +94,26 @@ def test_what_is_missing_must_be_named_and_must_come_back(
     assert found.missing.total() > 0
 
 
-@pytest.mark.parametrize(("deleted", "is_wrong"), [(NOW - 5, False), (NOW, False), (NOW + 1, True)])
-def test_an_end_may_be_that_of_the_next_topic_once_one_is_deleted(
-    deleted: int, *, is_wrong: bool
+@pytest.mark.parametrize(
+    ("deleted", "made", "is_wrong"),
+    [
+        pytest.param(NOW - 5, NOW - 4, False, id="made anew before"),
+        pytest.param(NOW - 5, NOW, False, id="made anew meanwhile"),
+        pytest.param(NOW - 5, NOW + 1, True, id="made anew later"),
+        pytest.param(NOW + 1, NOW, True, id="deleted later"),
+    ],
+)
+def test_an_end_may_be_that_of_the_topic_made_anew(
+    deleted: int, made: int, *, is_wrong: bool
 ) -> None:
-    orders = TopicView("orders", "id-1", (LOG, LOG), (0, 0), (1, 1), deleted_sent=deleted)
+    empty = LogView.of([])
+    topics = {
+        "id-1": TopicView("orders", "id-1", (LOG, LOG), (0, 0), (1, 1), deleted_sent=deleted),
+        "id-2": TopicView("orders", "id-2", (empty, empty), (made, made), (made, made)),
+    }
     planted = frames()
     planted[T][0]["end_offset"] = 0
-    found = rules(run(frames=planted), replace(TRUTH, topics={"id-1": orders}))
+    found = rules(run(frames=planted), replace(TRUTH, topics=topics))
     assert ("end_offset" in found) is is_wrong
 
 
