@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 import socket
 import sys
 import traceback
@@ -121,6 +122,8 @@ class LocalServer:
         self._server = _Server(config)
         self._handshake_seconds = request_seconds
         self._thread = Thread(target=self._run, daemon=True)
+        self._awaited, self._awaker = socket.socketpair()
+        self._awaker.setblocking(False)
         name = f"[{host}]" if ":" in host else host
         scheme = "http" if certificate is None else "https"
         self.url = f"{scheme}://{name}:{self._socket.getsockname()[1]}"
@@ -138,14 +141,28 @@ class LocalServer:
         self._server.end()
         self._thread.join()
         self._reader.shutdown(wait=False, cancel_futures=True)
+        self._awaited.close()
+        self._awaker.close()
 
     def wait(self) -> None:
-        """Until somebody interrupts."""
-        self._thread.join()
+        """Until somebody interrupts, in the main thread alone.
+
+        A lock would not do: a signal that comes just before it is waited for, or to another thread,
+        is seen only once somebody has it.
+        """
+        before = signal.set_wakeup_fd(self._awaker.fileno(), warn_on_full_buffer=False)
+        try:
+            while self._awaited.recv(1):
+                pass
+        finally:
+            signal.set_wakeup_fd(before)
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: _ServerLoop(self._handshake_seconds)) as runner:
-            runner.run(self._server.serve([self._socket]))
+        try:
+            with asyncio.Runner(loop_factory=lambda: _ServerLoop(self._handshake_seconds)) as loop:
+                loop.run(self._server.serve([self._socket]))
+        finally:
+            self._awaker.shutdown(socket.SHUT_WR)
 
     async def _respond(self, scope: Any, _: Any, send: Any) -> None:
         """One request; its body, if it has any, is never read."""

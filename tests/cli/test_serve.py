@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from email.utils import formatdate
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Timer, get_ident
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -91,6 +91,33 @@ def ask_or_none(server: LocalServer) -> int | None:
         return ask(server, "/healthz")[0].status
     except (ConnectionError, HTTPException):
         return None
+
+
+def test_a_signal_that_another_thread_gets_ends_the_wait(folder: Path) -> None:
+    ended_late: list[bool] = []
+
+    def end() -> None:
+        ended_late.append(True)
+        server.__exit__(None, None, None)
+
+    def wait() -> None:
+        interrupt.start()
+        server.wait()
+
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    interrupt = Timer(0.2, lambda: signal.pthread_kill(get_ident(), signal.SIGUSR1))
+    # else a wait that no signal ends would go on for good
+    last = Timer(60, end)
+    try:
+        with serving(folder) as server:
+            last.start()
+            with pytest.raises(KeyboardInterrupt):
+                wait()
+            last.cancel()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert not ended_late
 
 
 def test_a_request_over_http_is_answered(server: LocalServer) -> None:
