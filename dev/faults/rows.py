@@ -31,7 +31,7 @@ from dev.faults.judge import (
 )
 from dev.faults.run import Counts, Earlier, Names, Row
 from dev.faults.statuses import Statuses
-from dev.faults.truth import LogView
+from dev.faults.truth import LogView, TopicView
 from kafka_lag import contract
 
 # A broker is back at work some runs after the fault on it is over.
@@ -88,7 +88,7 @@ class Rows(Judge):
             since = self.truth.as_of(begin, read, row["leader"])
             log = topic.logs[partition]
             ends = log.ends(since, read)
-            if topic.deleted_sent <= read and self._is_made_anew(name, partition, read):
+            if topic.deleted_sent <= read and self._is_made_anew(topic, partition, read):
                 # Ends are asked for by name: the answer may be of the topic made anew.
                 ends = 0, ends[1]
             self._within("end_offset", where, row["end_offset"], ends)
@@ -99,11 +99,11 @@ class Rows(Judge):
             elif self.run.calm:
                 self._wrong("recovery", where, "no retention_ms", "no fault for two runs")
 
-    def _is_made_anew(self, name: str, partition: int, before: int) -> bool:
-        """Whether a topic of this name may have been made before this time, after another."""
-        same = [topic for topic in self.truth.topics.values() if topic.name == name]
-        made = [each.sent[partition] for each in same if partition < len(each.sent)]
-        return len(made) > 1 and max(made) <= before
+    def _is_made_anew(self, topic: TopicView, partition: int, before: int) -> bool:
+        """Whether another topic of this name may have been made after it, and before this time."""
+        same = (each for each in self.truth.topics.values() if each.name == topic.name)
+        made = (each.sent[partition] for each in same if partition < len(each.sent))
+        return any(topic.sent[partition] < sent <= before for sent in made)
 
     def partitions(self) -> None:
         for (group, name, partition), row in self.rows.items():

@@ -110,6 +110,7 @@ def test_an_end_may_be_that_of_the_topic_made_anew(
     topics = {
         "id-1": TopicView("orders", "id-1", (LOG, LOG), (0, 0), (1, 1), deleted_sent=deleted),
         "id-2": TopicView("orders", "id-2", (empty, empty), (made, made), (made, made)),
+        "id-3": TopicView("orders", "id-3", (empty, empty), (NOW + 9, NOW + 9), (NOW + 9, NOW + 9)),
     }
     planted = frames()
     planted[T][0]["end_offset"] = 0
