@@ -10,9 +10,9 @@ from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.reading import check
 
 
-def make_cluster(name: str, **keys: Any) -> Cluster:
-    """With these keys of a cluster. Raises ConfigurationError."""
-    cluster = {
+def describe_cluster(name: str, **keys: Any) -> dict[str, Any]:
+    """As a document has it, with these keys of a cluster."""
+    return {
         "name": name,
         "arn": f"arn:aws:kafka:eu-west-1:111122223333:cluster/{name}/3f2a1b0c-5d4e-4f6a-8b7c-1",
         "vpc": {
@@ -24,5 +24,10 @@ def make_cluster(name: str, **keys: Any) -> Cluster:
         "auth": {"type": "iam"},
         **keys,
     }
+
+
+def make_cluster(name: str, **keys: Any) -> Cluster:
+    """With these keys of a cluster. Raises ConfigurationError."""
+    cluster = describe_cluster(name, **keys)
     whole = {"shared": {"notify": {"email": ["a@example.com"]}}, "clusters": [cluster]}
     return check(whole, name, Path()).clusters[0]

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
+from dev.documents import describe_cluster
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column
 from kafka_lag.snapshots.keys import object_key
@@ -107,19 +108,7 @@ def _known(values: np.ndarray[Any, Any]) -> pa.Array:
 
 def a_document(path: Path, **changes: Any) -> Path:
     """A deployment's document with one cluster."""
-    cluster = {
-        "name": "shop",
-        "arn": "arn:aws:kafka:eu-west-1:111122223333:cluster/shop/3f2a1b0c-5d4e-4f6a-8b7c-1",
-        "vpc": {
-            "id": "vpc-0a1b2c3d4e5f60718",
-            "subnets": ["subnet-0a1b2c3d4e5f60718", "subnet-1a1b2c3d4e5f60718"],
-            "brokers_security_group": "sg-0a1b2c3d4e5f60718",
-            "nat": True,
-        },
-        "auth": {"type": "iam"},
-        "alarms": {"groups": ["billing"]},
-        **changes,
-    }
+    cluster = describe_cluster("shop", alarms={"groups": ["billing"]}) | changes
     whole = {"shared": {"notify": {"email": ["oncall@example.com"]}}, "clusters": [cluster]}
     path.write_text(json.dumps(whole))
     return path

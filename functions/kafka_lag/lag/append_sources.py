@@ -11,8 +11,8 @@ Another source of bounds is one step in `estimate_append_times`: columns by posi
 (`column.take(positions.part)`, where it has a row a partition), `Bounds.between` of them, and
 `history.dated_by` that; both choices then use it. Where it knows more in this run than in the one
 before, `carried.bounds` need it too: what is carried counts as a record timestamp, which may widen
-bounds again. How far back a short rest may reach
-is by log ends alone (`time_lag.widen_for_short_rests`).
+bounds again. How far back a short rest may reach is by log ends alone
+(`time_lag.widen_for_short_rests`).
 
 A source that has an estimate, too, gives `AppendTimes` with a method of its own
 (`contract.METHOD_...`) and needs a rule of where it wins, beside `choose_without_index`; what it

@@ -14,8 +14,8 @@ partition that may hold its oldest record, and pairs take turns from run to run.
 anew in each run, of those whose bounds are still too wide; no list of them is kept.
 
 A position is admitted while the budget has five look-ups left for it and for each that is admitted
-and still searched: 20 at once of a budget of 100. Five are no limit: who needs two lets others in,
-and who needs ten is searched on until the budget is spent.
+and not found yet: 20 at once of a budget of 100. Five are no limit: who needs two lets others in,
+and who needs ten goes on until the budget is spent.
 """
 
 from __future__ import annotations
