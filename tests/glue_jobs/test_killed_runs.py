@@ -170,6 +170,9 @@ def test_runs_that_are_killed_one_after_the_other_leave_each_cluster_old_or_new(
                 usual *= 0.8
         now = check(root, days)
         found += now
+        if not now["new"]:
+            # too soon for anything new, as on a busy machine: the next ones are killed later
+            usual *= 1.1
         # what it left is what the next one finds, until there is nothing to do
         if now == {"new": len(CLUSTERS)}:
             rmtree(root)
