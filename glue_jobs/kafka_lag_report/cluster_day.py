@@ -16,7 +16,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_lag.contract import LEAST_WEEKS, USUAL_WEEKS
 from kafka_lag_report.aggregates import (
-    TOPIC,
     DayAggregates,
     Keeper,
     group_partition_days,
@@ -32,12 +31,13 @@ from kafka_lag_report.findings import Findings
 from kafka_lag_report.incident import TABLE, to_table
 from kafka_lag_report.options import Options
 from kafka_lag_report.page.render import read_page, render
+from kafka_lag_report.partials import DayRows
 from kafka_lag_report.publishing import publish
 from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.read_snapshots import (
     Day,
     naming_corrupt_files,
-    read,
+    read_rows,
     skip_corrupt_objects,
 )
 from kafka_lag_report.report_files import (
@@ -49,6 +49,7 @@ from kafka_lag_report.report_files import (
     stored_tables,
 )
 from kafka_lag_report.schemas import REPORTS, report_schema
+from kafka_lag_report.segments import TOPIC
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.anomalies import anomalies
 from kafka_lag_report.tables.coverage import coverage
@@ -107,11 +108,15 @@ def report_day(job: Job, day: Day) -> None:
 
 def _reduced(job: Job, keeper: Keeper, day: Day) -> tuple[DayAggregates, Evidence]:
     keeper.release()
-    rows = [read(job.spark, job.storage, day, name) for name in DATASETS]
+    groups, group_rows, topic_rows = (_read(job, day, name) for name in DATASETS)
+    aggregates = reduce_day(groups.frame, group_rows, topic_rows, keeper)
+    return aggregates, gather_evidence(aggregates, group_rows.frame, topic_rows.frame)
+
+
+def _read(job: Job, day: Day, dataset: str) -> DayRows:
+    rows = read_rows(job.spark, job.storage, day, dataset)
     # in one partition nothing is exchanged, whatever is grouped, ranked or joined
-    groups, group_rows, topic_rows = (each.coalesce(1) if job.few_rows else each for each in rows)
-    aggregates = reduce_day(groups, group_rows, topic_rows, keeper)
-    return aggregates, gather_evidence(aggregates, group_rows, topic_rows)
+    return replace(rows, frame=rows.frame.coalesce(1), few=True) if job.few_rows else rows
 
 
 def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:

@@ -43,6 +43,8 @@ T = TypeVar("T")
 
 # Of a dataset's day, unless it is so large: whoever looks for one group opens them all.
 FILES = 8
+# An object takes as long as so many rows, before any of its own.
+OBJECT_ROWS = 1_500
 # Of the objects that become a file of some 200 MB.
 FILE_BYTES = 400 << 20
 
@@ -69,7 +71,14 @@ def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
         usable = [run for run in day.usable(dataset) if run.second in expected]
         runs = [run for run in usable if run.second in wrong]
         work += parts(dataset, runs, day.rows, folder, usable=usable)
+    # the longest first, else it is alone in the end
+    work.sort(key=_effort, reverse=True)
     _in_workers(spark, work, partial(compact, storage=storage))
+
+
+def _effort(part: Part) -> int:
+    """Rows, and of each object what it takes to open it and its columns."""
+    return sum(each.rows + OBJECT_ROWS * len(each.sources) for each in part.stretches)
 
 
 def held_runs(

@@ -28,15 +28,8 @@ from kafka_lag.contract import (
     UNEXPLAINED,
     WARN,
 )
-from kafka_lag_report.aggregates import (
-    DATED_AGE,
-    IS_AGE_LEAST,
-    MEMBER,
-    PARTITION,
-    STANDING,
-    DayAggregates,
-    where_read,
-)
+from kafka_lag_report.aggregates import MEMBER, PARTITION, DayAggregates, where_read
+from kafka_lag_report.segments import DATED_AGE, IS_AGE_LEAST, STANDING
 from kafka_lag_report.skew import grouped, selected, with_columns
 from kafka_lag_report.thresholds import (
     CALM_TIMES,

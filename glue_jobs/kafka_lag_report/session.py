@@ -45,8 +45,6 @@ EVERYWHERE = {
     "spark.sql.parquet.pushdown.inFilterThreshold": "256",
     # each query's plan is written down for Spark's pages: one of its several forms is enough
     "spark.sql.ui.explainMode": "simple",
-    # each row of more than 65,536 groups is looked up in a first table in vain: a tenth of a scan
-    "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     # beside other clusters' queries a small join may wait for long
     "spark.sql.broadcastTimeout": "-1",
 }

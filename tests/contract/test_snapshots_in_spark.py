@@ -14,6 +14,7 @@ from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_report.aggregates import group_segments, topic_segments
+from kafka_lag_report.partials import DayRows
 from kafka_lag_report.read_snapshots import find_days, read
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.retention_risk import retention_risk
@@ -76,7 +77,7 @@ def test_the_reports_tell_the_snapshots_loss_and_margin(spark: SparkSession, fol
     groups, topics = (
         read(spark, files, day, name) for name in ("group_partitions", "topic_partitions")
     )
-    report = retention_risk(group_segments(groups), topic_segments(topics), today)
+    report = retention_risk(group_segments(DayRows(groups)), topic_segments(DayRows(topics)), today)
     rows = {(r.consumer_group, r.topic, r.partition_id): r for r in report.collect()}
     assert rows["orders", "a", 2].records_lost == 2
     assert rows["orders", "a", 2].retention_risk == "LOST"

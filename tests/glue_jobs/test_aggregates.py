@@ -17,6 +17,7 @@ from kafka_lag_report.aggregates import (
     topic_runs,
     topic_segments,
 )
+from kafka_lag_report.partials import DayRows
 from kafka_lag_report.skew import grouped
 from kafka_lag_report.tables.retention_risk import retention_risk
 from tests.glue_jobs.days import NOON, Row, frame, group_row, minute, topic_row
@@ -69,7 +70,7 @@ CASES_PRODUCED: dict[str, tuple[list[Row], int | None]] = {
 
 def _produced(spark: SparkSession, rows: list[Row]) -> dict[str, int | None]:
     levels = frame(spark, "topic_partitions", rows)
-    found = records_produced(topic_segments(levels)).collect()
+    found = records_produced(topic_segments(DayRows(levels))).collect()
     return {row["topic"]: row["produced"] for row in found}
 
 
@@ -131,7 +132,7 @@ def test_consumption_is_what_was_read(spark: SparkSession) -> None:
         for case, (runs, _) in CASES_CONSUMED.items()
         for run, row in enumerate(runs)
     ]
-    segments = group_segments(frame(spark, "group_partitions", rows))
+    segments = group_segments(DayRows(frame(spark, "group_partitions", rows)))
     found = grouped(segments, ["topic"], {"consumed": net_rise("committed", "commits")})
 
     assert {row["topic"]: row["consumed"] for row in found.collect()} == {
@@ -194,9 +195,9 @@ CASES_GROUP: dict[str, tuple[list[Row], Row | None]] = {
 def _day(spark: SparkSession, rows: list[Row]) -> dict[str, Row]:
     """The day of each topic's partition 0, in the words of the cases."""
     levels = frame(spark, "group_partitions", rows)
-    segments = group_segments(levels)
+    segments = group_segments(DayRows(levels))
     made = frame(spark, "topic_partitions", [])
-    risks = retention_risk(segments, topic_segments(made), NOON.date())
+    risks = retention_risk(segments, topic_segments(DayRows(made)), NOON.date())
     days = group_partition_days(segments).join(risks, ["consumer_group", "topic", "partition_id"])
     for name in ("least_margin_at", "least_seconds_until_loss_at"):
         days = days.withColumn(name, sf.date_format(name, "HH:mm"))
@@ -242,7 +243,7 @@ RUNS: dict[str, tuple[list[Row], tuple[int | None, float | None, float | None, b
 def test_each_run_of_a_topic_is_the_sum_of_its_partitions(spark: SparkSession) -> None:
     rows = [{**row, "topic": case} for case, (runs, _) in RUNS.items() for row in runs]
     levels = frame(spark, "group_partitions", rows)
-    found = group_runs(levels).collect()
+    found = group_runs(DayRows(levels)).collect()
 
     names = ("lag", "time_lag", "consume_rate", "skewed")
     named = {row["topic"]: tuple(row[name] for name in names) for row in found}
@@ -263,7 +264,7 @@ def test_production_of_a_run_is_skewed_by_its_rates(spark: SparkSession) -> None
     ]
     levels = frame(spark, "topic_partitions", rows)
 
-    found = topic_runs(levels).collect()
+    found = topic_runs(DayRows(levels)).collect()
 
     assert {row["topic"]: row["skewed"] for row in found} == {c: s for c, (_, s) in cases.items()}
 
@@ -276,7 +277,7 @@ def test_the_one_under_whom_most_lag_stood_is_the_partitions_own(spark: SparkSes
     rows.append(group_row(0, 10, 0, 100, taken_at=minute(9), leader=2, member_id="b"))
     levels = frame(spark, "group_partitions", rows)
 
-    (day,) = group_partition_days(group_segments(levels)).collect()
+    (day,) = group_partition_days(group_segments(DayRows(levels))).collect()
 
     assert (day["leader"], day["member_id"], day["mean_lag"]) == (2, "b", 30.0)
 

@@ -19,6 +19,7 @@ from kafka_lag_report.evidence import (
     unread_spells,
     worst_spells,
 )
+from kafka_lag_report.partials import DayRows
 from tests.glue_jobs.days import Row, frame, group_row, topic_row
 
 pytestmark = pytest.mark.spark
@@ -408,7 +409,7 @@ def test_of_too_many_spells_those_that_lost_most_are_kept(rows: DataFrame) -> No
 
 
 def test_only_partitions_with_which_anything_was_wrong_are_read_again(rows: DataFrame) -> None:
-    found = {row["topic"] for row in notable_partitions(group_segments(rows)).collect()}
+    found = {row["topic"] for row in notable_partitions(group_segments(DayRows(rows))).collect()}
 
     # one that stood without any lag, of which no age is left to look at, is no trouble
     assert found == {case for case, (_, spells) in PARTITIONS.items() if spells}
@@ -433,7 +434,7 @@ def test_what_is_unread_is_counted_by_run_and_split_where_it_was_read(spark: Spa
 
 def test_of_a_topic_with_unread_partitions_it_is_known_how_many_it_has(spark: SparkSession) -> None:
     rows = [topic_row(n, 5, topic=topic) for topic, last in (("a", 2), ("b", 4)) for n in (0, last)]
-    segments = topic_segments(frame(spark, "topic_partitions", rows))
+    segments = topic_segments(DayRows(frame(spark, "topic_partitions", rows)))
 
     assert topic_sizes(segments, {"b", "never read"}) == {"b": 5}
     assert topic_sizes(segments, ()) == {}
@@ -468,7 +469,7 @@ def _led(spark: SparkSession) -> tuple[tuple[UnreadSpell, ...], tuple[Stint, ...
         for n, leader in of_case.items()
     ]
     topic_rows = frame(spark, "topic_partitions", rows)
-    return topic_spells(topic_segments(topic_rows), topic_rows, PAUSE)
+    return topic_spells(topic_segments(DayRows(topic_rows)), topic_rows, PAUSE)
 
 
 @pytest.mark.parametrize("case", LEADERS)

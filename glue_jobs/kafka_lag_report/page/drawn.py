@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
 from kafka_lag.contract import ERR, NO_MEMBER, OK, WARN
-from kafka_lag_report.aggregates import IS_AGE_LEAST
 from kafka_lag_report.findings import Findings, GroupTopic, Listed
+from kafka_lag_report.segments import IS_AGE_LEAST
 
 DAY_MINUTES = 1440
 MINUTE = 60.0

@@ -3,8 +3,8 @@
 
 from pyspark.sql import DataFrame
 
-from kafka_lag_report.aggregates import IS_AGE_LEAST
 from kafka_lag_report.run_weights import weighted_mean, weighted_minutes
+from kafka_lag_report.segments import IS_AGE_LEAST
 from kafka_lag_report.skew import grouped, with_columns
 
 # What lasts for fewer runs of an hour is nothing unusual.

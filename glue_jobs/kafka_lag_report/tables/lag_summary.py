@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a day was like for each group, and for each of its topics: lag, status, SLA, speed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
 from kafka_lag.contract import MOSTLY_REBALANCING, REBALANCING_STATES
-from kafka_lag_report.aggregates import (
-    GROUP,
-    GROUP_TOPIC,
-    IS_AGE_LEAST,
-    is_age_kept,
-    net_rise,
-    where_read,
-    without_losses,
-)
+from kafka_lag_report.aggregates import GROUP, is_age_kept, net_rise, where_read, without_losses
 from kafka_lag_report.run_weights import WHOLE_SECONDS, weighted_mean, weighted_minutes
 from kafka_lag_report.schemas import LAG_SUMMARY
+from kafka_lag_report.segments import GROUP_TOPIC, IS_AGE_LEAST
 from kafka_lag_report.skew import grouped, with_columns
 
 # Of a group's row, what says nothing where the group was not read.
@@ -37,14 +30,13 @@ _READ = (
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
-# Of each run; `with_percentiles` has them as columns.
+# Of each run.
 LEVELS = ("lag", "time_lag")
 
 _DATED = "IF(time_lag_is_least, NULL, time_lag)"
 
-# Of runs `with_percentiles`: what lag and time lag were like, and the best speed.
+# What lag and time lag were like, beside their percentiles, and the best speed.
 _LEVELS_OF_RUNS = {
-    **{f"{name}_{level}": f"max({name}_{level})" for name in LEVELS for level in PERCENTILES},
     "lag_max": "double(max(lag))",
     "time_lag_max": "max(time_lag)",
     "time_lag_max_is_least": f"max(time_lag) > coalesce(max({_DATED}), -1D)",
@@ -138,14 +130,14 @@ def group_days(groups: DataFrame) -> DataFrame:
         "last(status, true) OVER (PARTITION BY consumer_group ORDER BY taken_at"
         " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     )
-    followed = with_percentiles(rows, GROUP, status_before=before)
-    return grouped(followed, GROUP, {**_LEVELS_OF_RUNS, **_RATES, **_SEEN, **_STATUS, **_SLA})
+    followed = with_columns(rows, {"status_before": before})
+    measures = {**_LEVELS_OF_RUNS, **_RATES, **_SEEN, **_STATUS, **_SLA}
+    return with_percentiles(followed, GROUP, measures)
 
 
 def topic_days(runs: DataFrame, logs: DataFrame) -> DataFrame:
     """A row for each group's topic of which any partition was read."""
     names = [name for name in runs.columns if name != "consume_rate"]
-    # on the rows' own order: percentiles are taken over the same windows next
     rates = runs.selectExpr(*names, f"{without_losses(GROUP_TOPIC)} AS consume_rate")
     measures = {
         **_LEVELS_OF_RUNS,
@@ -154,7 +146,7 @@ def topic_days(runs: DataFrame, logs: DataFrame) -> DataFrame:
         "last_row": "max(taken_at)",
         "last_weight": "max_by(weight, taken_at)",
     }
-    found = grouped(with_percentiles(rates, GROUP_TOPIC), GROUP_TOPIC, measures)
+    found = with_percentiles(rates, GROUP_TOPIC, measures)
     days = grouped(logs, GROUP_TOPIC, _OFFSETS).join(found, [*GROUP_TOPIC])
     seen = {f"{end}_seen": f"timestamp_seconds(midnight + {end}_at)" for end in ("first", "last")}
     return with_columns(days, seen)
@@ -194,23 +186,22 @@ def _with_offsets(days: DataFrame, logs: DataFrame) -> DataFrame:
     )
 
 
-def with_percentiles(runs: DataFrame, keys: Sequence[str], **more: str) -> DataFrame:
-    """`lag_p50` to `time_lag_p99` of all rows alike in `keys`, on each of these rows; and `more`.
+def with_percentiles(
+    runs: DataFrame, keys: Sequence[str], measures: Mapping[str, str]
+) -> DataFrame:
+    """A row for each of the keys: these aggregates, and `lag_p50` to `time_lag_p99`.
 
-    A value counts as often as its weight has whole seconds, once at least. As a plain aggregate
-    Spark would hold the values of all keys at once and send them through a shuffle; over a window
-    it holds those of one.
+    A value counts as often as its weight has whole seconds, once at least. Runs alike in the keys
+    lie together, so Spark exchanges no values; of many keys it sorts the rows, and holds the values
+    of one.
     """
-    of = f"PARTITION BY {', '.join(keys)}"
     parts = ", ".join(f"{part}D" for part in PERCENTILES.values())
     arrays = {
-        f"{name}_all": f"percentile({name}, array({parts}), {WHOLE_SECONDS}) OVER ({of})"
-        for name in LEVELS
+        f"{name}_all": f"percentile({name}, array({parts}), {WHOLE_SECONDS})" for name in LEVELS
     }
     values = {
         f"{name}_{level}": f"{name}_all[{place}]"
         for name in LEVELS
         for place, level in enumerate(PERCENTILES)
     }
-    rows = with_columns(runs, {**arrays, **more})
-    return with_columns(rows, values).drop(*arrays)
+    return with_columns(grouped(runs, keys, {**arrays, **measures}), values).drop(*arrays)

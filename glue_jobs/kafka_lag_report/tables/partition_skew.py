@@ -20,13 +20,9 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from kafka_lag_report.aggregates import (
-    GROUP_TOPIC,
-    TOPIC,
-    group_partition_days,
-    records_produced,
-)
+from kafka_lag_report.aggregates import group_partition_days, records_produced
 from kafka_lag_report.findings import STALLED, STOPPED
+from kafka_lag_report.segments import GROUP_TOPIC, TOPIC
 from kafka_lag_report.skew import (
     IS_SKEWED,
     SUMS_OF_PLACED,

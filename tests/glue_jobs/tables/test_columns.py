@@ -7,6 +7,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField
 
 from kafka_lag_report.aggregates import Keeper, reduce_day
+from kafka_lag_report.partials import DayRows
 from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.tables.anomalies import anomalies
 from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
@@ -27,7 +28,7 @@ def _reports(spark: SparkSession) -> dict[str, DataFrame]:
     groups, group_rows, topic_rows = (
         frame(spark, name, []) for name in ("groups", "group_partitions", "topic_partitions")
     )
-    day = reduce_day(groups, group_rows, topic_rows, Keeper())
+    day = reduce_day(groups, DayRows(group_rows), DayRows(topic_rows), Keeper())
     groups, runs, topic_runs = map(day.weights.weigh, (day.groups, day.runs, day.topic_runs))
     hourly = lag_hourly(groups)
     return {

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_lag_report.aggregates import group_segments, topic_segments
+from kafka_lag_report.partials import DayRows
 from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
 from tests.glue_jobs.days import Row, frame, minute, topic_row
 
@@ -314,8 +315,8 @@ Key = tuple[str, Any]
 def segments(spark: SparkSession, groups: list[Row], topics: list[Row]) -> tuple[DataFrame, ...]:
     """Those of groups' partitions, and of topics'."""
     return (
-        group_segments(frame(spark, "group_partitions", groups)),
-        topic_segments(frame(spark, "topic_partitions", topics)),
+        group_segments(DayRows(frame(spark, "group_partitions", groups))),
+        topic_segments(DayRows(frame(spark, "topic_partitions", topics))),
     )
 
 

@@ -13,6 +13,7 @@ from kafka_lag_report.aggregates import (
     topic_runs,
     topic_segments,
 )
+from kafka_lag_report.partials import DayRows
 from kafka_lag_report.run_weights import run_weights
 from kafka_lag_report.skew import spread
 from kafka_lag_report.tables.partition_skew import partition_skew
@@ -69,10 +70,10 @@ def report(spark: SparkSession, groups: list[Row], topics: list[Row]) -> list[Fo
     times = {row.get("taken_at", minute(0)) for row in (*groups, *topics)}
     weights = run_weights(frame(spark, "groups", [{"taken_at": time} for time in times]))
     return partition_skew(
-        group_segments(levels),
-        weights.weigh(group_runs(levels)),
-        topic_segments(made),
-        weights.weigh(topic_runs(made)),
+        group_segments(DayRows(levels)),
+        weights.weigh(group_runs(DayRows(levels))),
+        topic_segments(DayRows(made)),
+        weights.weigh(topic_runs(DayRows(made))),
     ).collect()
 
 

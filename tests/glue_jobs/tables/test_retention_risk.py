@@ -11,6 +11,7 @@ from kafka_lag_report.aggregates import (
     group_segments,
     topic_segments,
 )
+from kafka_lag_report.partials import DayRows
 from kafka_lag_report.tables.retention_risk import retention_risk
 from tests.glue_jobs.days import NOON, Row, frame, group_row, minute, topic_row
 
@@ -90,7 +91,9 @@ def _found(spark: SparkSession) -> dict[str, Row]:
     """The report's rows by topic, with the minutes of its moments."""
     levels = frame(spark, "group_partitions", list(_group_rows()))
     made = frame(spark, "topic_partitions", list(_topic_rows()))
-    report = retention_risk(group_segments(levels), topic_segments(made), NOON.date())
+    report = retention_risk(
+        group_segments(DayRows(levels)), topic_segments(DayRows(made)), NOON.date()
+    )
     for name in ("least_margin_at", "least_seconds_until_loss_at"):
         report = report.withColumn(name, sf.minute(name))
     return {row["topic"]: row.asDict() for row in report.collect()}
