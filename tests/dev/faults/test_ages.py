@@ -197,6 +197,32 @@ def test_an_age_behind_a_short_rest_may_have_an_error_as_long(
 
 
 @pytest.mark.parametrize(
+    ("rest", "age", "broken"),
+    [
+        pytest.param(2, 19.98, set(), id="no log end was read below the rest"),
+        pytest.param(1, 19.98, {"time_lag_error_seconds"}, id="a longer rest than any before"),
+        pytest.param(2, 23.98, {"time_lag_seconds"}, id="older than all that is unread"),
+    ],
+)
+def test_an_age_behind_a_short_rest_may_have_a_bound_and_no_error(
+    rest: int, age: float, broken: set[str]
+) -> None:
+    planted = frames()
+    planted[P][0] |= {
+        "commit_changed_at": NOW - 1_000,
+        "rest_end": 8,
+        "rests_seen": 2,
+        "rest_records": rest,
+        "time_lag_seconds": age,
+        "time_lag_error_seconds": None,
+        "next_record_after": NOW - 20_050,
+        "next_record_before": NOW - 19_950,
+    }
+    looked_at = {"time_lag_seconds", "time_lag_error_seconds"}
+    assert looked_at & rules(run(frames=planted, calm=True)) == broken
+
+
+@pytest.mark.parametrize(
     ("age", "is_wrong"), [(21.98, True), (20.98, False), (19.98, False), (18.98, True)]
 )
 def test_an_age_may_be_that_of_an_aborted_record_behind_a_rest(
