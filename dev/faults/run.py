@@ -244,12 +244,14 @@ class History:
         self._doubted.append(span)
 
     def add(self, run: Run) -> None:
-        """Add a run. Of several for one time nobody knows whose snapshot was stored."""
+        """Add a run. Of several for one time nobody knows whose snapshot was stored: one that was
+        killed may have left objects, and the next one for that time adds those that lack.
+        """
         each = Earlier.of(run)
         overtaken = any(other.taken_at > run.taken_at for other in self.runs)
         contested = False
         for number, other in enumerate(self.runs):
-            if other.taken_at == run.taken_at and other.whole:
+            if other.taken_at == run.taken_at and (other.whole or other.leaders):
                 self.runs[number] = replace(other, stored=False, contested=not other.late)
                 contested = True
         late = overtaken or contested

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dev.faults.run import KILLED
 from dev.faults.truth import (
     NEVER,
     Commit,
@@ -19,6 +20,7 @@ from tests.dev.faults.builders import (
     TRUTH,
     G,
     P,
+    T,
     earlier_run,
     frames,
     history,
@@ -218,6 +220,23 @@ def test_a_rewind_may_have_been_seen_first_by_a_run_that_was_repeated() -> None:
     for row in planted[P]:
         row["commit_changed_at"] = seen_at
     assert "status" not in rules(run(frames=planted), back, known)
+
+
+@pytest.mark.parametrize(("left", "wrong"), [(True, False), (False, True)])
+def test_a_commit_may_be_that_of_a_run_that_was_killed_before_it_was_repeated(
+    left: bool, wrong: bool
+) -> None:
+    killed = earlier_run(NOW - 1_000, committed_offset=5)
+    topics_left = killed.rows_of(T) if left else ()
+    killed = replace(killed, frames={}, error=KILLED, topics_left=topics_left)
+    moves = moved(Commit(5, FIRST, FIRST + 10), Commit(6, NOW - 990, NOW - 980))
+    before = [earlier_run(t, committed_offset=5) for t in range(FIRST, NOW - 1_000, 1_000)]
+    repeated = replace(earlier_run(NOW - 1_000), began=NOW - 500, ended=NOW - 300)
+    planted = frames()
+    for row in planted[P]:
+        row["commit_changed_at"] = NOW
+    known = history(*before, killed, repeated)
+    assert ("commit_changed_at" in rules(run(frames=planted), moves, known)) == wrong
 
 
 @pytest.mark.parametrize("status", ["STOP", "WARN"])
