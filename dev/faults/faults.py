@@ -336,7 +336,9 @@ def deny_group(scene: Scene) -> bool:
 
 def deny_topic(scene: Scene) -> bool:
     """One topic may not be described."""
-    return _denied(scene, ResourceType.TOPIC, scene.topic(), AclOperation.DESCRIBE)
+    topic = scene.topic()
+    with scene.truth.denying(topic):
+        return _denied(scene, ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
 
 
 def deny_settings(scene: Scene) -> bool:
