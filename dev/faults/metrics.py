@@ -271,8 +271,6 @@ class Metrics(Judge):
             self.ages.true_age(log, high, self.run.began, self.run.ended)[0] if least else 0.0
         )
         settled = not count_problems(self.run.log) and self._looked_up_in_time()
-        # A look-up that a broker denies leaves the search where it is, as only a row's error says.
-        settled = settled and not self.truth.denied(at[0], self.run.began, self.run.ended)
         limit = self.ages.error_limit(at, log, low, (youngest, oldest), settled=settled)
         less, more = self.ages.shift(oldest)
         return max(0.0, youngest - limit + less), oldest + limit + more

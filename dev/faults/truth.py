@@ -12,8 +12,7 @@ import threading
 import time
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -30,8 +29,6 @@ COORDINATORS = -1
 _LINGERS_MS = 60_000
 # Followers hear of a new high watermark with their next fetch, half a second later at most.
 FRESH_AFTER_MS = 2_000
-# Brokers hear of an ACL one after the other.
-_HEARD_MS = 2_000
 # For so long a broker keeps a log start in memory alone.
 _STARTS_KEPT_MS = 60_000
 
@@ -184,15 +181,6 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Denial:
-    """From `begin` to `end` a topic was denied, or was denied by some brokers yet."""
-
-    topic: str
-    begin: int
-    end: int = NEVER
-
-
-@dataclass(frozen=True, slots=True)
 class TruthView:
     """All that is known at one moment; checks are pure functions of it."""
 
@@ -201,7 +189,6 @@ class TruthView:
     stale: tuple[Stale, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     memberless: frozenset[str] = frozenset()
-    denials: tuple[Denial, ...] = ()
 
     def living(self, name: str, begin: int, end: int) -> TopicView | None:
         """The topic of this name that existed in all of this time."""
@@ -243,12 +230,6 @@ class TruthView:
                 if of_new < each.acked < latest:
                     return latest
         return min(latest, change.since - FRESH_AFTER_MS)
-
-    def denied(self, topic: str, begin: int, end: int) -> bool:
-        """Whether a broker may have denied the topic at any moment of this time."""
-        return any(
-            each.topic == topic and each.begin <= end and each.end >= begin for each in self.denials
-        )
 
     def troubled(self, broker: int, begin: int, end: int) -> bool:
         """Whether the broker was under a fault at any moment of this time."""
@@ -386,7 +367,6 @@ class Truth:
         self._stale: list[Stale] = []
         self._troubles: list[Trouble] = []
         self._memberless: set[str] = set()
-        self._denials: list[Denial] = []
         self._token = 0
 
     def created(self, name: str, topic_id: str, partitions: int, sent: int, acked: int) -> Topic:
@@ -484,19 +464,6 @@ class Truth:
         with self.lock:
             self._troubles.append(Trouble(broker, begin, end))
 
-    @contextmanager
-    def denying(self, topic: str) -> Iterator[None]:
-        """The topic is denied meanwhile, and for as long as it takes all brokers to hear of it."""
-        denial = Denial(topic, now_ms())
-        with self.lock:
-            self._denials.append(denial)
-        try:
-            yield
-        finally:
-            with self.lock:
-                self._denials.remove(denial)
-                self._denials.append(replace(denial, end=now_ms() + _HEARD_MS))
-
     def without_members(self, group: str) -> None:
         """The group never has a live member."""
         with self.lock:
@@ -526,5 +493,4 @@ class Truth:
                 (*self._stale,),
                 (*self._troubles,),
                 frozenset(self._memberless),
-                (*self._denials,),
             )

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each wrong line of metrics is found, with a snapshot beside it and without one."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from dev.faults.truth import Denial
 from kafka_lag import contract
 from tests.dev.faults.builders import (
     NOW,
-    TRUTH,
     P,
     frames,
     judged,
@@ -104,26 +101,6 @@ def test_an_age_beside_partitions_without_one_is_at_least_so_much() -> None:
     assert rules(run(metrics=lines, **failed)) == set()
     lines[0][contract.ESTIMATED_TIME_LAG] = 99.0
     assert "metric EstimatedTimeLag" in rules(run(metrics=lines, **failed))
-
-
-@pytest.mark.parametrize(
-    ("topic", "end", "age", "found"),
-    [
-        pytest.param("orders", NOW, 11.49, False, id="the middle of a search that was denied"),
-        pytest.param("orders", NOW, 99.0, True, id="more than any search leaves"),
-        pytest.param("orders", NOW - 1_000, 11.49, True, id="denied before"),
-        pytest.param("other", NOW, 11.49, True, id="another topic"),
-    ],
-)
-def test_an_age_may_be_less_exact_where_a_topic_was_denied(
-    topic: str, end: int, age: float, found: bool
-) -> None:
-    lines = metrics()[:-1]
-    for line in lines[:4]:
-        line[contract.ESTIMATED_TIME_LAG] = age
-    failed = run(metrics=lines, frames={}, error="the store does not answer")
-    truth = replace(TRUTH, denials=(Denial(topic, NOW - 9_000, end),))
-    assert ("metric EstimatedTimeLag" in rules(failed, truth)) == found
 
 
 # The true age is 22.98 s. Only the time that a run took says whether look-ups were cut off.

@@ -12,7 +12,6 @@ from dev.faults.truth import (
     Stale,
     Truth,
     TruthView,
-    now_ms,
     possible,
 )
 
@@ -178,16 +177,3 @@ def test_a_deleted_topic_takes_commits_with_it_perhaps() -> None:
     assert possible(view.commits["group"]["orders", 0], NEVER - 1, NEVER) == {None, 1}
     assert view.living("orders", 30, 40) is not None
     assert view.living("orders", NEVER - 2, NEVER - 1) is None
-
-
-def test_a_topic_is_denied_until_all_brokers_heard_that_it_is_not() -> None:
-    truth = Truth()
-    begun = now_ms()
-    with truth.denying("orders"):
-        assert truth.view().denied("orders", begun, now_ms())
-    ended = now_ms()
-    view = truth.view()
-    assert view.denied("orders", ended + 1_000, ended + 1_100)
-    assert not view.denied("orders", ended + 9_000, ended + 9_100)
-    assert not view.denied("orders", begun - 200, begun - 100)
-    assert not view.denied("other", begun, ended)
