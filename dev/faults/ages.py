@@ -77,13 +77,12 @@ class Ages(Judge):
         self._age_within("time_lag_seconds", where, (seconds, error), truth, text, across=across)
         self.verdict.ages[_exactness(error)] += 1
         limit = self._error_limit(row, log, position)
-        rests_below = self._rests_below(row, position)
-        if rests_below:
+        if self._rests_below(row, position):
+            if error is None and row["next_record_after"] is not None:
+                # The bound is of the next record; no run may have read the log's end farther down.
+                self.verdict.missing["error of what lies in a short rest"] += 1
+                return
             limit += self._reach(row, log, below)
-        if rests_below and error is None and row["next_record_after"] is not None:
-            # The bound is of the next record; the log's end may not have been read so far down.
-            self.verdict.missing["error of what lies in a short rest"] += 1
-            return
         doubted = self.history.slight_jumps(log.readable(position)[0])
         bounded = self.run.calm and not doubted
         self._exact_enough(where, text, error, limit, bounded=bounded)

@@ -23,13 +23,10 @@ from kafka_lag_report.segments import (
     TOPIC_SEGMENTS,
 )
 from kafka_lag_report.skew import grouped, skewed, with_columns
-from kafka_lag_report.thresholds import (
-    LAG_EXCESS,
-    RATE_EXCESS,
-    RATE_FORGETS_SECONDS,
-)
+from kafka_lag_report.thresholds import LAG_EXCESS, RATE_EXCESS, RATE_FORGETS_SECONDS
 
 GROUP = ("consumer_group",)
+
 # Of a group's row what tables, incidents and curves are made of: a third, and it is kept.
 _GROUPS = (
     *("consumer_group", "taken_at", "unread_reason", "group_state", "owner", "members"),

@@ -185,7 +185,7 @@ def sorted_rows(table: pa.Table, dataset: str) -> pa.Table:
 
     A query for one group reads, of each file, only the row groups whose range holds its name.
     """
-    return table.take(pa.array(order_by(_key_ranks(table, dataset))))
+    return _take(table, order_by(_key_ranks(table, dataset)))
 
 
 def follow(
@@ -343,9 +343,12 @@ def file_sums(path: str, storage: Storage, dataset: str, *, whole: bool) -> Sums
     `whole` decodes every column and adds up offsets; else only rows are counted.
     """
     names = ADDED_UP[dataset] if whole else ()
-    schema = _columns(dataset, names)
     with storage.mapped(path) as data:
-        tables = read_rows(dataset, path, data) if whole else row_groups(path, data, schema)
+        tables = (
+            read_rows(dataset, path, data)
+            if whole
+            else row_groups(path, data, _columns(dataset, names))
+        )
         return together(_sums(rows, names) for rows in tables)
 
 
