@@ -101,7 +101,8 @@ class Ages(Judge):
             self.verdict.missing["records not farther below the end than markers were"] += 1
         elif unread is not None and error is not None:
             truth = self.true_age(log, unread, self._real(row["read_at"]), self._real(self.now))
-            if error + self.shift(truth[1])[1] < truth[0]:
+            # By a clock that is behind it is younger.
+            if error < truth[0] + self.shift(truth[1])[0]:
                 text = f"{position} to {end} are markers ± {error}"
                 self._wrong("markers", where, text, f"a record at {unread}, {truth[0]:.3f} old")
         if error:

@@ -193,8 +193,7 @@ def find_brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
     left, right = left[back], np.minimum(right[back], len(line) - 1)
     has_left = (left >= 0) & (sorted_parts[left] == part)
     has_right = found[right] & (sorted_parts[right] == part)
-    ceiling = np.where(index.newest.known, index.newest.values + 1, _NO_TIME)
-    top = np.minimum(high[back], np.minimum(ceiling, index.ceiling)[part])
+    top = np.minimum(high[back], index.ceiling[part])
     head = (index.surveyed & ~index.unanswered)[part] & (low[back] < 0) & has_right
     return Brackets(
         low=Column(low[back], low[back] >= 0),
@@ -211,11 +210,19 @@ def find_brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
 def _add_newest(index: Index, part: Rows, about_newest: Mask, answers: LookupResults) -> Index:
     named = about_newest & answers.found & (answers.times >= OLDEST_PLAUSIBLE)
     times = np.minimum(answers.times[named], _NO_TIME - 1)
-    newest = index.newest.put(part[named], Column.of(times))
+    newest, ceiling = index.newest.put(part[named], Column.of(times)), index.ceiling.copy()
+    # No living record is newer, whether this one was deleted or not.
+    ceiling[part[named]] = times + 1
     offsets, answered = index.newest_offset.copy(), index.newest_answered.copy()
     offsets[part[named]] = answers.offsets[named]
     answered[part[about_newest & (answers.found | answers.none)]] = True
-    return replace(index, newest=newest, newest_offset=offsets, newest_answered=answered)
+    return replace(
+        index,
+        newest=newest,
+        newest_offset=offsets,
+        newest_answered=answered,
+        ceiling=ceiling,
+    )
 
 
 def _without_deleted(index: Index) -> Index:

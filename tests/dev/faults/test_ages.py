@@ -102,6 +102,26 @@ def test_what_is_taken_for_markers_may_be_a_record_that_is_left_or_as_young_as_t
     assert ("markers" in rules(run(frames=planted), with_log(log))) is is_wrong
 
 
+@pytest.mark.parametrize(
+    ("ahead", "error", "is_wrong"),
+    [
+        pytest.param(-5_000, 22.9, True, id="behind, younger than it is by that clock"),
+        pytest.param(-5_000, 23.1, False, id="behind, younger than it is"),
+        pytest.param(5_000, 17.9, True, id="ahead, younger than it is"),
+        pytest.param(5_000, 18.1, False, id="ahead, as old as it is"),
+    ],
+)
+def test_the_error_of_what_is_taken_for_markers_is_by_the_run_s_own_clock(
+    ahead: int, error: float, *, is_wrong: bool
+) -> None:
+    planted = frames()
+    planted[P][0] |= {**AT_MARKERS, "time_lag_error_seconds": error}
+    planted[P][0] |= {"commit_changed_at": NOW - 1_000}
+    log = replace(LOG, offset=LOG.offset[:9], low=LOG.low[:9], high=LOG.high[:9])
+    found = rules(run(frames=planted, clock_ahead=ahead), with_log(log))
+    assert ("markers" in found) is is_wrong
+
+
 @pytest.mark.parametrize(("error", "is_wrong"), [(25.0, False), (30.0, True)])
 def test_an_error_of_markers_is_no_larger_than_runs_could_see(
     error: float, *, is_wrong: bool

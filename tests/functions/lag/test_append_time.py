@@ -149,11 +149,19 @@ def test_a_compacted_record_is_dated_by_the_next_living_one() -> None:
     assert dates.after.to_list() == [times[19]]
 
 
-def test_the_newest_time_of_a_deleted_record_is_no_bound() -> None:
+def test_the_newest_time_of_a_deleted_record_is_that_of_no_other() -> None:
     times = [NOON - 5 * DAY, NOON - MINUTE, NOON - 3 * DAY, NOON - 2 * DAY, NOON - DAY]
     dates, _ = one(Log(times, start=2), 3)
 
     assert dates.best.to_list() == [NOON - 2 * DAY]
+
+
+def test_a_batch_that_is_deleted_in_part_dates_what_is_left_of_it() -> None:
+    """The broker names the first record of the newest millisecond, which is deleted."""
+    for offset in (2, 3, 4):
+        dates, _ = one(Log([NOON - HOUR] * 5, start=2), offset)
+
+        assert brackets(dates) == [(NOON - HOUR, NOON - HOUR, NOON - HOUR)]
 
 
 def test_times_denied_because_of_a_deleted_head_are_asked_around() -> None:
