@@ -138,6 +138,8 @@ def kafka_lag() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the subcommand and returns its exit code; 2, and one line, for wrong usage."""
+    # numpy starts a thread a core for linear algebra, of which there is none here
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = kafka_lag.main(argv, _PROGRAM, standalone_mode=False)
     except click.UsageError as error:
