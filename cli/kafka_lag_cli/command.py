@@ -13,6 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from kafka_lag import contract
 from kafka_lag.errors import ReporterError
 from kafka_lag_cli.help_sections import add_variables
 from kafka_lag_cli.terminal.text import escape_markup, ignore_closed_pipe, name_options, printable
@@ -138,8 +139,8 @@ def kafka_lag() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the subcommand and returns its exit code; 2, and one line, for wrong usage."""
-    # numpy starts a thread a core for linear algebra, of which there is none here
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for name, value in contract.THREAD_SETTINGS.items():
+        os.environ.setdefault(name, value)
     try:
         code = kafka_lag.main(argv, _PROGRAM, standalone_mode=False)
     except click.UsageError as error:

@@ -66,7 +66,7 @@ def read_figures(process: Sequence[str], options: Mapping[str, Any]) -> Iterator
 
     Raises ProcessError when it does not end well.
     """
-    environment = {**os.environ, **contract.MEMORY_SETTINGS}
+    environment = {**os.environ, **contract.MEMORY_SETTINGS, **contract.THREAD_SETTINGS}
     with subprocess.Popen(
         process, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as child:

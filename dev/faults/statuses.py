@@ -4,8 +4,9 @@
 Truth: STOP and STALL need a commit that no run saw move for longer than the window, REWIND one that
 went back within it, and each is there where it must be, but for pauses that recur; see `movement`.
 STOP and STALL need a record that may be older than the window by what the row knows of it, WARN one
-that may be older than what ends a WARN: statuses go by the estimated age. Lost records are an
-error, nothing unread is OK. A group is as bad as the worst of its rows.
+that may be older than what ends a WARN: statuses go by the estimated age, and stay as they were
+where a run knows none. Lost records are an error, nothing unread is OK. A group is as bad as the
+worst of its rows.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ class Statuses(Judge):
         if status == contract.REWIND and not moves.may_be_rewound():
             self._wrong("status", where, status, "it did not go back within the window")
         least = window * (_CALM_SHARE if status == contract.WARN else 1.0)
-        if status in (*_STANDING, contract.WARN) and not self._oldest_possible(row) > least:
+        by_age = status in (*_STANDING, contract.WARN) and not _is_carried(row)
+        if by_age and not self._oldest_possible(row) > least:
             self._wrong("status", where, status, f"the age is surely not over {least:g}")
         if pausing and not moves.may_pause():
             self._doubt("status", where, "pausing", "no such pauses came before")
@@ -123,3 +125,8 @@ class Statuses(Judge):
         if worst is not None and seen and not (behind and worst == 0):
             expected = _GROUP_WORDS[worst]
         self._equal("status of group", group, row["status"], expected)
+
+
+def _is_carried(row: Row) -> bool:
+    """Whether the status is that of the run before, as no age is known that could end it."""
+    return row["time_lag_seconds"] is None and row["status"] == row["last_status"]

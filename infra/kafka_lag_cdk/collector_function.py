@@ -134,6 +134,7 @@ class CollectorFunction(Construct):
             contract.ENV_CONFIG: f"/opt/{_FOLDER}/{_DOCUMENT}",
             contract.ENV_BUCKET: bucket,
             **contract.MEMORY_SETTINGS,
+            **contract.THREAD_SETTINGS,
         }
         login = cluster.login
         if isinstance(login, Scram | Tls) and Token.is_unresolved(login.secret.secret_arn):

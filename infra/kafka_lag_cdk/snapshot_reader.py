@@ -14,6 +14,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_runtime
 from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
 from kafka_lag_cdk.config.watched import Function, LogDays
@@ -65,7 +66,7 @@ class SnapshotReader(Construct):
             architecture=ARCHITECTURES[Function().architecture],
             code=code,
             handler=handler,
-            environment=dict(environment),
+            environment={**environment, **contract.THREAD_SETTINGS},
             role=role,
             memory_size=memory_mb,
             timeout=timeout,

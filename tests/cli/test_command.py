@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -76,6 +77,18 @@ def test_help_has_examples_and_fits_a_terminal(
 def test_the_version_is_the_projects(capsys: pytest.CaptureFixture[str]) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert version in printed_by(capsys, "--version")
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "1"), ("4", "4")])
+def test_numpy_starts_no_threads_unless_it_is_told_to(
+    given: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # set first, so that it is in the end what it was
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    main(["--version"])
+    assert os.environ["OPENBLAS_NUM_THREADS"] == expected
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\r\n\tb", "\x1b[2Ja", "a\u202eb"])

@@ -95,7 +95,11 @@ def test_it_is_run_as_configured(
 
 def test_it_gets_the_bucket_and_no_secret_with_iam() -> None:
     variables = only("plain", "Lambda::Function", VIEWS)["Environment"]["Variables"]
-    assert variables == {"KAFKA_LAG_BUCKET": THEIRS, "KAFKA_LAG_AUTH": "iam"}
+    assert variables == {
+        "KAFKA_LAG_BUCKET": THEIRS,
+        "KAFKA_LAG_AUTH": "iam",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
 
 
 def test_nothing_of_it_is_there_when_it_is_off() -> None:

@@ -13,6 +13,9 @@ ENV_REGION = "AWS_REGION"
 # For the C library and Arrow, which read them as the process starts: what a run frees, the next can
 # use. With the allocators' own choices 200,000 group-partitions held a quarter more.
 MEMORY_SETTINGS = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
+# For numpy: else it starts a thread a core for linear algebra, of which there is none here. That
+# costs as much CPU as numpy's own import.
+THREAD_SETTINGS = {"OPENBLAS_NUM_THREADS": "1"}
 # Of the collector's configuration document. To be raised where a collector of before would read a
 # newer document wrongly: a key that is gone, has another unit or means something else, or a new one
 # that must not be overlooked. A new key alone needs none: a collector of before leaves it out, and

@@ -267,6 +267,23 @@ def test_a_bad_status_may_go_by_an_age_that_is_not_proven(
     assert any("surely not over" in each.truth for each in found) == wrong
 
 
+@pytest.mark.parametrize(
+    ("last", "age", "wrong"),
+    [
+        pytest.param("WARN", None, False, id="it stays"),
+        pytest.param("OK", None, True, id="it is new"),
+        pytest.param("WARN", 5.0, True, id="an age that ends it"),
+    ],
+)
+def test_a_warning_stays_where_no_age_is_known(last: str, age: float | None, wrong: bool) -> None:
+    planted = frames()
+    row = planted[P][0]
+    row |= {"status": "WARN", "status_reason": "falling_behind", "last_status": last}
+    row |= {"time_lag_seconds": age, "next_record_after": row["read_at"] - run().window_ms // 2}
+    found = judged(run(frames=planted)).wrong
+    assert any("surely not over" in each.truth for each in found) == wrong
+
+
 @pytest.mark.parametrize(("clock_ahead", "wrong"), [(-120_000, False), (0, True)])
 def test_a_clock_that_goes_back_ends_no_stop(clock_ahead: int, wrong: bool) -> None:
     planted = frames()

@@ -48,7 +48,7 @@ def test_runtime_architecture_and_concurrency_follow_the_configuration(of: Of) -
     assert "ReservedConcurrentExecutions" not in function(of, "scram")
 
 
-def test_its_environment_names_document_bucket_brokers_and_allocators(
+def test_its_environment_names_document_bucket_brokers_allocators_and_threads(
     of: Of, layers: dict[str, Path]
 ) -> None:
     reported = dict(function(of, "scram")["Environment"]["Variables"])
@@ -59,6 +59,7 @@ def test_its_environment_names_document_bucket_brokers_and_allocators(
         contract.ENV_BUCKET: "the-bucket",
         "ARROW_DEFAULT_MEMORY_POOL": "system",
         "MALLOC_ARENA_MAX": "1",
+        "OPENBLAS_NUM_THREADS": "1",
     }
     staged = layers["scram"] / Path(reported[contract.ENV_CONFIG]).relative_to("/opt")
     assert staged.is_file()
