@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame
 
 from kafka_lag_report.findings import STALLED, STOPPED
-from kafka_lag_report.partials import DayRows, reduce_rows
+from kafka_lag_report.partials import DayRows, Lay, as_they_lie, reduce_rows
 from kafka_lag_report.run_weights import RunWeights, run_weights
 from kafka_lag_report.segments import (
     GROUP_RUNS,
@@ -70,17 +71,25 @@ class Keeper:
         self._small, self._few_rows = small, few_rows
         self._kept: list[DataFrame] = []
 
-    def keep(self, frame: DataFrame, *keys: str) -> DataFrame:
-        """The same rows, those alike in `keys` together; in one partition if they are `small`.
+    def lay(self, keys: Sequence[str], frame: DataFrame) -> DataFrame:
+        """The same rows, those alike in `keys` together, in as many partitions as tasks at once.
 
-        Else in as few partitions as there are tasks at once.
+        What is grouped or ranked by these keys, and by more, then needs no other exchange. Spark
+        does not merge the small partitions of a kept frame by itself: 200 tasks a step.
+        """
+        if self._few_rows:
+            return frame
+        return frame.repartition(frame.sparkSession.sparkContext.defaultParallelism, *keys)
+
+    def keep(self, frame: DataFrame, *order: str) -> DataFrame:
+        """The same rows, in one partition if they are `small`.
+
+        Those of a partition are in this order, which is then no work for whoever needs it.
         """
         if self._few_rows:
             # Spark looks no more at what they came from, at each step that follows
             return frame.coalesce(1).localCheckpoint()
-        # Spark does not merge the small partitions of a kept frame by itself: 200 tasks a step
-        tasks = frame.sparkSession.sparkContext.defaultParallelism
-        kept = (frame.repartition(tasks, *keys) if keys else frame.coalesce(tasks)).persist()
+        kept = (frame.sortWithinPartitions(*order) if order else frame).persist()
         self._kept.append(kept)
         return kept.coalesce(1) if kept.count() <= self._small else kept
 
@@ -103,18 +112,21 @@ def reduce_day(
 
 
 def _of_groups(groups: DataFrame, keeper: Keeper) -> tuple[DataFrame, RunWeights]:
-    rows = groups.selectExpr(*_GROUPS, f"{without_losses(GROUP)} AS consume_rate")
-    kept = keeper.keep(rows, *GROUP)
+    rows = keeper.lay(GROUP, groups.select(*_GROUPS, "consume_rate"))
+    rows = rows.selectExpr(*_GROUPS, f"{without_losses(GROUP)} AS consume_rate")
+    kept = keeper.keep(rows, *GROUP, "taken_at")
     return kept, run_weights(kept)
 
 
 def _of_partitions(rows: DayRows, keeper: Keeper) -> tuple[DataFrame, DataFrame]:
-    segments, runs = group_segments(rows), group_runs(rows)
-    return keeper.keep(segments, *GROUP_TOPIC), keeper.keep(runs, *GROUP_TOPIC)
+    lay = partial(keeper.lay, GROUP_TOPIC)
+    segments = keeper.keep(group_segments(rows, lay))
+    return segments, keeper.keep(group_runs(rows, lay), *GROUP_TOPIC, "taken_at")
 
 
 def _of_topics(rows: DayRows, keeper: Keeper) -> tuple[DataFrame, DataFrame]:
-    return keeper.keep(topic_segments(rows), *TOPIC), keeper.keep(topic_runs(rows), *TOPIC)
+    lay = partial(keeper.lay, TOPIC)
+    return keeper.keep(topic_segments(rows, lay)), keeper.keep(topic_runs(rows, lay))
 
 
 @contextmanager
@@ -127,7 +139,7 @@ def keeping(*, few_rows: bool = False) -> Iterator[Keeper]:
         keeper.release()
 
 
-def group_segments(group_partitions: DayRows) -> DataFrame:
+def group_segments(group_partitions: DayRows, lay: Lay = as_they_lie) -> DataFrame:
     """What each partition's day was like, per leader and owner; null: never known.
 
     Times (`*_at`) are seconds of the UTC day. `margin` and `loss_seconds` are the least of the day,
@@ -136,10 +148,10 @@ def group_segments(group_partitions: DayRows) -> DataFrame:
     """
     hidden = ("margin_order", "loss_order")
     names = [name for name in GROUP_SEGMENTS.measures if name not in hidden]
-    return reduce_rows(group_partitions, GROUP_SEGMENTS, {name: name for name in names})
+    return reduce_rows(group_partitions, GROUP_SEGMENTS, {name: name for name in names}, lay)
 
 
-def group_runs(group_partitions: DayRows) -> DataFrame:
+def group_runs(group_partitions: DayRows, lay: Lay = as_they_lie) -> DataFrame:
     """Lag, time lag and consume rate of each group's topic at each run, over its partitions.
 
     Lag and time lag are null where a partition was not read: what is missing may be the worst.
@@ -153,7 +165,7 @@ def group_runs(group_partitions: DayRows) -> DataFrame:
         "records_lost": "records_lost",
         "skewed": skewed("lag_max", "lag", "lags", LAG_EXCESS),
     }
-    return reduce_rows(group_partitions, GROUP_RUNS, columns)
+    return reduce_rows(group_partitions, GROUP_RUNS, columns, lay)
 
 
 def without_losses(keys: Sequence[str]) -> str:
@@ -161,7 +173,7 @@ def without_losses(keys: Sequence[str]) -> str:
 
     A commit that passes over what was deleted looks like reading, and the rate is a moving average.
     """
-    so_far = f"PARTITION BY {', '.join(keys)} ORDER BY unix_seconds(taken_at)"
+    so_far = f"PARTITION BY {', '.join(keys)} ORDER BY taken_at"
     # of all runs so far, which Spark counts on from row to row; an hour's it adds up anew for each
     lost_at = f"max(IF(records_lost > 0, unix_seconds(taken_at), NULL)) OVER ({so_far})"
     lately = f"unix_seconds(taken_at) - {lost_at} <= {RATE_FORGETS_SECONDS}"
@@ -229,7 +241,7 @@ def group_partition_days(segments: DataFrame) -> DataFrame:
     return days.selectExpr(*PARTITION, "mean_lag", "leader", "member.*", stands)
 
 
-def topic_segments(topic_partitions: DayRows) -> DataFrame:
+def topic_segments(topic_partitions: DayRows, lay: Lay = as_they_lie) -> DataFrame:
     """What each partition's day was like under each leader; times are seconds of the UTC day.
 
     `retention_seconds` is the newest known, at `retention_known_at`; null: unlimited, or unknown.
@@ -237,13 +249,13 @@ def topic_segments(topic_partitions: DayRows) -> DataFrame:
     """
     columns = {name: name for name in TOPIC_SEGMENTS.measures if name != "retention_ms"}
     columns["retention_seconds"] = "IF(retention_ms >= 0, retention_ms / 1000, NULL)"
-    return reduce_rows(topic_partitions, TOPIC_SEGMENTS, columns)
+    return reduce_rows(topic_partitions, TOPIC_SEGMENTS, columns, lay)
 
 
-def topic_runs(topic_partitions: DayRows) -> DataFrame:
+def topic_runs(topic_partitions: DayRows, lay: Lay = as_they_lie) -> DataFrame:
     """Whether production was skewed at each run, by the partitions' produce rates."""
     uneven = skewed("top", "total", "count", RATE_EXCESS)
-    return reduce_rows(topic_partitions, TOPIC_RUNS, {"skewed": uneven})
+    return reduce_rows(topic_partitions, TOPIC_RUNS, {"skewed": uneven}, lay)
 
 
 def records_produced(segments: DataFrame) -> DataFrame:

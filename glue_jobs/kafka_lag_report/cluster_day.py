@@ -110,7 +110,10 @@ def _reduced(job: Job, keeper: Keeper, day: Day) -> tuple[DayAggregates, Evidenc
     keeper.release()
     groups, group_rows, topic_rows = (_read(job, day, name) for name in DATASETS)
     aggregates = reduce_day(groups.frame, group_rows, topic_rows, keeper)
-    return aggregates, gather_evidence(aggregates, group_rows.frame, topic_rows.frame)
+    evidence = gather_evidence(
+        aggregates, group_rows.frame, topic_rows.frame, few_rows=job.few_rows
+    )
+    return aggregates, evidence
 
 
 def _read(job: Job, day: Day, dataset: str) -> DayRows:

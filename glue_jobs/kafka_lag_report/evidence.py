@@ -173,12 +173,18 @@ class Evidence:
 
 
 def gather_evidence(
-    aggregates: DayAggregates, group_rows: DataFrame, topic_rows: DataFrame
+    aggregates: DayAggregates,
+    group_rows: DataFrame,
+    topic_rows: DataFrame,
+    *,
+    few_rows: bool = False,
 ) -> Evidence:
     """The spells of one cluster's day; the rows are those that the aggregates were made of."""
     pause = GAP_INTERVALS * aggregates.weights.interval
+    # to look at the few others as well takes less time than to plan without them
+    of_groups = aggregates.groups if few_rows else of_notable_groups(aggregates.groups)
     with ThreadPoolExecutor() as pool:
-        groups = pool.submit(_collected, GroupSpell, group_spells(aggregates.groups, pause))
+        groups = pool.submit(_collected, GroupSpell, group_spells(of_groups, pause))
         partitions = pool.submit(_partition_spells, aggregates.segments, group_rows, pause)
         unread = pool.submit(
             _collected, UnreadSpell, unread_spells(group_rows, ("consumer_group", "topic"), pause)
@@ -212,6 +218,13 @@ def restless_runs(interval: float) -> float:
     Half of them where there are few; three at least.
     """
     return min(RESTLESS_RUNS, max(3, RESTLESS_SECONDS / interval / 2))
+
+
+def of_notable_groups(groups: DataFrame) -> DataFrame:
+    """The rows of those groups of which `group_spells` may have any: on most days few."""
+    runs = selected(groups, {"consumer_group": "consumer_group", **_GROUP_RUN})
+    notable = runs.where(f"{_BAD} OR moving").select("consumer_group").distinct()
+    return groups.join(sf.broadcast(notable), ["consumer_group"], "left_semi")
 
 
 def group_spells(groups: DataFrame, pause: float) -> DataFrame:
@@ -289,6 +302,11 @@ _GROUP_RUN = {
     "cause_since": "unix_seconds(cause_since)",
     "cause_evidence": "cause_evidence",
 }
+# What is wrong in a run, beside that it is one of too many with a rebalance.
+_BAD = (
+    f"status IN ('{WARN}', '{ERR}') OR unread IS NOT NULL OR gone OR over_sla"
+    " OR held_since IS NOT NULL"
+)
 
 
 def _with_restless(rows: DataFrame, of_group: str, pause: float) -> DataFrame:
@@ -322,11 +340,7 @@ def _of_bad_groups(rows: DataFrame, of_group: str, pause: float) -> DataFrame:
     """
     usual = f"median(IF(status = '{OK}', dated, NULL)) OVER (PARTITION BY group)"
     least = _double(2 * pause / GAP_INTERVALS)
-    bad = (
-        f"status IN ('{WARN}', '{ERR}') OR unread IS NOT NULL OR gone OR over_sla OR restless"
-        " OR held_since IS NOT NULL"
-    )
-    rows = with_columns(rows, {"bad": _is(bad)})
+    rows = with_columns(rows, {"bad": _is(f"{_BAD} OR restless")})
     rows = with_columns(
         rows,
         {

@@ -159,7 +159,18 @@ class DayRows:
     few: bool = False
 
 
-def reduce_rows(rows: DayRows, shape: Shape, columns: Mapping[str, str]) -> DataFrame:
+# Partial rows as they are to lie before they are added up: the same rows.
+Lay = Callable[[DataFrame], DataFrame]
+
+
+def as_they_lie(partial_rows: DataFrame) -> DataFrame:
+    """The same frame."""
+    return partial_rows
+
+
+def reduce_rows(
+    rows: DayRows, shape: Shape, columns: Mapping[str, str], lay: Lay = as_they_lie
+) -> DataFrame:
     """A row for each of the shape's keys, with these columns: SQL over its measures."""
     spark, schema = rows.frame.sparkSession, shape.result
     files = partial(_of_files, shape=shape, files=rows.files, storage=rows.storage)
@@ -179,7 +190,7 @@ def reduce_rows(rows: DayRows, shape: Shape, columns: Mapping[str, str]) -> Data
         work = partial(_of_batches, shape=shape)
         found = _map_in_arrow(whole.select(*shape.read.names), work, schema)
     aggregates = {name: measure.sql(name) for name, measure in shape.measures.items()}
-    return grouped(found, shape.keys, aggregates).selectExpr(
+    return grouped(lay(found), shape.keys, aggregates).selectExpr(
         *shape.keys, *(f"{column} AS {name}" for name, column in columns.items())
     )
 

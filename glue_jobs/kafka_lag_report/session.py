@@ -43,6 +43,8 @@ EVERYWHERE = {
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     # which row groups of sorted files are skipped, by a list of names; 10 by default
     "spark.sql.parquet.pushdown.inFilterThreshold": "256",
+    # of more than 128 keys percentiles are of sorted rows either way; those in order are so already
+    "spark.sql.execution.useObjectHashAggregateExec": "false",
     # each query's plan is written down for Spark's pages: one of its several forms is enough
     "spark.sql.ui.explainMode": "simple",
     # beside other clusters' queries a small join may wait for long

@@ -13,6 +13,7 @@ from kafka_lag_report.evidence import (
     UnreadSpell,
     group_spells,
     notable_partitions,
+    of_notable_groups,
     partition_spells,
     topic_sizes,
     topic_spells,
@@ -160,14 +161,19 @@ GROUPS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]]]] 
 }
 
 
-@pytest.fixture(name="groups", scope="module")
-def _groups(spark: SparkSession) -> dict[str, list[Row]]:
+@pytest.fixture(name="runs_of_groups", scope="module")
+def _runs_of_groups(spark: SparkSession) -> DataFrame:
     rows = [
         {"consumer_group": case, "taken_at": at(n), **row}
         for case, (of_case, _) in GROUPS.items()
         for n, row in of_case.items()
     ]
-    return by(group_spells(frame(spark, "groups", rows), PAUSE), "group")
+    return frame(spark, "groups", rows)
+
+
+@pytest.fixture(name="groups", scope="module")
+def _groups(runs_of_groups: DataFrame) -> dict[str, list[Row]]:
+    return by(group_spells(runs_of_groups, PAUSE), "group")
 
 
 def by(spells: DataFrame, name: str) -> dict[str, list[Row]]:
@@ -200,6 +206,23 @@ def test_spells_of_a_group(groups: dict[str, list[Row]], case: str) -> None:
     expected = GROUPS[case][1]
 
     assert told(groups.get(case, []), expected) == expected
+
+
+def test_notable_groups_have_all_the_spells(
+    runs_of_groups: DataFrame, groups: dict[str, list[Row]]
+) -> None:
+    assert by(group_spells(of_notable_groups(runs_of_groups), PAUSE), "group") == groups
+
+
+def test_a_group_that_is_well_and_never_rebalances_is_not_notable(spark: SparkSession) -> None:
+    rows = [
+        {"consumer_group": "well", "taken_at": at(0), "status": "OK", "members": 0},
+        {"consumer_group": "late", "taken_at": at(0), "status": "WARN"},
+        {"consumer_group": "rebalances", "taken_at": at(0), "status": "OK", "rebalances": 1},
+    ]
+    found = of_notable_groups(frame(spark, "groups", rows)).collect()
+
+    assert sorted(row["consumer_group"] for row in found) == ["late", "rebalances"]
 
 
 def stood(committed: int, lag: int, since: float = -120) -> Row:

@@ -37,7 +37,7 @@ def test_only_a_small_frame_is_kept_in_one_partition(
 def test_rows_alike_in_the_keys_lie_together(spark: SparkSession) -> None:
     keeper = Keeper(small=0)
 
-    kept = keeper.keep(numbers(spark, 40).withColumn("key", sf.expr("number % 7")), "key")
+    kept = keeper.keep(keeper.lay(["key"], numbers(spark, 40).selectExpr("number % 7 AS key")))
 
     places = kept.select("key", sf.spark_partition_id()).distinct().collect()
     assert sorted(row["key"] for row in places) == [*range(7)]
@@ -45,7 +45,9 @@ def test_rows_alike_in_the_keys_lie_together(spark: SparkSession) -> None:
 
 
 def test_of_few_rows_each_frame_lies_in_one_partition(spark: SparkSession) -> None:
-    kept = Keeper(small=0, few_rows=True).keep(numbers(spark, 4), "number")
+    keeper = Keeper(small=0, few_rows=True)
+
+    kept = keeper.keep(keeper.lay(["number"], numbers(spark, 4)))
 
     assert (partitions(kept), kept.count()) == (1, 4)
 
@@ -65,7 +67,6 @@ def test_nothing_is_kept_once_it_is_released(spark: SparkSession) -> None:
     with keeping() as keeper:
         keeper.keep(frame)
         # the plan that is kept is found again by whoever asks for the same rows
-        few = frame.coalesce(spark.sparkContext.defaultParallelism)
-        assert few.storageLevel.useMemory
+        assert frame.storageLevel.useMemory
 
-    assert not few.storageLevel.useMemory
+    assert not frame.storageLevel.useMemory
