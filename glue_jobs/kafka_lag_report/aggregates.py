@@ -84,7 +84,7 @@ class Keeper:
     def keep(self, frame: DataFrame, *order: str) -> DataFrame:
         """The same rows, in one partition if they are `small`.
 
-        Those of a partition are in this order, which is then no work for whoever needs it.
+        Others are in this order within each partition, which is then no work for who needs it.
         """
         if self._few_rows:
             # Spark looks no more at what they came from, at each step that follows

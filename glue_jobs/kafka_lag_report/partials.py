@@ -94,6 +94,8 @@ class Values:
             empty = False
         elif not pa.types.is_floating(kind):
             kind = pa.int64()
+        if not column.null_count:
+            return cls.everywhere(column.cast(kind).to_numpy())
         values = column.cast(kind).fill_null(empty).to_numpy()
         return cls(values, column.is_valid().to_numpy())
 
@@ -242,8 +244,7 @@ def partial_rows(
     """
     held = list[pa.Table]()
     for table in tables:
-        rows = table if shape.takes_unread else table.filter(table["unread_reason"].is_null())
-        rows = of_one_piece(rows)
+        rows = of_one_piece(table if shape.takes_unread else _that_were_read(table))
         if rows.num_rows:
             held.append(_put_together(rows.select(shape.keys), shape.of_rows(rows), shape))
         if sum(each.num_rows for each in held) > held_rows:
@@ -253,6 +254,12 @@ def partial_rows(
                 yield from _in_spark(held.pop())
     if held:
         yield from _in_spark(_merge(held, shape))
+
+
+def _that_were_read(table: pa.Table) -> pa.Table:
+    reasons = table["unread_reason"]
+    # most often all were, and to filter is to copy
+    return table if reasons.null_count == len(reasons) else table.filter(reasons.is_null())
 
 
 def _merge(several: Sequence[pa.Table], shape: Shape) -> pa.Table:
@@ -278,10 +285,20 @@ def _put_together(keys: pa.Table, values: Mapping[str, Values], shape: Shape) ->
     is_first = np.ones(len(order), dtype=np.bool_)
     is_first[1:] = np.any([np.diff(each[order]) != 0 for each in ranks], axis=0)
     starts = np.flatnonzero(is_first)
-    alike = _Alike(starts, {name: each.take(order) for name, each in values.items()})
+    alike = _Alike(starts, _take_each(values, order))
     found = {name: alike.as_one(name, it).to_arrow() for name, it in shape.measures.items()}
     chosen = keys.take(pa.array(order[starts]))
     return pa.table([*chosen.columns, *found.values()], [*chosen.column_names, *found])
+
+
+def _take_each(values: Mapping[str, Values], order: Order) -> Mapping[str, Values]:
+    """The values in this order, those of several measures once."""
+    # rows of the history lie in it already, but where a leader or an owner changed
+    if np.all(order[1:] > order[:-1]):
+        return values
+    several = {id(each): each for each in values.values()}
+    taken = {place: each.take(order) for place, each in several.items()}
+    return {name: taken[id(each)] for name, each in values.items()}
 
 
 @dataclass(frozen=True, slots=True)

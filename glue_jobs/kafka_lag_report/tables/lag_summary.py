@@ -192,8 +192,8 @@ def with_percentiles(
     """A row for each of the keys: these aggregates, and `lag_p50` to `time_lag_p99`.
 
     A value counts as often as its weight has whole seconds, once at least. Where runs alike in the
-    keys lie together, as `Keeper` has them, Spark exchanges no values; of more than 128 keys it
-    sorts the rows, and holds the values of one.
+    keys lie together and in order, as `Keeper` has them, Spark neither exchanges nor sorts them,
+    and holds the values of one.
     """
     parts = ", ".join(f"{part}D" for part in PERCENTILES.values())
     arrays = {
