@@ -57,6 +57,8 @@ FEW_ROWS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # of few keys nothing needs to be sorted
+    "spark.sql.execution.useObjectHashAggregateExec": "true",
     "spark.sql.adaptive.enabled": "false",
     # what lies in one partition is joined there, where a broadcast would be a job of its own
     "spark.sql.autoBroadcastJoinThreshold": "-1",
