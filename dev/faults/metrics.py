@@ -29,6 +29,8 @@ from kafka_lag import contract
 
 # Names in the key of a line about one partition.
 _PARTITION_LEVEL = 3
+# Of so many markers and aborted records at most a rest is learnt.
+_LONGEST_REST = 10
 # Look-ups end at six tenths of a run's time; those at a broker that is slow may after two seconds
 # of the five that the campaign gives to a run.
 _LOOK_UPS_END = 0.4
@@ -267,8 +269,12 @@ class Metrics(Judge):
             return 0.0, 0.0
         low, high = positions
         oldest = self.ages.true_age(log, low, self.run.began, self.run.ended)[1]
+        # Rows alone would say who rests, and below how many markers.
+        next_unread = high + _LONGEST_REST if log.has_markers else high
         youngest = (
-            self.ages.true_age(log, high, self.run.began, self.run.ended)[0] if least else 0.0
+            self.ages.true_age(log, next_unread, self.run.began, self.run.ended)[0]
+            if least
+            else 0.0
         )
         settled = not count_problems(self.run.log) and self._looked_up_in_time()
         limit = self.ages.error_limit(at, log, low, (youngest, oldest), settled=settled)

@@ -127,6 +127,12 @@ class LogView:
         unbroken = int((behind == at + np.arange(len(behind))).sum())
         return at if at + unbroken < end else None
 
+    @property
+    def has_markers(self) -> bool:
+        """Whether an offset between its records has none, or one of an aborted transaction."""
+        span = int(self.offset[-1] - self.offset[0]) + 1 if len(self.offset) else 0
+        return span > len(self.offset) or bool(self.aborted)
+
     def readable(self, offset: int) -> tuple[int, int]:
         """Between which times the record at this offset, or what is there, became readable."""
         at = int(np.searchsorted(self.offset, offset))

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each wrong line of metrics is found, with a snapshot beside it and without one."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kafka_lag import contract
 from tests.dev.faults.builders import (
+    LOG,
     NOW,
+    TRUTH,
     P,
     frames,
     judged,
@@ -116,6 +119,22 @@ def test_an_age_may_be_inexact_only_where_look_ups_may_have_ended_early(
         line[contract.ESTIMATED_TIME_LAG] = age
     failed = {"frames": {}, "error": "the store does not answer", "seconds": seconds}
     broken = rules(run(metrics=lines, **failed))
+    assert broken == ({"metric EstimatedTimeLag"} if found else set())
+
+
+@pytest.mark.parametrize(("marker", "found"), [(8, False), (None, True)])
+def test_an_age_may_be_that_behind_a_rest_which_only_rows_would_show(
+    marker: int | None, found: bool
+) -> None:
+    lines = metrics()[:-1]
+    for line in lines[:4]:
+        # of the record at 9
+        line[contract.ESTIMATED_TIME_LAG] = 19.98
+    at = LOG.offset != marker
+    log = replace(LOG, offset=LOG.offset[at], low=LOG.low[at], high=LOG.high[at])
+    topic = replace(TRUTH.topics["id-1"], logs=(log, log))
+    failed = {"frames": {}, "error": "the store does not answer"}
+    broken = rules(run(metrics=lines, **failed), replace(TRUTH, topics={"id-1": topic}))
     assert broken == ({"metric EstimatedTimeLag"} if found else set())
 
 
