@@ -224,7 +224,7 @@ def of_notable_groups(groups: DataFrame) -> DataFrame:
     """The rows of those groups of which `group_spells` may have any: on most days few."""
     runs = selected(groups, {"consumer_group": "consumer_group", **_GROUP_RUN})
     notable = runs.where(f"{_BAD} OR moving").select("consumer_group").distinct()
-    return groups.join(sf.broadcast(notable), ["consumer_group"], "left_semi")
+    return _whose_keys_are(groups, notable)
 
 
 def group_spells(groups: DataFrame, pause: float) -> DataFrame:
@@ -567,7 +567,11 @@ def _rows_of(rows: DataFrame, those: DataFrame) -> DataFrame | None:
         return None
     # of sorted files the rest is skipped unread
     few = rows.where(sf.col(by).isin(names)) if len(names) <= _NAMES else rows
-    return few.join(sf.broadcast(those), those.columns, "left_semi")
+    return _whose_keys_are(few, those)
+
+
+def _whose_keys_are(rows: DataFrame, those: DataFrame) -> DataFrame:
+    return rows.join(sf.broadcast(those), those.columns, "left_semi")
 
 
 def _numbered(rows: DataFrame, within: str, said: Sequence[str], pause: float | None) -> DataFrame:

@@ -80,7 +80,7 @@ def test_the_version_is_the_projects(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, "1"), ("4", "4")])
-def test_numpy_starts_no_threads_unless_it_is_told_to(
+def test_numpy_starts_no_threads_unless_the_environment_asks_for_them(
     given: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # set first, so that it is in the end what it was

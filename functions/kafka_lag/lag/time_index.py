@@ -212,7 +212,7 @@ def _add_newest(index: Index, part: Rows, about_newest: Mask, answers: LookupRes
     times = np.minimum(answers.times[named], _NO_TIME - 1)
     newest, ceiling = index.newest.put(part[named], Column.of(times)), index.ceiling.copy()
     # No living record is newer, whether this one was deleted or not.
-    ceiling[part[named]] = times + 1
+    np.minimum.at(ceiling, part[named], times + 1)
     offsets, answered = index.newest_offset.copy(), index.newest_answered.copy()
     offsets[part[named]] = answers.offsets[named]
     answered[part[about_newest & (answers.found | answers.none)]] = True
