@@ -280,7 +280,7 @@ def _probe(access: Access, servers: tuple[str, ...]) -> tuple[ServerFindings, ..
         servers,
         access.cafile,
         tls_first=access.security_protocol.endswith("SSL"),
-        limits=ProbeLimits(total=access.broker_timeout),
+        limits=ProbeLimits.within(access.broker_timeout),
     )
 
 

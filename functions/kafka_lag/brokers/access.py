@@ -94,6 +94,20 @@ class ProbeLimits:
     first_word: float = 0.1
     rejection: float = 1.0
 
+    @classmethod
+    def within(cls, seconds: float) -> ProbeLimits:
+        """Those of somebody who waits so long in all, a tenth of it for one answer.
+
+        No answer is given less than by default.
+        """
+        usual = cls()
+        answer = seconds / 10
+        return cls(
+            total=seconds,
+            answer=max(usual.answer, answer),
+            http_answer=max(usual.http_answer, answer),
+        )
+
 
 PROBE_LIMITS = ProbeLimits()
 

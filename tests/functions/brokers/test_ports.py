@@ -53,6 +53,14 @@ def find(
     return found
 
 
+@pytest.mark.parametrize(("seconds", "answer"), [(120.0, 12.0), (10.0, 1.0), (2.0, 0.4)])
+def test_whoever_waits_longer_in_all_gives_each_answer_a_tenth_of_it(
+    seconds: float, answer: float
+) -> None:
+    limits = ProbeLimits.within(seconds)
+    assert (limits.total, limits.answer, limits.http_answer) == (seconds, answer, answer)
+
+
 def server_context(leaf: trustme.LeafCert) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     leaf.configure_cert(context)
