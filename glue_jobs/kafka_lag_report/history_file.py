@@ -7,7 +7,6 @@ needs memory for one of them, however large the day.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
@@ -30,7 +29,7 @@ Order = npt.NDArray[np.int64]
 
 # Half a gigabyte of memory while they are sorted, and a worker of Glue sorts four at once.
 STRETCH_ROWS = 600_000
-# Objects that a worker reads at once.
+# Objects that a worker reads from S3 at once.
 READ_AT_ONCE = 32
 # Of some 2 MB: small enough to skip most of a file, large enough to be worth a request to S3.
 ROW_GROUP_ROWS = 1 << 16
@@ -253,9 +252,9 @@ def rank(column: pa.ChunkedArray) -> Order:
 def _source_rows(part: Part, sources: Sequence[str], storage: Storage) -> pa.Table:
     """All rows with the columns of all; DataError if files have one with types that cannot meet."""
     found = list[pa.Table]()
-    with ThreadPoolExecutor(READ_AT_ONCE) as pool:
-        for source, data in zip(sources, pool.map(storage.read, sources), strict=True):
-            found += read_rows(part.dataset, source, data)
+    read = storage.each(storage.read, sources, READ_AT_ONCE)
+    for source, data in zip(sources, read, strict=True):
+        found += read_rows(part.dataset, source, data)
     try:
         rows = pa.concat_tables(found, promote_options="permissive")
     except pa.ArrowTypeError as error:
@@ -356,11 +355,10 @@ def source_sums(sources: Sequence[str], storage: Storage, dataset: str) -> Sums:
     """What the objects have of each run, offsets added up."""
     names = ADDED_UP[dataset]
     schema = _columns(dataset, names)
-    with ThreadPoolExecutor(READ_AT_ONCE) as pool:
-        objects = zip(sources, pool.map(storage.read, sources), strict=True)
-        return together(
-            _sums(rows, names) for path, data in objects for rows in row_groups(path, data, schema)
-        )
+    objects = zip(sources, storage.each(storage.read, sources, READ_AT_ONCE), strict=True)
+    return together(
+        _sums(rows, names) for path, data in objects for rows in row_groups(path, data, schema)
+    )
 
 
 def together(several: Iterable[Sums]) -> Sums:

@@ -9,13 +9,13 @@ threads, and sent to Spark's workers.
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from tempfile import NamedTemporaryFile
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -24,6 +24,8 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from kafka_lag_report.errors import StoreError
+
+T = TypeVar("T")
 
 PARQUET = ".parquet"
 # Requests to S3 take 0.1 s and no processor, so many at once cost nothing.
@@ -80,6 +82,19 @@ class Storage:
             ]
         seen = (file for file in found if file.name.endswith(ending) and not _hidden(file.name))
         return sorted(seen, key=lambda file: file.name)
+
+    def each(
+        self, work: Callable[[str], T], paths: Sequence[str], at_once: int = AT_ONCE
+    ) -> Iterator[T]:
+        """The work's results on each path, in order: of S3 so many at once.
+
+        On a disk one by one, as threads wait for each other longer than for it.
+        """
+        if not any(map(s3_place, paths)):
+            yield from map(work, paths)
+            return
+        with ThreadPoolExecutor(at_once) as pool:
+            yield from pool.map(work, paths)
 
     def read(self, path: str) -> bytes:
         """All of an object."""
@@ -319,14 +334,8 @@ def s3_place(path: str) -> tuple[str, str] | None:
 
 def footers(storage: Storage, paths: Sequence[str]) -> list["Footer | None"]:
     """Each file's footer, null where it is damaged; StoreError if a file cannot be reached."""
-
     known = KnownColumns()
-
-    def read(path: str) -> Footer | None:
-        return footer_of(storage.tail(path), known)
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(read, paths))
+    return [footer_of(end, known) for end in storage.each(storage.tail, paths)]
 
 
 @dataclass(frozen=True, slots=True)

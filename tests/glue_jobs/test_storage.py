@@ -4,6 +4,7 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier, get_ident
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +15,8 @@ import pytest
 from kafka_lag_report.errors import StoreError
 from kafka_lag_report.storage import Storage, Stored, footer_of, footers, s3_place
 
+# More than any test takes.
+_TIMEOUT_SECONDS = 240
 ODD = f"cluster={quote('blå & 1/2', safe='')}"
 
 
@@ -62,6 +65,28 @@ def test_of_a_folder_that_is_missing_there_is_nothing(root: str) -> None:
     storage.delete_folder(f"{root}/none")
     storage.keep_only(f"{root}/none", "a")
     storage.sweep(f"{root}/none")
+
+
+def test_what_is_made_of_each_object_comes_in_their_order(root: str) -> None:
+    paths = [f"{root}/{number}.parquet" for number in range(9)]
+    storage = Storage()
+    for path in paths:
+        storage.write(path, path.encode())
+
+    assert list(storage.each(storage.read, paths, 3)) == [path.encode() for path in paths]
+
+
+def test_objects_of_s3_are_worked_on_side_by_side_and_those_of_a_disk_in_one_thread() -> None:
+    meeting = Barrier(2, timeout=_TIMEOUT_SECONDS)
+
+    def meet(_: str) -> int:
+        meeting.wait()
+        return get_ident()
+
+    on_disk = Storage().each(lambda _: get_ident(), ["/lag/a", "/lag/b"])
+
+    assert len(set(Storage().each(meet, ["s3://lag/a", "s3://lag/b"], 2))) == len("ab")
+    assert set(on_disk) == {get_ident()}
 
 
 def test_objects_are_deleted_and_others_stay(root: str) -> None:
