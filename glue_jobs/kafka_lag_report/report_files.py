@@ -8,7 +8,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
-from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +17,7 @@ from pyspark.sql import functions as sf
 from kafka_lag_report.errors import CorruptObjectsError
 from kafka_lag_report.read_snapshots import Day, rows_in, snapshot_dates
 from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
-from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage
+from kafka_lag_report.storage import PARQUET, Storage
 
 TABLE_FILE, PAGE_FILE = f"report{PARQUET}", "report.html"
 PAGE = "page"
@@ -83,9 +82,8 @@ def stored_tables(
     """
     found = stored_dates(storage, output, name, day, dates)
     folders = stored_folders(storage, output, name, day, found)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        tables = pool.map(lambda folder: _table(storage, folder, name), folders)
-        return dict(zip(found, tables, strict=True))
+    tables = storage.each(lambda folder: _table(storage, folder, name), folders)
+    return dict(zip(found, tables, strict=True))
 
 
 def published(storage: Storage, output: str, day: Day) -> dict[str, pa.Table]:
@@ -94,10 +92,9 @@ def published(storage: Storage, output: str, day: Day) -> dict[str, pa.Table]:
     CorruptObjectsError for a file that cannot be read.
     """
     root = reports_root(output)
-    folders = [f"{root}/{name}/{day.folder}/dt={day.date}" for name in TABLES]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        tables = pool.map(partial(_table, storage), folders, TABLES)
-        return dict(zip(TABLES, tables, strict=True))
+    names = {f"{root}/{name}/{day.folder}/dt={day.date}": name for name in TABLES}
+    tables = storage.each(lambda folder: _table(storage, folder, names[folder]), [*names])
+    return dict(zip(TABLES, tables, strict=True))
 
 
 def _table(storage: Storage, folder: str, name: str) -> pa.Table:

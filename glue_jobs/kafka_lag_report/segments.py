@@ -103,8 +103,8 @@ def _of_topic_rows(rows: pa.Table) -> dict[str, Values]:
     deletes = _contains(policy, "delete")
     has_policy = policy.is_valid().to_numpy()
     # null unless one setting says so, or both say no
-    unlimited = Values(forever | (has_policy & ~deletes), retention.known & has_policy)
-    unlimited = Values(unlimited.values, unlimited.known | unlimited.values)
+    is_unlimited = forever | (has_policy & ~deletes)
+    unlimited = Values(is_unlimited, is_unlimited | (retention.known & has_policy))
     return {
         **_seen(second),
         "produced": Values.of(rows["produced"]),
