@@ -21,6 +21,7 @@ from kafka_lag.settings import INTERNAL_TOPICS, Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore
+from kafka_lag_cdk.config.expressions import find_expression_fault
 from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
 from kafka_lag_cli.connecting.login_options import SERVERS, BrokerOptions, brokers_of, login_options
 from kafka_lag_cli.connecting.protocol import find_protocol
@@ -90,12 +91,9 @@ class CollectOptions:
 
 
 def _regex(text: str) -> re.Pattern[str]:
-    if not text:
-        raise click.BadParameter("an empty expression matches every name: leave it out")
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise click.BadParameter(f"{text!r} is no regular expression: {error}") from error
+    if fault := find_expression_fault(text):
+        raise click.BadParameter(fault)
+    return re.compile(text)
 
 
 def _cluster(text: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-# An escape, a class of characters, or one character.
-_ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+from kafka_lag_cdk.config.expressions import split_atoms
+
 # What a person who knows expressions puts before an asterisk.
 _REPEATED_ON_PURPOSE = ".)]}"
 _BEYOND_A_SHELL = re.compile(r"[()\[\]{}|\\+?]")
@@ -25,7 +25,7 @@ class ShellPattern:
 
 def shell_pattern_in(expression: str) -> ShellPattern | None:
     """Where an asterisk stands right behind a letter, digit, hyphen or the like, else None."""
-    atoms = _ATOM.findall(expression)
+    atoms = split_atoms(expression)
     stars = [
         at
         for at, (before, atom) in enumerate(pairwise(atoms), 1)

@@ -21,6 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
 from kafka_lag.snapshots.keys import CLUSTER_NAME
+from kafka_lag_cdk.config.expressions import find_expression_fault
 from kafka_lag_cdk.config.faults import Fault, FaultsError
 
 V = TypeVar("V")
@@ -80,11 +81,7 @@ def _like(pattern: str, expected: str) -> Checked:
 
 
 def _compiles(text: str) -> str:
-    fault = "" if text else "must not be empty: every name matches that"
-    try:
-        re.compile(text)
-    except re.error as error:
-        fault = f"is not a regular expression ({error}): {text!r}"
+    fault = find_expression_fault(text)
     # Where it is a key the fault is at the key, not at the object that holds it.
     FaultsError.raise_any([Fault((), fault)] if fault else [])
     return text
