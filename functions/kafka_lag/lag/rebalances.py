@@ -40,7 +40,7 @@ def add_rebalances(groups: Frame, old: Frame, rules: Rules) -> Frame:
     is_new = groups.strings("group_type").is_in([_CONSUMER])
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES)
     # While members wait for an assignment, what they own is neither the old nor the new.
-    members = groups.numbers("members_hash").only((read & ~waiting) | (~read & same) & ~is_new)
+    members = groups.numbers("members_hash").only(((read & ~waiting) | (~read & same)) & ~is_new)
     known = old.numbers("members_hash").only(read & same & ~is_new)
     waited = old.strings("group_state").is_in(contract.REBALANCING_STATES)
     # The one that was seen under way is not counted again when it is over.

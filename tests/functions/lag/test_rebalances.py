@@ -90,6 +90,14 @@ def test_a_group_that_became_classic_unread_has_no_epoch_to_count_from() -> None
     assert table(groups, "group_type", "group_epoch", "rebalances") == [("classic", None, None)]
 
 
+def test_a_group_of_the_consumer_protocol_has_no_members_hash() -> None:
+    """Not even an empty one: a run that describes no member hashes an empty list."""
+    found = reading(7, NOON)
+    empty = found.groups.with_columns(members_hash=Column.of(np.zeros(1, np.int64)))
+    groups = a_report(replace(found, groups=empty)).snapshot.groups
+    assert table(groups, "group_epoch", "members_hash") == [(7, None)]
+
+
 def test_each_group_has_its_own_epoch() -> None:
     topics = {"orders": [(0, 9)]}
     groups: dict[str, Any] = {name: {"orders": [5]} for name in "gh"}
