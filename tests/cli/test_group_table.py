@@ -160,7 +160,7 @@ def test_every_step_of_a_rebalance_has_one_word(state: str | None, expected: str
             "1,200 held up by a transaction in t\\x1b-3",
         ),
         ({"group_type": "share", "partitions": 0}, "share group: no lag"),
-        ({"partitions": 0}, "no commit, owns nothing"),
+        ({"partitions": 0}, "no partition that is read"),
         ({}, ""),
     ],
     ids=str,

@@ -29,7 +29,7 @@ from kafka_lag_cli.command import kafka_lag, main
 from kafka_lag_cli.why.command import parse_time
 from kafka_lag_cli.why.explanation import Explanation, Weighed, explain, read_snapshot
 from kafka_lag_cli.why.output import print_explanation
-from tests.builders import HOUR, MINUTE, NOON
+from tests.builders import HOUR, MINUTE, NOON, a_reading, a_report
 
 CLUSTER, BUCKET = "shop", "lag"
 TROUBLE, MINUTES = 6, 26
@@ -184,6 +184,36 @@ def test_a_cause_that_a_later_version_named_is_no_lack_of_one(state: Path) -> No
     later = replace(found, row={**found.row, "cause": "solar_flare"}, text=None)
 
     assert "cause     solar flare, which a later version has named" in "\n".join(printed(later))
+
+
+@pytest.mark.parametrize(
+    ("group", "runs", "sentence"),
+    [
+        pytest.param("new", 1, "a status takes two runs", id="one-run"),
+        pytest.param(
+            "idle", 24, "the group has committed nothing on 2 partitions,", id="no-commit"
+        ),
+        pytest.param("elsewhere", 24, "no partition of the group is read", id="other-topics"),
+        pytest.param("away", 24, "not read: timed out", id="unread"),
+    ],
+)
+def test_why_says_what_a_status_is_missing(
+    tmp_path: Path, group: str, runs: int, sentence: str
+) -> None:
+    groups: dict[str, Any] = {
+        "new": {"t": [1, 1]},
+        "idle": {"t": [None, None]},
+        "elsewhere": {},
+        "away": contract.TIMEOUT,
+    }
+    newest = Snapshot.empty()
+    for minute in range(runs):
+        at = NOON + minute * MINUTE
+        reading = a_reading(groups, {"t": [(0, 9), (0, 9)]}, at=at)
+        newest = a_report(reading, newest, at=at).snapshot
+        write_snapshot(FolderStore(tmp_path), CLUSTER, newest)
+    said = " ".join(run(group, "--state", tmp_path).stdout.split())
+    assert f"not known, as the status is not: {sentence} " in said
 
 
 @pytest.mark.parametrize(

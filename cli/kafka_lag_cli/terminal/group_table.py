@@ -210,7 +210,7 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
     if row["group_type"] in contract.UNSUPPORTED_GROUP_TYPES:
         remarks.append(Text(f"{row['group_type']} group: no lag", "dim"))
     elif parts == 0 and row["unread_reason"] is None and row["status_reason"] is None:
-        remarks.append(Text("no commit, owns nothing", "dim"))
+        remarks.append(Text("no partition that is read", "dim"))
     if row["partitions_unknown"]:
         remarks.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
     if added:

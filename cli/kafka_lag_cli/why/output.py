@@ -129,12 +129,33 @@ def _explain_none(found: Explanation) -> str:
         at = format_time_of_day(last.taken_at, row["taken_at"])
         before = f"; until {at} it was: {find_word(last.row['cause'])}"
     if row["status"] is None:
-        why = "not known, as the status is not; a status takes two runs"
+        why = f"not known, as the status is not: {_explain_no_status(found)}"
     elif row["status"] in _BAD:
         why = "not known: this run was made by a version that finds none"
     else:
         why = "none, as the group is OK"
     return f"{why}{before}"
+
+
+def _explain_no_status(found: Explanation) -> str:
+    """Why the group has no status in this run."""
+    row = found.row
+    if row["status_reason"] in contract.LAST_ROW_REASONS:
+        return find_word(row["status_reason"])
+    if row["unread_reason"] is not None:
+        return find_word(row["unread_reason"])
+    if row["group_type"] in contract.UNSUPPORTED_GROUP_TYPES:
+        return f"a {row['group_type']} group has no lag"
+    if row["partitions_unknown"]:
+        return f"{format_quantity(row['partitions_unknown'], 'partition')} could not be read"
+    if row["lag"] is None and row["partitions_uncommitted"]:
+        uncommitted = format_quantity(row["partitions_uncommitted"], "partition")
+        return f"the group has committed nothing on {uncommitted}, so it has no lag"
+    if row["lag"] is None:
+        return "no partition of the group is read"
+    if len(found.timeline.minutes) == 1:
+        return "a status takes two runs"
+    return "the runs so far do not prove how old its next record is"
 
 
 def _list_others(rows: Sequence[Row]) -> str:
