@@ -30,7 +30,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 .DEFAULT_GOAL := help
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters truth truth-sizes bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve image chart bench-alarms bench-unusual test-glue-5 faults soak \
+        bench-report bench-serve image chart bench-alarms bench-unusual test-glue-5 test-lowest faults soak \
         bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy schema rehearse audit template
 
 help: ## list the targets
@@ -79,6 +79,15 @@ tests_of = $(or $(wildcard $(foreach at,tests tests/functions,$(at)/$1 $(at)/$1.
 test-of: setup ## the fast tests of one module: M=lag/status, M=infra/config, M="brokers cli/test_query"
 	$(BIN)/pytest -q -m "not thorough" -p no:xdist $(foreach name,$(or $(M),$(error Name tests as M, like $(EXAMPLES_OF_M))),$(call tests_of,$(name)))
 
+# In an environment of its own, as uv.lock has the newest versions.
+LOWEST = .local/lowest/bin/python
+test-lowest: setup ## functions and the command on the oldest versions that pyproject.toml allows
+	$(UV) venv --quiet --clear --python $(PYTHON) .local/lowest
+	$(UV) pip install --quiet --python $(LOWEST) --resolution lowest-direct -r pyproject.toml \
+	  --extra cdk --extra sql --group local --group page --group test
+	$(UV) pip install --quiet --python $(LOWEST) --no-deps --editable .
+	$(LOWEST) -m pytest -q -m "not thorough" -p no:xdist tests/functions tests/cli
+
 # Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
 VERSION ?=
 test-kafka: setup ## the tests that need brokers, on other versions of Kafka (VERSION="3.6.2 4.3.1")
@@ -98,9 +107,10 @@ check: setup ## format, lint, types, known weaknesses, tests
 format: setup ## format the code
 	$(BIN)/ruff format $(SOURCES)
 
-lint: setup ## what ruff finds, formatting included
+lint: setup ## what ruff finds, formatting included, and misspelt words
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/codespell $$(git ls-files)
 
 types: setup ## mypy, strict
 	$(BIN)/mypy

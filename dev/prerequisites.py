@@ -53,7 +53,7 @@ def _numbers(pattern: str, said: str) -> Version | None:
 
 
 PYTHON = (3, 11)
-PYTHON_NEWEST = (3, 13)
+PYTHON_NEWEST = (3, 14)
 PYTHON_CHOOSE = "name another, as in make setup PYTHON=python3.13"
 VENV_INSTALL = "apt install python3-venv on Debian"
 PYTHON_INSTALL = "brew install python@3.13 on macOS, apt install python3 on Debian 12 or later"

@@ -86,9 +86,21 @@ def test_nothing_is_published_before_the_tests_have_passed() -> None:
     assert all("test" in before(name) for name in writing)
 
 
+def test_a_push_to_main_builds_and_publishes_nothing() -> None:
+    found = workflow()
+    # YAML takes the key `on` for true.
+    assert found[True]["push"]["branches"] == ["main"]
+    jobs = found["jobs"]
+    only_tags = "github.ref_type == 'tag'"
+    assert {name for name in jobs if jobs[name].get("if") == only_tags} == {"pypi", "github"}
+    steps = {step["uses"].split("@")[0]: step for step in jobs["image"]["steps"] if "uses" in step}
+    assert steps["docker/build-push-action"]["with"]["push"] == f"${{{{ {only_tags} }}}}"
+    for publishing in ("docker/login-action", "actions/attest-build-provenance"):
+        assert steps[publishing]["if"] == only_tags
+
+
 def test_what_a_job_may_is_what_it_needs() -> None:
     found = workflow()
-    assert found["permissions"] == {"contents": "read"}
     assert found["jobs"]["pypi"]["permissions"] == {"id-token": "write"}
     assert found["jobs"]["pypi"]["environment"] == "pypi"
 

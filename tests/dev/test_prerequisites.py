@@ -76,9 +76,9 @@ def test_a_tool_is_judged_in_one_sentence(
     ("found", "makes_environments", "reported"),
     [
         pytest.param((3, 11), True, None, id="oldest"),
-        pytest.param((3, 13), True, None, id="newest"),
+        pytest.param((3, 14), True, None, id="newest"),
         pytest.param((3, 10), False, "Python 3.11 or newer is needed", id="too old"),
-        pytest.param((3, 14), True, "Python 3.13 is the newest supported", id="too new"),
+        pytest.param((3, 15), True, "Python 3.14 is the newest supported", id="too new"),
         pytest.param((3, 12), False, "apt install python3-venv", id="in parts"),
     ],
 )
