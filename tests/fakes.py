@@ -49,11 +49,12 @@ class FakeSource:
 
 
 class MemoryStore:
-    """Objects in a dict; a verb in `down` (keys, read, write_once) raises StoreError."""
+    """Objects in a dict; verbs in `down` (keys, read, write_once) raise StoreError, or `error`."""
 
-    def __init__(self, down: Iterable[str] = ()) -> None:
+    def __init__(self, down: Iterable[str] = (), error: BaseException | None = None) -> None:
         self.objects: dict[str, bytes] = {}
         self.down = set(down)
+        self.error = error
         self.calls: list[str] = []
 
     def keys(self, prefix: str, after: str = "") -> list[str]:
@@ -81,24 +82,25 @@ class MemoryStore:
     def _called(self, verb: str) -> None:
         self.calls.append(verb)
         if verb in self.down:
-            raise StoreError(f"the store cannot {verb}")
+            raise self.error or StoreError(f"the store cannot {verb}")
 
 
 class RecordingSink:
-    """Keeps what is published; the calls numbered in `fail_at` (from 0) raise SinkError."""
+    """Keeps what is published; calls numbered in `fail_at` (from 0) raise SinkError, or `error`."""
 
-    def __init__(self, fail_at: Iterable[int] = ()) -> None:
+    def __init__(self, fail_at: Iterable[int] = (), error: BaseException | None = None) -> None:
         self.published: list[list[MetricSet]] = []
         self.times: list[int] = []
         self.seconds: list[float] = []
         self._fail_at = set(fail_at)
+        self._error = error
         self._calls = 0
 
     def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
         number, self._calls = self._calls, self._calls + 1
         self.seconds.append(seconds)
         if number in self._fail_at:
-            raise SinkError("the sink is full")
+            raise self._error or SinkError("the sink is full")
         self.published.append(sets)
         self.times.append(taken_at)
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Protocol
@@ -12,11 +13,20 @@ from typing import Protocol
 from kafka_lag import contract
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import ClusterSource, look_up_until
-from kafka_lag.errors import ReporterError, SourceError, StoreError, UnusableError
+from kafka_lag.errors import (
+    ReporterError,
+    SinkError,
+    SourceError,
+    StoreError,
+    UnusableError,
+    describe_unforeseen,
+)
+from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, LagReport, Problem, Snapshot, no_figures
+from kafka_lag.lag.time_index import LookupResults
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.budget import mark_published, omission_warnings, plan_each
 from kafka_lag.sinks.config import Levels
@@ -130,7 +140,8 @@ class Collector:
         reading = self._read(
             self._read_request(memory.newest, taken_at), began + _READING_SHARE * limit, failures
         )
-        report = self._evaluate(reading, memory, taken_at, began + _LOOK_UP_SHARE * limit)
+        until = began + _LOOK_UP_SHARE * limit
+        report = self._evaluate(reading, memory, taken_at, until, failures)
         plans = plan_each(report, memory.newest, self._levels)
         self._log_warnings(problem_lines(report.problems))
         self._log_warnings(report.warnings)
@@ -256,12 +267,23 @@ class Collector:
         return frozenset(rows.strings("topic").only(soon).pruned().categories)
 
     def _evaluate(
-        self, reading: ClusterReading, memory: Memory, taken_at: int, deadline: float
+        self,
+        reading: ClusterReading,
+        memory: Memory,
+        taken_at: int,
+        deadline: float,
+        failures: list[ReporterError],
     ) -> LagReport:
         """The report, its look-ups ended by `deadline`; brokers that failed these among its
-        problems.
+        problems. What the look-ups raise is added to the failures, and costs only times.
         """
-        look_up = look_up_until(self._source, deadline, self._clock)
+        send = look_up_until(self._source, deadline, self._clock)
+
+        def look_up(partitions: Frame, times: Rows) -> LookupResults:
+            with _isolate(failures, SourceError, "Looking up times"):
+                return send(partitions, times)
+            return LookupResults.unanswered(len(times))
+
         rules = self._settings.rules
         previous_runs = replace(memory.previous_runs(), usual=self._usual.figures)
         report = evaluate(reading, previous_runs, rules, taken_at, look_up)
@@ -272,15 +294,14 @@ class Collector:
     ) -> list[ReporterError]:
         """To every sink what its levels chose: one that hangs takes no more than its share of the
         time that is left to those after it and the snapshot.
+
+        Returns what failed.
         """
         failures: list[ReporterError] = []
         for behind, each in zip(range(len(self._sinks), 0, -1), self._sinks, strict=True):
-            sets = sets_of(each.levels)
             share = (deadline - self._clock()) / (behind + 1)
-            try:
-                each.sink.publish(sets, taken_at, max(share, _LEAST_SECONDS))
-            except ReporterError as error:
-                failures.append(error)
+            with _isolate(failures, SinkError, type(each.sink).__name__):
+                each.sink.publish(sets_of(each.levels), taken_at, max(share, _LEAST_SECONDS))
         return failures
 
     def _start_storing(self, snapshot: Snapshot) -> Callable[[float], int]:
@@ -325,6 +346,25 @@ class Collector:
     def _log_warnings(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._logger.warning(line)
+
+
+@contextmanager
+def _isolate(failures: list[ReporterError], kind: type[ReporterError], what: str) -> Iterator[None]:
+    """Adds whatever a block raises to the failures of a run, which goes on after the block.
+
+    KeyboardInterrupt and SystemExit are raised at once: somebody wants the process to end, and no
+    part of the run has failed.
+    """
+    try:
+        yield
+    except ReporterError as error:
+        failures.append(error)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  # what nobody foresaw must not end the run
+        failure = kind(f"{what} failed unexpectedly ({describe_unforeseen(error)}).")
+        failure.__cause__ = error
+        failures.append(failure)
 
 
 def problem_lines(problems: tuple[Problem, ...]) -> list[str]:

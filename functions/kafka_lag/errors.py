@@ -10,6 +10,9 @@ ReporterError
     └── UnusableError    the store answered, but not with a snapshot
 """
 
+import traceback
+from pathlib import PurePath
+
 
 class ReporterError(Exception):
     """Base of all: its text is one sentence for the person who can act on it."""
@@ -37,3 +40,10 @@ class StoreError(ReporterError):
 
 class UnusableError(StoreError):
     """There is no such object, or its bytes are no snapshot; trying again would not help."""
+
+
+def describe_unforeseen(error: BaseException) -> str:
+    """What an exception that no code here expects is reported as: its type, place and text."""
+    *_, last = traceback.extract_tb(error.__traceback__) or [None]
+    place = f" in {PurePath(last.filename).name}, line {last.lineno}" if last else ""
+    return f"{type(error).__name__}{place}: {error}"

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain, repeat
+from typing import Any
 
 import pytest
 
@@ -103,6 +105,46 @@ def test_the_error_names_every_cause_once() -> None:
     with pytest.raises(ReporterError) as raised:
         run()
     assert str(raised.value) == "the store cannot keys; the sink is full"
+
+
+def test_what_nobody_foresaw_in_a_part_costs_that_part_alone() -> None:
+    class Panic(BaseException):
+        """As Rust's panics are in Python: no Exception."""
+
+    def fail(*_: object) -> Any:
+        raise IndexError("no time index")
+
+    bad, good = RecordingSink({0, 1}, Panic("poisoned")), RecordingSink()
+    store = MemoryStore({"write_once"}, MemoryError("no room"))
+    run = Run(store=store, sinks=[bad, good], answers=fail)
+    with pytest.raises(ReporterError) as raised:
+        run()
+    causes = (
+        r"Looking up times failed unexpectedly \(IndexError in test_coll.*, line \d+: no t.*; "
+        r"RecordingSink failed unexpectedly \(Panic in fakes.py, line \d+: poisoned\).; "
+        r"The snapshot store failed unexpectedly \(MemoryError in fakes.py, line \d+: no room\)."
+    )
+    assert re.fullmatch(causes, str(raised.value))
+    values = good.values()
+    assert values[GROUP, "OffsetLag"] == 6
+    assert (CLUSTER, contract.GROUPS_READ) in values
+    assert SUCCESS not in values
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_a_sink_is_where_a_process_may_be_ended_too(error: BaseException) -> None:
+    other = RecordingSink()
+    with pytest.raises(type(error)):
+        Run(sinks=[RecordingSink({0}, error), other])()
+    assert other.published == []
+
+
+def test_a_past_that_fails_in_an_unforeseen_way_is_not_replaced_either() -> None:
+    run = Run(store=MemoryStore({"keys"}, RecursionError("too deep")))
+    with pytest.raises(StoreError, match=r"RecursionError in fakes\.py"):
+        run()
+    assert run.store.objects == {}
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
 
 
 def test_a_past_that_cannot_be_read_is_not_replaced_by_an_empty_one() -> None:

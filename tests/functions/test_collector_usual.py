@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -161,15 +162,25 @@ class _Denying(MemoryStore):
 
     def read(self, key: str) -> bytes:
         if key == KEY:
-            raise StoreError("access denied")
+            raise self.error or StoreError("access denied")
         return super().read(key)
 
 
-def test_a_store_that_refuses_the_object_is_one_warning_and_no_failure() -> None:
-    run = Run(store=_Denying())
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (None, "access denied"),
+        (MemoryError("no room"), r"The snapshot store .*MemoryError"),
+    ],
+)
+def test_a_store_that_refuses_the_object_is_one_warning_and_no_failure(
+    error: Exception | None, cause: str
+) -> None:
+    run = Run(store=_Denying(error=error))
     run(NOON)
     run(NOON + HOUR)
-    assert warnings(run) == ["what is usual for the groups is not known: access denied"]
+    [warning] = warnings(run)
+    assert re.match(f"what is usual for the groups is not known: {cause}", warning)
 
 
 class _Stumbling(MemoryStore):

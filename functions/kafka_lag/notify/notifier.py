@@ -10,7 +10,7 @@ from itertools import product
 from typing import Protocol
 
 from kafka_lag import contract
-from kafka_lag.errors import ReporterError, UnusableError
+from kafka_lag.errors import ReporterError, UnusableError, describe_unforeseen
 from kafka_lag.lag.frame import Frame
 from kafka_lag.notify.changes import find_changes
 from kafka_lag.notify.claims import Claims
@@ -121,14 +121,13 @@ class Notifier:
         """Sends the messages up to each cluster's newest run, ms UTC; begins none out of time.
 
         Each channel of each cluster has its share of the time that is left: one that is slow takes
-        none from the next. Raises NotificationError with every cause, after all had their turn, or
-        what nobody foresaw.
+        none from the next. Raises NotificationError with every cause, after all had their turn.
         """
         until = None if seconds_left is None else self._clock() + seconds_left
         turns = list(product(self._skip_future_runs(newest), self._channels))
         result = NotifyResult()
         causes: dict[str, None] = {}
-        unforeseen: list[Exception] = []
+        unforeseen: Exception | None = None
         for done, ((cluster, taken_at), channel) in enumerate(turns):
             has_time = self._share_time(until, len(turns) - done)
             try:
@@ -136,11 +135,10 @@ class Notifier:
             except ReporterError as error:
                 causes[f"{cluster}: {error}"] = None
             except Exception as error:  # noqa: BLE001  # a fault here is no fault of the next
-                unforeseen.append(error)
-        if unforeseen:
-            raise unforeseen[0]
+                causes[f"{cluster}: {describe_unforeseen(error)}"] = None
+                unforeseen = error
         if causes:
-            raise NotificationError(" ".join(causes))
+            raise NotificationError(" ".join(causes)) from unforeseen
         return result
 
     def _share_time(self, until: float | None, turns: int) -> HasTime:

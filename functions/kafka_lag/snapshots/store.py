@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Protocol, TypeVar
 
 from kafka_lag import contract
-from kafka_lag.errors import StoreError, UnusableError
+from kafka_lag.errors import StoreError, UnusableError, describe_unforeseen
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.keys import day_prefix, first_key, object_key, taken_at_of
@@ -167,13 +167,16 @@ def write_snapshot(
 
 
 def call_within(seconds: float, call: Callable[[], T]) -> T:
-    """What a call of the store returns or raises; StoreError if it takes longer than this."""
+    """Returns what a call of the store returns. Raises StoreError if it raises anything, or takes
+    longer than this.
+    """
     return start_call(call)(seconds)
 
 
 def start_call(call: Callable[[], T]) -> Callable[[float], T]:
     """Begins a call of the store. What is returned waits so many seconds more for what the call
-    returns or raises; StoreError if it takes longer than that.
+    returns, and raises StoreError if it takes longer, or if the call raises anything: memory may be
+    used up, or a file be one that no reader expects.
 
     No client's timeout bounds the look-up of a name, an answer that trickles in, and all attempts
     at all objects together. So the call has a thread, which is left to itself when it is late: it
@@ -184,8 +187,10 @@ def start_call(call: Callable[[], T]) -> Callable[[float], T]:
     def work() -> None:
         try:
             result.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - raised by `result` below
+        except StoreError as error:
             result.set_exception(error)
+        except BaseException as error:  # noqa: BLE001 - raised by `result` below
+            result.set_exception(_unforeseen(error))
 
     def wait_for(seconds: float) -> T:
         if not wait([result], seconds).done:
@@ -195,5 +200,15 @@ def start_call(call: Callable[[], T]) -> Callable[[float], T]:
             )
         return result.result()
 
-    Thread(target=work, daemon=True).start()
+    try:
+        Thread(target=work, daemon=True).start()
+    except RuntimeError as error:
+        # The process may have no more threads.
+        result.set_exception(_unforeseen(error))
     return wait_for
+
+
+def _unforeseen(error: BaseException) -> StoreError:
+    failure = StoreError(f"The snapshot store failed unexpectedly ({describe_unforeseen(error)}).")
+    failure.__cause__ = error
+    return failure

@@ -199,7 +199,7 @@ def test_a_fault_in_one_channel_is_none_of_the_others() -> None:
         raise UnforeseenError
 
     sns.before = fault
-    with pytest.raises(UnforeseenError):
+    with pytest.raises(NotificationError, match=r"^shop: UnforeseenError in test_notifier\.py"):
         bench.event(1)
 
     assert bus.kinds == [OPENED]
