@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import jsii
 from aws_cdk import Acknowledgment, Annotations, Stack, Validations
-from constructs import Construct
+from constructs import Construct, IValidation
 
 from kafka_lag_cdk.config.doubts import Doubt
 from kafka_lag_cdk.physical_names import digest
@@ -42,19 +43,43 @@ def acknowledge_warning(construct: Construct, warning: str, reason: str) -> None
 
 def acknowledge_wildcard(construct: Construct, resource: str, reason: str) -> None:
     """Acknowledges the finding that a policy in the construct names a resource with an asterisk."""
-    shown = _as_shown(Stack.of(construct).resolve(resource))
-    acknowledge_nag(construct, f"IAM5[Resource::{shown}]", reason)
+    wildcard = _Wildcard(construct, resource, reason)
+    # Now for aspects that copy acknowledgements to templates, and once more for cdk-nag.
+    wildcard.validate()
+    construct.node.add_validation(wildcard)
+
+
+@jsii.implements(IValidation)
+class _Wildcard:
+    """Acknowledges the finding again when CDK validates the tree, just before cdk-nag reads it.
+
+    Earlier, what another stack has is not yet the import that cdk-nag sees.
+    """
+
+    def __init__(self, construct: Construct, resource: str, reason: str) -> None:
+        self._construct, self._resource, self._reason = construct, resource, reason
+        self._acknowledged = ""
+
+    def validate(self) -> list[str]:
+        """Returns no errors."""
+        shown = _as_shown(Stack.of(self._construct).resolve(self._resource))
+        if shown != self._acknowledged:
+            acknowledge_nag(self._construct, f"IAM5[Resource::{shown}]", self._reason)
+            self._acknowledged = shown
+        return []
 
 
 def _as_shown(resolved: Any) -> str:
     """A resolved value as cdk-nag writes it in a finding's id."""
     if isinstance(resolved, str):
-        return resolved
+        return resolved.replace("${", "<").replace("}", ">")
     if "Fn::Join" in resolved:
         separator, parts = resolved["Fn::Join"]
         return str(separator).join(_as_shown(part) for part in parts)
     if "Fn::GetAtt" in resolved:
         return f"<{'.'.join(resolved['Fn::GetAtt'])}>"
+    if "Fn::ImportValue" in resolved:
+        return _as_shown(resolved["Fn::ImportValue"])
     if "Ref" in resolved:
         return f"<{resolved['Ref']}>"
     return json.dumps(resolved, separators=(",", ":"))

@@ -12,6 +12,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_msk as msk
 from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
 
 from kafka_lag_cdk import KafkaCluster, LagCollector, Network, SharedNames
 from tests.infra.code import SMALL_PACKAGE
@@ -37,10 +38,10 @@ class Theirs(Stack):
         """Encrypted with the key."""
         return secretsmanager.Secret(self, name, encryption_key=self.key)
 
-    def provisioned(self) -> msk.CfnCluster:
-        """Brokers in the private subnets."""
+    def provisioned(self, scope: Construct | None = None) -> msk.CfnCluster:
+        """Brokers in the private subnets; a nested stack may hold them."""
         return msk.CfnCluster(
-            self,
+            scope or self,
             "Msk",
             cluster_name="shop",
             kafka_version="3.9.x",
