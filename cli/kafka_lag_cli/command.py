@@ -16,7 +16,7 @@ from rich.console import Console
 from kafka_lag import contract
 from kafka_lag.errors import ReporterError
 from kafka_lag_cli.help_sections import add_variables
-from kafka_lag_cli.terminal.text import escape_markup, ignore_closed_pipe, name_options, printable
+from kafka_lag_cli.terminal.text import escape_markup, ignore_closed_pipe, printable, wording_of
 
 _PROGRAM = "kafka-lag"
 _PACKAGE = "msk-lag-reporter"
@@ -108,14 +108,16 @@ class _Root(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         # Errors name the keys of a configuration, which are options for who has none.
-        words = (word.partition("=")[0] for word in ctx.args)
-        by_document = "--config" in words or f"{_PREFIX}_CONFIG" in os.environ
+        words = {word.partition("=")[0] for word in ctx.args}
+        wording = wording_of(
+            config="--config" in words or f"{_PREFIX}_CONFIG" in os.environ,
+            command_config="--command-config" in words or f"{_PREFIX}_COMMAND_CONFIG" in os.environ,
+        )
         try:
             code = super().invoke(ctx)
         except ReporterError as error:
             console = Console(stderr=True)
-            text = str(error) if by_document else name_options(str(error))
-            console.print(f"[red]{escape_markup(text)}[/]", soft_wrap=True)
+            console.print(f"[red]{escape_markup(wording(str(error)))}[/]", soft_wrap=True)
             return FAILED
         except BrokenPipeError:
             # Whoever read the output has seen enough; what is left of it goes nowhere.

@@ -34,7 +34,7 @@ from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.server_certificate import ServerCertificate
 from kafka_lag_cli.state.folder import default_state
 from kafka_lag_cli.state.stores import open_folder
-from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup
+from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup, wording_of
 
 _MAX_PORT = 65_535
 _LOOPBACK = "127.0.0.1"
@@ -142,7 +142,8 @@ def serve(**options: Any) -> int:
     try:
         if names_brokers(options):
             collect = collect_options_of(options, options["interval"])
-            logger = WarningPrinter(stderr, by_document=bool(options["config"]))
+            wording = wording_of(config=options["config"], command_config=options["command_config"])
+            logger = WarningPrinter(stderr, wording)
             running = Collecting(collect, logger, time.time)
             store = running.own(FolderStore(collect.state))
         else:

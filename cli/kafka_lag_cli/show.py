@@ -47,7 +47,7 @@ from kafka_lag_cli.terminal.selection_options import (
     selection_of,
     selection_options,
 )
-from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen
+from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen, wording_of
 
 # Consumers commit each five seconds by default [Kafka, auto.commit.interval.ms].
 _GAP = 6
@@ -101,7 +101,8 @@ def show(**options: Any) -> int:
     collect = collect_options_of(options)
     stderr = Console(stderr=True)
     by_document = bool(options["config"])
-    logger = WarningPrinter(stderr, by_document)
+    wording = wording_of(config=by_document, command_config=options["command_config"])
+    logger = WarningPrinter(stderr, wording)
     report = read_twice(collect, options["gap"], stderr, logger, by_document=by_document)
     if not len(report.snapshot.groups):
         check_rights_to_read(collect, report.snapshot)

@@ -35,7 +35,13 @@ from kafka_lag_cli.terminal.group_details import group_details
 from kafka_lag_cli.terminal.group_rows import TABLE, Selection, select_groups, write_rows
 from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, groups_table
 from kafka_lag_cli.terminal.selection_options import row_kind, selection_of, selection_options
-from kafka_lag_cli.terminal.text import WarningPrinter, name_options, open_screen, printable
+from kafka_lag_cli.terminal.text import (
+    WarningPrinter,
+    name_options,
+    open_screen,
+    printable,
+    wording_of,
+)
 
 _BARS = "▁▂▃▄▅▆▇█"
 _TREND_RUNS = 30
@@ -68,9 +74,9 @@ def watch(**options: Any) -> int:
     collect = collect_options_of(options, options["interval"])
     screen, stderr = open_screen(), Console(stderr=True)
     redraws = options["output"] == TABLE and screen.is_terminal
-    by_document = bool(options["config"])
-    view = WatchView(selection, collect.settings.rules, by_document)
-    logger: WarningLogger = view if redraws else WarningPrinter(stderr, by_document)
+    wording = wording_of(config=options["config"], command_config=options["command_config"])
+    view = WatchView(selection, collect.settings.rules, wording)
+    logger: WarningLogger = view if redraws else WarningPrinter(stderr, wording)
     collector = collect.open_collector(logger)
     view.cluster = collector.cluster
     live = Live(get_renderable=lambda: view, console=screen, screen=True, refresh_per_second=2)
@@ -127,7 +133,7 @@ class WatchView:
 
     selection: Selection
     rules: Rules
-    by_document: bool = False
+    wording: Callable[[str], str] = name_options
     cluster: str = ""
     snapshot: Snapshot | None = None
     run_seconds: float = 0.0
@@ -139,8 +145,7 @@ class WatchView:
     def warning(self, message: str, /) -> None:
         """Something that a run warns of; the last few are shown."""
         at = datetime.fromtimestamp(self.clock(), UTC)
-        text = message if self.by_document else name_options(message)
-        self.warnings.append(f"{at:%H:%M:%S} {text}")
+        self.warnings.append(f"{at:%H:%M:%S} {self.wording(message)}")
 
     def add_run(self, run: Run) -> None:
         """Takes a run that succeeded."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kafka_lag.brokers.access import IAM, Credentials
 from kafka_lag.brokers.login import CertifiedLogin, ClientCertificate
 from kafka_lag_cli.command import main
-from kafka_lag_cli.connecting.client_properties import parse_properties
+from kafka_lag_cli.connecting.client_properties import parse_properties, read_client_properties
 from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
 from kafka_lag_cli.show import show
 
@@ -135,6 +135,28 @@ def test_aws_credentials_are_those_that_the_file_names(text: str, tmp_path: Path
 
     assert (found.access.security_protocol, found.access.sasl_mechanism) == ("SASL_SSL", IAM)
     assert (found.region, found.profile, found.role) == ("eu-west-1", "ops", "arn:r")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("security.protocol=SSL\n", "utf-8-sig"),
+        ("security.protocol=SSL\n", "utf-16"),
+        ("# für alle\nsecurity.protocol=SSL\n", "latin-1"),
+        ("# für alle\nsecurity.protocol=SSL\n", "utf-8"),
+    ],
+)
+def test_a_file_may_begin_with_a_mark_and_be_in_latin_1(
+    text: str, encoding: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(text, encoding)
+    assert read_client_properties(path).security_protocol == "SSL"
+
+
+def test_a_prefix_beside_the_plain_key_is_left_out(tmp_path: Path) -> None:
+    text = "security.protocol=SSL\nproducer.security.protocol=SASL_SSL\n"
+    assert options(tmp_path, text).access.security_protocol == "SSL"
 
 
 def test_brokers_may_be_in_the_file(tmp_path: Path) -> None:
@@ -302,6 +324,21 @@ MISTAKES = {
         f'{SASL}sasl.jaas.config={SCRAM} username="u" password="${{file:/etc/s:password}}";',
         "sasl.jaas.config refers to another place (${...})",
     ),
+    "Spring's prefix": (
+        "spring.kafka.properties.security.protocol=SASL_SSL",
+        "take security.protocol, without the prefix 'spring.kafka.properties.'.",
+    ),
+    "Connect's prefix": (
+        "group.id=x\nconsumer.ssl.truststore.location=/etc/ca.pem",
+        "take ssl.truststore.location, without the prefix 'consumer.'.",
+    ),
+    "a variable's name": ("KAFKA_SECURITY_PROTOCOL=SSL", "without the prefix 'KAFKA_'."),
+    "JSON": ('{\n  "security.protocol": "SASL_SSL",\n}', "take security.protocol."),
+    "nested YAML": (
+        "kafka:\n  security:\n    protocol: SASL_SSL",
+        "'protocol' says SASL_SSL and is not read",
+    ),
+    "no text": ("\0\1", "it is no text, and must be a file of properties"),
     "librdkafka": ("sasl.username=u", "sasl.username is a name of librdkafka's"),
     "no truststore": (
         "security.protocol=SSL\nssl.truststore.location=/no/ca.pem",

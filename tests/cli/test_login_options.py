@@ -232,6 +232,13 @@ def test_a_password_read_once_stays_when_it_cannot_be_read_again(
     assert list(source.others()) == []
 
 
+def test_a_password_does_not_begin_with_the_mark_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("first", "utf-8-sig")
+    source = options(*SASL, "--password-file", str(file)).make_source()
+    assert list(source.candidates()) == [Credentials("monitor", "first")]
+
+
 def test_a_password_in_a_pipe_is_read_once() -> None:
     reading, writing = os.pipe()
     os.write(writing, b"first\n")

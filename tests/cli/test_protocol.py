@@ -11,6 +11,7 @@ import trustme
 
 from kafka_lag.brokers.access import Access, ProbeLimits
 from kafka_lag.errors import ConfigError
+from kafka_lag_cli.command import main
 from kafka_lag_cli.connecting.protocol import find_protocol
 from tests.functions.brokers.listening import cluster
 
@@ -47,9 +48,25 @@ def test_brokers_without_tls_are_found() -> None:
 
 def test_a_login_goes_out_without_tls_only_where_somebody_said_so() -> None:
     with cluster(1) as brokers:
-        with pytest.raises(ConfigError, match=r"without TLS.* --security-protocol SASL_PLAINTEXT"):
+        with pytest.raises(
+            ConfigError, match=r"without TLS.* set security_protocol to SASL_PLAINTEXT"
+        ):
             find_protocol(guessed(brokers[1].address, logs_in=True), UNHURRIED)
         assert "SaslAuthenticate" not in brokers[1].requests
+
+
+def test_advice_names_keys_of_the_file_beside_which_no_login_is_an_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(
+        "sasl.mechanism=PLAIN\nsasl.jaas.config=org.apache.kafka.common.security.plain."
+        'PlainLoginModule required username="u" password="p";\n'
+    )
+    with cluster(1) as brokers:
+        assert main(["show", "-b", brokers[1].address, "--command-config", str(path)]) == 1
+
+    assert "or set security.protocol to SASL_PLAINTEXT." in capsys.readouterr().err
 
 
 def test_where_nobody_answers_it_stays_a_guess() -> None:

@@ -32,6 +32,6 @@ def test_a_role_that_does_not_exist_is_reported_before_anybody_connects(
         contract.ENV_REGION: "eu-west-1",
     }
     with pytest.raises(
-        ConfigError, match=r"OAUTHBEARER needs those of a role, a profile or a user\."
+        ConfigError, match=r"AWS_MSK_IAM needs those of a role, a profile or a user\."
     ):
         build_collector(environ, logging.getLogger(__name__))

@@ -19,7 +19,7 @@ def open_session(profile: str | None, region: str | None = None) -> Any:
         return boto3.Session(profile_name=profile, region_name=region)
     except BotoCoreError as error:
         raise ConfigError(
-            f"The AWS credentials cannot be read: {error}. Check --profile, or run aws configure."
+            f"The AWS credentials cannot be read: {error}. Check the profile, or run aws configure."
         ) from error
 
 
@@ -41,7 +41,7 @@ def signed_login(profile: str | None, role: str | None, region: str) -> Login:
         credentials = session.get_credentials()
     except BotoCoreError as error:
         raise ConfigError(
-            f"The AWS credentials cannot be read: {error}. Check --profile, or run aws sso login."
+            f"The AWS credentials cannot be read: {error}. Check the profile, or run aws sso login."
         ) from error
     if role and credentials:
         fetcher = AssumeRoleCredentialFetcher(

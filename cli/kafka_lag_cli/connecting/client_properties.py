@@ -7,20 +7,21 @@ say nothing of where brokers are or who we are to them are left out, as they are
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_lag.brokers.access import IAM
+from kafka_lag.brokers.access import IAM, IAM_OF_MSK
 from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 
 _KERBEROS: Final = "GSSAPI"
-_AWS_IAM: Final = "AWS_MSK_IAM"
 _IAM_CLASSES: Final = (
     "software.amazon.msk.auth.iam.IAMLoginModule",
     "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
@@ -61,8 +62,15 @@ _KEYS: Final = (
     "ssl.key.password",
     "ssl.endpoint.identification.algorithm",
 )
+_TAKE: Final = "Kafka's own tools, and this one, take"
 _FAMILIES: Final = ("sasl.", "ssl.", "security.", "bootstrap.")
 _ALIKE: Final = 0.9
+# A key behind a prefix or in other signs, as for Spring, for Kafka Connect, or in variables.
+_DISGUISED: Final = re.compile(
+    rf"(?P<prefix>(?:.*[._-])?)(?P<key>{'|'.join(key.replace('.', '[._-]') for key in _KEYS)})",
+    re.IGNORECASE,
+)
+_QUOTES: Final = "{}\"', \t"
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
 _MAGIC: Final = {"JKS": b"\xfe\xed\xfe\xed", "PKCS12": b"\x30"}
 _PEM: Final = "PEM"
@@ -108,13 +116,11 @@ def read_client_properties(path: Path, *, has_cafile: bool = False) -> ClientPro
     With `has_cafile` somebody else names the authorities, and the truststore is not looked at.
     """
     try:
-        text = path.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path} is no text in UTF-8: it must be a file of properties.") from None
+        content = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror}).") from None
     try:
-        return _login(parse_properties(text), path.parent, has_cafile=has_cafile)
+        return _login(parse_properties(_decode(content)), path.parent, has_cafile=has_cafile)
     except _FaultError as error:
         raise ConfigError(f"{path}: {error}") from None
 
@@ -126,6 +132,18 @@ def parse_properties(text: str) -> dict[str, str]:
         key, value = _split(line)
         found[key] = value
     return found
+
+
+def _decode(content: bytes) -> str:
+    """As UTF-8 where it is that, else as Latin-1, which Java takes such a file for."""
+    # Windows PowerShell writes UTF-16 with a mark.
+    is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16",) if is_utf_16 else ("utf-8-sig", "latin-1"):
+        with suppress(UnicodeDecodeError):
+            text = content.decode(encoding)
+            if "\0" not in text:
+                return text
+    raise _FaultError("it is no text, and must be a file of properties.")
 
 
 class _FaultError(Exception):
@@ -171,6 +189,7 @@ def _unescape(text: str) -> str:
 
 def _login(properties: Mapping[str, str], folder: Path, *, has_cafile: bool) -> ClientProperties:
     _check_keys(properties)
+    _check_disguised(properties)
     protocol = properties.get("security.protocol", "").strip().upper() or None
     if protocol is not None and protocol not in PROTOCOLS:
         near = difflib.get_close_matches(protocol, PROTOCOLS, 1)
@@ -204,10 +223,7 @@ def _login(properties: Mapping[str, str], folder: Path, *, has_cafile: bool) -> 
 def _check_keys(properties: Mapping[str, str]) -> None:
     for key, value in properties.items():
         if key in _OF_LIBRDKAFKA:
-            raise _FaultError(
-                f"{key} is a name of librdkafka's: Kafka's own tools, and this one, take "
-                f"{_OF_LIBRDKAFKA[key]}."
-            )
+            raise _FaultError(f"{key} is a name of librdkafka's: {_TAKE} {_OF_LIBRDKAFKA[key]}.")
         if key in _KEYS and _REFERENCE.search(value):
             raise _FaultError(
                 f"{key} refers to another place (${{...}}), which is not looked up here: write the "
@@ -217,6 +233,27 @@ def _check_keys(properties: Mapping[str, str]) -> None:
             near = difflib.get_close_matches(key, _KEYS, 1, _ALIKE)
             if near and near[0] not in properties:
                 raise _FaultError(f"{key} is unknown, did you mean {near[0]}?")
+
+
+def _check_disguised(properties: Mapping[str, str]) -> None:
+    """Keys for another program in a file that does not say what the brokers speak: they may, and
+    without them nobody would log in.
+    """
+    if "security.protocol" in properties:
+        return
+    for key, value in properties.items():
+        found = None if key in _KEYS else _DISGUISED.fullmatch(key.strip(_QUOTES))
+        if found is None:
+            secured = value.strip(_QUOTES).upper()
+            if secured in PROTOCOLS and secured != "PLAINTEXT":
+                raise _FaultError(
+                    f"{_shown(key)} says {secured} and is not read: {_TAKE} security.protocol."
+                )
+            continue
+        plain = re.sub("[_-]", ".", found["key"]).lower()
+        if plain not in properties:
+            without = f", without the prefix {_shown(found['prefix'])}" if found["prefix"] else ""
+            raise _FaultError(f"{_shown(key)} is not read: {_TAKE} {plain}{without}.")
 
 
 def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
@@ -238,12 +275,12 @@ def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
         )
     module, options = _parse_jaas(jaas)
     handlers = [properties[key] for key in _HANDLERS if key in properties]
-    if mechanism == _AWS_IAM or (
+    if mechanism == IAM_OF_MSK or (
         mechanism == IAM and any(each in _IAM_CLASSES for each in handlers)
     ):
         return _by_role(module, options)
     if mechanism not in PASSWORD_MECHANISMS:
-        near = difflib.get_close_matches(mechanism, (*PASSWORD_MECHANISMS, _AWS_IAM), 1)
+        near = difflib.get_close_matches(mechanism, (*PASSWORD_MECHANISMS, IAM_OF_MSK), 1)
         advice = f", did you mean {near[0]}?" if near else f": use one of {_listed()}."
         raise _FaultError(f"sasl.mechanism: {_shown(mechanism)} is not spoken here{advice}")
     if handlers:
@@ -425,7 +462,7 @@ def _read_pem(
 
 
 def _listed() -> str:
-    return ", ".join((*PASSWORD_MECHANISMS, _AWS_IAM))
+    return ", ".join((*PASSWORD_MECHANISMS, IAM_OF_MSK))
 
 
 def _shown(text: str) -> str:

@@ -51,7 +51,7 @@ class LoginFile:
 def read_password(username: str, path: Path) -> Credentials:
     """The password is the file's text, without the line break at its end. Raises ConfigError."""
     try:
-        password = path.read_text("utf-8").rstrip("\r\n")
+        password = path.read_text("utf-8-sig").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise ConfigError(f"The password in {path} cannot be read ({reason}).") from None

@@ -29,7 +29,7 @@ def find_protocol(access: Access, limits: ProbeLimits = PROBE_LIMITS) -> Access:
     if found.tls is None and access.logs_in:
         raise ConfigError(
             f"{found.server} speaks without TLS, where others on the network could take the login: "
-            "name the brokers' port for TLS, or add --security-protocol SASL_PLAINTEXT."
+            "name the brokers' port for TLS, or set security_protocol to SASL_PLAINTEXT."
         )
     protocol = "PLAINTEXT" if found.tls is None else "SSL"
     return replace(access, security_protocol=f"SASL_{protocol}" if access.logs_in else protocol)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from kafka_lag.brokers.access import IAM, Access, ProbeLimits
+from kafka_lag.brokers.access import IAM, IAM_OF_MSK, Access, ProbeLimits
 from kafka_lag.brokers.diagnosis.inspection import (
     Inspection,
     find_scram_mechanism,
@@ -59,7 +59,7 @@ from kafka_lag_cli.doctor.findings_text import findings_json, print_findings
 from kafka_lag_cli.doctor.rights import RIGHTS, WantedNames, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair
 from kafka_lag_cli.help_sections import SectionedCommand, option
-from kafka_lag_cli.terminal.text import open_screen, printable
+from kafka_lag_cli.terminal.text import open_screen, printable, wording_of
 
 _TEXT, _JSON = "text", "json"
 FAULTY = 1
@@ -160,7 +160,8 @@ def examine(
     try:
         collect = collect.find_protocol()
     except ConfigError as error:
-        without_tls = Finding(PROTOCOL, "fault", printable(str(error)))
+        wording = wording_of(config=options["config"], command_config=options["command_config"])
+        without_tls = Finding(PROTOCOL, "fault", printable(wording(str(error))))
         return [without_tls, *_not_made(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]
     access = collect.settings.access
     # Of a file's login no line of options can be printed.
@@ -287,7 +288,7 @@ def _probe(access: Access, servers: tuple[str, ...]) -> tuple[ServerFindings, ..
 def _login(access: Access, repair: RightsRepair) -> Finding:
     how = access.sasl_mechanism if access.logs_in else access.security_protocol
     if access.logs_in and access.sasl_mechanism == IAM:
-        return Finding(LOGIN, "ok", f"accepted ({how}), with AWS credentials")
+        return Finding(LOGIN, "ok", f"accepted ({IAM_OF_MSK}), with AWS credentials")
     who = printable(repair.principal) if repair.principal else "the client certificate's subject"
     return Finding(LOGIN, "ok", f"accepted as {who} ({how})")
 

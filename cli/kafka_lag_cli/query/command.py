@@ -72,7 +72,7 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
 @click.option("--history", is_flag=True, help="Read days whose snapshots are gone, in history/.")
 @click.option("--execute", metavar="SQL", help="Run this SELECT, in Athena's dialect.")
 @click.option(
-    "--file", type=click.File(encoding="utf-8"), metavar="FILE", help="The same; - is stdin."
+    "--file", type=click.File(encoding="utf-8-sig"), metavar="FILE", help="The same; - is stdin."
 )
 @click.option("--output", type=click.Choice(FORMATS), default=TABLE)
 @click.option("--list", "listing", is_flag=True, help="List the saved queries, and run none.")

@@ -9,7 +9,7 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from kafka_lag.formatting import cut_middle, escape_name, format_list, python_es
 _ANY_WIDTH = 100_000
 _WIDE_GAP, _NARROW_GAP = 2, 1
 _FEW_NAMES = 3
+_PROPERTIES = {"security_protocol": "security.protocol", "sasl_mechanism": "sasl.mechanism"}
 _KEYS = re.compile(
     r"(?<![\w/.-])(?:bootstrap_servers|security_protocol|sasl_mechanism|cafile)(?![\w/-]|\.\w)"
 )
@@ -51,6 +52,18 @@ def escape_markup(text: str) -> str:
 def name_options(text: str) -> str:
     """A sentence that names keys of a configuration, for somebody who gave options."""
     return _KEYS.sub(lambda key: f"--{key[0].replace('_', '-')}", text)
+
+
+def name_properties(text: str) -> str:
+    """The same for somebody who gave `client.properties`, beside which no login is an option."""
+    return name_options(_KEYS.sub(lambda key: _PROPERTIES.get(key[0], key[0]), text))
+
+
+def wording_of(*, config: object, command_config: object) -> Callable[[str], str]:
+    """How to word sentences that name keys of a configuration, by the options that were given."""
+    if config:
+        return str
+    return name_properties if command_config else name_options
 
 
 class _Screen(Console):
@@ -201,15 +214,15 @@ def _total_width(widths: Iterable[int], gap: int) -> int:
 class WarningPrinter:
     """Warnings of a run on a console, one line each with its time.
 
-    They name options, unless a document says what is collected.
+    `wording` names keys of a configuration as the user wrote them.
     """
 
     console: Console
-    by_document: bool = False
+    wording: Callable[[str], str] = name_options
 
     def warning(self, message: str, /) -> None:
         """Prints the line as it is; names in it cannot act as markup."""
-        text = message if self.by_document else name_options(message)
+        text = self.wording(message)
         self.console.print(
             f"[dim]{datetime.now(UTC):%H:%M:%S}[/] [yellow]{escape_markup(text)}[/]",
             soft_wrap=True,

@@ -36,7 +36,7 @@ from kafka_lag_cli.state.runs import find_runs, groups_of, run_of_group
 from kafka_lag_cli.terminal.group_rows import JSON, TABLE, Row, rows_of
 from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.selection_options import check_group
-from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen
+from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen, wording_of
 from kafka_lag_cli.why.explanation import explain, read_snapshot
 from kafka_lag_cli.why.output import (
     print_explanation,
@@ -176,7 +176,8 @@ def _answer_from_brokers(
     request: Request, collect: CollectOptions, options: Mapping[str, Any]
 ) -> None:
     stderr, by_document = Console(stderr=True), bool(options["config"])
-    logger = WarningPrinter(stderr, by_document)
+    wording = wording_of(config=by_document, command_config=options["command_config"])
+    logger = WarningPrinter(stderr, wording)
     report = read_twice(collect, options["gap"], stderr, logger, by_document=by_document)
     snapshot = report.snapshot
     if not len(snapshot.groups):

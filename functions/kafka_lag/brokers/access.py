@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-# MSK's IAM, as Kafka names it: a token signed by the function's role in place of a password.
-IAM = "OAUTHBEARER"
+# MSK's IAM, as Kafka names it: a token signed by the function's role in place of a password; and as
+# MSK's documentation and Java's clients name it.
+IAM, IAM_OF_MSK = "OAUTHBEARER", "AWS_MSK_IAM"
 
 CLIENT_ID = "msk-lag-reporter"
 

@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from kafka_lag.aws import CURRENT, PREVIOUS, error_code, read_secret
-from kafka_lag.brokers.access import IAM, Login
+from kafka_lag.brokers.access import IAM_OF_MSK, Login
 from kafka_lag.brokers.login import Shape, user_and_password
 from kafka_lag.errors import ConfigError
 
@@ -144,6 +144,6 @@ class _FixedProvider(CredentialProvider):
 
 def _no_credentials(why: str) -> str:
     return (
-        f"There are no AWS credentials to sign in to the brokers with ({why}): {IAM} needs those "
-        "of a role, a profile or a user."
+        f"There are no AWS credentials to sign in to the brokers with ({why}): {IAM_OF_MSK} needs "
+        "those of a role, a profile or a user."
     )

@@ -25,7 +25,7 @@ def load(path: Path) -> Any:
     """
     parse, language = (toml_in, "TOML") if path.suffix.lower() == ".toml" else (json_in, "JSON")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ConfigurationError(
             str(path), [f"the file cannot be read ({error.strerror}); begin with one of examples/"]

@@ -170,6 +170,21 @@ def test_a_login_that_is_refused_by_a_broker_that_enables_it_is_wrong_itself() -
     )
 
 
+def test_a_rejected_login_names_the_mechanism_that_the_user_may_have_a_password_for() -> None:
+    error = error_of(SCRAM, kafka("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), REJECTED)
+    assert str(error).endswith(
+        "so check user name and password. They also enable SCRAM-SHA-256, and keep a password for "
+        "each apart: if the user has only that one, set sasl_mechanism to SCRAM-SHA-256."
+    )
+
+
+def test_a_rejected_token_is_in_msks_words() -> None:
+    rejected = error_of(ROLE, kafka(IAM), REJECTED)
+    assert str(rejected).startswith("The brokers rejected the token (AWS_MSK_IAM): b:1: ")
+    not_offered = error_of(ROLE, kafka("SCRAM-SHA-512"))
+    assert "mechanism OAUTHBEARER, which AWS_MSK_IAM needs here: " in str(not_offered)
+
+
 def test_a_broker_that_hangs_up_on_a_login_it_enables_adds_nothing_to_the_rejection() -> None:
     hung_up = login_error(SCRAM, ENDED)
     certain = error_of(SCRAM, kafka("SCRAM-SHA-512"), hung_up)

@@ -11,6 +11,7 @@ import pytest
 
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
+from kafka_lag_cdk.config.source import load
 
 
 def refused(text: str, folder: Path) -> tuple[str, ...]:
@@ -185,3 +186,9 @@ def test_the_place_of_the_schema_is_no_configuration(tmp_path: Path) -> None:
 def test_a_key_that_is_nearly_that_of_the_schema_is_unknown(key: str, tmp_path: Path) -> None:
     message = refused_toml(f'"{key}" = "x"\n{TOML}', tmp_path)
     assert message == (f"{key}: unknown key, did you mean $schema?",)
+
+
+@pytest.mark.parametrize(("name", "text"), [("lag.json", '{"a": 1}'), ("lag.toml", "a = 1")])
+def test_a_mark_of_utf_8_at_the_beginning_is_no_fault(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, "utf-8-sig")
+    assert load(tmp_path / name) == {"a": 1}

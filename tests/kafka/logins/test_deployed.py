@@ -86,5 +86,5 @@ def test_a_function_logs_in_as_its_role_and_is_refused_where_no_aws_checks_it(
         sasl_mechanism="OAUTHBEARER",
         cafile="ca.pem",
     )
-    with pytest.raises(LoginError, match=r"rejected the token \(OAUTHBEARER\).*kafka-cluster:Conn"):
+    with pytest.raises(LoginError, match=r"rejected the token \(AWS_MSK_IAM\).*kafka-cluster:Conn"):
         collector.run(MINUTE)

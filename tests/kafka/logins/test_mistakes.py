@@ -210,8 +210,8 @@ def test_iam_at_a_port_of_scram(client: Mistaken) -> None:
     error = client.at("SASL_PLAINTEXT", "SASL_PLAINTEXT", login, mechanism=IAM)
     assert isinstance(error, LoginError)
     assert str(error) == (
-        "The brokers do not offer the mechanism OAUTHBEARER: SERVER: SCRAM-SHA-256 and "
-        "SCRAM-SHA-512 are enabled there. Set sasl_mechanism to one of these."
+        "The brokers do not offer the mechanism OAUTHBEARER, which AWS_MSK_IAM needs here: SERVER: "
+        "SCRAM-SHA-256 and SCRAM-SHA-512 are enabled there. Set sasl_mechanism to one of these."
     )
 
 
@@ -223,7 +223,9 @@ def test_a_wrong_user_or_password(client: Mistaken, user: str) -> None:
     assert str(error).startswith("The brokers rejected the login (SCRAM-SHA-512): SERVER")
     assert "hung up" not in str(error)
     assert str(error).endswith(
-        " The brokers enable this mechanism, so check user name and password."
+        " The brokers enable this mechanism, so check user name and password. They also enable "
+        "SCRAM-SHA-256, and keep a password for each apart: if the user has only that one, set "
+        "sasl_mechanism to SCRAM-SHA-256."
     )
 
 

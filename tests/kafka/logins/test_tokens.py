@@ -21,7 +21,7 @@ def test_a_bad_token_is_refused_in_a_sentence_without_it(
 ) -> None:
     error = refusal(by_token(shared_cluster, lambda: bad))
     assert isinstance(error, LoginError)
-    assert str(error).startswith("The brokers rejected the token (OAUTHBEARER): 127.0.0.1:")
+    assert str(error).startswith("The brokers rejected the token (AWS_MSK_IAM): 127.0.0.1:")
     assert "role may kafka-cluster:Connect" in str(error)
     assert "password" not in str(error)
     assert bad not in whole(error)

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from kafka import errors
 
-from kafka_lag.brokers.access import IAM, Access
+from kafka_lag.brokers.access import IAM, IAM_OF_MSK, Access
 from kafka_lag.brokers.diagnosis.ports import ServerFindings, TlsFindings
 from kafka_lag.brokers.errors import HUNG_UP, LOGIN_ERRORS, cause
 from kafka_lag.errors import LoginError, SourceError
@@ -28,7 +28,8 @@ _NOT_YET_VALID, _EXPIRED, _OTHER_NAME = 9, 10, (62, 64)
 _UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21)
 
 # What the configuration can have; MSK's IAM is the last.
-_OURS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", IAM)
+_SCRAM = ("SCRAM-SHA-512", "SCRAM-SHA-256")
+_OURS = (*_SCRAM, "PLAIN", IAM)
 
 _MSK = re.compile(r"\.kafka(?P<serverless>-serverless)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$")
 # MSK's ports inside a VPC; 100 more from the internet.
@@ -140,13 +141,14 @@ def find_fault(
 
 def _opening(access: Access, kind: Kind) -> str:
     if kind == Kind.MECHANISM:
-        return f"The brokers do not offer the mechanism {access.sasl_mechanism}"
+        need = f", which {IAM_OF_MSK} needs here" if access.sasl_mechanism == IAM else ""
+        return f"The brokers do not offer the mechanism {access.sasl_mechanism}{need}"
     if kind == Kind.UNREACHABLE:
         return f"No broker could be reached over {access.security_protocol}"
     if not access.logs_in:
         return "The brokers rejected the client certificate, or that there is none"
     if access.sasl_mechanism == IAM:
-        return f"The brokers rejected the token ({IAM})"
+        return f"The brokers rejected the token ({IAM_OF_MSK})"
     return f"The brokers rejected the login ({access.sasl_mechanism})"
 
 
@@ -158,10 +160,12 @@ def _fault_of_error(access: Access, error: Exception, found: ServerFindings | No
     if isinstance(error, errors.IncompatibleBrokerVersion):
         return _unreachable("Kafka is spoken there, but not as by a broker", _CHECK_CONTROLLER)
     if isinstance(error, LOGIN_ERRORS):
-        enabled = found is not None and access.sasl_mechanism in (found.mechanisms or ())
+        mechanisms = found.mechanisms or () if found is not None else ()
+        enabled = access.sasl_mechanism in mechanisms
         # Brokers may hang up on a wrong password: where all else is right, that says nothing.
         finding = "" if enabled and HUNG_UP in said else said
-        return Fault(Kind.LOGIN, finding, _login_repair(access, enabled=enabled))
+        repair = _login_repair(access, enabled=enabled) + _other_scram(access, mechanisms)
+        return Fault(Kind.LOGIN, finding, repair)
     check = "bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path"
     if "certificate" in said.lower():
         check = "cafile: it must hold the authority that signed the brokers' certificates"
@@ -182,6 +186,19 @@ def _login_repair(access: Access, *, enabled: bool) -> str:
     if enabled:
         return "The brokers enable this mechanism, so check user name and password."
     return "Check user name, password, and that the brokers enable this mechanism."
+
+
+def _other_scram(access: Access, mechanisms: Collection[str]) -> str:
+    """A sentence about the mechanism that the user may have a password for, else nothing."""
+    mine = access.sasl_mechanism
+    others = [each for each in mechanisms if each in _SCRAM and each != mine]
+    if mine not in _SCRAM or not access.logs_in or not others:
+        return ""
+    (other,) = others
+    return (
+        f" They also enable {other}, and keep a password for each apart: if the user has only that "
+        f"one, set sasl_mechanism to {other}."
+    )
 
 
 def _network_fault(found: ServerFindings) -> Fault | None:
