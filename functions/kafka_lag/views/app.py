@@ -31,8 +31,12 @@ _MIN_BYTES_TO_PACK = 1024
 _GZIP_LEVEL = 5
 
 
-def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
+def answer(
+    request: Request, snapshots: Snapshots, now_ms: int, max_metrics_bytes: int | None = None
+) -> Answer:
     """The whole answer, packed where the client accepts that; `now_ms` is UTC.
+
+    `max_metrics_bytes` is what whoever listens can pass on of /metrics; null: all of it.
 
     To HEAD it has no body, and says how long it would be.
 
@@ -40,7 +44,8 @@ def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     something (405), a query that is too long (414), a path with dot segments or a NUL (404),
     snapshots that cannot be read (503).
     """
-    return _without_body(request, _pack(request, _answer_get(request, snapshots, now_ms)))
+    found = _answer_get(request, snapshots, now_ms, max_metrics_bytes)
+    return _without_body(request, _pack(request, found))
 
 
 def error_answer(
@@ -52,7 +57,7 @@ def error_answer(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    answer: Callable[[Request, Snapshots, int], Answer]
+    answer: Callable[[Request, Snapshots, int, int | None], Answer]
     error_answer: Callable[[Request, int, str], Answer]
 
 
@@ -60,14 +65,16 @@ def _is_metrics(sent_path: str) -> bool:
     return unquote(sent_path) == _METRICS
 
 
-def _answer_metrics(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
+def _answer_metrics(
+    request: Request, snapshots: Snapshots, now_ms: int, max_bytes: int | None
+) -> Answer:
     redirect = redirect_trailing_slash(request, _is_metrics)
-    return redirect or prometheus.answer(request, snapshots, now_ms)
+    return redirect or prometheus.answer(request, snapshots, now_ms, max_bytes)
 
 
-_BURROW = _View(burrow.answer, burrow.error_answer)
+_BURROW = _View(lambda *parts: burrow.answer(*parts[:3]), burrow.error_answer)
 _PROMETHEUS = _View(_answer_metrics, lambda _, *error: prometheus.error_answer(*error))
-_PAGE = _View(page.answer, lambda _, *error: page.error_page(*error))
+_PAGE = _View(lambda *parts: page.answer(*parts[:3]), lambda _, *error: page.error_page(*error))
 
 
 def _view_of(request: Request) -> _View:
@@ -79,7 +86,9 @@ def _view_of(request: Request) -> _View:
     return _PAGE
 
 
-def _answer_get(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
+def _answer_get(
+    request: Request, snapshots: Snapshots, now_ms: int, max_metrics_bytes: int | None
+) -> Answer:
     if request.method not in _READ_METHODS:
         return _view_error(request, 405, _READ_ONLY, {"Allow": ", ".join(_READ_METHODS)})
     if request.query_bytes > MAX_QUERY_BYTES:
@@ -87,7 +96,7 @@ def _answer_get(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
     if request.path_traversal or "\0" in request.path:
         return _view_error(request, 404, _NO_SUCH_PATH)
     try:
-        answer = _view_of(request).answer(request, snapshots, now_ms)
+        answer = _view_of(request).answer(request, snapshots, now_ms, max_metrics_bytes)
     except StoreError as error:
         # The cause names buckets and folders, which are for the log.
         logging.getLogger(__name__).warning("%s", error)

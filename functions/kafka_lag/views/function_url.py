@@ -16,6 +16,9 @@ from kafka_lag.views.latest_run import Snapshots
 
 # Lambda takes 6 MB, base64 and headers included.
 MAX_BYTES = 6 * 1024 * 1024 // 4 * 3 - 64 * 1024
+# Of /metrics, as not every scraper takes an answer packed. What does not become small enough when
+# packed gets the URL's error. More would take more memory and time than a small function has.
+MAX_METRICS_BYTES = 4_600_000
 # All that a function URL passes on: those that would change something are answered why not.
 _URL_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _UNAUTHORIZED = (
@@ -51,7 +54,7 @@ def resolver(
 
     def view() -> Response[str]:
         request = _request_of(app)
-        return to_response(request, answer(request, snapshots, now_ms()))
+        return to_response(request, answer(request, snapshots, now_ms(), MAX_METRICS_BYTES))
 
     app.route(".*", method=_URL_METHODS)(view)
     # other methods, and a path with a line break, which .* does not match

@@ -7,6 +7,7 @@ Topics and partitions have the names and labels of kafka_exporter.
 from __future__ import annotations
 
 import logging
+import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,13 +27,8 @@ from kafka_lag.lag.sets import distinct
 from kafka_lag.views.http import Answer, Request, WrongQueryError
 from kafka_lag.views.latest_run import Snapshots
 
-# A function URL answers with 6 MB at most, base64 included, and not every scraper takes an answer
-# packed.
-MAX_BYTES = 4_600_000
-# Packed, metrics are a sixth and mostly much less; what is not gets the URL's error. More would
-# take more memory and time than a small function has.
-_COMPRESSION_RATIO = 6
-MAX_BYTES_TO_PACK = MAX_BYTES * _COMPRESSION_RATIO
+# Packed, metrics are a sixth and mostly much less.
+COMPRESSION_RATIO = 6
 _TOO_LARGE = "The answer would be larger than {:.1f} MB. Ask for {}."
 _PACKED = "it packed (Accept-Encoding: gzip)"
 
@@ -73,11 +69,12 @@ _ESCAPED = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 def answer(
-    request: Request, snapshots: Snapshots, now_ms: int, max_bytes: int = MAX_BYTES
+    request: Request, snapshots: Snapshots, now_ms: int, max_bytes: int | None = None
 ) -> Answer:
     """The newest snapshots as metrics; 400 or 404 with a sentence. Raises StoreError.
 
-    `max_bytes`, or six times as many where the client takes them packed.
+    They have at most `max_bytes`, or six times as many if the client takes them packed; null: there
+    is no limit.
     """
     try:
         options = ScrapeOptions.of(request.query)
@@ -86,7 +83,8 @@ def answer(
     clusters = load_clusters(options, snapshots)
     if options.cluster is not None and not clusters:
         return error_answer(404, "There is no snapshot of that cluster.")
-    limit = max_bytes * _COMPRESSION_RATIO if request.accepts_gzip else max_bytes
+    limit = math.inf if max_bytes is None else max_bytes
+    limit *= COMPRESSION_RATIO if request.accepts_gzip else 1
     body = bytearray()
     for family in _families(options, clusters, now_ms):
         body += family.encode()

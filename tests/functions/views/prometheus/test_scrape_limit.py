@@ -1,30 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What /metrics says is too large is what a function URL would not pass on."""
+"""What /metrics says is too large is what a function URL would not pass on, and no less."""
 
 from __future__ import annotations
 
 import re
 
 import numpy as np
+from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from kafka_lag.contract import exposition
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.views.app import answer
-from kafka_lag.views.function_url import MAX_BYTES as MAX_BYTES_OF_THE_URL
-from kafka_lag.views.function_url import to_response
+from kafka_lag.views.function_url import MAX_BYTES, MAX_METRICS_BYTES, resolver
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
-from kafka_lag.views.prometheus import MAX_BYTES, MAX_BYTES_TO_PACK
+from kafka_lag.views.prometheus import COMPRESSION_RATIO
 from tests.builders import NOON, a_snapshot
 from tests.functions.views.prometheus.scrapes import stored, with_groups
 from tests.functions.views.prometheus.test_documented import DOC
+from tests.functions.views.test_app import an_event
 
 
 def test_an_answer_that_is_allowed_passes_through_the_url() -> None:
-    assert MAX_BYTES < MAX_BYTES_OF_THE_URL
+    assert MAX_METRICS_BYTES < MAX_BYTES
 
 
-def test_many_groups_pass_through_the_url_for_whoever_takes_them_packed() -> None:
+def test_many_groups_pass_to_whoever_takes_them_packed_or_asks_no_function() -> None:
     one = a_snapshot({"billing": {"orders": [5]}}, {"orders": [(0, 10)]})
     names = Strings.of([f"group-{number:05}" for number in range(5_000)])
     columns = (column for column, _ in exposition.GROUP_GAUGES.values())
@@ -32,15 +33,17 @@ def test_many_groups_pass_through_the_url_for_whoever_takes_them_packed() -> Non
     rows = one.groups.take(np.zeros(len(names), np.int64))
     groups = rows.with_columns(consumer_group=names, **known)
     snapshots = Snapshots(stored(with_groups(one, groups)), lambda: NOON / 1000)
-    plain, packed = (
-        Request.of("GET", "/metrics", "", {"accept-encoding": coding})
-        for coding in ("identity", "gzip")
-    )
 
-    assert to_response(plain, answer(plain, snapshots, NOON)).status_code == 400
-    assert to_response(packed, answer(packed, snapshots, NOON)).status_code == 200
+    views = resolver(snapshots, lambda _: True, lambda: NOON)
+    packed = an_event("/metrics")
+    plain = {**packed, "headers": {}}
+    context = LambdaContext()
+    assert [views.resolve(each, context)["statusCode"] for each in (plain, packed)] == [400, 200]
+    by_server = answer(Request.of("GET", "/metrics", "", {}), snapshots, NOON)
+    assert by_server.status == 200
+    assert len(by_server.body) > MAX_METRICS_BYTES
 
 
 def test_the_documentation_names_both_limits() -> None:
     result = [float(number) * 1e6 for number in re.findall(r"([\d.]+) MB", DOC)]
-    assert result == [MAX_BYTES_TO_PACK, MAX_BYTES]
+    assert result == [MAX_METRICS_BYTES * COMPRESSION_RATIO, MAX_METRICS_BYTES]
