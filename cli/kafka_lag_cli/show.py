@@ -174,6 +174,8 @@ def read_twice(
     keep = find(collector.cluster) is None
     readings = take_readings(collector, held, gap, stderr.status, keep=keep)
     report = readings[-1]
+    for note in report.notes:
+        logger.warning(note)
     if len(readings) == 1:
         found = TwoReadings(collector.cluster, report.snapshot, 0, {})
     else:

@@ -29,6 +29,7 @@ from kafka_lag_cli.command import main
 from kafka_lag_cli.doctor.cluster import (
     check_brokers,
     check_clocks,
+    check_commits,
     check_kinds,
     check_metrics,
     check_reading,
@@ -455,6 +456,12 @@ def test_a_topic_kept_for_less_than_an_interval_is_said_to_give_no_warning(
     report = replace(report, snapshot=replace(report.snapshot, topic_partitions=rows))
     found = list(check_retention(report, 60_000))
     assert [(each.severity, "orders" in each.what) for each in found] == [("info", True)] * named
+
+
+def test_a_note_on_a_groups_commits_is_no_fault_and_cannot_act_on_the_terminal() -> None:
+    report = replace(a_report(a_reading()), notes=("\x1b[2J is odd",))
+    (found,) = check_commits(report)
+    assert (found.severity, found.what) == ("info", "\\x1b[2J is odd")
 
 
 def test_partitions_of_commits_are_said_to_be_looked_at() -> None:

@@ -33,6 +33,9 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
+from kafka import OffsetAndMetadata
+from kafka import TopicPartition as KafkaPartition
+from kafka.admin import KafkaAdminClient
 
 from dev.kafka import KafkaCluster
 from dev.kafka.access import acl, monitor_acls, new_users
@@ -40,7 +43,7 @@ from dev.kafka.cluster import quick_start
 from dev.kafka.jars import kafka_server, kafka_version
 from dev.kafka.node.certificates import Authority
 from kafka_lag_cli.command import main
-from tests.kafka.looking import ANSWERED_WITHIN, commit, create, produce
+from tests.kafka.looking import ANSWERED_WITHIN, commit, create, delete, delete_group, produce
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
@@ -328,6 +331,33 @@ def test_a_mechanism_for_which_the_user_has_no_password_is_named_and_the_right_o
     assert "right-for-one" not in json.dumps(found)
     assert bad(bench.doctor(shlex.split(found["repair"]))) == []
     bench.cluster.remove_acl(*rights)
+
+
+def test_negative_offsets_that_brokers_stored_are_noted_and_cost_the_group_nothing(
+    bench: Bench,
+) -> None:
+    # librdkafka sends no negative offset.
+    admin = KafkaAdminClient(bootstrap_servers=bench.cluster.bootstrap("PLAINTEXT"))
+    create(bench.cluster, "odd", 3, replication_factor=1)
+    produce(bench.cluster, "odd", {0: 9, 1: 9, 2: 9})
+    offsets = {
+        KafkaPartition("odd", number): OffsetAndMetadata(offset, "", -1)
+        for number, offset in enumerate((4, -2, -1001))
+    }
+    admin.alter_group_offsets("oddly", offsets)
+    admin.close()
+    note = "group 'oddly' committed offset -2 on odd-1"
+    state = str(bench.folder / "state")
+    main(["show", *bench.options(), "--gap", "0", "--state", state, "--output", "json"])
+    printed = bench.capsys.readouterr()
+    (row,) = [each for each in json.loads(printed.out) if each["consumer_group"] == "oddly"]
+    assert (row["lag"], row["partitions_unknown"], row["partitions_uncommitted"]) == (5, 0, 2)
+    assert printed.err.count(note) == 1
+    found = {each["check"]: each for each in bench.doctor(bench.options())}
+    assert found["commits"]["what"].startswith(note)
+    assert found["reading"]["severity"] == "ok"
+    delete_group(bench.cluster, "oddly")
+    delete(bench.cluster, "odd")
 
 
 @pytest.mark.thorough

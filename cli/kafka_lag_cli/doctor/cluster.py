@@ -37,6 +37,7 @@ BROKERS, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS = (
     "metrics",
 )
 RETENTION = "retention"
+COMMITS = "commits"
 AFTER_LOGIN: Final = (BROKERS, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS)
 _MOST_NAMES = 6
 # Clocks that are set by NTP differ by less.
@@ -222,6 +223,13 @@ def _left_out(said: str, rows: int, rights: Rights) -> Finding | None:
         "silence what this login may not describe: this need not be all there is."
     )
     return Finding(READING, "info" if rows else "warning", said, why)
+
+
+def check_commits(report: LagReport) -> Iterable[Finding]:
+    """What a reading noted on the commits of groups."""
+    for note in report.notes:
+        why = "Brokers store what a client commits. The group itself is read as always."
+        yield Finding(COMMITS, "info", printable(note), why)
 
 
 def check_retention(report: LagReport, interval_ms: int) -> Iterable[Finding]:

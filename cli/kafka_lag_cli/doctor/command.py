@@ -37,6 +37,7 @@ from kafka_lag_cli.doctor.cluster import (
     READING,
     check_brokers,
     check_clocks,
+    check_commits,
     check_kinds,
     check_metrics,
     check_reading,
@@ -254,6 +255,7 @@ def _check_cluster(
     return [
         *findings,
         check_reading(report, inspection.rights),
+        *check_commits(report),
         *check_retention(report, rules.interval_ms),
         *check_metrics(chosen, levels, region, load_prices()),
     ]

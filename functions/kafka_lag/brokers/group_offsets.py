@@ -28,8 +28,9 @@ _GROUPS_PER_REQUEST = 100
 # From version 10 on topics are named by id; names serve every broker.
 _VERSION = 8
 
-# What a partition without a commit is answered with.
-_NO_COMMIT = -1
+# What a partition without a commit is answered with. Clients can commit any other number, too:
+# brokers store it, and a negative one is no position to read from.
+NO_COMMIT = -1
 
 _UNLISTED_RETRIES = 2
 
@@ -41,7 +42,7 @@ def _no_commits() -> Rows:
 @dataclass(slots=True)
 class CommittedOffsets:
     """Commits as columns: the index of the group in `names`, the table's row, the offset and the
-    leader epoch that the client wrote with it, -1 for none.
+    leader epoch that the client wrote with it, -1 for none. Any negative offset is no commit.
 
     `failures` are of rows, by group index and row, that have no offset. `read_at` is the clock,
     ms, at which a group's answer came; `unread` groups have a failure instead. `unlisted`: by group
@@ -201,7 +202,7 @@ class _Topics:
 def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[int, int]]) -> None:
     """Adds those of the groups, by position in the answer and index; what is none gets a failure.
 
-    Those are errors of brokers, partitions answered twice and offsets that no commit can have.
+    Those are errors of brokers and partitions answered twice.
     """
     # In the order in which the groups were requested.
     rank = np.full(topics.groups, -1, np.int64)
@@ -213,10 +214,6 @@ def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[
     failures = [
         *((at, 0, failure_of_code(int(error[at]))) for at in np.flatnonzero(error).tolist()),
         *((at, 1, malformed("answered twice")) for at in _find_repeated(order, row)),
-        *(
-            (at, 2, malformed(f"answered offset {offset[at]}"))
-            for at in np.flatnonzero(offset < _NO_COMMIT).tolist()
-        ),
     ]
     for at, _, failure in sorted(failures, key=lambda each: (order[each[0]], each[1], each[0])):
         if failure is not None:

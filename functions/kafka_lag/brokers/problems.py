@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+import numpy as np
+
 from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.coordinators import ConsumerGroup
 from kafka_lag.brokers.errors import Failure, UnansweredError
 from kafka_lag.brokers.group_members import GroupDescription
-from kafka_lag.brokers.group_offsets import CommittedOffsets
+from kafka_lag.brokers.group_offsets import NO_COMMIT, CommittedOffsets
 from kafka_lag.brokers.topics import TopicTable
-from kafka_lag.formatting import format_list
+from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.lag.model import Problem
 
 _REPLICAS_NAMED = 5
@@ -87,6 +89,21 @@ def name_partitions(
         if topic not in lost:
             detail = f"commit of {topic}-{number}: {failure.detail}"
             yield Problem("group", commits.names[index], failure.reason, detail)
+
+
+def note_negative_commits(table: TopicTable, commits: CommittedOffsets) -> Iterator[str]:
+    """One sentence if clients committed negative offsets; nothing if none did."""
+    group, row, offset, _ = commits.as_arrays()
+    negative = np.flatnonzero(offset < NO_COMMIT)
+    if len(negative):
+        first = negative[np.lexsort((row[negative], group[negative]))[0]]
+        topic, number = _topic_and_number(table, int(row[first]))
+        others = format_quantity(len(negative) - 1, "other partition")
+        yield (
+            f"group {commits.names[int(group[first])]!r} committed offset {offset[first]} on "
+            f"{topic}-{number}, which is no position to read from: the partition counts as "
+            "uncommitted" + (f", like {others} with such a commit" if len(negative) > 1 else "")
+        )
 
 
 def _replicas(table: TopicTable, row: int) -> str:

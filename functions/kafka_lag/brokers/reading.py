@@ -22,7 +22,13 @@ from kafka_lag.brokers.group_offsets import CommittedOffsets
 from kafka_lag.brokers.group_rows import group_partition_rows, group_rows
 from kafka_lag.brokers.groups import find_groups, read_groups
 from kafka_lag.brokers.offsets import END, START, LogOffsets, OffsetReader
-from kafka_lag.brokers.problems import name_brokers, name_groups, name_partitions, name_topics
+from kafka_lag.brokers.problems import (
+    name_brokers,
+    name_groups,
+    name_partitions,
+    name_topics,
+    note_negative_commits,
+)
 from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.topic_settings import (
     TopicSettings,
@@ -117,6 +123,7 @@ async def read_cluster(
             *name_groups(listing.groups, commits, descriptions),
             *name_partitions(table, failures, commits, lost),
         ),
+        notes=tuple(note_negative_commits(table, commits)),
         hidden_topics={topic: failure.reason for topic, failure in hidden.items()},
         unlisted_groups=frozenset(group.name for group in listing.groups if group.failure),
         gone_topics=gone,

@@ -135,6 +135,7 @@ def evaluate(
         look_ups=aged.look_ups,
         problems=reading.problems,
         warnings=(*_warnings(rows, previous, aged.contradicted), *unwatched.sentences()),
+        notes=reading.notes,
     )
 
 

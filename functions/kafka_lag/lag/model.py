@@ -30,7 +30,8 @@ class ClusterReading:
     The frames hold those columns of their datasets that brokers report. A row with an
     `unread_reason` was requested and not answered. `hidden_topics`: known from earlier runs and not
     listed in this one, with the reason. `unlisted_groups`: likewise; the reason is in their rows.
-    `gone_topics` and `gone_groups` are confirmed deleted.
+    `gone_topics` and `gone_groups` are confirmed deleted. `notes`: sentences for people about what
+    was read, and is odd.
     """
 
     topic_partitions: Frame
@@ -41,6 +42,7 @@ class ClusterReading:
     unlisted_groups: frozenset[str] = frozenset()
     gone_topics: frozenset[str] = frozenset()
     gone_groups: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class LagReport:
     max_lag, time_lag_seconds. `scaling` has a row per group: consumer_group, scaling_lag. In
     `group_topics` an unread partition counts with its last reading for one window. `lags_clamped`:
     rows with a commit beyond the end, whose lag is 0. `look_ups`: how many were sent.
-    `warnings`: what of the previous runs was not used, and why.
+    `warnings`: what of the previous runs was not used, and why. `notes`: those of the reading.
     """
 
     snapshot: Snapshot
@@ -114,3 +116,4 @@ class LagReport:
     look_ups: int
     problems: tuple[Problem, ...]
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -159,11 +159,6 @@ _GROUPS: list[tuple[str, Change, str]] = [
     ("OffsetFetch", _set("groups", None), "commits: left out of the answer to OffsetFetch"),
     (
         "OffsetFetch",
-        _set("groups.0.topics.0.partitions.0.committed_offset", -3),
-        "commit of a-0: answered offset -3",
-    ),
-    (
-        "OffsetFetch",
         _set("groups.0.topics.0.partitions.0.partition_index", 1),
         "commit of a-1: answered twice",
     ),
@@ -186,6 +181,22 @@ def test_a_group_that_is_oddly_answered_is_named(kind: str, change: Change, said
     rows = runs.collector.memory.newest.group_partitions
     lags = {row[0]: row[1:] for row in table(rows, "consumer_group", "unread_reason")}
     assert "g" in lags
+
+
+@pytest.mark.parametrize("offset", [-2, -1001, -(2**63)])
+def test_a_negative_offset_that_a_client_committed_is_no_commit(offset: int) -> None:
+    topics = {"b": Topic([(0, 30), (3, 40), (0, 50)])}
+    runs = Runs(Brokers(topics, {"g": {"b": [28, offset, offset]}, "h": {"b": [30, 40, -1]}}))
+    for _ in range(2):
+        published = runs()
+        assert published[("shop", "g"), "OffsetLag"] == 2
+        assert published[("shop",), "ReadErrors"] == 0
+        assert published[("shop",), "PartitionsUncommitted"] == 3
+        assert runs.logger.warnings == []
+    assert runs.brokers.read().notes == (
+        f"group 'g' committed offset {offset} on b-1, which is no position to read from: the "
+        "partition counts as uncommitted, like 1 other partition with such a commit",
+    )
 
 
 def test_a_group_that_a_listing_left_out_is_read_in_the_next_run_and_then_asked_for_by_name() -> (

@@ -351,12 +351,12 @@ def test_a_commit_on_a_partition_that_the_topic_lacks_leaves_the_group_unread_on
     ("parts", "failing"),
     [
         ([a_commit(0, 5), a_commit(1, -1)], []),
-        ([a_commit(0, 5), a_commit(1, -2)], [2]),
+        ([a_commit(0, 5), a_commit(1, -2)], []),
         ([a_commit(0, 5), a_commit(0, 6)], [1]),
         ([a_commit(0, 5, 29), a_commit(1, 6)], [1]),
         ([a_commit(0, 5), a_commit(1, 6, 29)], [2]),
     ],
-    ids=["none", "no offset", "twice", "the first denied", "the second denied"],
+    ids=["none", "negative", "twice", "the first denied", "the second denied"],
 )
 def test_an_odd_commit_costs_its_partition(parts: Sequence[Any], failing: list[int]) -> None:
     found, _ = fetched({"g": commits_of(("b", parts))})
@@ -394,13 +394,13 @@ def test_a_group_that_had_commits_and_is_answered_without_any_is_not_read(
 def test_a_group_whose_answer_was_not_whole_is_forgotten_and_no_other() -> None:
     found, _ = fetched(
         {
-            "g": commits_of(("b", [a_commit(0, 5), a_commit(1, -2)])),
-            "h": commits_of(("b", [a_commit(0, 6), a_commit(1, -3)])),
+            "g": commits_of(("b", [a_commit(0, 5), a_commit(1, -1, 29)])),
+            "h": commits_of(("b", [a_commit(0, 6), a_commit(1, -1, 29)])),
         }
     )
     found.forget({"g": FAILURE})
 
-    assert [each.tolist() for each in found.as_arrays()] == [[2, 2], [1, 2], [6, -3], [3, 3]]
+    assert [each.tolist() for each in found.as_arrays()] == [[2, 2], [1, 2], [6, -1], [3, 3]]
     assert list(found.failures) == [(2, 2)]
     assert (found.unread, found.read_at) == ({"g": FAILURE}, {"h": 12_500})
 
