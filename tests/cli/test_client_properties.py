@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
+import threading
+from base64 import b64decode
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from ssl import TLSVersion
+from typing import ClassVar
+from urllib.parse import parse_qs
 
 import click
 import pytest
@@ -12,7 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag.brokers.access import IAM, Credentials
+from kafka_lag.brokers.aws_login import TokenLogin
 from kafka_lag.brokers.login import CertifiedLogin, ClientCertificate
+from kafka_lag_cli.account.session import AwsRole
 from kafka_lag_cli.command import main
 from kafka_lag_cli.connecting.client_properties import parse_properties, read_client_properties
 from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
@@ -134,7 +142,92 @@ def test_aws_credentials_are_those_that_the_file_names(text: str, tmp_path: Path
     found = options(tmp_path, f"security.protocol=SASL_SSL\n{text}", servers=MSK)
 
     assert (found.access.security_protocol, found.access.sasl_mechanism) == ("SASL_SSL", IAM)
-    assert (found.region, found.profile, found.role) == ("eu-west-1", "ops", "arn:r")
+    assert (found.region, found.profile, found.role) == ("eu-west-1", "ops", AwsRole("arn:r"))
+
+
+class _Sts(BaseHTTPRequestHandler):
+    """AWS STS, which gives the keys of a role to everybody and remembers the last request."""
+
+    asked: ClassVar[dict[str, str]] = {}
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        _Sts.asked = {name: value for name, (value,) in parse_qs(body).items()}
+        _Sts.asked["signed as"] = self.headers["Authorization"].split("Credential=")[1]
+        _Sts.asked["token"] = self.headers["X-Amz-Security-Token"]
+        parts = {"AccessKeyId": "ASIAROLE", "SecretAccessKey": "k", "SessionToken": "t"}
+        parts["Expiration"] = "2100-01-01T00:00:00Z"
+        keys = "".join(f"<{name}>{value}</{name}>" for name, value in parts.items())
+        answer = (
+            '<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">'
+            f"<AssumeRoleResult><Credentials>{keys}</Credentials></AssumeRoleResult>"
+            "</AssumeRoleResponse>"
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Says nothing."""
+
+
+def test_a_role_is_assumed_as_the_file_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Sts) as sts:
+        threading.Thread(target=sts.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{sts.server_port}")
+        found = options(
+            tmp_path,
+            f"security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\nsasl.jaas.config={IAM_MODULE}"
+            ' awsRoleArn="arn:aws:iam::111122223333:role/reader" awsRoleSessionName="lag"'
+            f' awsRoleAccessKeyId="AKIAFILE" awsRoleSecretAccessKey="{SECRET}"'
+            ' awsRoleSessionToken="of-file" awsStsRegion="eu-north-1" awsRoleExternalId="ext"'
+            " awsDebugCreds=true;\n",
+            servers=MSK,
+        )
+        assert SECRET not in repr(found)
+        login = found.make_login()
+        assert isinstance(login, TokenLogin)
+        token = b64decode(login.token() + "==", b"-_").decode()
+        sts.shutdown()
+
+    key, _, region, *_ = _Sts.asked["signed as"].split("/")
+    assert (key, region, _Sts.asked["token"]) == ("AKIAFILE", "eu-north-1", "of-file")
+    names = ("RoleArn", "RoleSessionName", "ExternalId")
+    said = [_Sts.asked[name] for name in names]
+    assert said == ["arn:aws:iam::111122223333:role/reader", "lag", "ext"]
+    assert "X-Amz-Credential=ASIAROLE" in token
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ssl.enabled.protocols=TLSv1.2,TLSv1.1,TLSv1", (TLSVersion.TLSv1_2, TLSVersion.TLSv1_2)),
+        ("ssl.enabled.protocols = TLSv1.3", (TLSVersion.TLSv1_3, TLSVersion.TLSv1_3)),
+        ("ssl.protocol=TLSv1.2", (TLSVersion.TLSv1_2, TLSVersion.TLSv1_2)),
+        ("ssl.enabled.protocols=TLSv1.2,TLSv1.3\nssl.protocol=TLS", None),
+    ],
+)
+@pytest.mark.parametrize("certificate", [True, False])
+def test_versions_of_tls_are_those_of_the_file(
+    text: str,
+    expected: tuple[TLSVersion, TLSVersion] | None,
+    certificate: bool,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "me.pem").write_text(CLIENT_PEM)
+    mine = "ssl.keystore.location=me.pem\n" if certificate else ""
+    found = options(tmp_path, f"security.protocol=SSL\n{mine}{text}\n")
+
+    (login,) = found.make_source().candidates()
+    context = found.access.client_options(login).get("ssl_context")
+    if expected is None and not certificate:
+        assert context is None
+    else:
+        least, most = expected or (TLSVersion.TLSv1_2, TLSVersion.MAXIMUM_SUPPORTED)
+        assert (context.minimum_version, context.maximum_version) == (least, most)
 
 
 @pytest.mark.parametrize(
@@ -244,6 +337,7 @@ def test_another_authority_may_stand_beside_a_store_of_java(tmp_path: Path) -> N
     assert found.access.cafile == str(tmp_path / "ca.pem")
 
 
+IAM_FILE = f"security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\nsasl.jaas.config={IAM_MODULE}"
 SASL = "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
 # What stands in the file, and what leads to the repair.
 MISTAKES = {
@@ -315,10 +409,49 @@ MISTAKES = {
         "common.security.oauthbearer.OAuthBearerLoginModule required;",
         "'OAUTHBEARER' is not spoken here",
     ),
-    "external id": (
-        "security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n"
-        f'sasl.jaas.config={IAM_MODULE} awsRoleArn="a" awsRoleExternalId="{SECRET}";',
-        "awsRoleExternalId is not supported; name a profile",
+    "key without its secret": (
+        f'{IAM_FILE} awsRoleArn="a" awsRoleAccessKeyId="{SECRET}";',
+        "awsRoleAccessKeyId and awsRoleSecretAccessKey go together",
+    ),
+    "key without a role": (
+        f'{IAM_FILE} awsRoleAccessKeyId="{SECRET}" awsRoleSecretAccessKey="{SECRET}";',
+        "awsRoleAccessKeyId is for a role, and awsRoleArn is missing",
+    ),
+    "option of IAM": (
+        f'{IAM_FILE} awsProfile="ops";',
+        "the option 'awsProfile' is unknown, did you mean awsProfileName?",
+    ),
+    "handler of IAM": (
+        f"sasl.client.callback.handler.class=com.example.Vault\n{IAM_FILE};",
+        "sasl.client.callback.handler.class names a class of Java's, which cannot run here",
+    ),
+    "option": (
+        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="p" Password="{SECRET}";',
+        "the option 'Password' is unknown, did you mean password?",
+    ),
+    "second login": (
+        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="{SECRET}"; {SCRAM};',
+        "sasl.jaas.config has more behind its semicolon, which ends it",
+    ),
+    "old TLS": (
+        "security.protocol=SSL\nssl.enabled.protocols=TLSv1.1,TLSv1",
+        "ssl.enabled.protocols: 'TLSv1.1,TLSv1' leaves none of TLSv1.2 and TLSv1.3",
+    ),
+    "old protocol": (
+        "security.protocol=SSL\nssl.protocol=TLSv1.1",
+        "ssl.protocol: 'TLSv1.1' leaves none of TLSv1.2 and TLSv1.3",
+    ),
+    "suites": (
+        "security.protocol=SSL\nssl.cipher.suites=TLS_AES_256_GCM_SHA384",
+        "ssl.cipher.suites has Java's names of suites, which cannot be chosen here",
+    ),
+    "providers": (
+        "security.protocol=SASL_PLAINTEXT\nsecurity.providers=com.example.Fips",
+        "security.providers names what secures a connection in Java",
+    ),
+    "engine": (
+        "security.protocol=SSL\nssl.engine.factory.class=com.example.Engine",
+        "ssl.engine.factory.class names what secures a connection in Java",
     ),
     "reference": (
         f'{SASL}sasl.jaas.config={SCRAM} username="u" password="${{file:/etc/s:password}}";',

@@ -10,16 +10,18 @@ from __future__ import annotations
 import codecs
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+import ssl
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_lag.brokers.access import IAM, IAM_OF_MSK
+from kafka_lag.brokers.access import IAM, IAM_OF_MSK, TlsVersions
 from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
+from kafka_lag_cli.account.session import AwsRole
 
 _KERBEROS: Final = "GSSAPI"
 _IAM_CLASSES: Final = (
@@ -43,6 +45,31 @@ _OF_LIBRDKAFKA: Final = {
     "ssl.key.location": "ssl.keystore.location with ssl.keystore.type=PEM",
     "metadata.broker.list": "bootstrap.servers",
 }
+# Which Java code secures the connection: only Java can run it, and it is never left out in silence.
+_OF_JAVA: Final = (
+    "security.providers",
+    "sasl.login.class",
+    "ssl.engine.factory.class",
+    "ssl.provider",
+    "ssl.keymanager.algorithm",
+    "ssl.trustmanager.algorithm",
+)
+_OF_ANY_JVM: Final = ("PKIX", "SunX509", "NewSunX509", "SunJSSE")
+_TLS_VERSIONS: Final = {"TLSV1.2": ssl.TLSVersion.TLSv1_2, "TLSV1.3": ssl.TLSVersion.TLSv1_3}
+# Values of ssl.protocol that leave the choice to ssl.enabled.protocols.
+_ANY_TLS: Final = ("", "TLS", "SSL", "TLSV1.3")
+_PASSWORD_OPTIONS: Final = ("username", "password", "tokenauth")
+_ROLE_OPTIONS: Final = {
+    "awsRoleArn": "arn",
+    "awsRoleSessionName": "session_name",
+    "awsRoleExternalId": "external_id",
+    "awsStsRegion": "region",
+    "awsRoleAccessKeyId": "access_key_id",
+    "awsRoleSecretAccessKey": "secret_access_key",
+    "awsRoleSessionToken": "session_token",
+}
+# These say what is logged, and how often and how long to try.
+_OTHER_AWS_OPTIONS: Final = ("awsDebugCreds", "awsMaxRetries", "awsMaxBackOffTimeMs")
 # Keys that are read: a slip in one of these is worth a word.
 _KEYS: Final = (
     "bootstrap.servers",
@@ -61,6 +88,10 @@ _KEYS: Final = (
     "ssl.keystore.password",
     "ssl.key.password",
     "ssl.endpoint.identification.algorithm",
+    "ssl.enabled.protocols",
+    "ssl.protocol",
+    "ssl.cipher.suites",
+    *_OF_JAVA,
 )
 _TAKE: Final = "Kafka's own tools, and this one, take"
 _FAMILIES: Final = ("sasl.", "ssl.", "security.", "bootstrap.")
@@ -103,7 +134,8 @@ class ClientProperties:
     username: str | None = None
     password: str | None = field(default=None, repr=False)
     profile: str | None = None
-    role: str | None = None
+    role: AwsRole | None = None
+    tls_versions: TlsVersions | None = None
     cafile: str | None = None
     authorities: str | None = field(default=None, repr=False)
     client_pem: str | None = field(default=None, repr=False)
@@ -208,7 +240,9 @@ def _login(properties: Mapping[str, str], folder: Path, *, has_cafile: bool) -> 
         bootstrap_servers=properties.get("bootstrap.servers", "").strip() or None,
         security_protocol=protocol,
     )
+    _check_java(properties, over_tls=over_tls)
     if over_tls:
+        found = replace(found, tls_versions=_tls_versions(properties))
         if not has_cafile:
             found = replace(
                 found,
@@ -233,6 +267,37 @@ def _check_keys(properties: Mapping[str, str]) -> None:
             near = difflib.get_close_matches(key, _KEYS, 1, _ALIKE)
             if near and near[0] not in properties:
                 raise _FaultError(f"{key} is unknown, did you mean {near[0]}?")
+
+
+def _check_java(properties: Mapping[str, str], *, over_tls: bool) -> None:
+    for key in _OF_JAVA:
+        value = properties.get(key, "").strip()
+        if value and value not in _OF_ANY_JVM and (over_tls or not key.startswith("ssl.")):
+            raise _FaultError(
+                f"{key} names what secures a connection in Java, which cannot run here: leave it "
+                "out, if OpenSSL may do it."
+            )
+    if over_tls and properties.get("ssl.cipher.suites", "").strip():
+        raise _FaultError(
+            "ssl.cipher.suites has Java's names of suites, which cannot be chosen here: leave it "
+            "out, and OpenSSL takes those of its own that it holds safe."
+        )
+
+
+def _tls_versions(properties: Mapping[str, str]) -> TlsVersions | None:
+    """The least and the greatest version that the file allows; None without a limit."""
+    listed = properties.get("ssl.enabled.protocols", "").split(",")
+    enabled = [each.strip().upper() for each in listed if each.strip()] or list(_TLS_VERSIONS)
+    protocol = properties.get("ssl.protocol", "").strip().upper()
+    versions = [_TLS_VERSIONS[each] for each in enabled if each in _TLS_VERSIONS]
+    key = "ssl.enabled.protocols"
+    if protocol not in _ANY_TLS:
+        # Such a client of Java's speaks no newer one, whatever is enabled.
+        key = "ssl.protocol"
+        versions = [each for each in versions if each == _TLS_VERSIONS.get(protocol)]
+    if not versions:
+        raise _FaultError(f"{key}: {_shown(properties[key])} leaves none of TLSv1.2 and TLSv1.3.")
+    return None if len(set(versions)) > 1 else (versions[0], versions[0])
 
 
 def _check_disguised(properties: Mapping[str, str]) -> None:
@@ -274,25 +339,27 @@ def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
             ".login.config is not read."
         )
     module, options = _parse_jaas(jaas)
-    handlers = [properties[key] for key in _HANDLERS if key in properties]
-    if mechanism == IAM_OF_MSK or (
-        mechanism == IAM and any(each in _IAM_CLASSES for each in handlers)
-    ):
+    handlers = [properties[key].strip() for key in _HANDLERS if key in properties]
+    if mechanism == IAM and any(each in _IAM_CLASSES for each in handlers):
+        mechanism = IAM_OF_MSK
+    if mechanism == IAM_OF_MSK and all(each in _IAM_CLASSES for each in handlers):
         return _by_role(module, options)
-    if mechanism not in PASSWORD_MECHANISMS:
+    if mechanism not in (*PASSWORD_MECHANISMS, IAM_OF_MSK):
         near = difflib.get_close_matches(mechanism, (*PASSWORD_MECHANISMS, IAM_OF_MSK), 1)
         advice = f", did you mean {near[0]}?" if near else f": use one of {_listed()}."
         raise _FaultError(f"sasl.mechanism: {_shown(mechanism)} is not spoken here{advice}")
     if handlers:
         raise _FaultError(
             f"{next(key for key in _HANDLERS if key in properties)} names a class of Java's, which "
-            "cannot run here: write username and password into sasl.jaas.config."
+            "cannot run here: write what it would find into sasl.jaas.config."
         )
     if module not in _PASSWORD_MODULES:
         raise _FaultError(
             f"sasl.jaas.config: {_shown(module)} does not log in with {mechanism}, which takes "
             f"{_PASSWORD_MODULES[mechanism == 'PLAIN']}."
         )
+    # Brokers list their own users in the same place, as user_NAME.
+    _check_options(_PASSWORD_OPTIONS, (each for each in options if not each.startswith("user_")))
     if options.get("tokenauth", "").lower() == "true":
         raise _FaultError(
             "sasl.jaas.config: tokenauth is not supported: log in with a user instead of a "
@@ -315,16 +382,28 @@ def _by_role(module: str, options: Mapping[str, str]) -> dict[str, Any]:
             f"sasl.jaas.config: {_shown(module)} does not log in with AWS credentials, which takes "
             f"{_IAM_CLASSES[0]}."
         )
-    if "awsRoleExternalId" in options:
+    _check_options(("awsProfileName", *_ROLE_OPTIONS, *_OTHER_AWS_OPTIONS), options)
+    given = {field: options[name] for name, field in _ROLE_OPTIONS.items() if options.get(name)}
+    if "arn" not in given and given.keys() - {"region"}:
+        lone = next(name for name, field in _ROLE_OPTIONS.items() if field in given)
+        raise _FaultError(f"sasl.jaas.config: {lone} is for a role, and awsRoleArn is missing.")
+    if ("access_key_id" in given) != ("secret_access_key" in given):
         raise _FaultError(
-            "sasl.jaas.config: awsRoleExternalId is not supported; name a profile of the AWS "
-            "settings that has the external_id, by awsProfileName."
+            "sasl.jaas.config: awsRoleAccessKeyId and awsRoleSecretAccessKey go together."
         )
     return {
         "sasl_mechanism": IAM,
         "profile": options.get("awsProfileName"),
-        "role": options.get("awsRoleArn"),
+        "role": AwsRole(**given) if "arn" in given else None,
     }
+
+
+def _check_options(known: Sequence[str], options: Iterable[str]) -> None:
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            advice = f", did you mean {near[0]}?" if near else f": it takes {', '.join(known)}."
+            raise _FaultError(f"sasl.jaas.config: the option {_shown(name)} is unknown{advice}")
 
 
 def _parse_jaas(text: str) -> tuple[str, dict[str, str]]:
@@ -352,6 +431,8 @@ def _jaas_words(text: str) -> list[str | None]:
     while found := _JAAS_WORD.match(text, at):
         at = found.end()
         if found["sign"] == ";":
+            if text[at:].strip():
+                raise _FaultError("sasl.jaas.config has more behind its semicolon, which ends it.")
             return words
         if found["sign"]:
             words.append(None)

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import click
 
-from kafka_lag.brokers.access import IAM, Access, Credentials, Login
+from kafka_lag.brokers.access import IAM, Access, Credentials, Login, TlsVersions
 from kafka_lag.brokers.login import (
     CertifiedLogin,
     CredentialSource,
@@ -32,7 +32,7 @@ from kafka_lag.brokers.login import (
 from kafka_lag.errors import ConfigError
 from kafka_lag.settings import SERVER, authorities_fault
 from kafka_lag_cdk.config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
-from kafka_lag_cli.account.session import signed_login
+from kafka_lag_cli.account.session import AwsRole, signed_login
 from kafka_lag_cli.connecting.client_properties import ClientProperties, read_client_properties
 from kafka_lag_cli.connecting.login_file import LoginFile, read_password
 from kafka_lag_cli.help_sections import FILE, add_options, option
@@ -61,7 +61,7 @@ class BrokerOptions:
     credentials: Credentials | None = None
     region: str | None = None
     profile: str | None = None
-    role: str | None = None
+    role: AwsRole | None = None
     certfile: Path | None = None
     keyfile: Path | None = None
     login_file: LoginFile | None = None
@@ -273,7 +273,7 @@ def _by_command_config(options: Mapping[str, Any]) -> BrokerOptions:
         if found.client_pem and not logs_in:
             protocol = found.security_protocol or "SSL"
         named = {**options, "bootstrap_servers": servers, "cafile": cafile}
-        access = _access(named, protocol, found.sasl_mechanism)
+        access = _access(named, protocol, found.sasl_mechanism, found.tls_versions)
         of_file = BrokerOptions(
             access,
             profile=found.profile,
@@ -311,7 +311,11 @@ def _servers_of(found: ClientProperties, path: Path) -> tuple[str, ...]:
 def _login_of(found: ClientProperties, path: Path, cafile: str | None) -> Login:
     """The password, the certificate, or both."""
     certificate = found.client_pem and certificate_of_pem(
-        found.client_pem, found.key_password, cafile, f"The keystore of {path}"
+        found.client_pem,
+        found.key_password,
+        cafile,
+        f"The keystore of {path}",
+        found.tls_versions,
     )
     if found.username is None or found.password is None:
         if not certificate:
@@ -330,7 +334,7 @@ def _by_role(options: Mapping[str, Any]) -> BrokerOptions:
         _access(options, "SASL_SSL", IAM),
         region=region,
         profile=options["profile"],
-        role=options["role"],
+        role=AwsRole(options["role"]) if options["role"] else None,
     )
 
 
@@ -361,13 +365,19 @@ def _spelled(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _access(options: Mapping[str, Any], protocol: str, mechanism: str | None) -> Access:
+def _access(
+    options: Mapping[str, Any],
+    protocol: str,
+    mechanism: str | None,
+    tls_versions: TlsVersions | None = None,
+) -> Access:
     return Access(
         bootstrap_servers=options["bootstrap_servers"],
         security_protocol=protocol,
         sasl_mechanism=mechanism,
         cafile=options["cafile"],
         broker_timeout=options["timeout"],
+        tls_versions=tls_versions,
     )
 
 

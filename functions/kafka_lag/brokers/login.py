@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from kafka_lag.brokers.access import Credentials, Login
+from kafka_lag.brokers.access import Credentials, Login, TlsVersions, tls_context
 from kafka_lag.errors import ConfigError
 
 # What makes a login of a secret's id and its JSON (None: it is none). Raises ConfigError, without
@@ -113,13 +113,13 @@ def certificate_of_files(certfile: Path, keyfile: Path, cafile: str | None) -> C
 
 
 def certificate_of_pem(
-    pem: str, password: str, cafile: str | None, holder: str
+    pem: str, password: str, cafile: str | None, holder: str, versions: TlsVersions | None = None
 ) -> ClientCertificate:
     """The login of a key and its certificates in one text; `holder` is what has it, for people.
 
     Raises ConfigError, which quotes nothing of the text.
     """
-    context = tls_context(cafile)
+    context = tls_context(cafile, versions)
     if fault := _fault(context, pem, password, ("the key", "its certificates", "the password")):
         raise ConfigError(f"{holder} holds no client certificate to use: {fault}.")
     return ClientCertificate(pem, context)
@@ -135,24 +135,6 @@ class CertifiedLogin:
     def client_options(self) -> dict[str, Any]:
         """Settings of kafka-python's connection manager."""
         return self.certificate.client_options() | self.credentials.client_options()
-
-
-def tls_context(cafile: str | None) -> ssl.SSLContext:
-    """Checks brokers against a file of authorities, None for the system's. Raises ConfigError."""
-    # Made as kafka-python makes its own: the default one of Python 3.13 refuses some private
-    # authorities that the other protocols of ours accept.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if cafile is None:
-        context.load_default_certs()
-        return context
-    try:
-        context.load_verify_locations(cafile)
-    except ssl.SSLError as error:
-        raise ConfigError(f"cafile: {cafile} holds no PEM certificates ({error}).") from error
-    except OSError as error:
-        raise ConfigError(f"cafile: {cafile} cannot be read ({error.strerror}).") from error
-    return context
 
 
 def _fault(

@@ -22,9 +22,8 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslHandshakeRequest
 
-from kafka_lag.brokers.access import CLIENT_ID, PROBE_LIMITS, ProbeLimits
+from kafka_lag.brokers.access import CLIENT_ID, PROBE_LIMITS, ProbeLimits, tls_context
 from kafka_lag.brokers.errors import is_certificate_alert
-from kafka_lag.brokers.login import tls_context
 
 # "no response" took the connection and said nothing, "closed" ended it without a word.
 Spoken: TypeAlias = Literal["Kafka", "HTTP", "SSH", "unknown", "no response", "closed"]
