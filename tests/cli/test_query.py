@@ -300,6 +300,33 @@ def test_a_query_that_needs_other_days_opens_their_files(state: Path, text: str)
     assert "unreadable.parquet" in said
 
 
+def test_a_broken_file_is_named_whatever_breaks_in_it(state: Path) -> None:
+    (file,) = (state / "snapshots" / "groups" / "cluster=other").rglob("*.parquet")
+    footer = b"\xff" * 40
+    file.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+
+    said = error("--execute", "SELECT lag FROM groups", "--state", state, code=1)
+
+    assert said.startswith(f"What is in {state} cannot be read: ")
+    assert file.relative_to(state).as_posix() in said
+
+
+def test_times_with_a_zone_are_answered_as_athena_does(state: Path) -> None:
+    text = (
+        "SELECT from_unixtime(1769860800) AS instant, "
+        "date_format(taken_at AT TIME ZONE 'Asia/Kolkata', '%H:%i') AS clock, "
+        "taken_at AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Kolkata' AS there "
+        "FROM groups WHERE cluster = 'other'"
+    )
+    assert rows("--execute", text, "--state", state) == [
+        {
+            "instant": "2026-01-31T12:00:00.000Z",
+            "clock": "17:30",
+            "there": "2026-01-31 17:30:00.000",
+        }
+    ]
+
+
 def test_a_query_comes_from_a_file_or_stdin(state: Path, tmp_path: Path) -> None:
     text = "-- mine\nSELECT cluster, count(*) AS n FROM groups GROUP BY cluster ORDER BY cluster;\n"
     (tmp_path / "mine.sql").write_text(text)
@@ -547,6 +574,7 @@ def test_wrong_usage_is_one_sentence(arguments: list[str], sentence: str) -> Non
         (["--execute", "SELECT * FROM lag"], "There is no table lag. The tables are anomalies, "),
         (["--execute", "SELECT * FROM read_csv('x')"], "There is no table"),
         (["--execute", "SELECT x FROM groups"], "The query cannot be run: Binder Error: "),
+        (["--execute", "SELECT 1 % 0 FROM groups"], "The query cannot be run: Invalid Input "),
         (["--execute", "SELECT 1 FROM groups WHERE CAST(dt AS int) = 1"], "The query cannot be"),
     ],
 )

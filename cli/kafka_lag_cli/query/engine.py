@@ -43,6 +43,8 @@ _TYPES = {
 }
 # As which a Parquet file's times in UTC are read.
 _STORED_TIME = "TIMESTAMPTZ"
+# As Athena prints a timestamp.
+_LOCAL_TIME = "%Y-%m-%d %H:%M:%S.%g"
 # DuckDB's own pass over a row whose first argument is null; Athena's give that null.
 _KEEPING_NULLS: dict[type[exp.Expr], str] = {
     exp.ArgMax: "arg_max_null",
@@ -54,6 +56,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
 }
 
+_READ_WHOLE = "CREATE OR REPLACE TEMP TABLE whole AS SELECT * FROM read_parquet(?)"
+
 # Where an object's file lies on this machine; it may have to be fetched first.
 Fetch = Callable[[Sequence[str]], Sequence[Path]]
 # The values of a table's partition columns.
@@ -64,6 +68,7 @@ Partition = tuple[str, ...]
 class Answer:
     """Rows with the names of their columns; times are in UTC, without a zone.
 
+    In a query with AT TIME ZONE times may be local ones: there they are texts.
     `unread` has the tables of which no object was read, with the first and the last day that there
     are of them, or null where there are none; `newest` the newest run of such tables of snapshots.
     """
@@ -105,9 +110,9 @@ class Engine:
             files.update(self._fetch(keys))
             for name, of_table in keys.items():
                 engine.execute(_view(tables[name], [files[key] for key in of_table]))
-            result = engine.execute(tree.transform(_translate).sql(dialect=_DUCKDB))
-            columns = tuple(column[0] for column in result.description)
-            rows = result.fetchall()
+            result = engine.sql(tree.transform(_translate).sql(dialect=_DUCKDB))
+            columns = tuple(result.columns)
+            rows = _without_zones(result, local=tree.find(exp.AtTimeZone) is not None).fetchall()
         unread = {
             name: (min(days[name]), max(days[name])) if days[name] else None
             for name, of_table in keys.items()
@@ -138,13 +143,22 @@ class Engine:
     def _map_errors(self, files: Mapping[str, Path]) -> Iterator[None]:
         try:
             yield
-        except (duckdb.IOException, duckdb.InvalidInputException) as error:
-            text = _sentence(error)
-            for key, path in files.items():
-                text = text.replace(str(path), key)
-            raise StoreError(f"What is in {self.place} cannot be read: {text}") from error
         except duckdb.Error as error:
+            # Errors of these types come from stored files and from a query's own values alike.
+            if type(error) in (duckdb.Error, duckdb.IOException, duckdb.InvalidInputException):
+                self._check_readable(files)
             raise ConfigError(f"The query cannot be run: {_sentence(error)}") from error
+
+    def _check_readable(self, files: Mapping[str, Path]) -> None:
+        """Raises StoreError if DuckDB cannot read one of the files; often it does not name it."""
+        with duckdb.connect(config=_CONFIG) as engine:
+            for key, path in files.items():
+                try:
+                    engine.execute(_READ_WHOLE, [str(path)])
+                except duckdb.Error as error:
+                    text = _sentence(error).replace(str(path), key)
+                    named = text if key in text else f"{key}: {text}"
+                    raise StoreError(f"What is in {self.place} cannot be read: {named}") from error
 
     def _check_whole(self, table: Table, partitions: Collection[Partition]) -> None:
         """Raises StoreError where reports of one run and of another lie side by side."""
@@ -218,10 +232,34 @@ def _translate(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.CountIf):
         # Where nothing is true Athena counts 0, DuckDB of nulls alone null.
         return exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=node.this))
+    if isinstance(node, exp.AtTimeZone):
+        # Athena takes a plain timestamp for one in UTC, DuckDB for one of the zone itself.
+        time = node.unnest()
+        while isinstance(time, exp.AtTimeZone):
+            time = time.this.unnest()
+        instant = exp.cast(time, _STORED_TIME)
+        return exp.Anonymous(this="timezone", expressions=[node.args["zone"], instant])
     if type(node) in _KEEPING_NULLS:
         arguments = node.this, node.expression
         return exp.Anonymous(this=_KEEPING_NULLS[type(node)], expressions=arguments)
     return node
+
+
+def _without_zones(result: duckdb.DuckDBPyRelation, *, local: bool) -> duckdb.DuckDBPyRelation:
+    """The rows with times in UTC without a zone; `local`: with plain ones as texts.
+
+    DuckDB's Python takes pytz for a time with a zone.
+    """
+    cells = []
+    for number, kind in enumerate(map(str, result.types), 1):
+        plain = kind.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMP")
+        if plain != kind:
+            cells.append(f"CAST(#{number} AS {plain})")
+        elif local and kind == "TIMESTAMP":
+            cells.append(f"strftime(#{number}, '{_LOCAL_TIME}')")
+        else:
+            cells.append(f"#{number}")
+    return result.project(", ".join(cells))
 
 
 def _sentence(error: Exception) -> str:
