@@ -9,7 +9,7 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.errors import ReporterError, SinkError, StoreError, UnusableError
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import ClusterReading, Problem
+from kafka_lag.lag.model import ClusterReading, Problem, Throttled
 from kafka_lag.lag.time_index import LookUp, LookupResults, no_look_up
 from kafka_lag.sinks.metric_sets import MetricSet
 
@@ -46,6 +46,9 @@ class FakeSource:
 
     def not_responding(self) -> tuple[Problem, ...]:
         return self.hung
+
+    def throttled(self) -> Throttled | None:
+        return None
 
 
 class MemoryStore:

@@ -38,7 +38,7 @@ from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError, SourceError
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import ClusterReading, Problem
+from kafka_lag.lag.model import ClusterReading, Problem, Throttled
 from kafka_lag.lag.time_index import NEWEST, LookupResults
 from kafka_lag.notify.conditional_objects import S3ConditionalObjects
 from kafka_lag.notify.delivery import Channel
@@ -176,6 +176,10 @@ class Replay:
     def not_responding(self) -> tuple[Problem, ...]:
         """Nobody: which brokers were lost is in the reading."""
         return ()
+
+    def throttled(self) -> Throttled | None:
+        """None: no quota is replayed."""
+        return None
 
 
 class Quiet:

@@ -13,6 +13,7 @@ from typing import Protocol
 from kafka_lag import contract
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import ClusterSource, look_up_until
+from kafka_lag.brokers.throttling import describe_throttling
 from kafka_lag.errors import (
     ReporterError,
     SinkError,
@@ -144,6 +145,7 @@ class Collector:
         report = self._evaluate(reading, memory, taken_at, until, failures)
         plans = plan_each(report, memory.newest, self._levels)
         self._log_warnings(problem_lines(report.problems))
+        self._log_warnings([describe_throttling(report.throttled)] if report.throttled else [])
         self._log_warnings(report.warnings)
         places = ((sink.levels, sink.key) for sink in self._sinks)
         self._log_warnings(omission_warnings(places, plans))
@@ -275,7 +277,8 @@ class Collector:
         failures: list[ReporterError],
     ) -> LagReport:
         """The report, its look-ups ended by `deadline`; brokers that failed these among its
-        problems. What the look-ups raise is added to the failures, and costs only times.
+        problems, and what throttled the run. What the look-ups raise is added to the failures, and
+        costs only times.
         """
         send = look_up_until(self._source, deadline, self._clock)
 
@@ -287,7 +290,11 @@ class Collector:
         rules = self._settings.rules
         previous_runs = replace(memory.previous_runs(), usual=self._usual.figures)
         report = evaluate(reading, previous_runs, rules, taken_at, look_up)
-        return replace(report, problems=report.problems + self._source.not_responding())
+        return replace(
+            report,
+            problems=report.problems + self._source.not_responding(),
+            throttled=self._source.throttled(),
+        )
 
     def _publish(
         self, sets_of: Callable[[Levels], list[MetricSet]], taken_at: int, deadline: float

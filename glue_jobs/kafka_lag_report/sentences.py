@@ -23,6 +23,7 @@ from kafka_lag.contract import (
     NO_MEMBER,
     OPEN_TRANSACTION,
     SLOW,
+    THROTTLED,
     TIMEOUT,
 )
 from kafka_lag.formatting import (
@@ -59,6 +60,7 @@ _UNREAD: dict[str, str] = {
     DENIED: "denied",
     NO_COORDINATOR: "no coordinator",
     TIMEOUT: "no answer in time",
+    THROTTLED: "throttled by a client quota",
 }
 # `tasks_needed_reason` of a number that is known.
 _NEEDED_FOR = {

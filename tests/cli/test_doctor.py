@@ -21,7 +21,7 @@ from kafka_lag.brokers.diagnosis.inspection import Clocks, Inspection, Rights, T
 from kafka_lag.brokers.diagnosis.ports import ServerFindings, TlsFindings
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.group_settings import ByName, Rules
-from kafka_lag.lag.model import Problem, Snapshot
+from kafka_lag.lag.model import Problem, Snapshot, Throttled
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.cost.prices import load_prices
@@ -32,6 +32,7 @@ from kafka_lag_cli.doctor.cluster import (
     check_commits,
     check_kinds,
     check_metrics,
+    check_quota,
     check_reading,
     check_retention,
     check_transactions,
@@ -383,6 +384,24 @@ def test_groups_are_counted_by_kind_and_those_without_lag_named() -> None:
     found = list(check_kinds({"classic": ("a", "b"), "share": ("queue",), None: ("old",)}))
     assert found[0].what == "1 of a kind not said, 2 classic, 1 share"
     assert found[1].what == "no lag is computed of 1 share group: queue"
+
+
+def test_a_quota_that_costs_rows_is_a_fault_of_the_quota_and_of_no_broker() -> None:
+    inspection = replace(an_inspection(), throttled=Throttled(3.0, "monitor"), given_up=(SERVER,))
+    lost = Problem("partition", "orders-0", contract.THROTTLED, "offsets: ...")
+    reading = a_reading({"g": {"orders": [1]}}, {"orders": [(0, 1)]})
+    report = a_report(replace(reading, problems=(lost,)))
+    found = check_quota(inspection, report, rights_repair(SCRAM, inspection.login, None))
+    assert (found.severity, found.what) == (
+        "fault",
+        "brokers hold back requests of this login for up to 3 s (request_percentage); "
+        "1 thing not read in time",
+    )
+    (broker,) = check_brokers(SCRAM, inspection, ())
+    assert broker.severity == "unknown"
+    assert "because of client quota" in broker.what
+    iam = replace(SCRAM, sasl_mechanism=IAM)
+    assert check_quota(inspection, report, rights_repair(iam, None, None)).repair is None
 
 
 def test_a_broker_that_does_not_answer_is_named_with_what_its_port_says() -> None:

@@ -16,7 +16,7 @@ from kafka_lag.errors import SourceError
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import ClusterReading, Problem, Snapshot
+from kafka_lag.lag.model import ClusterReading, Problem, Snapshot, Throttled
 from kafka_lag.lag.time_index import LookupResults
 from kafka_lag.notify.notifier import StoredRuns
 from kafka_lag.settings import Settings
@@ -81,6 +81,9 @@ class Watched:
 
     def not_responding(self) -> tuple[Problem, ...]:
         return ()
+
+    def throttled(self) -> Throttled | None:
+        return None
 
     @property
     def newest(self) -> Snapshot:

@@ -139,7 +139,7 @@ def _bench(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Bench:
-    """With the admin's login where the printed lines expect it, and Kafka's tool by its name."""
+    """With the admin's login where the printed lines expect it, and Kafka's tools by name."""
     for name, user in cluster.users.items():
         monkeypatch.setenv(f"PASSWORD_OF_{name.upper()}", user.password)
     admin = cluster.users["admin"]
@@ -152,12 +152,16 @@ def _bench(
     )
     server = kafka_server()
     options = " ".join(map(shlex.quote, quick_start(server)))
-    tool = tmp_path / "kafka-acls.sh"
-    tool.write_text(
-        f"#!/bin/sh\nexec java {options} -cp {shlex.quote(server.class_path)} "
-        f'{_acl_command(server.jars)} "$@"\n'
-    )
-    tool.chmod(0o755)
+    commands = {
+        "kafka-acls.sh": _acl_command(server.jars),
+        "kafka-configs.sh": "kafka.admin.ConfigCommand",
+    }
+    for name, command in commands.items():
+        tool = tmp_path / name
+        tool.write_text(
+            f'#!/bin/sh\nexec java {options} -cp {shlex.quote(server.class_path)} {command} "$@"\n'
+        )
+        tool.chmod(0o755)
     return Bench(cluster, tmp_path, capsys)
 
 
@@ -487,6 +491,26 @@ def test_each_acl_that_denies_is_taken_back_by_the_printed_line(bench: Bench) ->
     assert "group it's $(hidden) (denied)" in reading
     bench.run(*(each["repair"] for each in faults))
     bench.doctor_until(bench.options(), lambda found: not bad(found))
+
+
+def test_a_quota_on_the_login_is_named_and_the_printed_line_wins_over_it(bench: Bench) -> None:
+    plain = bench.cluster.bootstrap("PLAINTEXT")
+    alter = f"kafka-configs.sh --bootstrap-server {plain} --alter"
+    of_user = f"{alter} --entity-type users --entity-name monitor"
+    bench.run(f"{of_user} --add-config request_percentage=0.01")
+    findings = bench.doctor_until(bench.options(), lambda found: bool(bad(found, "client quota")))
+    assert [each["check"] for each in bad(findings)] == ["client quota"]
+    found = one(findings, "client quota")
+    assert "(request_percentage)" in found["what"]
+    assert found["why"].startswith("The quota is that of the user 'monitor', of the client id")
+    code, said = show(bench, bench.options())
+    assert code == 0
+    assert "throttle this login by the client quota request_percentage: " in said
+    bench.run(found["repair"])
+    bench.doctor_until(bench.options(), lambda found: not bad(found))
+    delete = "--delete-config request_percentage"
+    of_client = "--entity-type clients --entity-name msk-lag-reporter"
+    bench.run(f"{of_user} {of_client} {delete}", f"{of_user} {delete}")
 
 
 def test_topics_written_in_transactions_get_an_option_that_allows_their_markers(

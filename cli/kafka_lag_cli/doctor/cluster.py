@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from kafka_lag import contract
+from kafka_lag.brokers import throttling
 from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.diagnosis.inspection import GROUP_COMMITS, Clocks, Inspection, Rights
 from kafka_lag.brokers.diagnosis.ports import ServerFindings
@@ -24,11 +25,12 @@ from kafka_lag.sinks.budget import Plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.cost.prices import REFERENCE_REGION, PricesByRegion
 from kafka_lag_cli.doctor.findings import Finding
-from kafka_lag_cli.doctor.rights_repair import shell_word
+from kafka_lag_cli.doctor.rights_repair import RightsRepair, shell_word
 from kafka_lag_cli.terminal.text import printable
 
-BROKERS, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS = (
+BROKERS, QUOTA, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS = (
     "brokers",
+    "client quota",
     "version",
     "clocks",
     "kinds of groups",
@@ -38,7 +40,7 @@ BROKERS, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS = (
 )
 RETENTION = "retention"
 COMMITS = "commits"
-AFTER_LOGIN: Final = (BROKERS, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS)
+AFTER_LOGIN: Final = (BROKERS, QUOTA, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS)
 _MOST_NAMES = 6
 # Clocks that are set by NTP differ by less.
 _TOLERATED_MS = 1_000
@@ -52,7 +54,10 @@ def check_brokers(
 ) -> Iterable[Finding]:
     """Whether each broker answers at the address it advertises; `found` of those that do not."""
     down = inspection.not_responding
-    if not down:
+    if inspection.given_up:
+        names = format_list([*map(printable, inspection.given_up)], _MOST_NAMES)
+        yield Finding(BROKERS, "unknown", f"not looked at to the end, because of {QUOTA}: {names}")
+    elif not down:
         yield Finding(
             BROKERS, "ok", f"all {len(inspection.brokers)} answer at the addresses they advertise"
         )
@@ -67,6 +72,27 @@ def check_brokers(
             "What it leads and coordinates cannot be read. The address is the one that it "
             "advertises (advertised.listeners). " + (fault.repair if fault else ""),
         )
+
+
+def check_quota(inspection: Inspection, report: LagReport | None, repair: RightsRepair) -> Finding:
+    """Whether a client quota holds back what this login requests: a fault where that costs rows."""
+    delays = [inspection.throttled, report.throttled if report else None]
+    throttled = max(filter(None, delays), key=lambda each: each.seconds, default=None)
+    lost = [each for each in report.problems if each.reason == contract.THROTTLED] if report else []
+    if throttled is None and not lost:
+        return Finding(QUOTA, "ok", "no request of this login was held back")
+    delay = f" for up to {format_duration(throttled.seconds)}" if throttled else ""
+    unread = f"; {format_quantity(len(lost), 'thing')} not read in time" if lost else ""
+    user = throttled.user if throttled else None
+    return Finding(
+        QUOTA,
+        "fault" if lost or inspection.given_up else "warning",
+        f"brokers hold back requests of this login{delay} ({throttling.QUOTA}){unread}",
+        f"{throttling.describe_owner(user)} Runs take longer by it, and what they cannot read in "
+        "their time is unread (throttled). Give this login a quota of its own, which wins over the "
+        "others.",
+        repair.allow_requests(),
+    )
 
 
 def check_version(version: tuple[int, ...] | None) -> Finding:

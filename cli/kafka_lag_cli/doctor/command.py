@@ -40,6 +40,7 @@ from kafka_lag_cli.doctor.cluster import (
     check_commits,
     check_kinds,
     check_metrics,
+    check_quota,
     check_reading,
     check_retention,
     check_transactions,
@@ -193,7 +194,7 @@ def examine(
     repair = rights_repair(access, inspection.login, str(certfile) if certfile else None)
     wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
     findings += [_login(access, repair), *check_rights(inspection, repair, wanted)]
-    return [*findings, *_check_cluster(collect, options, inspection)]
+    return [*findings, *_check_cluster(collect, options, inspection, repair)]
 
 
 def _find_other_mechanism(
@@ -231,16 +232,20 @@ def _from_elsewhere(finding: Finding) -> Finding:
 
 
 def _check_cluster(
-    collect: CollectOptions, options: Mapping[str, Any], inspection: Inspection
+    collect: CollectOptions,
+    options: Mapping[str, Any],
+    inspection: Inspection,
+    repair: RightsRepair,
 ) -> list[Finding]:
     """What can be said once the login is accepted, whatever it may do."""
     access, rules = collect.settings.access, collect.settings.rules
     report, failed = _read(collect)
     findings = [
         *check_brokers(access, inspection, _probe(access, tuple(inspection.not_responding))),
+        check_quota(inspection, report, repair),
         check_version(inspection.version),
         *check_clocks(inspection.clocks, is_listed=inspection.rights.cluster is not None),
-        *check_kinds(inspection.groups, is_complete=not inspection.not_responding),
+        *check_kinds(inspection.groups, is_complete=inspection.heard_all),
         *check_transactions(inspection.has_transactions, report, rules),
     ]
     if report is None:

@@ -237,7 +237,7 @@ class _Checks:
     def hidden_groups(self) -> Iterable[Finding]:
         rights = self.inspection.rights
         listed = sum(len(names) for names in self.inspection.groups.values())
-        if self.inspection.not_responding and rights.cluster is not None:
+        if not self.inspection.heard_all and rights.cluster is not None:
             yield Finding(
                 HIDDEN_GROUPS,
                 "unknown",

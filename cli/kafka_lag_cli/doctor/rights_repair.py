@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line that gives a login a right on a cluster, or takes back an ACL that denies it one."""
+"""The line that gives a login a right or a quota on a cluster, or takes back an ACL that denies it
+a right.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,13 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafka_lag.brokers.access import IAM, Access, Credentials, Login
+from kafka_lag.brokers.access import CLIENT_ID, IAM, Access, Credentials, Login
 from kafka_lag.brokers.diagnosis.acls import ANY_HOST, Acl, Resource
+from kafka_lag.brokers.throttling import QUOTA
 
 ANONYMOUS = "User:ANONYMOUS"
+# In percent of a thread's time; a run needs some tenths of a second a minute.
+_ONE_THREAD = 100
 # The file with the login of somebody who may change ACLs, as the documentation calls it.
 _ADMIN = "--command-config admin.properties"
 _PREFIXED = "--resource-pattern-type prefixed"
@@ -78,10 +83,28 @@ class RightsRepair:
             words.append(_PREFIXED)
         return self._kafka_acls(words)
 
+    def allow_requests(self) -> str | None:
+        """Gives this user and our client id a quota of their own, which wins over every other.
+
+        Null where the user is not known.
+        """
+        if not self.principal:
+            return None
+        user = shell_word(self.principal.removeprefix("User:"))
+        words = [
+            *("--alter", f"--add-config {QUOTA}={_ONE_THREAD}"),
+            *("--entity-type users --entity-name", user),
+            *("--entity-type clients --entity-name", CLIENT_ID),
+        ]
+        return self._kafka_tool("kafka-configs.sh", words)
+
     def _kafka_acls(self, words: Sequence[str]) -> str:
+        return self._kafka_tool("kafka-acls.sh", words)
+
+    def _kafka_tool(self, tool: str, words: Sequence[str]) -> str:
         servers = shell_word(",".join(self.access.bootstrap_servers))
         admin = [] if self.access.security_protocol == "PLAINTEXT" else [_ADMIN]
-        return " ".join(["kafka-acls.sh --bootstrap-server", servers, *admin, *words])
+        return " ".join([tool, "--bootstrap-server", servers, *admin, *words])
 
     def _statement(
         self, operations: Sequence[str], resource: Resource, names: Sequence[str]

@@ -15,6 +15,7 @@ from kafka_lag import contract
 from kafka_lag.brokers.access import Access, Login
 from kafka_lag.brokers.connection_pool import ConnectionPool
 from kafka_lag.brokers.errors import UnansweredError, cause, is_login_rejected, reason_of
+from kafka_lag.brokers.throttling import GIVEN_UP, Throttling
 
 T = TypeVar("T")
 
@@ -25,6 +26,8 @@ _IN_FLIGHT = 4
 _BROKER_SHARE = 0.25
 # Seconds between two looks at a connection that takes nothing more for now.
 _PAUSE = 0.005
+# How a request ends that a muted connection does not take, or does not answer in its time.
+_LATE = (errors.KafkaTimeoutError, errors.RequestTimedOutError, errors.NodeNotReadyError)
 
 
 class Connections:
@@ -34,7 +37,8 @@ class Connections:
     that a hung one costs a run one timeout and not one a request. Not thread-safe.
 
     A broker that rejects a login is tried with the next one. After a run `login_rejected` says
-    that some broker rejected them all. `timeout` is the seconds that a broker may take.
+    that some broker rejected them all. `timeout` is the seconds that a broker may take, and time in
+    which it mutes a connection by a client quota does not count for it; the run's end does.
     """
 
     def __init__(self, access: Access, login: Login | None) -> None:
@@ -49,6 +53,7 @@ class Connections:
         self._unexpected: dict[Any, str] = {}
         self._cut_off: set[Any] = set()
         self._down_before: set[Any] = set()
+        self._throttling = Throttling()
         self._in_flight: dict[Any, int] = defaultdict(int)
         self._waiting: dict[Any, deque[Future]] = defaultdict(deque)
 
@@ -63,6 +68,7 @@ class Connections:
         self._down.clear()
         self._unexpected.clear()
         self._cut_off.clear()
+        self._throttling.begin_run()
         self.pool.forget_rejections()
         self.login_rejected = False
         self.set_deadline(deadline)
@@ -103,8 +109,12 @@ class Connections:
         return dict(self._down)
 
     def not_responding(self) -> dict[Any, UnansweredError]:
-        """Those of `down` that the end of the run's time did not cut off, as it does slow ones."""
+        """Those of `down` that did not run out of the run's time, as slow or throttled ones do."""
         return {node: why for node, why in self._down.items() if node not in self._cut_off}
+
+    def throttled_seconds(self) -> dict[Any, float]:
+        """For how long a client quota held back requests in this run, by broker."""
+        return self._throttling.seconds()
 
     def unexpected_answers(self) -> dict[Any, str]:
         """The brokers that answered, in this run, what no request was about, and what it was."""
@@ -142,9 +152,10 @@ class Connections:
         """
         if node in self._down:
             raise self._down[node]
+        began = time.monotonic()
         await self._wait_for_turn(node)
         try:
-            return await self._send(node, request)
+            return await self._send(node, request, began)
         finally:
             self._in_flight[node] -= 1
             if self._waiting[node]:
@@ -224,7 +235,7 @@ class Connections:
             await waiter
         self._in_flight[node] += 1
 
-    async def _send(self, node: Any, request: Any) -> Any:
+    async def _send(self, node: Any, request: Any, began: float) -> Any:
         was_stale = False
         while True:
             if node in self._down:
@@ -232,9 +243,11 @@ class Connections:
             connection = None
             try:
                 connection = self.pool.get(node, self.timeout)
-                await self._wait_until_writable(connection)
-                answer = connection.send_request(request)
-                return await self.wait_for(answer, self.timeout)
+                await self._wait_until_writable(node, connection)
+                # Else the library would cut a muted connection after its own time.
+                left_ms = (self._deadline - time.monotonic()) * 1000
+                future = connection.send_request(request, request_timeout_ms=left_ms)
+                answer = await self._wait_for_answer(node, connection, future)
             except Exception as error:
                 if is_login_rejected(self.access, connection, error):
                     if self.pool.try_next_login(node, connection):
@@ -243,22 +256,66 @@ class Connections:
                 elif _is_stale(connection, error) and not was_stale:
                     was_stale = True
                     continue
-                raise self._mark_down(node, error) from error
+                throttled = self._is_throttled(node, connection, error, began)
+                raise self._mark_down(node, error, throttled=throttled) from error
+            self._throttling.note(node, answer)
+            return answer
 
-    async def _wait_until_writable(self, connection: Any) -> None:
-        """Waits while the library would not take a request: a full buffer, or a broker's quota."""
-        end = min(time.monotonic() + self.timeout, self._deadline)
-        while connection.connected and connection.paused and time.monotonic() < end:
-            await self.pool.net.sleep(_PAUSE)
+    async def _wait_until_writable(self, node: Any, connection: Any) -> None:
+        """Waits while the library would not take a request: a full buffer, or a client quota.
 
-    def _mark_down(self, node: Any, error: Exception) -> UnansweredError:
-        unanswered = UnansweredError(reason_of(error), f"broker {node}: {cause(error)}")
+        Returns at once where the quota mutes the connection beyond the run's end.
+        """
+        began = time.monotonic()
+        while connection.connected and connection.paused:
+            now, muted_until = time.monotonic(), self._throttling.until(node)
+            end = self._end_of_request(node, connection, began)
+            if now >= end or muted_until >= self._deadline:
+                return
+            await self.pool.net.sleep(max(_PAUSE, min(muted_until, end) - now))
+
+    async def _wait_for_answer(self, node: Any, connection: Any, answer: Future) -> Any:
+        """The answer, or KafkaTimeoutError once the broker or the run has no time left."""
+        began = time.monotonic()
+        while True:
+            end = self._end_of_request(node, connection, began)
+            try:
+                return await self.wait_for(answer, end - time.monotonic())
+            except errors.KafkaTimeoutError:
+                # Earlier requests on the connection may have had it muted meanwhile.
+                end = self._end_of_request(node, connection, began)
+                if answer.is_done or time.monotonic() >= end:
+                    raise
+
+    def _end_of_request(self, node: Any, connection: Any, began: float) -> float:
+        """Until when a broker may take for a request: its time begins once it mutes no more."""
+        muted_until = self._throttling.until(node)
+        if _is_muted(connection):
+            muted_until = max(muted_until, time.monotonic())
+        return min(max(began, muted_until) + self.timeout, self._deadline)
+
+    def _is_throttled(self, node: Any, connection: Any, error: Exception, began: float) -> bool:
+        """Whether a client quota held a request back, in the time that its broker still had."""
+        muted_until = self._throttling.until(node)
+        had_time = muted_until > began and time.monotonic() < muted_until + self.timeout
+        return isinstance(error, _LATE) and (had_time or _is_muted(connection))
+
+    def _mark_down(self, node: Any, error: Exception, *, throttled: bool) -> UnansweredError:
+        reason, said = reason_of(error), cause(error)
+        if throttled:
+            reason, said = contract.THROTTLED, GIVEN_UP
+        unanswered = UnansweredError(reason, f"broker {node}: {said}")
         if isinstance(error, errors.IncompatibleBrokerVersion):
             return unanswered
         self.pool.close(node)
-        if node not in self._down and time.monotonic() >= self._deadline:
+        if node not in self._down and (throttled or time.monotonic() >= self._deadline):
             self._cut_off.add(node)
         return self._down.setdefault(node, unanswered)
+
+
+def _is_muted(connection: Any) -> bool:
+    """Whether a client quota mutes it, as it also does after the answer that begins it."""
+    return connection is not None and "throttle" in connection.paused
 
 
 def _is_stale(connection: Any, error: Exception) -> bool:

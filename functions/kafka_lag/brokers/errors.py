@@ -102,8 +102,12 @@ def failure_of_code(code: int) -> Failure | None:
 
 
 def failure_of(error: UnansweredError) -> Failure:
-    """A broker that did not answer; another may lead or coordinate by now, so one retry helps."""
-    return Failure(error.reason, error.detail, int(error.reason != contract.DENIED))
+    """A broker that did not answer; another may lead or coordinate by now, so one retry helps.
+
+    No retry helps a login that is denied or throttled.
+    """
+    is_final = error.reason in (contract.DENIED, contract.THROTTLED)
+    return Failure(error.reason, error.detail, int(not is_final))
 
 
 def malformed(detail: str) -> Failure:

@@ -9,19 +9,20 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
-from kafka_lag.brokers.access import PROBE_LIMITS, Access, ProbeLimits
+from kafka_lag.brokers.access import PROBE_LIMITS, Access, Credentials, ProbeLimits
 from kafka_lag.brokers.bootstrap import explain_unread
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.login import CredentialSource
 from kafka_lag.brokers.problems import without_name
 from kafka_lag.brokers.reading import ReadRequest, read_cluster
 from kafka_lag.brokers.session import Session
+from kafka_lag.brokers.throttling import summarize
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
 from kafka_lag.errors import ConfigError, ReporterError, SourceError
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import ClusterReading, Problem
+from kafka_lag.lag.model import ClusterReading, Problem, Throttled
 from kafka_lag.lag.time_index import LookUp, LookupResults
 
 T = TypeVar("T")
@@ -38,6 +39,9 @@ class ClusterSource(Protocol):
 
     def not_responding(self) -> tuple[Problem, ...]:
         """Brokers that answered the last reading, and then not its look-ups."""
+
+    def throttled(self) -> Throttled | None:
+        """How much a client quota delayed the last reading and its look-ups, null if it did not."""
 
 
 class KafkaSource:
@@ -109,6 +113,15 @@ class KafkaSource:
             for node, why in down.items()
             if node not in self._reported
         )
+
+    def throttled(self) -> Throttled | None:
+        """How much a client quota delayed the last reading and its look-ups, null if it did not."""
+        connections = self._session.connections
+        if connections is None:
+            return None
+        logins = connections.pool.logins()
+        users = {login.username for login in logins if isinstance(login, Credentials)}
+        return summarize(connections.throttled_seconds(), users)
 
     def cluster_id(self, deadline: float) -> str:
         """Kafka's own id of the cluster. Raises as `read` does."""

@@ -25,10 +25,11 @@ class UnreadReason(StrEnum):
     NO_LEADER = "no_leader"
     NO_COORDINATOR = "no_coordinator"
     TIMEOUT = "timeout"
+    THROTTLED = "throttled"
     ERROR = "error"
 
 
-DENIED, NO_LEADER, NO_COORDINATOR, TIMEOUT, ERROR = UnreadReason
+DENIED, NO_LEADER, NO_COORDINATOR, TIMEOUT, THROTTLED, ERROR = UnreadReason
 
 # uncounted: why a group-partition adds nothing to the sums of its group and topic (null: it does).
 UNCOMMITTED, UNKNOWN, IGNORED = "uncommitted", "unknown", "ignored"

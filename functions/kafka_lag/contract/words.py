@@ -23,6 +23,7 @@ WORDS = {
     contract.NO_LEADER: "not read: no leader",
     contract.NO_COORDINATOR: "not read: no coordinator",
     contract.TIMEOUT: "not read: timed out",
+    contract.THROTTLED: "not read: throttled",
     contract.ERROR: "not read: error",
 }
 # What each word of a consumer means, as a clause that can follow a colon.

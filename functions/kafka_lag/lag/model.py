@@ -24,6 +24,17 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Throttled:
+    """A client quota delayed a run: for how many seconds the slowest broker held requests back.
+
+    `user` is the login's user name, null where it has none or a rotation left two.
+    """
+
+    seconds: float
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterReading:
     """What the brokers answered in one run; commits are read before end offsets.
 
@@ -107,6 +118,7 @@ class LagReport:
     `group_topics` an unread partition counts with its last reading for one window. `lags_clamped`:
     rows with a commit beyond the end, whose lag is 0. `look_ups`: how many were sent.
     `warnings`: what of the previous runs was not used, and why. `notes`: those of the reading.
+    `throttled` is null where no client quota delayed the run.
     """
 
     snapshot: Snapshot
@@ -117,3 +129,4 @@ class LagReport:
     problems: tuple[Problem, ...]
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    throttled: Throttled | None = None

@@ -19,7 +19,7 @@ from kafka_lag.errors import SourceError
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import ClusterReading, Problem
+from kafka_lag.lag.model import ClusterReading, Problem, Throttled
 from kafka_lag.lag.time_index import LookupResults
 from kafka_lag.settings import Settings
 from kafka_lag.sinks.config import Levels
@@ -316,3 +316,6 @@ class Runs:
 
     def not_responding(self) -> tuple[Problem, ...]:
         return ()
+
+    def throttled(self) -> Throttled | None:
+        return None

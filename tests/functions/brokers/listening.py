@@ -51,7 +51,8 @@ class Broker:
     """One broker: leads one partition of the topic, coordinates the group named after it.
 
     `hangs_on` are names of requests that it never answers, `slow_on` of those that take it 0.3 s.
-    `passwords` are those it accepts, None where it takes any.
+    `passwords` are those it accepts, None where it takes any. By a client quota it mutes a
+    connection for `mutes` seconds after each answer, and says so in that; a login is not muted.
     """
 
     node: int
@@ -60,12 +61,14 @@ class Broker:
     hangs_on: set[str] = field(default_factory=set)
     passwords: set[str] | None = None
     slow_on: set[str] = field(default_factory=set)
+    mutes: float = 0.0
     requests: list[str] = field(default_factory=list)
     connections_made: int = 0
     open: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         broker = self
+        self._muted: dict[Any, float] = {}
         self._lock, self._at_work, self._steps = threading.Lock(), 0, 0
 
         class Handler(socketserver.BaseRequestHandler):
@@ -96,9 +99,10 @@ class Broker:
 
     def is_idle(self) -> bool:
         """Whether all that was sent to it has come, and is answered or never will be."""
-        before = self._steps
+        before, now = self._steps, time.monotonic()
+        heard = [each for each in self.open if self._muted.get(each, 0.0) <= now]
         try:
-            coming, _, _ = select.select([self.server, *self.open], [], [], 0)
+            coming, _, _ = select.select([self.server, *heard], [], [], 0)
         except (OSError, ValueError):  # a connection that ends now
             return False
         with self._lock:
@@ -135,13 +139,26 @@ class Broker:
                     self.open[self.open.index(connection)] = encrypted
                 connection = encrypted
             while frame := self._next(connection):
-                if (answer := self._answer(frame)) is not None:
+                name, answer = self._answer(frame)
+                if answer is not None:
                     connection.sendall(struct.pack(">i", len(answer)) + answer)
+                    if self._mutes(name):
+                        self._mute(connection)
         except OSError:
             pass
         finally:
             with self._lock:
                 self.open.remove(connection)
+
+    def _mute(self, connection: Any) -> None:
+        self._muted[connection] = time.monotonic() + self.mutes
+        with self._rests():
+            while time.monotonic() < self._muted[connection]:
+                time.sleep(0.001)
+
+    def _mutes(self, request: str) -> bool:
+        logs_in = request.startswith("Sasl") or (request == "ApiVersions" and self.passwords)
+        return bool(self.mutes) and not logs_in
 
     def _next(self, connection: Any) -> bytes | None:
         if not (isinstance(connection, ssl.SSLSocket) and connection.pending()):
@@ -154,13 +171,13 @@ class Broker:
         for connection in list(self.open):
             connection.shutdown(socket.SHUT_RDWR)
 
-    def _answer(self, frame: bytes) -> bytes | None:
+    def _answer(self, frame: bytes) -> tuple[str, bytes | None]:
         key, version, correlation = struct.unpack(">hhi", frame[:8])
         request = _REQUESTS[key].decode(frame, version=version, header=True)
         name = _name(request)
         self.requests.append(name)
         if self.hangs_on & {name, ALL}:
-            return None
+            return name, None
         if name in self.slow_on:
             time.sleep(0.3)
         header = RequestHeader(request_api_key=key, request_api_version=version)
@@ -168,7 +185,10 @@ class Broker:
         response_header = ResponseHeader(correlation_id=correlation)
         head = response_header.encode(flexible=flexible and name != "ApiVersions")
         kind = "ListOffsets" if name == LOOK_UPS else name
-        return bytes(head + ANSWERS[kind](self, request).encode(version=version))
+        answer = ANSWERS[kind](self, request)
+        if self._mutes(name):
+            answer.throttle_time_ms = int(self.mutes * 1000)
+        return name, bytes(head + answer.encode(version=version))
 
 
 class Cluster:

@@ -21,7 +21,8 @@ from kafka import errors
 from kafka.protocol.admin import ACLOperation, DescribeConfigsRequest, DescribeGroupsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from kafka_lag.brokers.access import IAM, Access, Login
+from kafka_lag import contract
+from kafka_lag.brokers.access import IAM, Access, Credentials, Login
 from kafka_lag.brokers.bootstrap import connect
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.coordinators import ConsumerGroup, chunks
@@ -37,6 +38,7 @@ from kafka_lag.brokers.topics import build_table
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import NameFilter
+from kafka_lag.lag.model import Throttled
 from kafka_lag.lag.time_index import NEWEST, LookupResults
 
 GROUP_COMMITS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
@@ -111,9 +113,10 @@ class Inspection:
     """What was found; `login` is the one that the brokers accepted.
 
     `version` is the least that the brokers can be by what they speak. `not_responding` has a cause
-    by address. `groups` are names by kind, in Kafka's words; None where no broker said. `topics`
-    are those that filters want and that may be described. `has_transactions`: whether a
-    transactional producer has ever written; None is not known.
+    by address. `given_up` are addresses of brokers that a client quota kept from answering;
+    `throttled` is null where it held no answer back. `groups` are names by kind, in Kafka's words;
+    None where no broker said. `topics` are those that filters want and that may be described.
+    `has_transactions`: whether a transactional producer has ever written; None is not known.
     """
 
     login: Login | None
@@ -127,6 +130,13 @@ class Inspection:
     groups: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
     clocks: Clocks = field(default_factory=Clocks)
     has_transactions: bool | None = None
+    throttled: Throttled | None = None
+    given_up: tuple[str, ...] = ()
+
+    @property
+    def heard_all(self) -> bool:
+        """Whether every broker answered: each lists only the groups that it coordinates."""
+        return not (self.not_responding or self.given_up)
 
 
 def inspect_cluster(
@@ -223,21 +233,31 @@ class _Inspector:
             prefixes_without_settings=prefixes_without_settings,
         )
         newest = await self._newest_times([visible[name] for name in visible])
-        down = connections.down()
+        clocks = await self._clocks(newest, wanted, visible)
+        failed = connections.down()
+        down = {address: failed[node] for node, address in addresses.items() if node in failed}
+        delays = connections.throttled_seconds().values()
+        user = login.username if isinstance(login, Credentials) else None
         return Inspection(
             login=login,
             cluster_id=connections.cluster_id,
             version=_version(connections),
             brokers=tuple(addresses.values()),
             not_responding={
-                address: down[node].detail for node, address in addresses.items() if node in down
+                address: why.detail
+                for address, why in down.items()
+                if why.reason != contract.THROTTLED
             },
             rights=rights,
             acls=acls,
             topics=tuple(wanted),
             groups=_by_kind(listing.groups),
-            clocks=await self._clocks(newest, wanted, visible),
+            clocks=clocks,
             has_transactions=_has_transactions(newest, visible, topics_right),
+            throttled=Throttled(max(delays), user) if delays else None,
+            given_up=tuple(
+                address for address, why in down.items() if why.reason == contract.THROTTLED
+            ),
         )
 
     def _prefixes(self, listing: AclListing) -> list[str]:
