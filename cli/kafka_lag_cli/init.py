@@ -23,6 +23,8 @@ from kafka_lag_cdk.config.source import toml_in
 from kafka_lag_cdk.config.types import KafkaArn
 from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.account.msk_cluster import (
+    CREATING,
+    ENDED,
     LOGINS,
     MskCluster,
     associated_secrets,
@@ -142,6 +144,11 @@ def draft(arn: str, session: Any, chosen: InitOptions, ask: Ask | None) -> str:
             f"MSK has no cluster {arn}: compare with `aws kafka list-clusters-v2 "
             f"--region {_region(arn)}`, and check --profile."
         ) from error
+    if msk.state in ENDED:
+        raise ConfigError(f"{msk.name} {ENDED[msk.state]}: there is nothing to deploy for it.")
+    if msk.state == CREATING:
+        # Neither has it brokers yet, nor takes it the secrets that decide about its login.
+        raise ConfigError(f"{msk.name} is being created: run this again when it is ACTIVE.")
     login = _login(session, msk, chosen, ask)
     network = _network(session, msk, _region(arn))
     subnets = choose_subnets(network, msk.subnets)

@@ -51,14 +51,11 @@ class FakeMsk:
         _validate("ListClustersV2", request)
         begins = request.get("ClusterNameFilter", "")
         found = [each for each in self.clusters.values() if each["ClusterName"].startswith(begins)]
-        return {"ClusterInfoList": found}
+        return _page("ClusterInfoList", found, request)
 
     def list_scram_secrets(self, **request: Any) -> dict[str, Any]:
         self._cluster("ListScramSecrets", request)
-        # A secret a page.
-        secrets, at = self.secrets.get(request["ClusterArn"], []), int(request.get("NextToken", 0))
-        more = {"NextToken": str(at + 1)} if at + 1 < len(secrets) else {}
-        return {"SecretArnList": secrets[at : at + 1], **more}
+        return _page("SecretArnList", self.secrets.get(request["ClusterArn"], []), request)
 
     def batch_associate_scram_secret(self, **request: Any) -> dict[str, Any]:
         self._cluster("BatchAssociateScramSecret", request)
@@ -85,6 +82,13 @@ class FakeMsk:
 def _client(service: str, region: str = REGION) -> Any:
     make: Any = _SESSION.client
     return make(service, region_name=region)
+
+
+def _page(name: str, found: list[Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """One of these a page."""
+    at = int(request.get("NextToken", 0))
+    more = {"NextToken": str(at + 1)} if at + 1 < len(found) else {}
+    return {name: found[at : at + 1], **more}
 
 
 def _model(service: str) -> Any:

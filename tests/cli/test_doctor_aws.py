@@ -56,6 +56,14 @@ def _the(findings: list[Finding], name: str) -> Finding:
     return found
 
 
+@pytest.mark.parametrize(("state", "severity"), [("DELETING", "fault"), ("UPDATING", "warning")])
+def test_a_cluster_that_is_being_deleted_is_a_fault(
+    state: str, severity: str, account: FakeAccount
+) -> None:
+    account.cluster["State"] = state
+    assert _the(_find(account, account.document()), "MSK cluster").severity == severity
+
+
 def test_nothing_is_found_where_all_is_well(account: FakeAccount) -> None:
     findings = _find(account, account.document())
     assert {each.severity for each in findings} == {"ok"}

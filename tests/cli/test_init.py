@@ -256,6 +256,37 @@ def test_a_login_that_is_not_enabled_is_refused_with_those_that_are(account: Fak
         _draft(account, auth="iam")
 
 
+@pytest.mark.parametrize(
+    ("tls", "auth"),
+    [
+        ({"CertificateAuthorityArnList": ["arn:aws:acm-pca:ca"]}, "tls"),
+        ({"CertificateAuthorityArnList": ["arn:aws:acm-pca:ca"], "Enabled": False}, "none"),
+        ({"CertificateAuthorityArnList": []}, "none"),
+    ],
+)
+def test_authorities_alone_switch_tls_on(
+    tls: dict[str, Any], auth: str, account: FakeAccount
+) -> None:
+    _allow(account, {"Tls": tls})
+    assert _cluster(_draft(account, secret_arn=account.secret))["auth"]["type"] == auth
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("CREATING", "orders is being created: run this again when it is ACTIVE"),
+        ("DELETING", "orders is being deleted: there is nothing to deploy"),
+        ("FAILED", r"orders could not be created or deleted \(FAILED\)"),
+    ],
+)
+def test_a_cluster_that_cannot_be_watched_yet_or_any_more_is_refused(
+    state: str, sentence: str, account: FakeAccount
+) -> None:
+    account.cluster["State"] = state
+    with pytest.raises(ConfigError, match=f"^{sentence}"):
+        _draft(account)
+
+
 def test_what_options_say_is_checked_as_a_document_is(account: FakeAccount) -> None:
     with pytest.raises(ConfigurationError, match=r"clusters\[0\].name"):
         _draft(account, name="two words")

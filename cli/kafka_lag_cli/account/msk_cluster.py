@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ from kafka_lag_cli.account.errors import using
 # The logins of a document, those first that need nothing set up at the brokers.
 LOGINS = ("iam", "scram", "none", "plaintext", "tls")
 _EXPRESS = "express."
+# The states of a cluster that never serves again, as a sentence about it goes on.
+ENDED = {"DELETING": "is being deleted", "FAILED": "could not be created or deleted (FAILED)"}
+CREATING = "CREATING"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def _enabled(whole: Mapping[str, Any]) -> Iterator[str]:
         ("scram", sasl.get("Scram")),
         ("tls", authentication.get("Tls")),
     ):
-        if (settings or {}).get("Enabled"):
+        if _is_enabled(settings or {}):
             others = True
             yield name
     # A cluster with no word on it lets everybody in unless it has a login.
@@ -103,6 +106,11 @@ def _enabled(whole: Mapping[str, Any]) -> Iterator[str]:
         yield "none"
     if open_to_all and _transport(whole) != "TLS":
         yield "plaintext"
+
+
+def _is_enabled(settings: Mapping[str, Any]) -> bool:
+    """A cluster may be made with authorities for TLS and without a word on whether it is on."""
+    return bool(settings.get("Enabled", settings.get("CertificateAuthorityArnList")))
 
 
 def _transport(whole: Mapping[str, Any]) -> str:
@@ -114,7 +122,7 @@ def _switched_on(authentication: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, settings in authentication.items():
         inner = _switched_on(settings) if name == "Sasl" else settings
-        if inner.get("Enabled") or (name == "Sasl" and inner):
+        if _is_enabled(inner) or (name == "Sasl" and inner):
             found[name] = inner
     return found
 
@@ -122,22 +130,25 @@ def _switched_on(authentication: Mapping[str, Any]) -> dict[str, Any]:
 def find_by_name(client: Any, name: str) -> str | None:
     """The ARN of the cluster of this name in the client's region. Raises AwsError."""
     with using("kafka:ListClustersV2"):
-        pages = client.list_clusters_v2(ClusterNameFilter=name)
-    found = [each for each in pages["ClusterInfoList"] if each["ClusterName"] == name]
-    return str(found[0]["ClusterArn"]) if found else None
+        pages = _pages(client.list_clusters_v2, ClusterNameFilter=name)
+        clusters = (each for page in pages for each in page.get("ClusterInfoList", ()))
+        return next((str(e["ClusterArn"]) for e in clusters if e["ClusterName"] == name), None)
 
 
 def associated_secrets(client: Any, arn: str) -> tuple[str, ...]:
     """The ARNs of the secrets that a cluster's SCRAM users have. Raises AwsError."""
-    found: list[str] = []
-    request: dict[str, Any] = {"ClusterArn": arn}
     with using("kafka:ListScramSecrets"):
-        while True:
-            page = client.list_scram_secrets(**request)
-            found += page.get("SecretArnList", ())
-            if not page.get("NextToken"):
-                return tuple(found)
-            request["NextToken"] = page["NextToken"]
+        pages = _pages(client.list_scram_secrets, ClusterArn=arn)
+        return tuple(secret for page in pages for secret in page.get("SecretArnList", ()))
+
+
+def _pages(operation: Callable[..., Any], **request: Any) -> Iterator[Mapping[str, Any]]:
+    """All pages of what MSK lists."""
+    page = operation(**request)
+    yield page
+    while page.get("NextToken"):
+        page = operation(**request, NextToken=page["NextToken"])
+        yield page
 
 
 def describe_secret(client: Any, arn: str) -> Secret:

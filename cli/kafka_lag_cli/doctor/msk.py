@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cli.account.errors import AwsError
-from kafka_lag_cli.account.msk_cluster import MskCluster, describe_cluster, find_by_name
+from kafka_lag_cli.account.msk_cluster import ENDED, MskCluster, describe_cluster, find_by_name
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place, key_line
 
@@ -44,6 +44,9 @@ def check_cluster(place: Place) -> tuple[MskCluster | None, list[Finding]]:
     findings = []
     if msk.state == "ACTIVE":
         findings.append(Finding(CLUSTER, "ok", "it is there and ACTIVE"))
+    elif msk.state in ENDED:
+        why = "Take it out of the document, or name the cluster that replaces it."
+        findings.append(Finding(CLUSTER, "fault", f"it {ENDED[msk.state]}", why))
     else:
         findings.append(
             Finding(
