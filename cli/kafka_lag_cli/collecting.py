@@ -43,6 +43,8 @@ class Collecting:
         # Kafka's own id is known once brokers have answered.
         self._cluster = options.settings.cluster or None
         self._succeeded: float | None = None
+        # Whether the last run was read, and the store did not take it.
+        self._is_unkept = False
         self._show: Callable[[str, Snapshot], None] = lambda _cluster, _snapshot: None
         self._thread = Thread(target=self._collect, name="collector", daemon=True)
         # A login that cannot be made will not be by waiting. Raises ConfigError.
@@ -67,17 +69,18 @@ class Collecting:
         return OneCluster(store, lambda: self._cluster)
 
     def show_by(self, show: Callable[[str, Snapshot], None]) -> None:
-        """Hands each run that is stored to this, with its cluster, from another thread."""
+        """Hands each run that read the cluster to this, with its cluster, from another thread."""
         self._show = show
 
     def health(self) -> str | None:
         """What is wrong, None where a run succeeded lately."""
+        what = "been read and kept" if self._is_unkept else "succeeded"
         if self._succeeded is None:
-            return "no run has succeeded yet"
+            return f"no run has {what} yet"
         age = self._clock() - self._succeeded
         if age <= max(_INTERVALS * self._interval, _LEAST_SECONDS):
             return None
-        return f"no run has succeeded for {age:.0f} seconds"
+        return f"no run has {what} for {age:.0f} seconds"
 
     def _collect(self) -> None:
         while not self._ended.is_set():
@@ -95,11 +98,14 @@ class Collecting:
         collector = self._options.open_collector(self._logger)
         self._cluster = collector.cluster
         for run in run_on_schedule(collector, self._interval, self._wait, self._clock):
-            if run.error is not None:
-                self._logger.warning(str(run.error))
+            if run.warning:
+                self._logger.warning(run.warning)
+            self._is_unkept = bool(run.report and run.error)
+            if run.report is None:
                 continue
-            self._succeeded = self._clock()
-            self._show(collector.cluster, collector.memory.newest)
+            if not self._is_unkept:
+                self._succeeded = self._clock()
+            self._show(collector.cluster, run.report.snapshot)
             mark_collected(self._options.state, collector.cluster, self._interval)
             self._options.remove_old_days()
 

@@ -14,12 +14,21 @@ from kafka_lag.lag.model import LagReport
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that is over: its report, or the error it ended with; `next_due` in s, as the clock."""
+    """A run that is over: its report, None where nothing was read, and the error it ended with, if
+    it did; `next_due` in s, as the clock.
+    """
 
     report: LagReport | None
     error: ReporterError | None
     seconds: float
     next_due: int
+
+    @property
+    def warning(self) -> str | None:
+        """What went wrong, in a sentence; None: nothing."""
+        if self.report is None or self.error is None:
+            return self.error and str(self.error)
+        return describe_unkept(self.error)
 
 
 def run_on_schedule(
@@ -37,10 +46,16 @@ def run_on_schedule(
         began = time.monotonic()
         report, failure = None, None
         try:
-            report = collector.run(due * 1000).report
+            outcome = collector.collect(due * 1000)
+            report, failure = outcome.report, outcome.failure
         except ReporterError as error:
             failure = error
         seconds = time.monotonic() - began
         due = (int(clock()) // interval + 1) * interval
         yield Run(report, failure, seconds, due)
         wait(max(0.0, due - clock()))
+
+
+def describe_unkept(error: ReporterError) -> str:
+    """What people are told of a reading that is shown though the store failed."""
+    return f"What was read is shown, and not kept: {error}"

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from kafka_lag import contract
 from kafka_lag.collector import Collector, WarningLogger
+from kafka_lag.errors import StoreError
 from kafka_lag.formatting import format_short_duration
 from kafka_lag.lag.frame import locate
 from kafka_lag.lag.group_settings import Rules
@@ -30,6 +31,7 @@ from kafka_lag_cli.connecting.collect_options import (
 from kafka_lag_cli.connecting.missing_rights import check_rights_to_read
 from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.numbers import WholeNumber
+from kafka_lag_cli.schedule import describe_unkept
 from kafka_lag_cli.state.shared import HeldStore, find_interval
 from kafka_lag_cli.terminal.group_details import group_details
 from kafka_lag_cli.terminal.group_rows import (
@@ -172,7 +174,7 @@ def read_twice(
 
     collector = replace(collect, settings=settings).open_into(held, logger, adapt=adapt)
     keep = find(collector.cluster) is None
-    readings = take_readings(collector, held, gap, stderr.status, keep=keep)
+    readings = take_readings(collector, held, gap, stderr.status, logger, keep=keep)
     report = readings[-1]
     for note in report.notes:
         logger.warning(note)
@@ -197,6 +199,7 @@ def take_readings(
     held: HeldStore,
     gap: int,
     waiting: Callable[[str], AbstractContextManager[object]],
+    logger: WarningLogger,
     *,
     keep: bool,
     wait: Callable[[float], object] = time.sleep,
@@ -204,18 +207,25 @@ def take_readings(
 ) -> list[LagReport]:
     """One reading, and another after `gap` seconds unless that is 0. Raises ReporterError.
 
-    The last one alone is saved, if any shall be: two so close together are no interval.
+    The last one alone is saved, if any shall be: two so close together are no interval. A store
+    that fails costs no reading, and is warned of.
     """
     with waiting("reading the cluster"):
-        readings = [collector.run(int(clock()) * 1000).report]
+        outcomes = [collector.collect(int(clock()) * 1000)]
     if gap:
         # From the end of the first reading, which may take longer than the gap.
         with waiting(f"reading again {gap} s later, to see who stands still (--gap 0: do not)"):
             wait(gap)
-            readings.append(collector.run(int(clock()) * 1000).report)
-    if keep:
-        held.save(readings[-1].snapshot.taken_at)
-    return readings
+            outcomes.append(collector.collect(int(clock()) * 1000))
+    failure = outcomes[-1].failure
+    if keep and not failure:
+        try:
+            held.save(outcomes[-1].report.snapshot.taken_at)
+        except StoreError as error:
+            failure = error
+    if failure:
+        logger.warning(describe_unkept(failure))
+    return [outcome.report for outcome in outcomes]
 
 
 def compare_readings(

@@ -10,7 +10,7 @@ import math
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -80,30 +80,41 @@ def watch(**options: Any) -> int:
     collector = collect.open_collector(logger)
     view.cluster = collector.cluster
     live = Live(get_renderable=lambda: view, console=screen, screen=True, refresh_per_second=2)
+    interval = collect.settings.interval_ms // 1000
+
+    def show() -> None:
+        mark_collected(collect.state, collector.cluster, interval)
+        collect.remove_old_days()
+        if not redraws:
+            _append(view, options, screen, heading=len(view.lags) == 1)
+
     try:
         with live if redraws else nullcontext():
-            for run in run_on_schedule(collector, collect.settings.interval_ms // 1000):
-                if run.error is not None:
-                    # A first run that fails will not do better by waiting.
-                    if view.snapshot is None:
-                        raise run.error
-                    logger.warning(str(run.error))
-                else:
-                    is_first = view.snapshot is None
-                    view.add_run(run)
-                    mark_collected(
-                        collect.state, collector.cluster, collect.settings.interval_ms // 1000
-                    )
-                    collect.remove_old_days()
-                    if not redraws:
-                        _append(view, options, screen, heading=is_first)
-                view.due = run.next_due
+            show_runs(run_on_schedule(collector, interval), view, logger, show)
     except KeyboardInterrupt:
         pass
     if redraws and view.snapshot is not None:
         # What was seen last stays, as the terminal's other screen is gone.
         screen.print(view.groups(screen.width))
     return 0
+
+
+def show_runs(
+    runs: Iterable[Run], view: WatchView, logger: WarningLogger, show: Callable[[], None]
+) -> None:
+    """Adds runs to the view as they come, and shows each that was read, even if it is not kept.
+
+    Raises the error of a first run that read nothing: it will not do better by waiting.
+    """
+    for run in runs:
+        if run.report is None and run.error and view.snapshot is None:
+            raise run.error
+        if run.warning:
+            logger.warning(run.warning)
+        if run.report is not None:
+            view.add_run(run)
+            show()
+        view.due = run.next_due
 
 
 def _append(view: WatchView, options: Mapping[str, Any], screen: Console, *, heading: bool) -> None:
@@ -148,7 +159,7 @@ class WatchView:
         self.warnings.append(f"{at:%H:%M:%S} {self.wording(message)}")
 
     def add_run(self, run: Run) -> None:
-        """Takes a run that succeeded."""
+        """Takes a run that was read."""
         if run.report is None:
             return
         self.snapshot, self.run_seconds = run.report.snapshot, run.seconds

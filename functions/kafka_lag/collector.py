@@ -74,10 +74,13 @@ class WarningLogger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run has done: its report, and how many snapshot objects are new."""
+    """What a run has done: its report, how many snapshot objects are new, and what failed of all
+    that came after the reading, in one error with every cause; null: nothing.
+    """
 
     report: LagReport
     objects_written: int
+    failure: ReporterError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,16 @@ class Collector:
         Raises ReporterError with every cause when something failed, after all else was done;
         only then is there no CollectorSuccess.
         """
+        outcome = self.collect(taken_at, seconds_left)
+        if outcome.failure:
+            raise outcome.failure
+        return outcome
+
+    def collect(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
+        """The same, for whoever shows what was read even if it could not be stored or published.
+
+        Raises ReporterError, after all else was done, only if nothing was read.
+        """
         began = self._clock()
         limit = self._settings.deadline
         limit = limit if seconds_left is None else min(limit, seconds_left)
@@ -167,7 +180,8 @@ class Collector:
                 written = self._finish_storing(storing, snapshot, memory, left)
             except StoreError as error:
                 failures.append(error)
-        if nothing_read := _nothing_read(report):
+        nothing_read = _nothing_read(report)
+        if nothing_read:
             failures.append(nothing_read)
 
         seconds, success = self._clock() - began, [] if failures else [success_set(cluster)]
@@ -175,9 +189,10 @@ class Collector:
             lambda levels: [health_set(report, plans[levels], cluster, seconds), *success]
         )
         failures += self._publish(health, taken_at, end)
-        if failures:
-            raise _join_errors(failures)
-        return Outcome(report, written)
+        failure = _join_errors(failures) if failures else None
+        if failure and nothing_read:
+            raise failure
+        return Outcome(replace(report, snapshot=snapshot), written, failure)
 
     def _load_memory(self, taken_at: int, seconds: float) -> tuple[Memory, list[ReporterError]]:
         """What is known before this run: memory if it is of the very last one, else the store's.

@@ -159,6 +159,21 @@ def test_a_run_that_fails_is_said_and_makes_nothing_healthy() -> None:
     assert cluster.removed.empty()
 
 
+def test_a_run_that_is_not_kept_is_exported_and_makes_nothing_healthy() -> None:
+    clock, logger, cluster = Clock(), RecordingLogger(), a_cluster()
+    cluster.store.down = {"write_once"}
+    collecting = Collecting(cluster, logger, clock)
+    snapshots = Snapshots(collecting.own(cluster.store), clock)
+    collecting.show_by(snapshots.hold)
+    with collecting:
+        # Old days make room, and are removed when the run is over.
+        cluster.removed.get(timeout=LONG)
+    answer = prometheus.answer(Request("/metrics", {}, "localhost"), snapshots, NOON)
+    assert b'kafka_lag_group_lag{cluster="shop",consumergroup="g"} 6' in answer.body
+    assert logger.warnings == ["What was read is shown, and not kept: the store cannot write_once"]
+    assert collecting.health() == "no run has been read and kept yet"
+
+
 def test_what_nobody_foresaw_ends_no_collecting() -> None:
     logger = _WatchedLogger()
     cluster = a_cluster(closed=(RuntimeError("odd"),), interval=1)
@@ -177,7 +192,7 @@ def test_a_cluster_that_cannot_be_reached_is_tried_again() -> None:
     assert len(cluster.source.requests) >= 1
 
 
-def test_each_run_that_is_stored_is_shown_without_reading_it_again() -> None:
+def test_each_run_is_shown_without_reading_it_again() -> None:
     shown: Queue[tuple[str, Snapshot]] = Queue()
     cluster = a_cluster()
     collecting = Collecting(cluster, RecordingLogger(), Clock())

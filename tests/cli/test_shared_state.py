@@ -43,6 +43,7 @@ def read_the_cluster(store: MemoryStore, gap: int = GAP, *, keep: bool = True) -
         held,
         gap,
         lambda _: nullcontext(),
+        RecordingLogger(),
         keep=keep,
         wait=lambda seconds: clock.append(clock[-1] + seconds),
         clock=lambda: clock[-1],

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from kafka_lag.snapshots.keys import taken_at_of
@@ -69,10 +70,14 @@ class OneCluster:
 
 
 def mark_collected(state: Path, cluster: str, interval: int) -> None:
-    """Leaves word in the folder of a state that its cluster is collected each `interval` s."""
+    """Leaves word in the folder of a state that its cluster is collected each `interval` s.
+
+    There is none on a disk that is full: the runs, which are not kept there either, say why.
+    """
     path = state / _COLLECTED / cluster
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{interval}\n")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{interval}\n")
 
 
 def find_interval(state: Path, cluster: str, now: float) -> int | None:

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 from typing import TypeVar
 
 from kafka_lag import contract
-from kafka_lag.errors import UnusableError
+from kafka_lag.errors import StoreError, UnusableError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.keys import (
@@ -76,22 +76,28 @@ class Snapshots:
         self._folders_listed: dict[str, tuple[float, list[str]]] = {}
         self._runs_listed: dict[str, tuple[float, list[int]]] = {}
         self._frames: OrderedDict[_FrameKey, Frame] = OrderedDict()
-        self._held: dict[str, Frame] = {}
+        self._held = _HeldRun()
 
     def hold(self, cluster: str, snapshot: Snapshot) -> None:
-        """Takes a run from whoever has stored it in this process: it is not read from the store.
+        """Takes a run from whoever made it in this process, in any thread, instead of the run that
+        was held before.
 
-        From any thread. It is shown once the store lists it, and replaces the one held before.
+        It is not read from the store, and is shown even if the store does not take it, or cannot be
+        listed.
         """
-        self._held = {
-            object_key(dataset, cluster, snapshot.taken_at): as_stored(
-                snapshot.dataset(dataset), dataset
-            )
+        at = snapshot.taken_at
+        frames = {
+            object_key(dataset, cluster, at): as_stored(snapshot.dataset(dataset), dataset)
             for dataset in contract.DATASETS
         }
+        self._held = _HeldRun(cluster, at, frames)
 
     def clusters(self) -> list[str]:
         """The names of clusters that have snapshots, in order."""
+        held = [self._held.cluster] if self._held.cluster else []
+        return sorted(_join(held, self._stored_clusters))
+
+    def _stored_clusters(self) -> list[str]:
         place = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/"
         folders = self._folders(place)
         if not folders:
@@ -102,7 +108,7 @@ class Snapshots:
             for folder in folders
             if folder.startswith(_CLUSTER_FOLDER)
         )
-        return sorted(name for name in names if CLUSTER_NAME.fullmatch(name))
+        return [name for name in names if CLUSTER_NAME.fullmatch(name)]
 
     def newest(self, cluster: str, until: int | None = None) -> int | None:
         """The scheduled time, ms UTC, of the newest complete run, or of the newest that was not
@@ -110,14 +116,19 @@ class Snapshots:
         """
         if not CLUSTER_NAME.fullmatch(cluster):
             return None
+        last = self._until() if until is None else until
+        held = self._held.times(cluster, 0, last)
+        return max(_join(held, lambda: self._newest_stored(cluster, last)), default=None)
+
+    def _newest_stored(self, cluster: str, until: int) -> list[int]:
+        """The newest alone; none where there is none."""
         prefix = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/{_CLUSTER_FOLDER}{cluster}/"
-        until = self._until() if until is None else until
         last = hour_prefix(contract.GROUPS, cluster, until)
         for day in self._prefixes_below(prefix, last):
             for hour in self._prefixes_below(day, last):
                 if times := [time for time in self._runs_of_hour(hour) if time <= until]:
-                    return times[0]
-        return None
+                    return times[:1]
+        return []
 
     def runs(self, cluster: str, since: int, until: int | None = None) -> list[int]:
         """The scheduled times, ms UTC, of complete runs from `since` to `until`, both included, or
@@ -125,6 +136,11 @@ class Snapshots:
         if not CLUSTER_NAME.fullmatch(cluster):
             return []
         last = self._until() if until is None else until
+        held = self._held.times(cluster, since, last)
+        found = _join(held, lambda: self._stored_runs(cluster, since, last))
+        return sorted(found, reverse=True)
+
+    def _stored_runs(self, cluster: str, since: int, last: int) -> list[int]:
         length, prefix_of = HOUR_MS, hour_prefix
         if last - since > _HOURS_LISTED_APART * HOUR_MS:
             length, prefix_of = _DAY_MS, day_prefix
@@ -153,7 +169,13 @@ class Snapshots:
 
         Raises UnusableError where the run cannot be read.
         """
-        return servers_of(self._store.read(object_key(contract.GROUPS, cluster, taken_at)))
+        key = object_key(contract.GROUPS, cluster, taken_at)
+        try:
+            return servers_of(self._store.read(key))
+        except StoreError:
+            if key in self._held.frames:
+                return []
+            raise
 
     def frames(
         self, cluster: str, dataset: str, times: Sequence[int], columns: Sequence[str] | None = None
@@ -179,7 +201,7 @@ class Snapshots:
             if cached in self._frames:
                 self._frames.move_to_end(cached)
                 return self._frames[cached]
-        held = self._held.get(key)
+        held = self._held.frames.get(key)
         return None if held is None else self._cache(key, held)
 
     def _parse(
@@ -242,6 +264,35 @@ class Snapshots:
         if len(listed) >= _CACHED_LISTINGS:
             listed.clear()
         listed[what] = (self._clock(), found)
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldRun:
+    """A run that was made in this process: its time, ms UTC, and its frames by key; empty if there
+    is none.
+    """
+
+    cluster: str = ""
+    taken_at: int = 0
+    frames: Mapping[str, Frame] = field(default_factory=dict)
+
+    def times(self, cluster: str, since: int, until: int) -> list[int]:
+        """Its time, if it is a run of this cluster between these times."""
+        return (
+            [self.taken_at] if self.cluster == cluster and since <= self.taken_at <= until else []
+        )
+
+
+def _join(held: list[_T], list_stored: Callable[[], list[_T]]) -> set[_T]:
+    """What is held and what the store lists. A store that fails costs nothing of what is held; if
+    nothing is, its StoreError is raised.
+    """
+    try:
+        return {*held, *list_stored()}
+    except StoreError:
+        if not held:
+            raise
+        return {*held}
 
 
 def _times_of(keys: list[str]) -> list[int]:

@@ -162,13 +162,27 @@ def test_a_run_that_this_process_stored_is_not_read_again() -> None:
     assert "read" not in store.calls
 
 
-def test_a_run_that_this_process_made_is_not_shown_before_it_is_stored() -> None:
-    snapshots = Snapshots(put(MemoryStore(), NOON - MINUTE), Clock())
+@pytest.mark.parametrize(
+    ("stored", "down", "expected"),
+    [
+        ([NOON - MINUTE], [], [NOON, NOON - MINUTE]),
+        ([], [], [NOON]),
+        ([NOON - MINUTE], ["keys", "folders", "read"], [NOON]),
+    ],
+    ids=["a full disk", "a first run", "no answer"],
+)
+def test_a_run_that_this_process_made_is_shown_whatever_becomes_of_the_store(
+    stored: list[int], down: list[str], expected: list[int]
+) -> None:
+    store = put(MemoryStore(down), *stored)
+    snapshots = Snapshots(store, Clock())
 
     snapshots.hold("demo", a_held_run(NOON))
 
-    assert snapshots.newest("demo") == NOON - MINUTE
-    assert snapshots.runs("demo", NOON - HOUR) == [NOON - MINUTE]
+    assert (snapshots.clusters(), snapshots.newest("demo")) == (["demo"], NOON)
+    assert snapshots.runs("demo", NOON - HOUR) == expected
+    assert len(snapshots.frame("demo", contract.GROUPS, NOON)) == 1
+    assert snapshots.servers("demo", NOON) == []
 
 
 def test_the_run_of_one_cluster_is_not_taken_for_that_of_another() -> None:
