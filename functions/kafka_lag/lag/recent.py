@@ -57,6 +57,34 @@ class Recent:
         wide = np.concatenate([self.values, np.broadcast_to(value.fill(0.0)[:, None], at.shape)], 1)
         return Recent(np.take_along_axis(wide, at, 1), np.minimum(self.count + shift, most))
 
+    def averaged(self, rate: Column, lasted: Rows, now: int, slot_ms: int) -> Recent:
+        """With a known rate, of the last `lasted` ms until `now`, in values that are each the mean
+        of a slot of time; slots end at multiples of `slot_ms`.
+
+        The rest of a slot that is not over counts as the slot before it.
+        """
+        then, slot = now - lasted, (now - 1) // slot_ms
+        slot_then = (then - 1) // slot_ms
+        begun = np.where(self.count == 0, 1, slot - slot_then)
+        left = np.where(begun > 0, (slot_then + 1) * slot_ms - then, lasted)
+        ended = self._with_newest(self.values[:, -1], rate, left / slot_ms)
+        grown = ended.appended(rate, begun)
+        has_more = (begun > 0) & (grown.count > 1)
+        newest = np.where(has_more, grown.values[:, -2], grown.values[:, -1])
+        share = np.where(has_more, (now - slot * slot_ms) / slot_ms, 0.0)
+        return grown._with_newest(newest, rate, share)
+
+    def _with_newest(
+        self, newest: npt.NDArray[np.float64], rate: Column, share: npt.NDArray[np.float64]
+    ) -> Recent:
+        """With `newest` as the newest value where the rate is known, for that `share` of its slot
+        with the rate in place of the value before.
+        """
+        before = np.where(self.count > 1, self.values[:, -2], newest)
+        changed = newest + (rate.fill(0.0) - before) * share
+        last = np.where(rate.known & (self.count > 0), changed, self.values[:, -1])
+        return Recent(np.column_stack([self.values[:, :-1], last]), self.count)
+
     def to_lists(self) -> Strings:
         """The list column; an empty list is unknown."""
         rounded: list[list[Any]] = np.round(self.values, _DIGITS).tolist()

@@ -25,16 +25,17 @@ from kafka_lag.lag.rollup import Counted, fill_last_status
 from kafka_lag.lag.sets import Sets
 
 _GROUP = ("consumer_group",)
-# The time over which rates are compared, and runs at least, whatever the interval.
-_LATELY_MS, _FEWEST_RATES = 900_000, 3
-# The newest runs are this part of them.
+# The time over which rates are compared, and values at least, whatever the interval. A value is of
+# a minute, or of a run where runs are rarer: with a run a second there would be 900 of a group.
+_LATELY_MS, _SLOT_MS, _FEWEST_RATES = 900_000, 60_000, 3
+# The newest values are this part of them.
 _NEWEST = 3
 # So much of the time to catch up records of a burst may wait: tasks for their mean work it off.
 _BURST = 0.5
-# In two runs in a row so many times the mean, so many standard deviations above it, and so many
+# In two values in a row so many times the mean, so many standard deviations above it, and so many
 # times as many as in any before: more records come, and it is neither noise nor a usual burst.
 _JUMP, _NO_NOISE, _NEW = 1.3, 3.0, 1.05
-_RUNS_OF_A_JUMP = 2
+_VALUES_OF_A_JUMP = 2
 # Standard errors that the mean may be too high by.
 _SURE = 1.0
 # So much more must fit into fewer tasks, and so many standard errors: noise would take it back.
@@ -74,8 +75,9 @@ def add_tasks_needed(
     """The groups, which have their `capacity`, with `tasks_needed` and why it is that many.
 
     `old`: each group's row of the run before.
-    `rates_lately`: records/s that were written to the group's partitions, a value a run of the last
-    15 minutes; unknown without a capacity. `tasks_needed_reason`: one of the contract's.
+    `rates_lately`: records/s that were written to the group's partitions, a value a minute, or a
+    run where runs are rarer, of the last 15 minutes; unknown without a capacity.
+    `tasks_needed_reason`: one of the contract's.
     `tasks_needed` is unknown, and the reason says why, where a partition was not read in this run;
     `last_tasks_needed` is the last that was known.
     `hottest_topic`, `hottest_partition` and `hottest_share`: the partition to which most records
@@ -88,7 +90,7 @@ def add_tasks_needed(
     parts = _Partitions.of(groups, rows, counted, previous)
     sets = parts.sets
     unread = sets.have(parts.missing)
-    rates = _find_rates(parts, old.strings("rates_lately").only(capacity.known), rules)
+    rates = _find_rates(parts, old.strings("rates_lately").only(capacity.known), taken_at, rules)
     work = _Work.of(parts, capacity, settings, taken_at, rules)
     unrated = sets.have(~parts.produced.known) | (rates.count == 0)
     known = capacity.known & ~unread & ~unrated
@@ -122,10 +124,20 @@ def add_tasks_needed(
     )
 
 
-def _find_rates(parts: _Partitions, rates_lately: Strings, rules: Rules) -> Recent:
-    """Records/s written to each group, a value a run of the last minutes, this one's among them."""
-    most = max(_FEWEST_RATES, round(_LATELY_MS / rules.interval_ms))
-    return Recent.of(rates_lately, most).appended(*parts.written(rules))
+def _find_rates(parts: _Partitions, rates_lately: Strings, taken_at: int, rules: Rules) -> Recent:
+    """Records/s written to each group in the last minutes, until this run."""
+    slot_ms = _find_slot_ms(rules)
+    rates = Recent.of(rates_lately, max(_FEWEST_RATES, round(_LATELY_MS / slot_ms)))
+    rate, seconds = parts.written()
+    if slot_ms == rules.interval_ms:
+        runs = np.maximum(np.round(seconds / (slot_ms / 1_000)), 1).astype(np.int64)
+        return rates.appended(rate, runs)
+    return rates.averaged(rate, np.round(seconds * 1_000).astype(np.int64), taken_at, slot_ms)
+
+
+def _find_slot_ms(rules: Rules) -> int:
+    """The time, ms, of one value of `rates_lately`."""
+    return max(rules.interval_ms, _SLOT_MS)
 
 
 def _find_rest(
@@ -133,17 +145,17 @@ def _find_rest(
 ) -> Values:
     """Tasks to which the number may fall, or the `last` one.
 
-    That stays until the newest runs need as many as all do, so that a fall is one step; and while a
-    backlog is worked off, as fewer tasks would only make it last; not that of one partition.
+    That stays until the newest rates need as many as all do, so that a fall is one step; and while
+    a backlog is worked off, as fewer tasks would only make it last; not that of one partition.
     """
-    late = settings.catch_up_seconds * _BURST * 1_000 / rules.interval_ms
+    late = settings.catch_up_seconds * _BURST * 1_000 / _find_slot_ms(rules)
     spare = rates.usual_noise() * (_SPARE_NOISE / np.sqrt(np.maximum(rates.count, 1)))
 
     def find_needed(runs: Recent) -> _Needed:
         return work.members(runs.even_rate(late) * _SPARE + spare, _WORKED_OFF)
 
     lately, newest = find_needed(rates), find_needed(rates.last(rates.most // _NEWEST))
-    least = rates.last(_RUNS_OF_A_JUMP).minimum()
+    least = rates.last(_VALUES_OF_A_JUMP).minimum()
     present = work.members_for_rate(least, np.full(len(last), _FITS))
     stays = (newest.members < lately.members) | (newest.behind > 1)
     needed = np.maximum(newest.members, present)
@@ -252,14 +264,12 @@ class _Partitions:
             counted.counts.missing[chosen] | ~is_read(rows),
         )
 
-    def written(self, rules: Rules) -> tuple[Column, npt.NDArray[np.int64]]:
-        """Records/s written to each group since the run before, and over how many runs that is."""
+    def written(self) -> tuple[Column, Values]:
+        """Records/s written to each group since the run before, and the seconds since then."""
         seconds = seconds_between(self.rows, self.old)
         grown = self.rows.numbers("end_offset") - self.old.numbers("end_offset")
         rate = (grown.clip(0) / seconds).only(is_read(self.rows) & is_read(self.old))
-        runs = self.sets.maximum(seconds).fill(0.0) / (rules.interval_ms / 1_000)
-        number = np.maximum(np.round(runs), 1).astype(np.int64)
-        return self.sets.total(rate, ~rate.known), number
+        return self.sets.total(rate, ~rate.known), self.sets.maximum(seconds).fill(0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,10 +442,10 @@ def _divide(partitions: Values, hottest: Values, others: Values, fits: Values) -
 def _present_rate(rates: Recent) -> Column:
     """Records/s that are written for sure: the mean of the last minutes less what may be noise.
 
-    If all of the last runs are far above the mean, and above all before, what they have in common.
+    If the last values are far above the mean, and above all before, what they have in common.
     """
-    mean, noise, least = rates.mean(), rates.noise(), rates.last(_RUNS_OF_A_JUMP).minimum()
-    earlier = rates.without(_RUNS_OF_A_JUMP).maximum()
+    mean, noise, least = rates.mean(), rates.noise(), rates.last(_VALUES_OF_A_JUMP).minimum()
+    earlier = rates.without(_VALUES_OF_A_JUMP).maximum()
     sure = (mean - noise * (_SURE / np.sqrt(np.maximum(rates.count, 1)))).clip(0.0)
     jump = (least > mean * _JUMP) & (least > mean + noise * _NO_NOISE) & (least > earlier * _NEW)
     return least.where(jump, sure)

@@ -109,3 +109,31 @@ def test_usual_noise_sees_no_single_steps(values: list[float], expected: float) 
 
 def test_values_are_kept_to_a_thousandth() -> None:
     assert recent([1.23456]).to_lists().to_list() == [(1.235,)]
+
+
+@given(st.lists(st.tuples(VALUES, st.integers(1, 130)), min_size=1, max_size=60))
+def test_a_value_is_the_mean_of_its_slot_and_of_one_that_goes_on_as_the_one_before(
+    runs: list[tuple[float, int]],
+) -> None:
+    """Rates with the seconds that each held, from the beginning of a slot of a minute on."""
+    found, now = recent([]), 600
+    each_second: list[float] = []
+    for rate, seconds in runs:
+        now += seconds
+        each_second += [rate] * seconds
+        lasted = np.array([seconds * 1_000])
+        found = found.averaged(Column.of([rate]), lasted, now * 1_000, 60_000)
+    slots = [each_second[at : at + 60] for at in range(0, len(each_second), 60)]
+    # What came before the first run is not known.
+    if len(slots) > MOST + 1:
+        rest = [sum(slots[-2]) / 60] * (60 - len(slots[-1]))
+        slots[-1] = [*slots[-1], *rest]
+        expected = [sum(slot) / 60 for slot in slots[-MOST:]]
+        (values,) = found.to_lists().to_list()
+        assert values == pytest.approx(expected, abs=0.01)
+
+
+def test_an_unknown_rate_changes_no_slot() -> None:
+    unknown = Column.unknown(1, np.float64)
+    found = recent([3.0, 4.0]).averaged(unknown, np.array([90_000]), 720_000, 60_000)
+    assert found.to_lists().to_list() == [(3.0, 4.0)]

@@ -486,6 +486,18 @@ def test_a_task_fewer_must_have_room_to_spare(total: float, tasks: int) -> None:
     assert numbers(at_rest(5.5), [total] * 20)[-1] == 6
 
 
+def test_runs_seconds_apart_keep_no_more_rates_and_need_as_many_tasks() -> None:
+    load, minutes = Load(interval=5_000), Load()
+    for _ in range(200):
+        found = load.run(even(4 * CAPACITY))
+    for _ in range(17):
+        expected = minutes.run(even(4 * CAPACITY))
+    assert group(found, "rates_lately", *NEEDED) == group(expected, "rates_lately", *NEEDED)
+    # Five seconds of many more records are few records more in a minute.
+    burst = load.run(even(20 * CAPACITY))
+    assert group(burst, "tasks_needed") == group(expected, "tasks_needed")
+
+
 def test_runs_five_minutes_apart_look_back_as_far() -> None:
     load = Load({"prefer_even": False}, interval=5 * MINUTE)
     found = numbers(load, [9.5] * 6 + [2.5] * 6)
