@@ -372,6 +372,31 @@ def describe_cause(row: Mapping[str, Any], *, first_seen_at: int | None = None) 
     )
 
 
+_SKIPS = {
+    contract.SET_AHEAD: "{records} were skipped, as its offsets were set ahead",
+    contract.READ_OR_SKIPPED: (
+        "read or skipped: not known of {records}; its commit passed them at once, and it may have "
+        "had no member meanwhile"
+    ),
+}
+
+
+def describe_skip(row: Mapping[str, Any]) -> str | None:
+    """The records that a group skipped within the window, in words that can follow a colon, from
+    its row of `groups`; None if it skipped none.
+
+    A reason of a later version is named as it is; rows of earlier ones have none, and named only
+    what was set ahead.
+    """
+    skipped, reason = row.get("records_skipped"), row.get("skip_reason") or contract.SET_AHEAD
+    if not skipped:
+        return None
+    records = format_quantity(skipped, "record")
+    if reason not in _SKIPS:
+        return f"{records} were skipped: {find_word(reason)}"
+    return _SKIPS[reason].format(records=records)
+
+
 def read_evidence(row: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers that decided a cause; none where they are not known, or not readable."""
     try:

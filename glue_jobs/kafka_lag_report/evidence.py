@@ -23,6 +23,7 @@ from kafka_lag.contract import (
     GONE,
     NO_LEADER,
     OK,
+    READ_OR_SKIPPED,
     REBALANCING_STATES,
     STALL,
     UNEXPLAINED,
@@ -385,7 +386,7 @@ def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
             "passed_over": "sum(passed_over)",
             "needed": "IF(max(time_lag_seconds) <= max(dated), max(needed), NULL)",
             "rewound": "coalesce(max(rewound), 0)",
-            "skipped": "coalesce(sum(skipped), 0)",
+            "skipped": "coalesce(sum(IF(is_unsure, NULL, skipped)), 0)",
             "leapt": "coalesce(sum(leapt), 0)",
             "leapt_seconds": "max(leapt_seconds)",
             "at_risk": "max(at_risk)",
@@ -427,6 +428,7 @@ _PARTITION_RUN = {
     "going_back": "rewound_from IS NOT NULL",
     "rewound": "IF(rewound_at = taken_at, rewound_from - committed_offset, NULL)",
     "skipped": "IF(skipped_at = taken_at, skipped_to - skipped_from, NULL)",
+    "is_unsure": _is(f"skip_reason = '{READ_OR_SKIPPED}'"),
 }
 
 
@@ -440,7 +442,8 @@ def _with_passed_over(rows: DataFrame, of_partition: str) -> DataFrame:
 def _with_leaps(rows: DataFrame, of_partition: str) -> DataFrame:
     """With the records behind which it stood that were gone at once: read very fast, or skipped.
 
-    The collector calls more of them skipped, as nobody reads so fast; of fewer all are read.
+    The collector calls more of them skipped, as nobody reads so fast; of fewer all are read, unless
+    it says that nobody knows: these count here, and not as skipped.
     """
     names = ("at", "lag", "lost", "committed_offset", "standing", "stands_since")
     before = {f"{name}_before": f"lag({name}) OVER ({of_partition})" for name in names}
@@ -451,11 +454,12 @@ def _with_leaps(rows: DataFrame, of_partition: str) -> DataFrame:
         f" AND {left} > {_double(READABLE_RATE)} * (at - at_before)"
         f" AND {left} > {_double(USUAL_TIMES)} * {usual} * (at - at_before)"
     )
-    leaps = {"leapt": left, "leapt_seconds": "at - at_before"}
-    return with_columns(
-        with_columns(rows, before),
-        {name: f"IF({leapt}, {value}, NULL)" for name, value in leaps.items()},
-    )
+    unsure = "skipped IS NOT NULL AND is_unsure"
+    leaps = {
+        "leapt": f"IF({unsure}, skipped, IF({leapt}, {left}, NULL))",
+        "leapt_seconds": f"IF({unsure} OR {leapt}, at - at_before, NULL)",
+    }
+    return with_columns(with_columns(rows, before), leaps)
 
 
 def _with_needed(rows: DataFrame) -> DataFrame:

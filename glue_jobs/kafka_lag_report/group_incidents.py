@@ -252,7 +252,7 @@ class _Group:
     def _lesser(self, trouble: Trouble) -> Incident | None:
         """Of a group whose status was well enough, or not for long."""
         over = [spell for spell in trouble.spells if spell.over_sla]
-        skipped = [one for one in trouble.partitions if one.skipped]
+        skipped = [one for one in trouble.partitions if one.skipped or one.leapt]
         # by the run in which it is back, nothing is lost any more
         lost = [one for one in trouble.partitions if one.lost]
         lost = lost or [one for one in trouble.partitions if one.passed_over]

@@ -111,6 +111,8 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "shared_limit_members": (2, 6),
         "shared_limit_rate": (2, 6),
         "shared_limit_since": (2, 6),
+        "skipped_at": (2, 7),
+        "skip_reason": (2, 7),
     },
     "group_partitions": {
         "work_between_pauses": (2, 1),
@@ -144,6 +146,7 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "rests_seen": (2, 6),
         "rest_records": (2, 6),
         "reads_remote": (2, 6),
+        "skip_reason": (2, 7),
     },
     "topic_partitions": {
         "stable_offset": (2, 6),

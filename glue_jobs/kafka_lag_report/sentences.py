@@ -240,7 +240,8 @@ def _what(one: Incident, period: Period) -> Sentence:
         back = format_quantity(one.records_rewound or 0, "record")
         return (group, f" was set back by {back}", *topic, f"{_rewound(one, period)}.")
     if one.kind == Kind.SKIPPED:
-        return (group, f" was set ahead {_at(one, period)}.")
+        did = "was set ahead" if one.records_skipped else "passed all that was unread"
+        return (group, f" {did} {_at(one, period)}.")
     if one.kind == Kind.LOST:
         of: Sentence = (" of ", Name(one.lost_of)) if one.lost_of else ()
         lost = f" lost {at_least(one.records_lost or 0)}"
@@ -369,7 +370,10 @@ def _costs(one: Incident, period: Period) -> Sentence:
     if one.kind in _BEHIND_KINDS and one.lag:
         old = "" if not one.time_lag else f", the oldest {age(one.time_lag, one.is_least)} old"
         said.append(f" Up to {format_quantity(one.lag, 'record')} were unread{old}.")
-    if one.records_leapt:
+    if one.records_leapt and one.kind == Kind.SKIPPED:
+        count = format_quantity(one.records_leapt, "record")
+        said.append(f" Read or skipped: not known of {count}.")
+    elif one.records_leapt:
         count = format_quantity(one.records_leapt, "record")
         went = f"{count} were done within {format_duration(one.leapt_seconds or 0.0)}"
         said.append(f" Then {went}: all were read, or records were skipped unread.")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_lag.contract import READ_OR_SKIPPED
 from kafka_lag_report.aggregates import group_segments, topic_segments
 from kafka_lag_report.evidence import (
     Stint,
@@ -386,6 +387,19 @@ PARTITIONS: dict[str, tuple[dict[int, Row], list[tuple[int, int, dict[str, Any]]
             ),
         },
         [(0, 0, {}), (1, 1, {"leapt": 0, "skipped": 4_000_000})],
+    ),
+    "gone at once while it may have had no members": (
+        {
+            0: group_row(0, 38, 0, 1_000),
+            1: group_row(
+                *(0, 1_000, 0, 1_000),
+                skipped_from=38,
+                skipped_to=1_000,
+                skipped_at=at(1),
+                skip_reason=READ_OR_SKIPPED,
+            ),
+        },
+        [(1, 1, {"leapt": 962, "leapt_seconds": 60, "skipped": 0})],
     ),
     "unread": ({0: group_row(0, 5, 7, 9, unread_reason="denied", **LOST)}, []),
 }

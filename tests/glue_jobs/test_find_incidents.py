@@ -466,6 +466,15 @@ def test_of_a_backlog_that_went_at_once_nobody_knows_whether_it_was_read() -> No
     )
 
 
+def test_a_group_that_was_well_may_have_skipped_what_it_passed() -> None:
+    (one,) = found(of(part(11, 11, leapt=962, leapt_seconds=60)))
+
+    assert (one.kind, one.records_skipped) == (Kind.SKIPPED, None)
+    assert one.text == (
+        "g passed all that was unread at 11:00. Read or skipped: not known of 962 records."
+    )
+
+
 @pytest.mark.parametrize(
     ("ages", "said"),
     [

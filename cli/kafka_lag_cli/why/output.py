@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import describe_cause, read_evidence
+from kafka_lag.cause_texts import describe_cause, describe_skip, read_evidence
 from kafka_lag.contract.words import find_word
 from kafka_lag.formatting import (
     format_duration,
@@ -108,6 +108,9 @@ def _head(found: Explanation) -> Iterator[tuple[str, Text]]:
         yield "to do", Text(printable(found.text.to_do))
     else:
         yield "cause", Text(_explain_none(found))
+    if (skip := found.timeline.last_skip()) is not None:
+        at = format_time_of_day(skip["skipped_at"], now)
+        yield "skipped", Text(f"{describe_skip(skip)}, at {at}")
     if row["runbook_url"]:
         yield "runbook", Text(printable(row["runbook_url"]))
     if found.others:
@@ -287,6 +290,7 @@ def write_explanation(found: Explanation, out: TextIO) -> None:
         "cluster": found.cluster,
         **_group(row),
         "cause": _cause(row),
+        "skipped": _skip(found.timeline.last_skip()),
         "weighed_at": format_iso_time(found.weighed_at),
         "weighed": [
             {
@@ -340,6 +344,17 @@ def _cause(row: Row) -> dict[str, Any] | None:
         "happened": text.happened,
         "to_do": text.to_do,
         "command": text.command,
+    }
+
+
+def _skip(row: Row | None) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    return {
+        "records": row["records_skipped"],
+        "at": _iso(row["skipped_at"]),
+        "reason": row["skip_reason"],
+        "text": describe_skip(row),
     }
 
 

@@ -27,6 +27,7 @@ COLUMNS = (
     *("consumer_group", "status", "worst_status", "status_reason", "unread_reason", "members"),
     *("owners_changed", "rebalances", "produce_rate", "consume_rate", "lag", "time_lag_seconds"),
     *("cause", "cause_since", "cause_evidence"),
+    *("records_skipped", "skipped_at", "skip_reason"),
 )
 _LEADERS = ("topic", "partition_id", "leader")
 # A run is missing after so many intervals.
@@ -88,6 +89,11 @@ class Timeline:
             first -= 1
         is_seen = first > 0 or self.minutes[0].taken_at - self.since > _LATE * self.interval_ms
         return self.minutes[first].taken_at if is_seen else None
+
+    def last_skip(self) -> Row | None:
+        """The row that has the last skip, whole; None if no run has one."""
+        skipped = [each.row for each in self.minutes if each.row["skipped_at"] is not None]
+        return skipped[-1] if skipped else None
 
 
 def _cause_of(minute: Minute) -> tuple[Any, ...]:

@@ -19,6 +19,8 @@ CAUGHT_UP = "caught_up"
 LOSS_BEGUN, LOSS_ENDED = "loss_begun", "loss_ended"
 LOSS_NEAR, LOSS_AVERTED = "loss_near", "loss_averted"
 PROMISE_BROKEN, PROMISE_KEPT = "promise_broken", "promise_kept"
+# Records of a group without an open incident were skipped, or may have been.
+SKIPPED = "skipped"
 STATUS_GONE = "GONE"
 # What subscribers filter messages by; the kind is one of the above, or `gone`.
 ATTRIBUTE_CLUSTER = "cluster"

@@ -11,7 +11,7 @@ REPLACING_FOLDER = "_replacing"
 COMPLETE_NAME = "complete"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
-SCHEMA_VERSION = "2.6"
+SCHEMA_VERSION = "2.7"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 # The bootstrap servers that a run was configured with, joined by commas; in no file where none are
 # known.
@@ -96,6 +96,11 @@ CONSUMER_STATUS_SEVERITIES = {
     SLOW: GROUP_STATUS_VALUES[WARN],
     NO_MEMBER: GROUP_STATUS_VALUES[WARN],
 }
+
+# skip_reason: somebody set the commit ahead, or nobody knows whether its group read what it passed.
+SET_AHEAD, READ_OR_SKIPPED = "set_ahead", "read_or_skipped"
+# The first that a partition of a group has says why records of the group were skipped.
+SKIP_REASONS = (SET_AHEAD, READ_OR_SKIPPED)
 
 # cause of a group: what happened, where the figures decide it. STOPPED and OPEN_TRANSACTION, which
 # are words of statuses, are causes as well.

@@ -273,19 +273,42 @@ def _count_holdings(
 def _count_partitions(
     sets: Sets, rows: Frame, counted: Counted, rules: Rules
 ) -> dict[str, AnyColumn]:
-    """Counts of partitions with an unknown lag and without a commit, and of records that were lost,
-    are to be read again after a rewind, or were skipped within the window.
+    """Counts of partitions with an unknown lag and without a commit, and of records that were lost
+    or are to be read again after a rewind; and what was skipped.
     """
     counts, unread = counted.counts, rows.strings("unread_reason").known
-    lately = rows.numbers("taken_at") - rows.numbers("skipped_at") <= rules.window_ms
-    skipped = rows.numbers("skipped_to") - rows.numbers("skipped_from")
     again = rows.numbers("rewound_from") - rows.numbers("committed_offset")
     return {
         "partitions_unknown": sets.rows(unread | counts.missing),
         "partitions_uncommitted": sets.rows(counts.uncommitted),
         "records_lost": sets.total(rows.numbers("records_lost")),
         "records_rewound": sets.total(again),
-        "records_skipped": sets.total(skipped.only(lately)),
+        **_sum_skips(sets, rows, rules),
+    }
+
+
+def _sum_skips(sets: Sets, rows: Frame, rules: Rules) -> dict[str, AnyColumn]:
+    """`records_skipped` within the window, the last run, ms, that saw a skip, and the reason.
+
+    Of several reasons the first of SKIP_REASONS counts alone: what is known is not added to what is
+    not. All are unknown of a group that skipped nothing.
+    """
+    at = rows.numbers("skipped_at")
+    at = at.only(rows.numbers("taken_at") - at <= rules.window_ms)
+    if not at.known.any():
+        none = Column.unknown(sets.count)
+        reason = Strings.unknown(sets.count)
+        return {"records_skipped": none, "skipped_at": none, "skip_reason": reason}
+    # Rows of earlier releases have no reason: they named only what was set ahead.
+    codes = rows.strings("skip_reason").codes_in(contract.SKIP_REASONS).fill(0)
+    reason = Strings(sets.minimum(Column(codes, at.known)), contract.SKIP_REASONS)
+    of_set = reason.codes.take(np.where(sets.of_row < sets.count, sets.of_row, -1))
+    counted = at.known & (of_set == codes)
+    records = rows.numbers("skipped_to") - rows.numbers("skipped_from")
+    return {
+        "records_skipped": sets.total(records.only(counted)),
+        "skipped_at": sets.maximum(at.only(counted)),
+        "skip_reason": reason,
     }
 
 

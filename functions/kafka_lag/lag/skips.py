@@ -2,17 +2,22 @@
 """Jumps of a commit over records that nobody can have read meanwhile: somebody reset it.
 
 A commit says where a group reads on, not what it has read. A jump counts as a skip, however small,
-where another made it than the group's own client: that one writes the leader epoch of the last
+if another made it than the group's own client: that one writes the leader epoch of the last
 record beside the offset [KIP-320], and what sets offsets for a group without members has read none.
-Else it is one where it is both more than a client reads of one partition and far beyond what is
-usual there. docs/why.md has the limits and what they were tried on.
+A jump also counts as a skip if it is more than a client reads of one partition and far beyond what
+is usual there. If a group that usually has members may have had none between two runs, and its
+commit passed all that was unread, nobody knows whether the group read it: the jump is
+`read_or_skipped`. docs/why.md has the limits and what they were tried on.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 
-from kafka_lag.lag.columns import Column, Mask, Seconds
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import is_within_window, most_observations
@@ -27,6 +32,8 @@ _TIMES_USUAL = 300.0
 _ALIKE = 3.0
 # Whoever reads on at this share of the speed of a jump has read that as well.
 _GOES_ON = 0.1
+# A group that commits less often than this many intervals is not stopped between two commits.
+_SELDOM_INTERVALS = 1.5
 _COMPACT = "compact"
 
 
@@ -43,22 +50,30 @@ def add_skips(
 
     `topics` holds the partition of each row, `groups` its group, and `old_groups` that group as
     the previous run left it. `skipped_from` and `skipped_to`:
-    the commits before and after it. `skipped_at`: the run, ms, that first saw the latter. All are
-    unknown without such a jump, and again where the group read on as fast within a window: then it
-    was no skip, unless somebody was seen to set the commit.
-    A compacted topic has none, as its offsets are not all records; nor has a topic whose clean-up
-    policy is unknown. A row with too few readings to know what is usual for it has only those that
-    somebody was seen to set.
+    the commits before and after it. `skipped_at`: the run, ms, that first saw the latter.
+    `skip_reason`: one of SKIP_REASONS. All are unknown without such a jump, and again if the group
+    read on as fast within a window: then it was no skip, unless somebody was seen to set the
+    commit. A compacted topic has none, as its offsets are not all records; nor has a topic whose
+    clean-up policy is unknown. A row with too few readings to know what is usual for it has only
+    jumps that do not depend on that.
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
-    jumped = _passed_over(rows, old)
+    backlog = old.numbers("lag").or_else(old.numbers("last_lag"))
+    position = old.numbers("end_offset") - backlog
+    # What was written since the last reading may have been read as fast as it was written.
+    jumped = (now - position).clip(0, most=backlog)
     records = _offsets_are_records(topics) & (now <= rows.numbers("end_offset"))
-    was_set = (jumped > 0) & records & _was_set(rows, old, groups)
+    was_set = (now > position) & records & _was_set(rows, old, groups)
     if was_set.any():
-        was_set &= ~_may_be_a_last_commit(jumped / seconds, old, topics, old_groups)
+        may_read = _may_have_read(old, old_groups, taken_at, rules)
+        was_set &= ~may_read | (
+            (jumped > 0) & ~_may_be_a_last_commit(jumped / seconds, old, topics)
+        )
+    unsure = (jumped > 0) & (jumped == backlog) & records
+    unsure &= _may_have_been_set(rows, old, groups, old_groups, taken_at, rules)
     fast = jumped / seconds > _READABLE
-    if not (fast | was_set | old.numbers("skipped_at").known).any():
+    if not (fast | was_set | unsure | old.numbers("skipped_at").known).any():
         # What was not read in this run keeps what it has, and no other row has anything.
         return rows
     size = old.numbers("skipped_to") - old.numbers("skipped_from")
@@ -72,13 +87,16 @@ def add_skips(
     guessed = lately & (speed > np.maximum(_READABLE, _TIMES_USUAL * written))
     goes_on = guessed & (jumped / seconds >= speed * _GOES_ON)
     alike = (jumped <= size * _ALIKE) & (size <= jumped * _ALIKE)
-    skipped = was_set | (far & ~goes_on & ~alike)
+    certain = was_set | (far & ~goes_on & ~alike)
+    skipped = certain | unsure
     this_run = Column.of(np.full(len(rows), taken_at, np.int64))
+    reason = Strings.of(contract.SKIP_REASONS).take(np.where(certain, 0, 1))
     return set_where_read(
         rows,
         skipped_from=then.where(skipped, old.numbers("skipped_from").only(~goes_on)),
         skipped_to=now.where(skipped, old.numbers("skipped_to").only(~goes_on)),
         skipped_at=this_run.where(skipped, old.numbers("skipped_at").only(~goes_on)),
+        skip_reason=reason.where(skipped, old.strings("skip_reason").only(~goes_on)),
     )
 
 
@@ -99,25 +117,65 @@ def _was_set(rows: Frame, old: Frame, groups: Frame) -> Mask:
     return mask
 
 
-def _may_be_a_last_commit(speed: Column, old: Frame, topics: Frame, old_groups: Frame) -> Mask:
-    """Rows of which members may have read on at this `speed`, records/s, until they left.
-
-    Some clients commit as they close by another call than before, which writes no epoch.
+def _may_have_read(old: Frame, old_groups: Frame, taken_at: int, rules: Rules) -> Mask:
+    """Rows whose group may have read on after the last reading: it had members then, or commits
+    without being a member, as consumers do that assign partitions themselves.
     """
-    were_there = ~(old_groups.numbers("members") == 0)
-    unknown = ~old.numbers("consume_rate").known
-    mask: Mask = were_there & (unknown | (speed <= _ALIKE * _usual_rate(old, topics)))
+    moved = is_within_window(old.numbers("commit_changed_at"), taken_at, rules)
+    assigns = ~old.numbers("owned_at").known & moved & (old.numbers("consume_rate") > 0)
+    mask: Mask = ~(old_groups.numbers("members") == 0) | assigns
     return mask
 
 
-def _passed_over(rows: Frame, old: Frame) -> Column:
-    """Records of the last reading's backlog that lie behind the commit now.
+def _may_be_a_last_commit(speed: Column, old: Frame, topics: Frame) -> Mask:
+    """Rows of which a reader may have read on at this `speed`, records/s, until it left.
 
-    What was written since then may have been read as fast as it was written.
+    Some clients commit as they close by another call than before, which writes no epoch.
     """
-    backlog = old.numbers("lag").or_else(old.numbers("last_lag"))
-    position = old.numbers("end_offset") - backlog
-    return (rows.numbers("committed_offset") - position).clip(0, most=backlog)
+    unknown = ~old.numbers("consume_rate").known
+    mask: Mask = unknown | (speed <= _ALIKE * _usual_rate(old, topics))
+    return mask
+
+
+def _may_have_been_set(
+    rows: Frame, old: Frame, groups: Frame, old_groups: Frame, taken_at: int, rules: Rules
+) -> Mask:
+    """Rows of a group with members that may have had none since the last reading, so that somebody
+    may have set its commit.
+
+    The group had no member in that reading, or it was late and each of its members is another now.
+    A group of which no member was ever seen to own the partition, one whose client writes no epoch
+    and one that comes and goes as a job does have no such row.
+    """
+    interval = rules.interval_ms / 1_000
+    gap = old.numbers("commit_gap_seconds").fill(interval)
+    stood = (taken_at - old.numbers("commit_changed_at")) / 1_000
+    since_last = (taken_at - old.numbers("skipped_at")) / 1_000
+    pauses = old.strings("status_reason").is_in([contract.PAUSING])
+    pauses |= (gap > _SELDOM_INTERVALS * interval) & (stood <= gap * _ALIKE)
+    pauses |= since_last <= stood * _ALIKE
+    mask: Mask = is_read(rows) & (groups.numbers("members") > 0) & ~pauses
+    mask &= old.numbers("commit_epoch").known & old.numbers("owned_at").known
+    late = old.numbers("time_lag_seconds") > np.maximum(gap, interval) * _ALIKE
+    empty = old_groups.numbers("members") == 0
+    return (mask & empty) | _have_other_members(rows, old, mask & ~empty & late)
+
+
+def _have_other_members(rows: Frame, old: Frame, among: Mask) -> Mask:
+    """Those of the rows `among` in whose group no owner of the previous run owns anything now."""
+    if not among.any():
+        return among
+    names = rows.strings("consumer_group")
+    at = np.flatnonzero(names.is_in(set(names.take(np.flatnonzero(among)).to_list())))
+    owners: tuple[dict[str | None, set[str]], ...] = (defaultdict(set), defaultdict(set))
+    for found, frame in zip(owners, (rows, old), strict=True):
+        members = frame.strings("member_id").take(at).to_list()
+        for name, member in zip(names.take(at).to_list(), members, strict=True):
+            if member is not None:
+                found[name].add(member)
+    now, then = owners
+    others = [name for name in then if now[name] and now[name].isdisjoint(then[name])]
+    return among & names.is_in(name for name in others if name is not None)
 
 
 def _usual_rate(old: Frame, topics: Frame) -> Seconds:

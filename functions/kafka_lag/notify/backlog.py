@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from kafka_lag import contract
-from kafka_lag.notify.group_rows import Row, identify_members, is_behind, was_read
+from kafka_lag.notify.group_rows import Row, count_skipped, identify_members, is_behind, was_read
 
 # A backlog that has not become smaller for so long is not being worked off.
 _STEADY_MS = 30 * 60_000
@@ -143,6 +143,7 @@ def find_open_skip(
     readings = [*(each for each in lately if each.at > gone.at), Backlog(lag, at)]
     if any(one.records > other.records for one, other in pairwise(readings)):
         return None
-    if known is not None or not row["records_skipped"]:
+    skipped = count_skipped(row)
+    if known is not None or not skipped:
         return known
-    return Skip(row["records_skipped"], before, readings[0])
+    return Skip(skipped, before, readings[0])

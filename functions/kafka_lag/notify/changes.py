@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What changed in a run: held statuses other than those last reported, troubles that began or ended
-whatever the status, and deleted groups.
+whatever the status, skipped records, and deleted groups.
 
 Nothing here reads or sends.
 """
@@ -93,6 +93,7 @@ def _list_candidates(groups: Frame, incidents: OpenIncidents) -> list[Row]:
         [*contract.LAST_ROW_REASONS, contract.TOPIC_UNWATCHED]
     )
     candidates |= names.is_in(incidents)
+    candidates |= groups.numbers("skipped_at").known
     for trouble in TROUBLES:
         candidates |= groups.numbers(trouble.held_since).known
     return list_rows(groups.take(np.flatnonzero(candidates & names.known)))

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 
 from kafka_lag import contract
-from kafka_lag.notify.group_rows import Row, is_behind
+from kafka_lag.notify.group_rows import Row, count_skipped, is_behind
 from kafka_lag.notify.open_incidents import Incident
 from kafka_lag.notify.troubles import TROUBLES, OpenTrouble
 
@@ -84,7 +84,7 @@ def is_catching_up(change: GroupChange) -> bool:
     Rates are averages, which show that minutes after a stop has ended.
     """
     row, before, skip = change.row, change.incident.backlog, change.incident.skip
-    lag, skipped = row.get("lag"), row.get("records_skipped") or 0
+    lag, skipped = row.get("lag"), count_skipped(row)
     if skip is not None and skip.before == before:
         skipped = skip.records
     # What was skipped, nobody worked off.

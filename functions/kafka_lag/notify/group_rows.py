@@ -50,6 +50,12 @@ def is_behind(row: Row) -> bool:
     return bool(lag and (is_old or is_long))
 
 
+def count_skipped(row: Row) -> int:
+    """Records that were skipped for sure, within the window."""
+    is_sure = row.get("skip_reason") != contract.READ_OR_SKIPPED
+    return (row.get("records_skipped") or 0) if is_sure else 0
+
+
 def identify_members(row: Row) -> int | None:
     """A number that stays as long as no member leaves or joins; None where there is none, or it is
     not known, as in a rebalance.

@@ -51,7 +51,10 @@ def follow_group(
         row=row,
         incident=known,
     )
-    changes = [*_report_troubles(change, row, known, troubles)]
+    changes = [
+        *_report_troubles(change, row, known, troubles),
+        *_report_skip(change, run, row, known),
+    ]
     if status == known.status:
         caught_up, catching_up = _catch_up(change, run, row, known)
         changes += caught_up
@@ -163,6 +166,17 @@ def _report_troubles(
         yield change(kind=trouble.ended, since=known.troubles[trouble.name].seen_at)
     for trouble in troubles.begun:
         yield change(kind=trouble.begun, since=row[trouble.held_since])
+
+
+def _report_skip(
+    change: _MakeChange, run: ComparedRun, row: Row, known: Incident
+) -> Iterator[GroupChange]:
+    """What a run since the last reported one saw skipped, unless an incident is open: its end says
+    what became of its records.
+    """
+    at = row["skipped_at"]
+    if at is not None and at > run.last_reported and known.status == contract.OK:
+        yield change(kind=contract.SKIPPED, since=at)
 
 
 def _held_since(run: ComparedRun, row: Row) -> int:

@@ -52,6 +52,7 @@ _KINDS = (
     contract.LOSS_NEAR,
     contract.PROMISE_BROKEN,
     contract.GONE,
+    contract.SKIPPED,
     contract.BETTER,
     contract.LOSS_ENDED,
     contract.LOSS_AVERTED,
@@ -73,6 +74,7 @@ _EVENT_NUMBERS = (
     "drain_seconds",
     "seconds_until_loss",
     "records_lost",
+    "records_skipped",
     "members",
     "partitions",
     "partitions_unknown",
@@ -368,6 +370,7 @@ def build_event(change: GroupChange, bulk_id: str | None = None) -> StatusEvent:
         "worst_status": change.row.get("worst_status"),
         **{name: _null_unless_finite(change.row.get(name)) for name in _EVENT_NUMBERS},
         **{name: _format_optional_time(change.row.get(name)) for name in _EVENT_TIMES},
+        "skip_reason": change.row.get("skip_reason"),
         "time_lag_method": change.row.get("time_lag_method"),
         "unusual": change.row.get("unusual"),
         "worst": {

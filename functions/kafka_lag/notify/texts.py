@@ -16,6 +16,7 @@ from kafka_lag.cause_texts import (
     START,
     CauseText,
     describe_cause,
+    describe_skip,
     read_evidence,
 )
 from kafka_lag.contract.words import MEANINGS, find_word
@@ -30,7 +31,13 @@ from kafka_lag.formatting import (
 )
 from kafka_lag.notify.backlog import READINGS, Backlog, find_growth, find_speed
 from kafka_lag.notify.group_change import ENDS, GroupChange, is_catching_up
-from kafka_lag.notify.group_rows import YOUNG_SECONDS, Row, identify_members, is_behind
+from kafka_lag.notify.group_rows import (
+    YOUNG_SECONDS,
+    Row,
+    count_skipped,
+    identify_members,
+    is_behind,
+)
 from kafka_lag.notify.troubles import LOSS, PROMISE, RISK, OpenTrouble, Trouble
 from kafka_lag.snapshots.keys import object_key
 
@@ -91,7 +98,7 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
         yield from _write_peak(changes, kinds)
         for change in changes:
             yield from _write_what_became(change)
-        if not kinds <= _RECOVERED:
+        if not kinds <= _RECOVERED | {contract.SKIPPED}:
             yield from _write_who(first, kinds)
         yield from _write_costs(first, kinds)
         if row.get("status_reason") == contract.GONE and (lag := row.get("lag")):
@@ -133,6 +140,8 @@ def _write_headline(change: GroupChange) -> str:
         case contract.LOSS_NEAR:
             left = _format_time_left(change.row)
             return f"{group} is near a loss since {since}{f': {left}' if left else ''}."
+        case contract.SKIPPED:
+            return f"{group}, {since}: {describe_skip(change.row)}."
         case contract.PROMISE_BROKEN:
             return _write_broken_promise(change, group)
         case contract.RESOLVED:
@@ -247,8 +256,8 @@ def _write_what_became(change: GroupChange) -> Iterator[str]:
     # A jump that was seen is one of the costs.
     before = _find_passed(change)
     skip = change.incident.skip
-    is_told = row.get("records_skipped") if skip is None else skip.before == before
-    if before is None or is_told or before.records <= written * YOUNG_SECONDS:
+    is_reported = count_skipped(row) if skip is None else skip.before == before
+    if before is None or is_reported or before.records <= written * YOUNG_SECONDS:
         return
     speed = _describe_speed(change, before, written)
     records = f"{format_quantity(before.records, 'record')} that were unread at"
@@ -446,7 +455,7 @@ def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
             f"its offsets were set ahead: {before.records:,} behind at {format_minute(before.at)}, "
             f"{after.records:,} at {format_minute(after.at)}, and nobody read on then."
         )
-    elif skipped := row.get("records_skipped"):
+    elif contract.SKIPPED not in kinds and (skipped := count_skipped(row)):
         records = format_quantity(skipped, "record")
         yield f"Skipped: {records} that it never read, as its offsets were set ahead."
     if contract.PROMISE_BROKEN not in kinds and row.get(PROMISE.held_since) is not None:
@@ -654,6 +663,8 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
     """What to do first, and then."""
     row = change.row
     owner = row.get("owner")
+    if change.kind == contract.SKIPPED and not count_skipped(row):
+        return "compare its results with the topic"
     if change.kind == contract.GONE:
         return f"ask {format_name(owner) if owner else 'its owner'} whether it was meant"
     left, topic = row.get("seconds_until_loss"), _name_only_topic(row)
@@ -797,6 +808,8 @@ def format_kind(change: GroupChange) -> str:
     # "resolved" reads as over.
     if is_catching_up(change):
         return "catching up"
+    if change.kind == contract.SKIPPED and not count_skipped(change.row):
+        return "read or skipped"
     return change.kind.replace("_", " ")
 
 

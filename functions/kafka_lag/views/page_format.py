@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import describe_cause
+from kafka_lag.cause_texts import describe_cause, describe_skip
 from kafka_lag.contract.words import find_word, name_troubles
 from kafka_lag.formatting import (
     NO_BREAK_SPACE,
@@ -172,5 +172,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "state": state,
     "cause_of_loss": cause_of_loss,
     "explain": describe_cause,
+    "skip": describe_skip,
     "is_link": is_link,
 }

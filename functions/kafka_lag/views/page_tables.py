@@ -81,6 +81,7 @@ _GROUP_COLUMNS = (
     *("status", "last_status", "status_reason", "held_status", "held_since"),
     *("unusual", "rebalancing_share", "sla_seconds", "loss_since", "sla_broken_since"),
     *("worst_topic", "worst_partition", "worst_status", "cause"),
+    *("records_skipped", "skipped_at", "skip_reason"),
     *("held_up_records", "open_transaction_since"),
     *("open_transaction_topic", "open_transaction_partition"),
 )

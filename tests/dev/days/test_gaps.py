@@ -31,6 +31,7 @@ NEVER = {
     "skipped_from",
     "skipped_to",
     "skipped_at",
+    "skip_reason",
     "records_skipped",
     # Consumers write no leader epoch.
     "commit_epoch",

@@ -113,6 +113,7 @@ class Part:
     committed: int | None = 10
     rewound_from: int | None = None
     skipped: tuple[int, int, int] | None = None
+    skip_reason: str | None = None
     unread: str | None = None
     uncommitted: bool = False
     lost: int | None = 0
@@ -170,6 +171,7 @@ def frame_of(parts: Sequence[Part]) -> Frame:
         "committed_offset": Column.optional(of["committed"]),
         "rewound_from": Column.optional(of["rewound_from"]),
         **_skips(of["skipped"]),
+        "skip_reason": Strings.of(of["skip_reason"]),
         "consume_rate": Column.optional(of["consumed"], np.float64),
         "drain_seconds": Column.optional(of["drain"], np.float64),
         "records_lost": Column.optional(of["lost"]),

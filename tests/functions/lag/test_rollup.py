@@ -23,7 +23,7 @@ from kafka_lag.lag.rollup import (
     roll_up_groups,
     roll_up_scaling,
 )
-from tests.builders import NOON, table
+from tests.builders import MINUTE, NOON, table
 from tests.functions.lag.builders import (
     UNCOMMITTED,
     Part,
@@ -92,6 +92,15 @@ def test_what_was_skipped_within_the_window_is_summed_over_what_jumped() -> None
     lately = [Part(skipped=(10, 15, WINDOW_MS)), Part(skipped=(3, 103, 0)), Part()]
     assert of_group(rolled(*lately), "records_skipped") == (105,)
     assert of_group(rolled(Part(skipped=(10, 15, WINDOW_MS + 1))), "records_skipped") == (None,)
+
+
+def test_what_is_known_to_be_skipped_is_not_added_to_what_may_have_been_read() -> None:
+    unsure = Part(skipped=(0, 900, 0), skip_reason=contract.READ_OR_SKIPPED)
+    surely = Part(skipped=(10, 15, MINUTE), skip_reason=contract.SET_AHEAD)
+    names = ("records_skipped", "skipped_at", "skip_reason")
+    assert of_group(rolled(unsure, Part()), *names) == (900, NOON, contract.READ_OR_SKIPPED)
+    assert of_group(rolled(unsure, surely), *names) == (5, NOON - MINUTE, contract.SET_AHEAD)
+    assert of_group(rolled(Part()), *names) == (None, None, None)
 
 
 def test_an_unknown_age_has_no_error() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
@@ -34,8 +35,9 @@ class Case:
     """One group and its log, a minute a run.
 
     `speed`: records/s written, by the minute. `backlog`: unread at the first run. `first`: the run
-    that first sees the group. `resets`: the runs that see a jump that is no reading. `epoch`: the
-    leader epoch with the commit of that minute; `members`: of that minute.
+    that first sees the group. `resets`: the runs that see a jump that is no reading. `unsure`: the
+    run that sees one of which nobody knows whether it is. `epoch`: the leader epoch with the commit
+    of that minute; `members`: of that minute; `member`: the owner of the partition, if any.
     """
 
     speed: Callable[[int], float]
@@ -49,6 +51,8 @@ class Case:
     hidden: Sequence[int] = field(default=())
     epoch: Callable[[int], int | None] = lambda _: None
     members: Callable[[int], int] = lambda _: 1
+    member: Callable[[int], str] = lambda _: "m-1"
+    unsure: int | None = None
 
     def tracks(self) -> list[tuple[int, int]]:
         """Commit and end, run by run."""
@@ -160,6 +164,36 @@ def _leaving(speed: float, minute: int) -> Case:
     )
 
 
+def _restarted(speed: float, runs: int, **more: Any) -> Case:
+    """A group stops for so many runs, and in the next one nothing is left: its members have read
+    it, or somebody set its commit before they came.
+    """
+    stops, back = 15, 15 + runs
+    return Case(
+        at(speed),
+        away(stops, back, reads(1e9)),
+        runs=back + 20,
+        **{
+            "epoch": lambda _: 7,
+            "members": lambda m: 0 if stops <= m < back else 1,
+            "unsure": back,
+            **more,
+        },
+    )
+
+
+def _replaced(step: Step, **more: Any) -> Case:
+    """All members of a group are others from one run to the next, without a run that sees none."""
+    return Case(
+        at(20),
+        step,
+        runs=45,
+        epoch=lambda _: 7,
+        member=lambda m: "m-1" if m < 25 else "m-2",
+        **more,
+    )
+
+
 def _catching_up(speed: float, times: float, hours: float = 3) -> Case:
     """Reads at so many times the usual rate after hours without a consumer."""
     backlog = int(speed * hours * 3_600)
@@ -205,7 +239,36 @@ PLANTED: Mapping[str, Case] = {
         _set_while_stopped(20, 0), backlog=15_000, step=jumping(15, latest, away(15, 18, reads(20)))
     ),
     "to latest over 9 runs, begun anew 12 minutes later": _set_while_stopped(20, 9, back=12),
+    "to latest over what was written since a run that saw it stop in time": replace(
+        _set_while_stopped(20, 1), step=jumping(16, latest, away(16, 19, reads(40)))
+    ),
+    # Read or skipped, as members may have been away.
+    **{
+        f"{runs} runs of {speed:g}/s without members, then nothing is left": _restarted(speed, runs)
+        for runs in (1, 2, 8, 20)
+        for speed in (0.5, 16, 200)
+    },
+    "other members of a group that stood still for ten runs": _replaced(
+        away(15, 25, reads(1e9)), unsure=25
+    ),
     # Consumption.
+    "other members of a group that is in time": _replaced(reads(1e9)),
+    "other members that read bit by bit": _replaced(away(15, 25, reads(60))),
+    "the same members after ten runs": replace(
+        _replaced(away(15, 25, reads(1e9))), member=lambda _: "m-1"
+    ),
+    "a restart of a client that writes no epochs": _restarted(
+        16, 5, epoch=lambda _: None, unsure=None
+    ),
+    "a restart of one whose last commit has no epoch": _restarted(
+        16, 5, epoch=lambda m: None if 14 <= m < 20 else 7, unsure=None
+    ),
+    "consumers without members that stop and begin anew": _restarted(
+        16, 5, members=lambda _: 0, unsure=None
+    ),
+    "consumers without members whose last commit has no epoch": _restarted(
+        16, 5, members=lambda _: 0, epoch=lambda m: None if 14 <= m < 20 else 7, unsure=None
+    ),
     **{
         f"{runs} runs of {speed:g}/s, read with an epoch": _read_while_away(speed, runs)
         for runs in (2, 5, 20)
@@ -286,6 +349,7 @@ class Seen:
     skipped: tuple[int, int, int] | None
     status: str | None
     true_rate: float
+    reason: str | None = None
 
 
 def simulated(cases: Mapping[str, Case]) -> dict[str, list[Seen]]:
@@ -293,6 +357,7 @@ def simulated(cases: Mapping[str, Case]) -> dict[str, list[Seen]]:
     memory, tracks = Memory.empty(), {name: case.tracks() for name, case in cases.items()}
     found: dict[str, list[Seen]] = {name: [] for name in cases}
     names = ("consumer_group", "consume_rate", "skipped_from", "skipped_to", "skipped_at", "status")
+    names = (*names, "skip_reason")
     for minute in range(max(case.runs for case in cases.values())):
         on = {name: case for name, case in cases.items() if minute < case.runs}
         when = NOON + minute * MINUTE
@@ -302,7 +367,8 @@ def simulated(cases: Mapping[str, Case]) -> dict[str, list[Seen]]:
             if minute >= case.first
         }
         logs: Topics = {name: [(case.start, tracks[name][minute][1])] for name, case in on.items()}
-        reading = a_reading(groups, logs, at=when)
+        owners = {(n, n, 0): on[n].member(minute) for n in on if on[n].members(minute)}
+        reading = a_reading(groups, logs, at=when, owners=owners)
         topics = reading.topic_partitions.with_columns(
             cleanup_policy=Strings.of(case.policy for case in on.values()),
             retention_ms=Column.optional([-1] * len(on)),
@@ -323,13 +389,15 @@ def simulated(cases: Mapping[str, Case]) -> dict[str, list[Seen]]:
         )
         snapshot = evaluate(reading, memory.previous_runs(), RULES, when).snapshot
         memory = memory.add_run(snapshot, MINUTE, stored=True)
-        for name, rate, since, until, skip_at, status in table(snapshot.group_partitions, *names):
+        for name, rate, since, until, skip_at, status, reason in table(
+            snapshot.group_partitions, *names
+        ):
             if minute in on[name].hidden:
                 continue
             skipped = None if skip_at is None else (since, until, (skip_at - NOON) // MINUTE)
             before = tracks[name][max(minute - 1, 0)][0]
             moved = (tracks[name][minute][0] - before) / 60
-            found[name].append(Seen(minute, rate, skipped, status, moved))
+            found[name].append(Seen(minute, rate, skipped, status, moved, reason))
     return found
 
 
@@ -340,7 +408,8 @@ def everything() -> dict[str, list[Seen]]:
 
 
 RESETS = [name for name, case in PLANTED.items() if case.resets]
-READ = [name for name, case in PLANTED.items() if not case.resets]
+UNSURE = [name for name, case in PLANTED.items() if case.unsure is not None]
+READ = [name for name, case in PLANTED.items() if not case.resets and case.unsure is None]
 
 
 @pytest.mark.parametrize("name", RESETS)
@@ -353,9 +422,24 @@ def test_a_reset_is_named_and_is_no_consumption(name: str) -> None:
     assert skip[1:] == (tracks[seen_at][0], seen_at)
     assert after[0].rate is None
     # It stays named, and no later rate has a part of it.
-    assert {seen.skipped for seen in after} == {skip}
+    assert {(seen.skipped, seen.reason) for seen in after} == {(skip, contract.SET_AHEAD)}
     real = max(seen.true_rate for seen in after[1:])
     assert all(seen.rate is not None and seen.rate <= 1.01 * real for seen in after[1:])
+
+
+@pytest.mark.parametrize("name", UNSURE)
+def test_it_is_not_known_whether_it_was_read(name: str) -> None:
+    case, runs = PLANTED[name], everything()[name]
+    minute = case.unsure or 0
+    assert {seen.reason for seen in runs if seen.minute < minute} == {None}
+    first, *after = [seen for seen in runs if seen.minute >= minute]
+    tracks = case.tracks()
+    skipped = (tracks[minute - 1][0], tracks[minute][0], minute)
+    assert (first.skipped, first.reason, first.rate) == (skipped, contract.READ_OR_SKIPPED, None)
+    # Once, and in no rate.
+    assert {(seen.skipped, seen.reason) for seen in after} == {(skipped, first.reason)}
+    real = max(seen.true_rate for seen in after)
+    assert all(seen.rate is not None and seen.rate <= 1.01 * real for seen in after)
 
 
 @pytest.mark.parametrize("name", READ)
@@ -510,6 +594,25 @@ def test_who_reads_on_as_fast_had_skipped_nothing(records: int, when: int, clear
 def test_a_much_smaller_skip_is_not_like_the_last_one() -> None:
     assert skip_of(last_skip(3 * M, DAYS_AGO), 999_000, {}) == (0, 999_000, NOW)
     assert skip_of(last_skip(3 * M, DAYS_AGO), M, {}) == (5, 3 * M + 5, DAYS_AGO)
+
+
+def test_a_job_that_has_members_only_while_it_works_is_named_once() -> None:
+    def job(minutes: int, works: int) -> Case:
+        return Case(
+            at(20),
+            lambda m, commit, end: end if m % minutes < works else commit,
+            runs=8 * minutes + 1,
+            epoch=lambda _: 7,
+            members=lambda m: int(m % minutes < works),
+        )
+
+    jobs = {f"{minutes} {works}": (minutes, works) for minutes in (2, 3, 5, 15) for works in (1, 2)}
+    del jobs["2 2"]  # It never rests.
+    found = simulated({name: job(*each) for name, each in jobs.items()})
+    named = {name: runs[-1].skipped for name, runs in found.items()}
+    assert {name: skip and skip[2] for name, skip in named.items()} == {
+        name: minutes for name, (minutes, _) in jobs.items()
+    }
 
 
 def test_a_slow_group_is_slow_soon_after_its_reset() -> None:

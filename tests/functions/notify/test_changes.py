@@ -660,6 +660,16 @@ STOPPED = behind(9_000, contract.ERR, worst_status=contract.STOPPED, members=0)
 SKIPPED: dict[str, Any] = {"members": 0, "records_skipped": 9_600, "status": contract.OK}
 
 
+def test_a_skip_is_reported_once_unless_an_incident_is_open() -> None:
+    seen = {"records_skipped": 962, "skipped_at": NOON + MINUTE, "status": contract.OK}
+    well = follow(behind(962), behind(0, **seen), behind(0, **seen), behind(0))
+    ill = follow(STOPPED, behind(0, contract.ERR, **seen), behind(0, contract.ERR, **seen))
+
+    assert [kinds(each) for each in well] == [[], ["skipped"], [], []]
+    assert [kinds(each) for each in ill] == [["opened"], [], []]
+    assert only(well[1]).since == NOON + MINUTE
+
+
 def test_a_skip_that_nobody_reads_on_from_ends_no_incident() -> None:
     found = follow(
         STOPPED,
