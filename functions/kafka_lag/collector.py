@@ -298,9 +298,10 @@ class Collector:
         send = look_up_until(self._source, deadline, self._clock)
 
         def look_up(partitions: Frame, times: Rows) -> LookupResults:
+            results = LookupResults.unanswered(len(times))
             with _isolate(failures, SourceError, "Looking up times"):
-                return send(partitions, times)
-            return LookupResults.unanswered(len(times))
+                results = send(partitions, times)
+            return results  # noqa: RET504 - unanswered where sending failed
 
         rules = self._settings.rules
         previous_runs = replace(memory.previous_runs(), usual=self._usual.figures)
