@@ -52,6 +52,8 @@ _INSTEAD = {
     "--password": "It is --password-env VAR, or --password-file F: others see options.",
 }
 _LIKE_ENOUGH = 0.75
+# On the command line they make KAFKA_LAG_CONFIG count for nothing.
+_SERVERS = {"-b", "--bootstrap-servers", "--bootstrap-server", "--brokers"}
 _EXAMPLES = """\b
 examples:
   kafka-lag show --bootstrap-servers localhost:9092
@@ -60,7 +62,8 @@ examples:
   kafka-lag COMMAND --help
 
 \b
-Each option may be a variable, too: KAFKA_LAG_BOOTSTRAP_SERVERS=localhost:9092.
+Variables, unless the option is there: KAFKA_LAG_BOOTSTRAP_SERVERS, _COMMAND_CONFIG, _CONFIG,
+_STATE, _BUCKET and _PROFILE; KAFKA_LAG_PASSWORD.
 
 \b
 exit codes:
@@ -109,8 +112,10 @@ class _Root(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         # Errors name the keys of a configuration, which are options for who has none.
         words = {word.partition("=")[0] for word in ctx.args}
+        other = words & {*_SERVERS, "--command-config"}
+        in_variable = f"{_PREFIX}_CONFIG" in os.environ and not other
         wording = wording_of(
-            config="--config" in words or f"{_PREFIX}_CONFIG" in os.environ,
+            config="--config" in words or in_variable,
             command_config="--command-config" in words or f"{_PREFIX}_COMMAND_CONFIG" in os.environ,
         )
         try:

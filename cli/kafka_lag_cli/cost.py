@@ -15,6 +15,7 @@ from kafka_lag_cdk.cost.cost import cost_document, cost_of
 from kafka_lag_cdk.cost.prices import load_prices
 from kafka_lag_cdk.cost.table import print_cost
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
+from kafka_lag_cli.help_sections import option
 
 _TEXT, _JSON = "text", "json"
 _WIDTH = 100
@@ -28,7 +29,7 @@ examples:
   kafka-lag cost --config deployment.toml --region eu-west-1 --output json
 """,
 )
-@click.option(
+@option(
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),

@@ -27,6 +27,7 @@ from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.cost.cost import cost_of
 from kafka_lag_cdk.cost.prices import load_prices
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
+from kafka_lag_cli.help_sections import option
 from kafka_lag_cli.replay.documents import DEFAULT_DAYS, find_period, read_days, replay_days
 from kafka_lag_cli.replay.output import print_summaries
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
@@ -54,7 +55,7 @@ _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
     type=click.Path(path_type=Path),
     help="The document that is deployed.",
 )
-@click.option(
+@option(
     "--config",
     "file",
     metavar="FILE",

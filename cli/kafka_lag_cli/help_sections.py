@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _GENERAL = "options"
 
+# The options that a variable may set, too, by their long names.
+_WITH_VARIABLE = ("bootstrap-servers", "command-config", "config", "state", "bucket", "profile")
+_SNAPSHOTS = {"bucket", "at"}
+_LOGIN = {"iam", "role", "certfile", "keyfile", "security_protocol", "sasl_mechanism"}
+_PASSWORD = {"username", "password_env", "password_file"}
+# What on the command line makes a parameter's variable count for nothing: another source.
+_REPLACED_BY = {
+    "state": {"bucket"},
+    "bucket": {"state", "bootstrap_servers", "command_config", "config"},
+    "bootstrap_servers": {"config", *_SNAPSHOTS},
+    "command_config": {"config", "profile", *_SNAPSHOTS, *_LOGIN, *_PASSWORD},
+    "config": {"bootstrap_servers", "command_config", *_SNAPSHOTS},
+}
+
 
 class _Option(click.Option):
     """An option that knows its heading; an error names the variable where the value is from one."""
@@ -22,6 +36,16 @@ class _Option(click.Option):
     def __init__(self, *args: Any, section: str = _GENERAL, **rest: Any) -> None:
         super().__init__(*args, **rest)
         self.section = section
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """The value and where it is from: not from a variable that the command line replaces."""
+        value, source = super().consume_value(ctx, opts)
+        replaced = _REPLACED_BY.get(str(self.name), set()) & opts.keys()
+        if source is ParameterSource.ENVIRONMENT and replaced:
+            return None, ParameterSource.DEFAULT
+        return value, source
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """One name, as all that mean the same would hide what is wrong."""
@@ -48,6 +72,12 @@ def given_name(ctx: click.Context, parameter: click.Parameter) -> str | None:
     return _variable_used(ctx, parameter)
 
 
+def is_from_variable(name: str) -> bool:
+    """Whether a parameter of the command that runs has its value from a variable."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and ctx.get_parameter_source(name) is ParameterSource.ENVIRONMENT
+
+
 def _long_name(parameter: click.Parameter) -> str:
     return next(name for name in parameter.opts if name.startswith("--"))
 
@@ -59,10 +89,12 @@ def _variable_used(ctx: click.Context, parameter: click.Parameter) -> str | None
 
 
 def add_variables(command: click.Command, prefix: str) -> None:
-    """Has each option's value from a variable, too: PREFIX_BOOTSTRAP_SERVERS, by its long name."""
+    """Has some options' values from variables, too: PREFIX_BOOTSTRAP_SERVERS, by its long name."""
     for parameter in command.params:
-        if isinstance(parameter, click.Option):
-            name = _long_name(parameter).removeprefix("--")
+        if not isinstance(parameter, click.Option):
+            continue
+        name = _long_name(parameter).removeprefix("--")
+        if name in _WITH_VARIABLE:
             parameter.envvar = f"{prefix}_{name.replace('-', '_').upper()}"
 
 

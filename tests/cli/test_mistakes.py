@@ -147,21 +147,16 @@ def test_a_mistake_is_answered_with_one_line_that_leads_to_its_repair(
 
 # The variables, and what leads to the repair.
 IN_VARIABLES = [
-    ({"KAFKA_LAG_HOLD": "many"}, "Invalid value for KAFKA_LAG_HOLD: 'many' is not a whole number"),
     ({"KAFKA_LAG_BROKERS": "b:9092"}, "Say where the brokers are: --bootstrap-servers"),
     (
         {"KAFKA_LAG_BOOTSTRAP_SERVERS": "b"},
         "for KAFKA_LAG_BOOTSTRAP_SERVERS: 'b' must be host:port",
     ),
     (
-        {"KAFKA_LAG_BOOTSTRAP_SERVERS": "b:1", "KAFKA_LAG_CAFILE": "no.pem"},
-        "--cafile: there is no file no.pem.",
+        {"KAFKA_LAG_CONFIG": "document.toml", "KAFKA_LAG_COMMAND_CONFIG": "document.toml"},
+        "KAFKA_LAG_COMMAND_CONFIG does not go with --config",
     ),
-    (
-        {"KAFKA_LAG_CONFIG": "document.toml", "KAFKA_LAG_HOLD": "9"},
-        "KAFKA_LAG_HOLD does not go with --config",
-    ),
-    ({"KAFKA_LAG_PASSWORD_FILE": "~/no"}, "for KAFKA_LAG_PASSWORD_FILE: File '/"),
+    ({"KAFKA_LAG_COMMAND_CONFIG": "~/no"}, "for KAFKA_LAG_COMMAND_CONFIG: File '/"),
 ]
 
 

@@ -57,4 +57,4 @@ def test_every_package_of_the_wheel_is_copied() -> None:
 def test_it_ends_as_nobody_of_the_system_and_serves() -> None:
     last = dict(parse_dockerfile(DOCKERFILE.read_text())[-1].steps)
     assert last["USER"] == "10001:10001"
-    assert last["ENTRYPOINT"] == '["kafka-lag", "serve"]'
+    assert last["ENTRYPOINT"].startswith('["kafka-lag", "serve", ')

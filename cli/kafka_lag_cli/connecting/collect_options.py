@@ -27,7 +27,7 @@ from kafka_lag_cli.connecting.login_options import SERVERS, BrokerOptions, broke
 from kafka_lag_cli.connecting.protocol import find_protocol
 from kafka_lag_cli.connecting.rule_options import SECTION as MEANING
 from kafka_lag_cli.connecting.rule_options import rule_options, rules_of
-from kafka_lag_cli.help_sections import FILE, add_options, given_name, option
+from kafka_lag_cli.help_sections import FILE, add_options, given_name, is_from_variable, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.folder import DEFAULT_KEEP_DAYS, default_state, remove_old_days
 
@@ -191,7 +191,7 @@ def refuse_without_brokers(
         if given is None or name in allowed:
             continue
         if name in _OF_AWS:
-            if not options["bucket"]:
+            if not (options["bucket"] or is_from_variable(name)):
                 raise click.UsageError(f"{given} is for --bucket, or for --iam: leave it out.")
         elif name in of_collector or section in (ACCESS, FILTERS, MEANING):
             raise click.UsageError(

@@ -35,7 +35,7 @@ from kafka_lag_cdk.config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 from kafka_lag_cli.account.session import AwsRole, signed_login
 from kafka_lag_cli.connecting.client_properties import ClientProperties, read_client_properties
 from kafka_lag_cli.connecting.login_file import LoginFile, read_password
-from kafka_lag_cli.help_sections import FILE, add_options, option
+from kafka_lag_cli.help_sections import FILE, add_options, is_from_variable, option
 
 SECTION: Final = "access"
 _LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0
@@ -195,7 +195,8 @@ def brokers_of(
         )
     if options["iam"] or options["sasl_mechanism"] == IAM:
         return _by_role(options)
-    if options["profile"] or options["region"] or options["role"]:
+    profile = options["profile"] and not is_from_variable("profile")
+    if profile or options["region"] or options["role"]:
         raise click.UsageError("--profile, --role and --region are for --iam.")
     if options["certfile"] or options["keyfile"]:
         return _by_certificate(options)
@@ -245,7 +246,7 @@ def _by_command_config(options: Mapping[str, Any]) -> BrokerOptions:
         "profile",
         "role",
     ):
-        if options[name]:
+        if options[name] and not is_from_variable(name):
             raise click.UsageError(
                 f"{_spelled(name)} does not go with --command-config: leave one out."
             )

@@ -13,6 +13,7 @@ from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.formatting import format_list, format_minute
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE
+from kafka_lag_cli.help_sections import option
 from kafka_lag_cli.replay.beside_aws import compare_recorded
 from kafka_lag_cli.replay.documents import (
     DEFAULT_DAYS,
@@ -54,7 +55,7 @@ class _PagesAMonth(click.FloatRange):
 
 
 @click.command("replay", epilog=_EXAMPLES)
-@click.option(
+@option(
     "--config",
     "file",
     metavar="FILE",

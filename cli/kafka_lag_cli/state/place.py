@@ -13,23 +13,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_lag.snapshots.store import BrowsableStore
-from kafka_lag_cli.help_sections import add_options
+from kafka_lag_cli.help_sections import add_options, is_from_variable, option
 from kafka_lag_cli.state.stores import find_state, open_folder
 
 if TYPE_CHECKING:
     from kafka_lag_cli.state.bucket import OwnBucket
 
 _OPTIONS = (
-    click.option(
+    option(
         "--state",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         metavar="DIR",
         help="The folder that holds snapshots/ (default: your cache folder, as for watch).",
     ),
-    click.option(
-        "--bucket", metavar="NAME", help="A deployment's bucket, with your AWS credentials."
-    ),
-    click.option("--region", help="Of the bucket (default: that of your AWS profile)."),
+    option("--bucket", metavar="NAME", help="A deployment's bucket, with your AWS credentials."),
+    option("--region", help="Of the bucket (default: that of your AWS profile)."),
+    option("--profile", metavar="P", help="AWS profile (default: as the AWS command line)."),
 )
 
 
@@ -65,16 +64,25 @@ class SnapshotPlace:
 
 
 def place_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options --state, --bucket and --region, which the command gets as `place`."""
+    """The options of a folder or a bucket, which the command gets as `place`."""
 
     @wraps(command)
     def with_place(
-        *arguments: Any, state: Path | None, bucket: str | None, region: str | None, **options: Any
+        *arguments: Any,
+        state: Path | None,
+        bucket: str | None,
+        region: str | None,
+        profile: str | None,
+        **options: Any,
     ) -> None:
         if state and bucket:
             raise click.UsageError("--state and --bucket cannot go together.")
         if region and not bucket:
             raise click.UsageError("--region belongs to --bucket; a folder has none.")
-        command(*arguments, place=SnapshotPlace(state, bucket, region), **options)
+        # One command reads the history of alarms, too, wherever snapshots are.
+        reads_aws = bucket or options.get("compare_with_aws")
+        if profile and not (reads_aws or is_from_variable("profile")):
+            raise click.UsageError("--profile belongs to --bucket; a folder is read without AWS.")
+        command(*arguments, place=SnapshotPlace(state, bucket, region, profile), **options)
 
     return add_options(*_OPTIONS)(with_place)
