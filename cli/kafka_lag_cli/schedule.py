@@ -26,9 +26,9 @@ class Run:
     @property
     def warning(self) -> str | None:
         """What went wrong, in a sentence; None: nothing."""
-        if self.report is None or self.error is None:
-            return self.error and str(self.error)
-        return describe_unkept(self.error)
+        if self.error is None:
+            return None
+        return str(self.error) if self.report is None else describe_unkept(self.error)
 
 
 def run_on_schedule(

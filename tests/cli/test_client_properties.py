@@ -226,6 +226,7 @@ def test_versions_of_tls_are_those_of_the_file(
     if expected is None and not certificate:
         assert context is None
     else:
+        assert context is not None
         least, most = expected or (TLSVersion.TLSv1_2, TLSVersion.MAXIMUM_SUPPORTED)
         assert (context.minimum_version, context.maximum_version) == (least, most)
 

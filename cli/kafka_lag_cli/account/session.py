@@ -58,7 +58,7 @@ def signed_login(profile: str | None, role: AwsRole | None, region: str) -> Logi
 
     session = open_session(profile, region)
     try:
-        if role and role.access_key_id:
+        if role and role.access_key_id and role.secret_access_key:
             credentials = Credentials(
                 role.access_key_id, role.secret_access_key, role.session_token
             )

@@ -356,8 +356,8 @@ def simulated(cases: Mapping[str, Case]) -> dict[str, list[Seen]]:
     """All runs of all cases, each group on a topic of its own."""
     memory, tracks = Memory.empty(), {name: case.tracks() for name, case in cases.items()}
     found: dict[str, list[Seen]] = {name: [] for name in cases}
-    names = ("consumer_group", "consume_rate", "skipped_from", "skipped_to", "skipped_at", "status")
-    names = (*names, "skip_reason")
+    skip = ("skipped_from", "skipped_to", "skipped_at", "skip_reason")
+    names = ("consumer_group", "consume_rate", "status", *skip)
     for minute in range(max(case.runs for case in cases.values())):
         on = {name: case for name, case in cases.items() if minute < case.runs}
         when = NOON + minute * MINUTE
@@ -389,7 +389,7 @@ def simulated(cases: Mapping[str, Case]) -> dict[str, list[Seen]]:
         )
         snapshot = evaluate(reading, memory.previous_runs(), RULES, when).snapshot
         memory = memory.add_run(snapshot, MINUTE, stored=True)
-        for name, rate, since, until, skip_at, status, reason in table(
+        for name, rate, status, since, until, skip_at, reason in table(
             snapshot.group_partitions, *names
         ):
             if minute in on[name].hidden:

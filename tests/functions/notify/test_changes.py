@@ -661,7 +661,11 @@ SKIPPED: dict[str, Any] = {"members": 0, "records_skipped": 9_600, "status": con
 
 
 def test_a_skip_is_reported_once_unless_an_incident_is_open() -> None:
-    seen = {"records_skipped": 962, "skipped_at": NOON + MINUTE, "status": contract.OK}
+    seen: dict[str, Any] = {
+        "records_skipped": 962,
+        "skipped_at": NOON + MINUTE,
+        "status": contract.OK,
+    }
     well = follow(behind(962), behind(0, **seen), behind(0, **seen), behind(0))
     ill = follow(STOPPED, behind(0, contract.ERR, **seen), behind(0, contract.ERR, **seen))
 
