@@ -289,7 +289,8 @@ def print_report(report: TwoReadings, selection: Selection, rules: Rules) -> Non
     """The groups selected, or the details of one."""
     screen = open_screen()
     if selection.group is not None:
-        screen.print(group_details(report.snapshot, selection.group, screen.width))
+        details = group_details(report.snapshot, selection.group, screen.width, selection=selection)
+        screen.print(details)
         return
     horizon = rules.risk_horizon_ms / 1000
     remarks = idle_remarks(report)

@@ -192,7 +192,7 @@ class WatchView:
             )
         if not select_groups(self.snapshot, Selection(group=name)).matching:
             return Text(f"There is no group {printable(name)} in this run.")
-        return group_details(self.snapshot, name, width, horizon, lines)
+        return group_details(self.snapshot, name, width, horizon, lines, self.selection)
 
     def heading(self) -> Text:
         """Cluster, counts by status, what is unread, the run's time, the next one, the trend."""

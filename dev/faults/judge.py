@@ -8,6 +8,7 @@ with it. A number that follows from others of the run must follow exactly.
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ NO_LOSS = contract.NO_LOSS_SECONDS
 # Of all topics of the campaign.
 RETENTION_MS = 7 * 86_400_000
 _NAMED = 5
+# What a line on a broker counts beside it.
+_WITH_IT = "; with it "
+_COUNT = re.compile(r"([\d,]+) (?:partition|group)")
 
 
 class Evidence:
@@ -172,7 +176,10 @@ def _same(value: Any, expected: Any) -> bool:
 
 def count_problems(log: Sequence[str]) -> int:
     """How many problems the log names or counts."""
-    return sum(" not read (" in line for line in log) + count_unnamed(log)
+    named = sum(" not read (" in line for line in log)
+    counts = (_COUNT.findall(line.rpartition(_WITH_IT)[2]) for line in log if _WITH_IT in line)
+    with_them = sum(int(count.replace(",", "")) for some in counts for count in some)
+    return named + with_them + count_unnamed(log)
 
 
 def count_unnamed(log: Sequence[str]) -> int:

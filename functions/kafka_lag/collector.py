@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from kafka_lag.errors import (
     UnusableError,
     describe_unforeseen,
 )
+from kafka_lag.formatting import format_quantity
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
@@ -391,11 +393,32 @@ def _isolate(failures: list[ReporterError], kind: type[ReporterError], what: str
 
 
 def problem_lines(problems: tuple[Problem, ...]) -> list[str]:
-    """Problems as lines for a log, the first twenty by name and the rest counted."""
-    named = problems[:_NAMED_PROBLEMS]
-    lines = [f"{p.scope} {p.name!r} not read ({p.reason}): {p.detail}" for p in named]
-    more = len(problems) - len(lines)
+    """Problems as lines for a log, the first twenty by name and the rest counted.
+
+    Whatever was not read because of one broker is one line with the broker's host and port.
+    """
+    causes: dict[str | int, list[Problem]] = {}
+    for number, problem in enumerate(problems):
+        causes.setdefault(number if problem.broker is None else problem.broker, []).append(problem)
+    named = list(causes.values())[:_NAMED_PROBLEMS]
+    more = len(problems) - sum(map(len, named))
+    lines = [_problem_line(some) for some in named]
     return [*lines, f"and {more} more not read"] if more else lines
+
+
+def _problem_line(problems: Sequence[Problem]) -> str:
+    """One line for problems that have one cause."""
+    first = next((each for each in problems if each.scope == "broker"), problems[0])
+    if first.broker is None:
+        return f"{first.scope} {first.name!r} not read ({first.reason}): {first.detail}"
+    said = first.detail
+    if first.scope != "broker":
+        said = f"{first.scope} {first.name!r}, {said}"
+    where = f"at {first.address}: " if first.address else ""
+    others = Counter(each.scope for each in problems if each is not first)
+    counts = [format_quantity(count, scope) for scope, count in others.items()]
+    with_it = f"; with it {' and '.join(counts)}" if counts else ""
+    return f"broker {first.broker!r} not read ({first.reason}): {where}{said}{with_it}"
 
 
 def _committed_groups(rows: Frame) -> frozenset[str]:

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from kafka_lag.lag.model import Snapshot
 from kafka_lag_cli.terminal.group_details import group_details
+from kafka_lag_cli.terminal.group_rows import Selection
 from tests.builders import HOUR, NOON
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
 
@@ -34,9 +35,9 @@ def a_part(number: int, group: str = "g", **columns: Any) -> dict[str, Any]:
     return a_partition(group, columns.pop("topic", "orders"), number, **{**KNOWN, **columns})
 
 
-def text_of(snapshot: Snapshot, name: str = "g", width: int = 200) -> str:
+def text_of(snapshot: Snapshot, name: str = "g", width: int = 200, **more: Any) -> str:
     out = StringIO()
-    Console(file=out, width=width).print(group_details(snapshot, name, width))
+    Console(file=out, width=width).print(group_details(snapshot, name, width, **more))
     return out.getvalue()
 
 
@@ -357,3 +358,26 @@ def test_a_strangers_names_are_shown_and_do_nothing(name: str, seen: str) -> Non
     assert row.count(seen) == 3
     (member,) = cells_of(text, "Members")[1:]
     assert member.count(seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("selection", "numbers"),
+    [
+        (Selection(), ["0", "1", "2"]),
+        (Selection(top=2), ["2", "0"]),
+        (Selection(top=2, sort="lag"), ["1", "0"]),
+        (Selection(sort="time-lag"), ["2", "0", "1"]),
+    ],
+)
+def test_partitions_of_a_group_are_sorted_and_the_first_of_them_shown(
+    selection: Selection, numbers: list[str]
+) -> None:
+    parts = [
+        a_part(0, lag=67, time_lag_seconds=90.0),
+        a_part(1, lag=5_000, time_lag_seconds=1.0),
+        a_part(2, lag=3, time_lag_seconds=900.0, status="STALL"),
+    ]
+    snapshot = a_snapshot_of(a_group("g"), partitions=parts)
+    text = text_of(snapshot, selection=selection)
+    assert [row[1] for row in cells_of(text, "Partitions")[1:] if len(row) > 1] == numbers
+    assert ("and 1 more" in text) == (selection.top == 2)

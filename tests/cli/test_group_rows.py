@@ -190,6 +190,8 @@ def test_partitions_are_by_group_in_the_order_of_the_groups_then_topic_and_numbe
 def test_partitions_are_of_the_groups_that_are_chosen() -> None:
     text = text_of(PARTED, JSON, BY_PARTITION, Selection(group="well"))
     assert {row["consumer_group"] for row in json.loads(text)} == {"well"}
+    first = text_of(PARTED, JSON, BY_PARTITION, Selection(group="well", top=1, sort="name"))
+    assert [row["partition_id"] for row in json.loads(first)] == [2]
 
 
 @pytest.mark.parametrize("by", [BY_GROUP, BY_PARTITION])

@@ -66,6 +66,11 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["watch", *BROKERS, "--gap", "10"], 2, "here it is --interval."),
     (["show", *BROKERS, "--fail-on", "STOP"], 2, "is not one of 'ERR', 'WARN', 'sla'."),
     (["show", *BROKERS, "--owner", "^pay=payments"], 2, "--owned-by RE=NAME"),
+    (
+        ["show", *BROKERS, "--group", "g", "--sort", "sla"],
+        2,
+        "--group sorts partitions: by status, ",
+    ),
     (["show", *BROKERS, "--groups-allow", "*pay"], 2, "is not a regular expression (nothing"),
     (["show", *BROKERS, "--topics-deny", ""], 2, "every name matches that; leave it out."),
     (["show", *BROKERS, "--groups-deny", "/^a$/"], 2, "is written between slashes, which would"),

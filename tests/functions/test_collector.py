@@ -217,6 +217,22 @@ def test_twenty_problems_are_named_and_the_rest_counted(count: int, last: str) -
     assert lines[-1].startswith(last)
 
 
+def test_whatever_one_broker_costs_is_one_line_with_its_host_and_port() -> None:
+    at = ("2", "b-2:9096")
+    broker = Problem("broker", "2", contract.TIMEOUT, "no answer within 10 s", *at)
+    parts = [
+        Problem("partition", f"orders-{n}", contract.TIMEOUT, "offsets: broker 2: ...", *at)
+        for n in range(1_010)
+    ]
+    group = Problem("group", "g", contract.TIMEOUT, "commits: broker 2: ...", *at)
+    denied = Problem("group", "h", contract.DENIED, "no right")
+    assert problem_lines((broker, *parts, denied, group)) == [
+        "broker '2' not read (timeout): at b-2:9096: no answer within 10 s"
+        "; with it 1,010 partitions and 1 group",
+        "group 'h' not read (denied): no right",
+    ]
+
+
 def test_what_of_the_history_was_not_used_is_reported() -> None:
     again = a_reading({"g": {"orders": [5, 9]}}, TOPICS, topic_ids={"orders": "another"})
     run = Run(a_reading(GROUPS, TOPICS), again)

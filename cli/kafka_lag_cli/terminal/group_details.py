@@ -25,6 +25,7 @@ from kafka_lag_cli.terminal.group_rows import (
     Selection,
     partitions_of,
     select_groups,
+    select_partitions,
     sla_used,
 )
 from kafka_lag_cli.terminal.group_table import (
@@ -40,6 +41,7 @@ from kafka_lag_cli.terminal.group_table import (
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
 
 _DAY_SECONDS = 86_400.0
+_ALL = Selection()
 # What is said of the group, and titles, heads, rules, blank lines and captions of both tables.
 _LINES_AROUND_TABLES = 18
 _MAX_LOSSES = 3
@@ -75,18 +77,22 @@ def group_details(
     width: int,
     horizon_seconds: float = _DAY_SECONDS,
     max_lines: int | None = None,
+    selection: Selection = _ALL,
 ) -> Group:
     """What is known of a group that the snapshot has, no wider than this.
 
-    In so few lines that not all partitions fit, those with the longest time lag are shown.
+    In so few lines that not all partitions fit, those with the longest time lag are shown, unless
+    the selection sorts them.
     """
     (row,) = select_groups(snapshot, Selection(group=name)).rows
     partitions = partitions_of(snapshot, [name])
     members = _MEMBERS.table(_members(partitions), width)
-    drawn = partitions
+    drawn = select_partitions(partitions, selection)
     if max_lines is not None:
         room = max(1, max_lines - _LINES_AROUND_TABLES - members.row_count)
-        drawn = _longest_first(partitions)[:room] if len(partitions) > room else partitions
+        if len(drawn) > room and not (selection.sort or selection.top):
+            drawn = _longest_first(drawn)
+        drawn = drawn[:room]
     more = len(partitions) - len(drawn)
     parts = _PARTITIONS.table(
         [_partition(each, horizon_seconds) for each in drawn],

@@ -40,7 +40,7 @@ def sla_used(row: Row) -> float | None:
     return None if age is None or not promised else age / promised
 
 
-# What groups can be sorted by, the one that needs somebody first; equals by name.
+# What groups and partitions can be sorted by, the one that needs somebody first; equals by name.
 SORTS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
     "status": lambda row: row["urgency"],
     "lag": lambda row: (row["lag"] is None, -(row["lag"] or 0)),
@@ -50,6 +50,7 @@ SORTS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
     "members": lambda row: (row["members"] is None, -(row["members"] or 0)),
     "name": lambda _: (),
 }
+PARTITION_SORTS: Final = ("status", "lag", "time-lag", "loss", "name")
 # What groups can be chosen by: status, what the consumer does, and whether records were lost.
 STATUSES: Final = (
     *(contract.ERR, contract.WARN, contract.OK, UNKNOWN),
@@ -60,9 +61,12 @@ STATUSES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which groups, in which order; None, or nothing, for all. `group` is one by its whole name."""
+    """Which groups, in which order; None, or nothing, for all. `group` is one by its whole name, of
+    which `sort` and `top` select the partitions. Without a sort groups come by status; partitions
+    do if there is a top, else by topic and number.
+    """
 
-    sort: str = "status"
+    sort: str | None = None
     top: int | None = None
     statuses: frozenset[str] = frozenset()
     owner: str | None = None
@@ -92,16 +96,19 @@ def select_groups(snapshot: Snapshot, selection: Selection) -> SelectedGroups:
     """The groups of a snapshot that a person wants to see, in their order."""
     rows = group_rows(snapshot)
     matching = [row for row in rows if selection.matches(row)]
-    order = SORTS[selection.sort]
+    order = SORTS[selection.sort or "status"]
     matching.sort(key=lambda row: (*order(row), row["consumer_group"]))
     return SelectedGroups(tuple(matching[: selection.top]), len(matching), len(rows))
 
 
 def group_rows(snapshot: Snapshot) -> list[Row]:
     """All groups, with the place of each among others."""
-    groups = snapshot.groups
-    places = zip(*(key.fill(math.inf).tolist() for key in rank_urgency(groups)), strict=True)
-    return [{**row, "urgency": place} for row, place in zip(rows_of(groups), places, strict=True)]
+    return _with_urgency(snapshot.groups)
+
+
+def _with_urgency(frame: Frame) -> list[Row]:
+    places = zip(*(key.fill(math.inf).tolist() for key in rank_urgency(frame)), strict=True)
+    return [{**row, "urgency": place} for row, place in zip(rows_of(frame), places, strict=True)]
 
 
 def rows_of(frame: Frame) -> list[dict[str, Any]]:
@@ -111,18 +118,26 @@ def rows_of(frame: Frame) -> list[dict[str, Any]]:
 
 
 def partitions_of(snapshot: Snapshot, groups: Iterable[str]) -> list[Row]:
-    """The partitions of these groups: by group in this order, then by topic and number."""
+    """The partitions of these groups, with the place of each among others: by group in this order,
+    then by topic and number.
+    """
     wanted = list(groups)
     place = {name: at for at, name in enumerate(wanted)}
     rows = snapshot.group_partitions
-    found = rows_of(
-        rows.completed(contract.GROUP_PARTITIONS).where(
-            rows.strings("consumer_group").is_in(wanted)
-        )
+    found = rows.completed(contract.GROUP_PARTITIONS).where(
+        rows.strings("consumer_group").is_in(wanted)
     )
     return sorted(
-        found, key=lambda row: (place[row["consumer_group"]], row["topic"], row["partition_id"])
+        _with_urgency(found),
+        key=lambda row: (place[row["consumer_group"]], row["topic"], row["partition_id"]),
     )
+
+
+def select_partitions(partitions: Sequence[Row], selection: Selection) -> list[Row]:
+    """The partitions of one group that a person wants to see, in their order."""
+    order = SORTS[selection.sort or ("status" if selection.top else "name")]
+    ordered = sorted(partitions, key=lambda row: (*order(row), row["topic"], row["partition_id"]))
+    return ordered[: selection.top]
 
 
 def write_rows(
@@ -145,6 +160,8 @@ def write_rows(
     found: Sequence[Row] = groups
     if by == BY_PARTITION:
         found = partitions_of(snapshot, [row["consumer_group"] for row in groups])
+        if selection.group is not None:
+            found = select_partitions(found, selection)
     types = contract.COLUMNS[dataset]
     lines = [
         {"cluster": cluster}

@@ -21,6 +21,7 @@ from kafka_lag_cli.terminal.group_rows import (
     CSV,
     JSON,
     NDJSON,
+    PARTITION_SORTS,
     SORTS,
     STATUSES,
     TABLE,
@@ -57,7 +58,6 @@ selection_options = add_options(
     option(
         "--sort",
         type=click.Choice(list(SORTS)),
-        default="status",
         metavar="KEY",
         help=f"{', '.join(SORTS)} (status)",
         section=SECTION,
@@ -66,7 +66,7 @@ selection_options = add_options(
         "--top",
         type=WholeNumber(1, 1_000_000),
         metavar="N",
-        help="the first of them",
+        help="the first of them; with --group the first partitions",
         section=SECTION,
     ),
     option(
@@ -98,8 +98,10 @@ def selection_of(options: Mapping[str, Any]) -> Selection:
     """The options together. Raises click.UsageError for what does not fit."""
     if options["by"] and options["output"] == TABLE:
         raise click.UsageError("--by is for --output json, ndjson and csv.")
-    if options["group"] and _chooses_among_groups(options):
-        raise click.UsageError("--group is one group: leave out --sort, --top, --status, --owner.")
+    if options["group"] and (options["statuses"] or options["owner"]):
+        raise click.UsageError("--group is one group: leave out --status and --owner.")
+    if options["group"] and options["sort"] not in (None, *PARTITION_SORTS):
+        raise click.UsageError(f"--group sorts partitions: by {', '.join(PARTITION_SORTS)}.")
     if options["owner"] and not (options["owned_by"] or options["config"]):
         raise click.UsageError(
             "--owner selects by owners: say who they are with --owned-by RE=NAME, or --config FILE."
@@ -111,11 +113,6 @@ def selection_of(options: Mapping[str, Any]) -> Selection:
         options["owner"],
         options["group"],
     )
-
-
-def _chooses_among_groups(options: Mapping[str, Any]) -> bool:
-    sorted_by = options["sort"] != Selection().sort
-    return sorted_by or any(options[name] for name in ("top", "statuses", "owner"))
 
 
 def row_kind(options: Mapping[str, Any]) -> str:

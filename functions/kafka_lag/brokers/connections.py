@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
 
 from kafka import errors
@@ -16,6 +16,7 @@ from kafka_lag.brokers.access import Access, Login
 from kafka_lag.brokers.connection_pool import ConnectionPool
 from kafka_lag.brokers.errors import UnansweredError, cause, is_login_rejected, reason_of
 from kafka_lag.brokers.throttling import GIVEN_UP, Throttling
+from kafka_lag.formatting import escape_name, python_escape
 
 T = TypeVar("T")
 
@@ -49,6 +50,7 @@ class Connections:
         self.pool = ConnectionPool(access)
         self.pool.add_login(login)
         self._deadline = float("inf")
+        self._addresses: dict[int, str] = {}
         self._down: dict[Any, UnansweredError] = {}
         self._unexpected: dict[Any, str] = {}
         self._cut_off: set[Any] = set()
@@ -135,8 +137,18 @@ class Connections:
     def update_brokers(self, metadata: Any) -> None:
         """Takes the brokers' addresses from a metadata response, whose topics it drops."""
         metadata.topics = []
+        self.note_addresses({each.node_id: (each.host, each.port) for each in metadata.brokers})
         self.cluster_id = metadata.cluster_id or ""
         self.pool.manager.cluster.update_metadata(metadata)
+
+    def note_addresses(self, addresses: Mapping[int, tuple[str, int]]) -> None:
+        """Keeps where brokers are, or were, for the time when they are listed no more."""
+        for node, (host, port) in addresses.items():
+            self._addresses[node] = escape_name(f"{host}:{port}", python_escape)
+
+    def address_of(self, node: int) -> str | None:
+        """Host and port of a broker, null where no answer has named them."""
+        return self._addresses.get(node)
 
     def version(self, request: type[Any]) -> int:
         """The highest version of a request that both sides speak, -1 where the broker has none."""
@@ -304,7 +316,7 @@ class Connections:
         reason, said = reason_of(error), cause(error)
         if throttled:
             reason, said = contract.THROTTLED, GIVEN_UP
-        unanswered = UnansweredError(reason, f"broker {node}: {said}")
+        unanswered = UnansweredError(reason, f"broker {node}: {said}", node)
         if isinstance(error, errors.IncompatibleBrokerVersion):
             return unanswered
         self.pool.close(node)

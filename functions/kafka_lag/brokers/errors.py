@@ -58,12 +58,18 @@ MOST_RETRIES = 3
 
 
 class UnansweredError(Exception):
-    """One request got no usable answer: `reason` says why in one word."""
+    """One request got no usable answer: `reason` says why in one word.
 
-    def __init__(self, reason: contract.UnreadReason, detail: str) -> None:
+    `broker` is the id of the broker that did not answer, null where it is not one alone.
+    """
+
+    def __init__(
+        self, reason: contract.UnreadReason, detail: str, broker: int | None = None
+    ) -> None:
         super().__init__(detail)
         self.reason = reason
         self.detail = detail
+        self.broker = broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +77,15 @@ class Failure:
     """Why something was not read.
 
     `detail` is for the log: Kafka's own name of the error where a broker gave one, whose `code` it
-    is (else 0). `retries` may help within this run.
+    is (else 0). `retries` may help within this run. `broker` is the one that did not answer, null
+    where one did.
     """
 
     reason: contract.UnreadReason
     detail: str
     retries: int = 0
     code: int = 0
+    broker: int | None = None
 
 
 NO_LEADER = Failure(contract.NO_LEADER, "LEADER_NOT_AVAILABLE", MOST_RETRIES)
@@ -107,7 +115,7 @@ def failure_of(error: UnansweredError) -> Failure:
     No retry helps a login that is denied or throttled.
     """
     is_final = error.reason in (contract.DENIED, contract.THROTTLED)
-    return Failure(error.reason, error.detail, int(not is_final))
+    return Failure(error.reason, error.detail, int(not is_final), broker=error.broker)
 
 
 def malformed(detail: str) -> Failure:

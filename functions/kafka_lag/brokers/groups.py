@@ -21,6 +21,7 @@ from kafka_lag.brokers.errors import (
 )
 from kafka_lag.brokers.group_members import GroupDescription, confirm_deleted, describe_groups
 from kafka_lag.brokers.group_offsets import CommittedOffsets, fetch_offsets
+from kafka_lag.brokers.problems import name_broker
 from kafka_lag.brokers.retries import RetryBudget
 from kafka_lag.brokers.topics import TopicTable
 from kafka_lag.lag.group_settings import NameFilter
@@ -110,7 +111,7 @@ async def _list_groups(
 
     await retries.retry(connections.nodes, list_each)
     problems = [
-        Problem("broker", str(node), why.reason, f"could not list its groups: {why.detail}")
+        name_broker(connections, node, why.reason, f"could not list its groups: {why.detail}")
         for node, why in failures.items()
     ]
     return GroupListing(list(groups.values()), problems=problems)

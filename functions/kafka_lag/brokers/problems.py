@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,13 +25,36 @@ _REPLICAS_NAMED = 5
 def name_brokers(connections: Connections, unlisted: Iterable[Problem]) -> Iterator[Problem]:
     """One for each that did not respond, could not list, or answered what was not requested."""
     brokers = {
-        str(node): Problem("broker", str(node), contract.ERROR, detail)
+        str(node): name_broker(connections, node, contract.ERROR, detail)
         for node, detail in connections.unexpected_answers().items()
     }
     brokers |= {problem.name: problem for problem in unlisted}
     for node, why in connections.down().items():
-        brokers[str(node)] = Problem("broker", str(node), why.reason, without_name(node, why))
+        brokers[str(node)] = name_broker(connections, node, why.reason, without_name(node, why))
     yield from brokers.values()
+
+
+def name_broker(
+    connections: Connections, node: int, reason: contract.UnreadReason, detail: str
+) -> Problem:
+    """What one broker did not do."""
+    return Problem("broker", str(node), reason, detail, str(node), connections.address_of(node))
+
+
+def find_absent(
+    connections: Connections, table: TopicTable, failures: Mapping[int, Failure]
+) -> dict[int, int]:
+    """By row of a partition without a leader, the broker that the brokers do not list and that
+    would lead it; a partition that waits for no such broker is left out.
+    """
+    listed, absent = set(connections.nodes), {}
+    for row, failure in failures.items():
+        if failure.reason == contract.NO_LEADER:
+            wanted = (*_nodes(table, row, "in_sync_replicas"), *_nodes(table, row, "replicas"))
+            away = [node for node in wanted if node not in listed]
+            if away:
+                absent[row] = away[0]
+    return absent
 
 
 def name_topics(
@@ -52,6 +76,7 @@ def name_topics(
 
 
 def name_groups(
+    connections: Connections,
     groups: list[ConsumerGroup],
     commits: CommittedOffsets,
     descriptions: Mapping[str, GroupDescription],
@@ -61,19 +86,23 @@ def name_groups(
         described = descriptions.get(group.name, GroupDescription()).failure
         if group.failure is not None:
             detail = f"not listed by the brokers that answered: {group.failure.detail}"
-            yield Problem("group", group.name, group.failure.reason, detail)
+            yield _problem(connections, "group", group.name, group.failure, detail)
         elif group.name in commits.unread:
             unread = commits.unread[group.name]
-            yield Problem("group", group.name, unread.reason, f"commits: {unread.detail}")
+            detail = f"commits: {unread.detail}"
+            yield _problem(connections, "group", group.name, unread, detail)
         elif described is not None:
-            yield Problem("group", group.name, described.reason, f"members: {described.detail}")
+            detail = f"members: {described.detail}"
+            yield _problem(connections, "group", group.name, described, detail)
 
 
 def name_partitions(
+    connections: Connections,
     table: TopicTable,
     failures: Mapping[int, Failure],
     commits: CommittedOffsets,
     lost: Collection[str],
+    absent: Mapping[int, int],
 ) -> Iterator[Problem]:
     """Partitions whose log start or end was not read, then single commits; none of topics that
     were `lost` as a whole.
@@ -83,7 +112,9 @@ def name_partitions(
         if topic not in lost:
             where = _replicas(table, row) if failure.reason == contract.NO_LEADER else ""
             detail = f"offsets: {failure.detail}{where}"
-            yield Problem("partition", f"{topic}-{number}", failure.reason, detail)
+            name = f"{topic}-{number}"
+            caused = replace(failure, broker=absent.get(row, failure.broker))
+            yield _problem(connections, "partition", name, caused, detail)
     for (index, row), failure in commits.failures.items():
         topic, number = _topic_and_number(table, row)
         if topic not in lost:
@@ -106,12 +137,25 @@ def note_negative_commits(table: TopicTable, commits: CommittedOffsets) -> Itera
         )
 
 
+def _problem(
+    connections: Connections, scope: str, name: str, failure: Failure, detail: str
+) -> Problem:
+    if failure.broker is None:
+        return Problem(scope, name, failure.reason, detail)
+    address = connections.address_of(failure.broker)
+    return Problem(scope, name, failure.reason, detail, str(failure.broker), address)
+
+
 def _replicas(table: TopicTable, row: int) -> str:
     """The brokers of a partition without a leader, as the one that is down is not listed."""
-    replicas = table.frame.strings("replicas")
-    nodes = replicas.categories[replicas.codes.values[row]] if replicas.known[row] else ()
+    nodes = _nodes(table, row, "replicas")
     listed = format_list([str(node) for node in nodes], _REPLICAS_NAMED)
     return f"; its replicas: {listed}" if nodes else ""
+
+
+def _nodes(table: TopicTable, row: int, column: str) -> tuple[int, ...]:
+    nodes = table.frame.strings(column)
+    return nodes.categories[nodes.codes.values[row]] if nodes.known[row] else ()
 
 
 def _topic_and_number(table: TopicTable, row: int) -> tuple[str, int]:

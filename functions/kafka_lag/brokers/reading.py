@@ -23,6 +23,7 @@ from kafka_lag.brokers.group_rows import group_partition_rows, group_rows
 from kafka_lag.brokers.groups import find_groups, read_groups
 from kafka_lag.brokers.offsets import END, START, LogOffsets, OffsetReader
 from kafka_lag.brokers.problems import (
+    find_absent,
     name_brokers,
     name_groups,
     name_partitions,
@@ -36,7 +37,13 @@ from kafka_lag.brokers.topic_settings import (
     add_settings,
     is_tiered,
 )
-from kafka_lag.brokers.topics import TopicListing, TopicTable, describe_topics, list_topics
+from kafka_lag.brokers.topics import (
+    TopicListing,
+    TopicTable,
+    describe_topics,
+    find_addresses,
+    list_topics,
+)
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
@@ -103,6 +110,8 @@ async def read_cluster(
     ]
     stable, local_start = await connections.gather(last)
     failures = {**start.failures, **end.failures}
+    absent = find_absent(connections, end.table, failures)
+    await find_addresses(connections, set(absent.values()))
     hidden, gone = await _hidden_and_gone(
         connections, topics, start.missing | end.missing | settings.unknown
     )
@@ -120,8 +129,8 @@ async def read_cluster(
         problems=(
             *name_brokers(connections, listing.problems),
             *name_topics(settings.failures, hidden, gone),
-            *name_groups(listing.groups, commits, descriptions),
-            *name_partitions(table, failures, commits, lost),
+            *name_groups(connections, listing.groups, commits, descriptions),
+            *name_partitions(connections, end.table, failures, commits, lost, absent),
         ),
         notes=tuple(note_negative_commits(table, commits)),
         hidden_topics={topic: failure.reason for topic, failure in hidden.items()},

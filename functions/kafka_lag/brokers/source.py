@@ -13,7 +13,7 @@ from kafka_lag.brokers.access import PROBE_LIMITS, Access, Credentials, ProbeLim
 from kafka_lag.brokers.bootstrap import explain_unread
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.login import CredentialSource
-from kafka_lag.brokers.problems import without_name
+from kafka_lag.brokers.problems import name_broker, without_name
 from kafka_lag.brokers.reading import ReadRequest, read_cluster
 from kafka_lag.brokers.session import Session
 from kafka_lag.brokers.throttling import summarize
@@ -107,9 +107,13 @@ class KafkaSource:
     def not_responding(self) -> tuple[Problem, ...]:
         """The brokers that answered the last reading, and then a look-up not within their time."""
         connections = self._session.connections
-        down = {} if connections is None else connections.not_responding()
+        if connections is None:
+            return ()
+        down = connections.not_responding()
         return tuple(
-            Problem("broker", str(node), why.reason, f"look-ups by time: {without_name(node, why)}")
+            name_broker(
+                connections, node, why.reason, f"look-ups by time: {without_name(node, why)}"
+            )
             for node, why in down.items()
             if node not in self._reported
         )

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from kafka.protocol.admin import DescribeClusterRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from kafka_lag.brokers.connections import Connections
@@ -24,6 +26,9 @@ from kafka_lag.brokers.errors import (
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import NameFilter
+
+# The version of DescribeCluster that lists brokers which are away (KIP-1073).
+_WITH_FENCED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,24 @@ async def describe_topics(connections: Connections, names: list[str]) -> Describ
         if failure is not None:
             hidden[name] = _no_longer_listed(failure)
     return DescribedTopics(found, hidden, gone, _racks(answer))
+
+
+async def find_addresses(connections: Connections, nodes: Collection[int]) -> None:
+    """Lets the connections know where brokers are that the metadata does not list.
+
+    Brokers since Kafka 4.0 remember others that are away.
+    """
+    unknown = [node for node in nodes if connections.address_of(node) is None]
+    if not unknown or connections.version(DescribeClusterRequest) < _WITH_FENCED:
+        return
+    try:
+        answer = await connections.send_to_any(
+            lambda: DescribeClusterRequest(include_fenced_brokers=True, min_version=_WITH_FENCED)
+        )
+    except UnansweredError:
+        return
+    found = {each.broker_id: (each.host, each.port) for each in answer.brokers or ()}
+    connections.note_addresses({node: found[node] for node in unknown if node in found})
 
 
 async def refresh_leaders(

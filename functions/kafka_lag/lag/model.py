@@ -14,13 +14,17 @@ from kafka_lag.lag.frame import Frame, unknown
 class Problem:
     """Something that could not be read.
 
-    `scope` is broker, group, topic or partition.
+    `scope` is broker, group, topic or partition. `broker` is the id of the broker because of which
+    it was not read, null if none is known to be the cause; `address` is its host and port, null if
+    not known.
     """
 
     scope: str
     name: str
     reason: contract.UnreadReason
     detail: str
+    broker: str | None = None
+    address: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

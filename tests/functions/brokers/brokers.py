@@ -90,6 +90,7 @@ class Brokers(FakeConnections):
         self.streams: set[str] = set()
         self.kinds: list[str] = []
         self.offers = 8
+        self.registered = [1]
 
     def version(self, request: type[Any]) -> int:
         return self.offers
@@ -132,6 +133,9 @@ class Brokers(FakeConnections):
                 for n, leader in enumerate(leaders)
             ],
         )
+
+    def _describecluster(self, node: int, request: Any) -> Any:
+        return _of(brokers=[_of(broker_id=n, host=f"b-{n}", port=9096) for n in self.registered])
 
     def _starts(self, node: int, request: Any) -> Any:
         return self._offsets("Starts", 0, request)

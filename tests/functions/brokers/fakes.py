@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 from kafka.protocol import consumer
@@ -33,6 +33,7 @@ class FakeConnections:
         self.pauses: list[float] = []
         self.seconds = 45.0
         self.hung: dict[Any, Any] = {}
+        self.addresses: dict[int, str] = {}
         self.unexpected: dict[Any, str] = {}
 
     def version(self, request: type[Any]) -> int:
@@ -40,6 +41,12 @@ class FakeConnections:
 
     def update_brokers(self, metadata: Any) -> None:
         """Addresses are of no use here."""
+
+    def note_addresses(self, addresses: Mapping[int, tuple[str, int]]) -> None:
+        self.addresses |= {node: f"{host}:{port}" for node, (host, port) in addresses.items()}
+
+    def address_of(self, node: int) -> str | None:
+        return self.addresses.get(node)
 
     def down(self) -> dict[Any, Any]:
         return dict(self.hung)

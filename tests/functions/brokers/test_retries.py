@@ -92,6 +92,25 @@ def test_what_lasts_is_given_up_soon_and_named_as_kafka_does(
     assert 0 < sum(runs.brokers.pauses) < 3
 
 
+def test_a_broker_that_is_listed_no_more_is_one_line_with_its_host_and_port() -> None:
+    def without_broker_3(_: Any, answer: Any) -> Any:
+        for topic in getattr(answer, "topics", None) or ():
+            for part in topic.partitions[1:] if hasattr(topic, "topic_id") else ():
+                part.leader_id, part.replica_nodes, part.isr_nodes = -1, [3], [3]
+        return answer
+
+    runs = _runs(logs=30)
+    runs.brokers.registered = [1, 2, 3]
+    runs.brokers.change = without_broker_3
+    assert runs()[CLUSTER, contract.READ_ERRORS] == 29
+    assert runs.logger.warnings == [
+        "broker '3' not read (no_leader): at b-3:9096: partition 'orders-1', offsets: "
+        "LEADER_NOT_AVAILABLE; its replicas: 3; with it 28 partitions"
+    ]
+    runs()
+    assert runs.brokers.kinds.count("DescribeCluster") == 0
+
+
 def test_only_what_failed_is_retried() -> None:
     runs = _runs(logs=5)
     runs.brokers.codes["Ends", ("orders", 3)] = [6]
