@@ -159,6 +159,18 @@ def test_a_stopped_group_pages_once_three_bad_minutes_are_seen(
     }
 
 
+def test_a_page_is_not_late_by_an_incident_that_was_over_before(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    billing = Group.fine().stops(2 * 60, 2 * 60 + 30).stops(12 * 60, 12 * 60 + 30)
+    # An incident is not known before its status is held.
+    billing.incident[12 * 60 :] = UNKNOWN
+    write_day(tmp_path, {"billing": billing})
+    delays = [page["delay_seconds"] for page in pages_of(run("--output", "json"))]
+    # The second one's is since its status was bad.
+    assert delays == [13 * 60, 3 * 60]
+
+
 def test_a_group_that_nobody_named_pages_by_the_query(
     tmp_path: Path, run: Callable[..., Result]
 ) -> None:

@@ -194,8 +194,10 @@ def _find_begin(
     """When what a page is about began, ms UTC; None where the recorded minutes begin later."""
     condition, at = alarm.condition, alarm.groups[series]
     seen = page - DELAY_MINUTES
+    range_begin = max(seen + 1 - condition.counts.periods * condition.period, 0)
     if alarm_family(alarm.name) == STATUS.name:
-        known = recorded.incidents[: seen + 1, at]
+        # An incident that was over before the minutes that the alarm looks at is another one.
+        known = recorded.incidents[range_begin : seen + 1, at]
         known = known[~np.isnan(known)]
         if len(known):
             return int(known[-1])
@@ -203,8 +205,7 @@ def _find_begin(
     of_one = values[: seen + 1, series]
     rows = np.flatnonzero(~np.isnan(of_one))
     breaches = find_breaches(of_one[rows], condition.operator, float(bound))
-    in_range = rows > seen - condition.counts.periods * condition.period
-    first = np.flatnonzero(breaches & in_range)
+    first = np.flatnonzero(breaches & (rows >= range_begin))
     if not len(first):
         return None
     fine = np.flatnonzero(~breaches[: first[0]])
