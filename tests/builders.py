@@ -48,6 +48,7 @@ def a_reading(
     gone_groups: Sequence[str] = (),
     cleanup_policy: str | None = None,
     stable: Mapping[str, Sequence[int | None]] | None = None,
+    lists_groups: bool = True,
 ) -> ClusterReading:
     """One look, begun at `at` ms: commits were read 150 ms later, ends 200 ms later.
 
@@ -67,6 +68,7 @@ def a_reading(
         unlisted_groups=frozenset(unlisted_groups),
         gone_topics=frozenset(gone_topics),
         gone_groups=frozenset(gone_groups),
+        lists_groups=lists_groups,
     )
 
 

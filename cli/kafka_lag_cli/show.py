@@ -22,7 +22,6 @@ from kafka_lag.lag.frame import locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.settings import Settings
-from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cli.connecting.collect_options import (
     CollectOptions,
     collect_options,
@@ -160,10 +159,11 @@ def read_twice(
     """Reads the cluster, waits and reads it again. Raises ReporterError.
 
     Beside somebody who collects into the same state it keeps nothing, and judges by that one's
-    interval, unless a document says it.
+    interval, unless a document says it. With filters it keeps nothing beside what they hide.
     """
     settings = replace(collect.settings, interval_ms=max(gap, 1) * 1000)
-    held = HeldStore(FolderStore(collect.state))
+    # A reading by hand is not made to be kept.
+    held = HeldStore(collect.open_store(lambda _sentence: None))
 
     def find(cluster: str) -> int | None:
         return find_interval(collect.state, cluster, time.time())

@@ -24,6 +24,7 @@ from kafka_lag.errors import (
     describe_unforeseen,
 )
 from kafka_lag.formatting import format_quantity
+from kafka_lag.lag.carry_over import accept_rows
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.frame import Frame
@@ -168,13 +169,17 @@ class Collector:
         cluster = self._settings.cluster
         lags = cache(lambda levels: lag_sets(report, plans[levels], levels, cluster))
         snapshot = mark_published(report.snapshot, plans[self._settings.levels])
+        partial = _find_partial(reading, snapshot, memory.newest, self._settings.rules)
+        if partial:
+            failures.append(partial)
         # A second core makes the snapshot's objects, or the store is waited for, meanwhile.
-        storing = self._start_storing(snapshot) if may_store else None
+        storing = self._start_storing(snapshot) if may_store and not partial else None
         failures += self._publish(lags, taken_at, end)
         written = 0
         if storing is None:
-            # A run that is repeated without its past knows less than what it would replace.
-            if taken_at != self.memory.newest.taken_at:
+            # A run that is repeated without its past knows less than what it would replace, and a
+            # partial one is no previous run of the whole.
+            if taken_at != self.memory.newest.taken_at and not partial:
                 self._remember(memory.add_run(snapshot, self._settings.interval_ms, stored=False))
         else:
             left = end - self._clock() - _LEAST_SECONDS * len(self._sinks)
@@ -430,6 +435,26 @@ def _committed_groups(rows: Frame) -> frozenset[str]:
 
 def _unread(frame: Frame) -> Frame:
     return frame.lazy_where(frame.strings("unread_reason").known)
+
+
+def _find_partial(
+    reading: ClusterReading, snapshot: Snapshot, previous: Snapshot, rules: Rules
+) -> SourceError | None:
+    """What fails a run that no broker gave a list of groups, if it lacks groups of the previous
+    run: stored, it would count as the whole.
+    """
+    if reading.lists_groups:
+        return None
+    names, known = (each.groups.strings("consumer_group") for each in (snapshot, previous))
+    gone = previous.groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
+    wanted = accept_rows(previous.groups, rules) & ~gone
+    missing = int((wanted & ~known.is_in(names.categories)).sum())
+    if not missing:
+        return None
+    return SourceError(
+        f"No broker lists its groups, and {format_quantity(missing, 'group')} of the previous run "
+        "could not be found by name: this run is not stored."
+    )
 
 
 def _nothing_read(report: LagReport) -> SourceError | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,18 +15,21 @@ from kafka_lag.collector import Collector
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.settings import Settings
 from kafka_lag.snapshots.keys import object_key
-from kafka_lag.snapshots.store import FolderStore, list_runs
+from kafka_lag.snapshots.store import FolderStore, SnapshotStore, list_runs
+from kafka_lag_cli.connecting.collect_options import collect_options_of
 from kafka_lag_cli.show import judge_at, take_readings
 from kafka_lag_cli.state.shared import HeldStore, find_interval, mark_collected
+from kafka_lag_cli.watch import watch
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingLogger
 
 GAP = 6
+TOPICS_READ = ("orders", "returns")
 SETTINGS = Settings("shop", Access(("b:9092",)), Rules())
 
 
-def kept(store: MemoryStore) -> list[int]:
-    return list_runs(store, contract.TOPIC_PARTITIONS, "shop", NOON - MINUTE, NOON + MINUTE)
+def kept(store: SnapshotStore) -> list[int]:
+    return list_runs(store, contract.TOPIC_PARTITIONS, "shop", NOON - MINUTE, NOON + 10 * MINUTE)
 
 
 def read_the_cluster(store: MemoryStore, gap: int = GAP, *, keep: bool = True) -> list[int]:
@@ -101,6 +105,56 @@ def test_what_is_no_interval_is_nobody(tmp_path: Path) -> None:
     path = tmp_path / "collected" / "shop"
     path.write_text("half")
     assert find_interval(tmp_path, "shop", path.stat().st_mtime) is None
+
+
+def collect(folder: Path, *filters: str, minutes: range) -> list[str]:
+    """Runs of one process, at minutes after noon, into a folder; what they warn of."""
+    call = ["--bootstrap-servers", "b:9092", "--state", str(folder), *filters]
+    with watch.make_context("watch", call) as ctx:
+        options = collect_options_of(ctx.params)
+    rules, logger = options.settings.rules, RecordingLogger()
+    groups = {
+        group: {topic: [5] for topic in TOPICS_READ if rules.topics.accepts(topic)}
+        for group in ("billing", "stock")
+        if rules.groups.accepts(group)
+    }
+    topics = {topic: [(0, 9)] for topic in TOPICS_READ if rules.topics.accepts(topic)}
+    readings = (a_reading(groups, topics, at=NOON + minute * MINUTE) for minute in minutes)
+    settings = replace(options.settings, cluster="shop")
+    store = options.open_store(logger.warning)
+    collector = Collector(settings, FakeSource(*readings), store, (), logger)
+    for minute in minutes:
+        collector.run(NOON + minute * MINUTE)
+    return logger.warnings
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        ("--groups-allow", "^billing$"),
+        ("--groups-deny", "stock"),
+        ("--topics-allow", "orders"),
+        ("--topics-deny", "returns"),
+    ],
+)
+def test_runs_that_filters_narrow_are_kept_in_a_folder_of_their_own_alone(
+    tmp_path: Path, filters: tuple[str, str]
+) -> None:
+    whole, own = tmp_path / "whole", tmp_path / "own"
+    collect(whole, minutes=range(2))
+    warnings = collect(whole, *filters, minutes=range(2, 5))
+    assert warnings == [
+        f"{whole} holds groups or topics that the filters hide, so nothing is kept there: name "
+        "another folder by --state."
+    ]
+    assert kept(FolderStore(whole)) == [NOON, NOON + MINUTE]
+    assert collect(own, *filters, minutes=range(2)) == []
+    assert collect(own, *filters, minutes=range(2, 5)) == []
+    assert kept(FolderStore(own)) == [NOON + minute * MINUTE for minute in range(5)]
+    # Runs without filters are the whole, also where a part was kept.
+    collect(own, minutes=range(5, 6))
+    collect(own, *filters, minutes=range(6, 7))
+    assert kept(FolderStore(own))[-1] == NOON + 5 * MINUTE
 
 
 def test_a_window_stays_as_long_whoever_collects() -> None:

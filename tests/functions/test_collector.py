@@ -12,10 +12,12 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.collector import problem_lines
 from kafka_lag.errors import ReporterError, SinkError, SourceError, StoreError
+from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import Problem
 from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.keys import object_key
-from tests.builders import MINUTE, NOON, a_reading
+from kafka_lag.snapshots.previous import load_newest
+from tests.builders import MINUTE, NOON, a_reading, table
 from tests.fakes import MemoryStore, RecordingSink
 from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPIC, TOPICS, Run
 
@@ -163,6 +165,44 @@ def test_a_history_whose_objects_cannot_be_fetched_is_not_forgotten_either() -> 
     with pytest.raises(StoreError, match="the store cannot read"):
         cold(NOON + MINUTE)
     assert len(cold.store.objects) == 3
+
+
+def test_a_run_without_a_list_of_groups_replaces_no_run_with_more_of_them() -> None:
+    both = {**GROUPS, "other": {"orders": [1, 1]}}
+    whole, part = a_reading(both, TOPICS), a_reading(GROUPS, TOPICS, lists_groups=False)
+    run = Run(whole, part, part, whole)
+    run()
+    for minute in (1, 2):
+        with pytest.raises(
+            SourceError, match=r"^No broker lists its groups, and 1 group of the pr"
+        ):
+            run(NOON + minute * MINUTE)
+    assert len(run.store.objects) == 3
+    assert run.sink.values()[GROUP, "OffsetLag"] == 6
+    assert run(NOON + 3 * MINUTE) == 3
+    assert run.source.requests[-1].known_groups == {"g", "other"}
+
+
+def test_a_run_without_a_list_is_kept_where_every_group_was_found_by_name() -> None:
+    run = Run(a_reading(GROUPS, TOPICS), a_reading(GROUPS, TOPICS, lists_groups=False))
+    assert [run(NOON), run(NOON + MINUTE)] == [3, 3]
+
+
+def test_groups_that_the_configuration_no_longer_takes_go_and_new_ones_come() -> None:
+    both = {**GROUPS, "other": {"orders": [1, 1]}}
+    run = Run(a_reading(GROUPS, TOPICS), rules=Rules(groups=NameFilter(re.compile("^g$"))))
+    run()
+    wider = Run(a_reading(both, TOPICS), store=run.store)
+    wider(NOON + MINUTE)
+    narrower = Run(
+        a_reading({"other": both["other"]}, TOPICS),
+        store=run.store,
+        rules=Rules(groups=NameFilter(re.compile("^o"))),
+    )
+    narrower(NOON + 2 * MINUTE)
+    found = [load_newest(run.store, "shop", NOON + n * MINUTE).value.groups for n in (1, 2, 3)]
+    names = [table(groups, "consumer_group", "status_reason") for groups in found]
+    assert names == [[("g", None)], [("g", None), ("other", None)], [("other", None)]]
 
 
 def test_a_cluster_that_cannot_be_read_fails_the_run_and_leaves_nothing() -> None:

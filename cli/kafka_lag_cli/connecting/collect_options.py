@@ -30,9 +30,11 @@ from kafka_lag_cli.connecting.rule_options import rule_options, rules_of
 from kafka_lag_cli.help_sections import FILE, add_options, given_name, is_from_variable, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.folder import DEFAULT_KEEP_DAYS, default_state, remove_old_days
+from kafka_lag_cli.state.shared import NarrowedStore
 
 FILTERS = "filters (unanchored regular expressions; deny wins)"
 _LEAST_DEADLINE = 45.0
+_FILTERS = ("groups_allow", "groups_deny", "topics_allow", "topics_deny")
 _BROKERS = ("bootstrap_servers", "config", "command_config")
 _OF_AWS = ("profile", "region")
 _DEFAULT_INTERVAL = 60
@@ -42,8 +44,9 @@ _DEFAULT_INTERVAL = 60
 class CollectOptions:
     """Checked options; the cluster's name is empty where it is Kafka's own id.
 
-    `keep_days` None keeps all snapshots. Nothing is connected to, and no secret read, before
-    `make_source` is called, which raises ConfigError.
+    `keep_days` None keeps all snapshots. `narrowed`: filters were named, so that runs may read a
+    part of the cluster; the filters of a document say what the whole is. Nothing is connected to,
+    and no secret read, before `make_source` is called, which raises ConfigError.
     """
 
     settings: Settings
@@ -51,6 +54,7 @@ class CollectOptions:
     state: Path
     keep_days: int | None
     protocol_named: bool = field(default=True, kw_only=True)
+    narrowed: bool = field(default=False, kw_only=True)
 
     def find_protocol(self) -> CollectOptions:
         """The same with what the brokers speak, where nobody named it. Raises ConfigError."""
@@ -63,7 +67,18 @@ class CollectOptions:
         self, logger: WarningLogger, sinks: tuple[ConfiguredSink, ...] = ()
     ) -> Collector:
         """A collector of the named cluster. Raises ReporterError where it cannot be reached."""
-        return self.open_into(FolderStore(self.state), logger, sinks)
+        return self.open_into(self.open_store(logger.warning), logger, sinks)
+
+    def open_store(self, warn: Callable[[str], None]) -> SnapshotStore:
+        """The folder, which a narrowed run does not take for the whole of what is in there."""
+        store = FolderStore(self.state)
+        if not self.narrowed:
+            return store
+        sentence = (
+            f"{self.state} holds groups or topics that the filters hide, so nothing is kept there: "
+            "name another folder by --state."
+        )
+        return NarrowedStore(store, self.settings.rules, lambda: warn(sentence))
 
     def open_into(
         self,
@@ -169,7 +184,10 @@ def collect_options_of(
         make_source, named = brokers.make_source, brokers.protocol_named
     if keep is None and chosen is None:
         keep = DEFAULT_KEEP_DAYS
-    return CollectOptions(settings, make_source, state, keep, protocol_named=named)
+    narrowed = any(options[name] for name in _FILTERS)
+    return CollectOptions(
+        settings, make_source, state, keep, protocol_named=named, narrowed=narrowed
+    )
 
 
 def names_brokers(options: Mapping[str, Any]) -> bool:

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from kafka_lag.lag.carry_over import accept_rows
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.snapshots.keys import taken_at_of
+from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.snapshots.store import BrowsableStore, SnapshotStore
 
 # The folder of a state in which a file named after a cluster holds the seconds between two runs.
@@ -40,6 +43,45 @@ class HeldStore:
         for key, data in self._held.items():
             if taken_at_of(key) == taken_at:
                 self._store.write_once(key, data)
+
+
+class NarrowedStore:
+    """A store for runs that filters narrow. It takes none while its newest run has groups or topics
+    that the filters hide: the newest run counts as the whole cluster.
+
+    `warn` is called when a run is first not taken.
+    """
+
+    def __init__(self, store: SnapshotStore, rules: Rules, warn: Callable[[], None]) -> None:
+        self._store = store
+        self._rules = rules
+        self._warn = warn
+        self._warned = False
+        self._takes: dict[int | None, bool] = {}
+
+    def keys(self, prefix: str, after: str = "") -> list[str]:
+        return self._store.keys(prefix, after)
+
+    def read(self, key: str) -> bytes:
+        return self._store.read(key)
+
+    def write_once(self, key: str, data: bytes) -> bool:
+        """Whether it was written, or belongs to a run that is not taken."""
+        at = taken_at_of(key)
+        if at not in self._takes:
+            self._takes = {at: not self._holds_more(key, at or 0)}
+        return self._store.write_once(key, data) if self._takes[at] else True
+
+    def _holds_more(self, key: str, taken_at: int) -> bool:
+        """Whether the newest run up to then has groups or topics that the filters hide."""
+        cluster = key.partition(_OF_CLUSTER)[2].partition("/")[0]
+        newest = load_newest(self._store, cluster, taken_at + 1).value
+        frames = (newest.groups, newest.topic_partitions)
+        holds_more = not all(accept_rows(frame, self._rules).all() for frame in frames)
+        if holds_more and not self._warned:
+            self._warned = True
+            self._warn()
+        return holds_more
 
 
 class OneCluster:

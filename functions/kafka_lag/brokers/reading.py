@@ -137,6 +137,7 @@ async def read_cluster(
         unlisted_groups=frozenset(group.name for group in listing.groups if group.failure),
         gone_topics=gone,
         gone_groups=listing.gone,
+        lists_groups=len(listing.problems) < len(connections.nodes),
     )
 
 

@@ -46,7 +46,7 @@ class ClusterReading:
     `unread_reason` was requested and not answered. `hidden_topics`: known from earlier runs and not
     listed in this one, with the reason. `unlisted_groups`: likewise; the reason is in their rows.
     `gone_topics` and `gone_groups` are confirmed deleted. `notes`: sentences for people about what
-    was read, and is odd.
+    was read, and is odd. Unless some broker `lists_groups`, only groups are there that were known.
     """
 
     topic_partitions: Frame
@@ -58,6 +58,7 @@ class ClusterReading:
     gone_topics: frozenset[str] = frozenset()
     gone_groups: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    lists_groups: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,15 @@ def test_a_broker_that_is_listed_no_more_is_one_line_with_its_host_and_port() ->
     assert runs.brokers.kinds.count("DescribeCluster") == 0
 
 
+@pytest.mark.parametrize(("refusing", "expected"), [([], True), ([1], True), ([1, 2], False)])
+def test_a_reading_says_whether_any_broker_lists_its_groups(
+    refusing: list[int], expected: bool
+) -> None:
+    brokers = _runs().brokers
+    brokers.lasting = {("ListGroups", node): 31 for node in refusing}
+    assert brokers.read().lists_groups is expected
+
+
 def test_only_what_failed_is_retried() -> None:
     runs = _runs(logs=5)
     runs.brokers.codes["Ends", ("orders", 3)] = [6]
