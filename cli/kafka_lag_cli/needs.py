@@ -27,13 +27,15 @@ class MissingError(click.ClickException):
 def check_extra(subcommand: str, extra: str, name: str, *modules: str) -> None:
     """Raises MissingError unless the modules of an extra, which people call `name`, are there."""
     if not all(find_spec(module) for module in modules):
-        command = find_installation().add_extra(extra)
-        if command is None:
-            command = (
-                "install kafka-lag once more from the folder, file or repository that it came "
-                f"from, with its extra {extra}"
-            )
-        raise MissingError(f"kafka-lag {subcommand} needs {name}: {command}")
+        raise MissingError(f"kafka-lag {subcommand} needs {name}: {how_to_add(extra)}")
+
+
+def how_to_add(extra: str) -> str:
+    """A command for the shell that installs an extra, or what to do where none is known."""
+    return find_installation().add_extra(extra) or (
+        "install kafka-lag once more from the folder, file or repository that it came "
+        f"from, with its extra {extra}"
+    )
 
 
 def check_java(subcommand: str, environ: Mapping[str, str]) -> None:

@@ -339,6 +339,29 @@ def test_another_authority_may_stand_beside_a_store_of_java(tmp_path: Path) -> N
 
 
 IAM_FILE = f"security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\nsasl.jaas.config={IAM_MODULE}"
+
+
+@pytest.mark.parametrize(
+    "location", ["/no/kafka.client.truststore.jks", "${JAVA_HOME}/lib/security/cacerts"]
+)
+def test_a_truststore_that_is_not_here_is_not_missed_for_brokers_of_msk(
+    location: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"security.protocol=SSL\nssl.truststore.location={location}\n"
+
+    found = options(tmp_path, text, servers=MSK.replace("9098", "9094"))
+
+    assert (found.access.security_protocol, found.access.cafile) == ("SSL", None)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert location in line
+    assert line.endswith(
+        "MSK's certificates are public ones, so the system's authorities are taken."
+    )
+    for other in (f"{MSK},b:9092", "b.kafka.eu-west-1.example.com:9094"):
+        with pytest.raises(click.UsageError, match=r"ssl[.]truststore[.]location: "):
+            options(tmp_path, text, servers=other)
+
+
 SASL = "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
 # What stands in the file, and what leads to the repair.
 MISTAKES = {
@@ -480,11 +503,19 @@ MISTAKES = {
     ),
     "JKS": (
         "security.protocol=SSL\nssl.truststore.location=store.jks",
-        "is a store of type JKS, and PEM is read here: run keytool -list -rfc -keystore ",
+        "store.jks is damaged: check ssl.truststore.password",
     ),
     "PKCS12": (
         "security.protocol=SSL\nssl.keystore.location=store.p12\nssl.keystore.type=PKCS12",
-        "is a store of type PKCS12, and PEM is read here: run openssl pkcs12 -in ",
+        "store.p12 is damaged, or has another password: check ssl.keystore.password",
+    ),
+    "JCEKS": (
+        "security.protocol=SSL\nssl.truststore.location=store.jceks",
+        "and PEM and PKCS12 are read here: run keytool -list -rfc -storetype JCEKS -keystore ",
+    ),
+    "truststore elsewhere": (
+        "security.protocol=SSL\nssl.truststore.location=${JAVA_HOME}/lib/security/cacerts",
+        "cacerts refers to another place (${...}).",
     ),
     "chain without a key": (
         "security.protocol=SSL\nssl.keystore.certificate.chain=x",
@@ -524,6 +555,7 @@ def test_a_slip_is_one_sentence_with_file_and_key_and_without_a_secret(
     path = tmp_path / "client.properties"
     path.write_text(text)
     (tmp_path / "store.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
+    (tmp_path / "store.jceks").write_bytes(b"\xce\xce\xce\xce\0\0\0\2")
     (tmp_path / "store.p12").write_bytes(b"\x30\x82\0\0")
     (tmp_path / "ca.pem").write_text(CA_PEM)
     (tmp_path / "empty.pem").write_text("nothing")

@@ -113,7 +113,7 @@ def test_each_package_is_found_where_the_wheel_is_installed(installed: Installed
 
 
 def test_a_plain_installation_brings_no_extra(installed: Installed) -> None:
-    assert installed.has("aws_cdk", "marshmallow", "pyspark", "duckdb", "sqlglot") == []
+    assert installed.has("aws_cdk", "cryptography", "pyspark", "duckdb", "sqlglot") == []
 
 
 def test_a_plain_installation_brings_no_development_tool(installed: Installed) -> None:

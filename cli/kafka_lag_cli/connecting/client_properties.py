@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import difflib
 import re
+import shlex
 import ssl
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +23,14 @@ from kafka_lag.brokers.access import IAM, IAM_OF_MSK, TlsVersions
 from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 from kafka_lag_cli.account.session import AwsRole
+from kafka_lag_cli.connecting.java_stores import (
+    StoreError,
+    can_read_pkcs12,
+    find_type,
+    read_jks_authorities,
+    read_pkcs12,
+)
+from kafka_lag_cli.needs import how_to_add
 
 _KERBEROS: Final = "GSSAPI"
 _IAM_CLASSES: Final = (
@@ -103,8 +112,7 @@ _DISGUISED: Final = re.compile(
 )
 _QUOTES: Final = "{}\"', \t"
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
-_MAGIC: Final = {"JKS": b"\xfe\xed\xfe\xed", "PKCS12": b"\x30"}
-_PEM: Final = "PEM"
+_TRUST, _OWN, _PKCS12 = "ssl.truststore", "ssl.keystore", "PKCS12"
 _PEM_PART: Final = re.compile(
     r"-----BEGIN (?P<kind>[A-Z0-9 ]+)-----(?P<base64>[a-zA-Z0-9+/=\s]*)-----END (?P=kind)-----"
 )
@@ -124,8 +132,9 @@ class ClientProperties:
     """A login as the file has it; what proves it is in no repr.
 
     `security_protocol` None where the file does not name it. CA certificates are in the PEM file
-    `cafile`, or are the PEM text `authorities`; None of both are the system's. `client_pem` is the
-    client's key with its certificates.
+    `cafile`, or are the PEM text `authorities`; None of both are the system's, which the file does
+    not mean if there is a `missing_truststore`, a sentence. `client_pem` is the client's key with
+    its certificates.
     """
 
     bootstrap_servers: str | None = None
@@ -138,6 +147,7 @@ class ClientProperties:
     tls_versions: TlsVersions | None = None
     cafile: str | None = None
     authorities: str | None = field(default=None, repr=False)
+    missing_truststore: str | None = None
     client_pem: str | None = field(default=None, repr=False)
     key_password: str = field(default="", repr=False)
 
@@ -244,11 +254,7 @@ def _login(properties: Mapping[str, str], folder: Path, *, has_cafile: bool) -> 
     if over_tls:
         found = replace(found, tls_versions=_tls_versions(properties))
         if not has_cafile:
-            found = replace(
-                found,
-                authorities=_inline_pem(properties, "ssl.truststore.certificates"),
-                cafile=_truststore(properties, folder),
-            )
+            found = replace(found, **_truststore(properties, folder))
         pem, password = _client_pem(properties, folder), properties.get("ssl.key.password", "")
         found = replace(found, client_pem=pem, key_password=password)
     return replace(found, **_sasl(properties)) if sasl else found
@@ -258,7 +264,8 @@ def _check_keys(properties: Mapping[str, str]) -> None:
     for key, value in properties.items():
         if key in _OF_LIBRDKAFKA:
             raise _FaultError(f"{key} is a name of librdkafka's: {_TAKE} {_OF_LIBRDKAFKA[key]}.")
-        if key in _KEYS and _REFERENCE.search(value):
+        # A truststore that is elsewhere is not missed where brokers have public certificates.
+        if key in _KEYS and key != f"{_TRUST}.location" and _REFERENCE.search(value):
             raise _FaultError(
                 f"{key} refers to another place (${{...}}), which is not looked up here: write the "
                 "value itself."
@@ -448,54 +455,109 @@ def _jaas_words(text: str) -> list[str | None]:
     )
 
 
-def _truststore(properties: Mapping[str, str], folder: Path) -> str | None:
-    """The file of CA certificates, None without one, or where the file holds them itself."""
-    path = _store(properties, "ssl.truststore", folder)
-    if path is None or "ssl.truststore.certificates" in properties:
-        return None
-    _read_pem(
-        path,
-        "ssl.truststore",
-        properties.get("ssl.truststore.type"),
-        {
-            "JKS": f"keytool -list -rfc -keystore {path} > ca.pem",
-            "PKCS12": f"openssl pkcs12 -in {path} -nokeys -out ca.pem",
-        },
-        "ca.pem",
-    )
-    return str(path)
+def _truststore(properties: Mapping[str, str], folder: Path) -> dict[str, Any]:
+    """Where CA certificates are, as fields of the login: in the file, in one of PEM, in a store."""
+    inline = _inline_pem(properties, f"{_TRUST}.certificates")
+    if inline is not None:
+        return {"authorities": _check_authorities(inline, f"{_TRUST}.certificates: it")}
+    path = _store(properties, _TRUST, folder)
+    if path is None:
+        return {}
+    place = f"{_TRUST}.location: {path}"
+    if _REFERENCE.search(str(path)):
+        return {"missing_truststore": f"{place} refers to another place (${{...}})"}
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        return {"missing_truststore": f"{place} cannot be read ({error.strerror})"}
+    except OSError as error:
+        raise _FaultError(f"{place} cannot be read ({error.strerror}).") from None
+    if _is_pem(content):
+        return {"cafile": str(path)}
+    kind, password = _type(properties, _TRUST, content), properties.get(f"{_TRUST}.password", "")
+    try:
+        if kind == "JKS":
+            authorities = read_jks_authorities(content, password)
+        elif kind == _PKCS12 and can_read_pkcs12():
+            _, authorities = read_pkcs12(content, password)
+        else:
+            of_type = "" if kind == _PKCS12 else f"-storetype {kind} "
+            conversion = f"keytool -list -rfc {of_type}-keystore {shlex.quote(str(path))} > ca.pem"
+            raise _FaultError(
+                f"{place} {_unreadable(kind)} {conversion}, and set {_TRUST}.location=ca.pem "
+                f"and {_TRUST}.type=PEM."
+            )
+    except StoreError as error:
+        raise _FaultError(f"{place} {error}: check {_TRUST}.password.") from None
+    return {"authorities": _check_authorities(authorities, place)}
+
+
+def _check_authorities(pem: str, holder: str) -> str:
+    """The same text. Raises _FaultError for one that a TLS client does not take."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+    except (ssl.SSLError, ValueError):
+        fault = "holds no certificates in PEM, or one that cannot be read"
+        raise _FaultError(f"{holder} {fault}.") from None
+    return pem
 
 
 def _client_pem(properties: Mapping[str, str], folder: Path) -> str | None:
     """The client's key with its certificates, None without any."""
-    chain = _inline_pem(properties, "ssl.keystore.certificate.chain")
-    key = _inline_pem(properties, "ssl.keystore.key")
+    chain = _inline_pem(properties, f"{_OWN}.certificate.chain")
+    key = _inline_pem(properties, f"{_OWN}.key")
     if chain is not None or key is not None:
         if chain is None or key is None:
-            raise _FaultError("ssl.keystore.certificate.chain and ssl.keystore.key go together.")
+            raise _FaultError(f"{_OWN}.certificate.chain and {_OWN}.key go together.")
         if _PRIVATE_KEY not in key:
-            raise _FaultError("ssl.keystore.key holds no private key in PEM.")
+            raise _FaultError(f"{_OWN}.key holds no private key in PEM.")
         return f"{chain}\n{key}\n"
-    path = _store(properties, "ssl.keystore", folder)
+    path = _store(properties, _OWN, folder)
     if path is None:
         return None
-    pem = _read_pem(
-        path,
-        "ssl.keystore",
-        properties.get("ssl.keystore.type"),
-        {
-            "JKS": f"keytool -importkeystore -srckeystore {path} -destkeystore me.p12 "
-            "-deststoretype PKCS12, then openssl pkcs12 -in me.p12 -out me.pem",
-            "PKCS12": f"openssl pkcs12 -in {path} -out me.pem",
-        },
-        "me.pem",
-    )
+    place = f"{_OWN}.location: {path}"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _FaultError(f"{place} cannot be read ({error.strerror}).") from None
+    if _is_pem(content):
+        pem = content.decode("utf-8", "replace")
+    else:
+        pem = _own_of_store(properties, place, path, content)
     if _PRIVATE_KEY not in pem:
         raise _FaultError(
-            f"ssl.keystore.location: {path} holds no private key: it must hold the key and its "
-            "certificates."
+            f"{place} holds no private key: it must hold the key and its certificates."
         )
     return pem
+
+
+def _own_of_store(properties: Mapping[str, str], place: str, path: Path, content: bytes) -> str:
+    """Key and certificates of a PKCS12 store; others are answered with what makes PEM of them."""
+    kind = _type(properties, _OWN, content)
+    if kind == _PKCS12 and can_read_pkcs12():
+        try:
+            key, chain = read_pkcs12(content, properties.get(f"{_OWN}.password", ""))
+        except StoreError as error:
+            raise _FaultError(f"{place} {error}: check {_OWN}.password.") from None
+        return f"{key or ''}{chain}"
+    source, first = shlex.quote(str(path)), ""
+    if kind != _PKCS12:
+        first = (
+            f"keytool -importkeystore -srckeystore {source} -srcstoretype {kind} "
+            "-destkeystore me.p12 -deststoretype PKCS12, then "
+        )
+        source = "me.p12"
+    raise _FaultError(
+        f"{place} {_unreadable(kind)} {first}openssl pkcs12 -in {source} -out me.pem (with "
+        f"-legacy if OpenSSL 3 says unsupported), and set {_OWN}.location=me.pem, {_OWN}.type=PEM "
+        "and ssl.key.password, which is the pass phrase that you give openssl."
+    )
+
+
+def _unreadable(kind: str) -> str:
+    if kind == _PKCS12:
+        return f"is a store of type {kind}, which takes an extra ({how_to_add('pkcs12')}). Or run"
+    return f"is a store of type {kind}, and PEM and PKCS12 are read here: run"
 
 
 def _inline_pem(properties: Mapping[str, str], key: str) -> str | None:
@@ -522,24 +584,16 @@ def _store(properties: Mapping[str, str], prefix: str, folder: Path) -> Path | N
     return path if path.is_absolute() or path.exists() else folder / path
 
 
-def _read_pem(
-    path: Path, prefix: str, kind: str | None, conversions: Mapping[str, str], made: str
-) -> str:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise _FaultError(f"{prefix}.location: {path} cannot be read ({error.strerror}).") from None
-    if b"-----BEGIN " in content:
-        return content.decode("utf-8", "replace")
-    found = (kind or "").strip().upper()
-    for name, start in _MAGIC.items():
-        found = name if content.startswith(start) else found
-    if found in conversions:
-        raise _FaultError(
-            f"{prefix}.location: {path} is a store of type {found}, and PEM is read here: run "
-            f"{conversions[found]}, and set {prefix}.location={made} and {prefix}.type={_PEM}."
-        )
-    raise _FaultError(f"{prefix}.location: {path} holds no PEM.")
+def _is_pem(content: bytes) -> bool:
+    return b"-----BEGIN " in content
+
+
+def _type(properties: Mapping[str, str], prefix: str, content: bytes) -> str:
+    """The type of a store by its content. Raises _FaultError for what is none."""
+    found = find_type(content)
+    if found is None:
+        raise _FaultError(f"{prefix}.location: {properties[f'{prefix}.location']} holds no PEM.")
+    return found
 
 
 def _listed() -> str:

@@ -257,18 +257,18 @@ def _by_command_config(options: Mapping[str, Any]) -> BrokerOptions:
     try:
         found = read(path)
         servers = options["bootstrap_servers"] or _servers_of(found, path)
+        if found.missing_truststore:
+            _warn_of_truststore(found.missing_truststore, servers, path)
         authorities = None
-        key, shown = "location", str(found.cafile)
         if found.authorities is not None:
-            key, shown = "certificates", "it"
             # What connects, and what looks at ports, reads authorities from files alone.
             authorities = tempfile.NamedTemporaryFile(suffix=".pem")  # noqa: SIM115  # held on to
             authorities.write(found.authorities.encode())
             authorities.flush()
             cafile = authorities.name
         cafile = cafile or found.cafile
-        if cafile and (fault := authorities_fault(Path(cafile), shown)):
-            raise ConfigError(f"{path}: ssl.truststore.{key}: {fault}.")
+        if cafile and (fault := authorities_fault(Path(cafile), cafile)):
+            raise ConfigError(f"{path}: ssl.truststore.location: {fault}.")
         logs_in = found.username is not None or found.sasl_mechanism == IAM
         protocol = found.security_protocol or ("SASL_SSL" if logs_in else "PLAINTEXT")
         if found.client_pem and not logs_in:
@@ -295,6 +295,17 @@ def _by_command_config(options: Mapping[str, Any]) -> BrokerOptions:
     except ConfigError as error:
         raise click.UsageError(f"--command-config: {error}") from None
     return replace(of_file, login_file=login_file)
+
+
+def _warn_of_truststore(fault: str, servers: Iterable[str], path: Path) -> None:
+    """Says that the system's authorities do. Raises ConfigError unless all brokers are MSK's."""
+    if not all(region_of([server]) and ".amazonaws.com" in server for server in servers):
+        raise ConfigError(f"{path}: {fault}.")
+    click.echo(
+        f"{path}: {fault}. MSK's certificates are public ones, so the system's authorities are "
+        "taken.",
+        err=True,
+    )
 
 
 def _servers_of(found: ClientProperties, path: Path) -> tuple[str, ...]:
