@@ -134,7 +134,9 @@ def test_a_login_is_read_as_java_reads_it(
         "sasl.mechanism=OAUTHBEARER\nsasl.jaas.config=org.apache.kafka.common.security.oauthbearer."
         'OAuthBearerLoginModule required awsProfileName="ops" awsRoleArn="arn:r";\n'
         "sasl.login.callback.handler.class="
-        "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler\n",
+        "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler\n"
+        "sasl.client.callback.handler.class=org.apache.kafka.common.security.oauthbearer.internals."
+        "OAuthBearerSaslClientCallbackHandler\n",
     ],
     ids=["AWS_MSK_IAM", "OAUTHBEARER"],
 )

@@ -44,6 +44,11 @@ _PASSWORD_MODULES: Final = (
 )
 _OAUTH_MODULE: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _HANDLERS: Final = ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class")
+# Kafka takes these where nobody names one: they hand over what the login has.
+_OWN_HANDLERS: Final = (
+    "org.apache.kafka.common.security.oauthbearer.internals.OAuthBearerSaslClientCallbackHandler",
+    "org.apache.kafka.common.security.authenticator.SaslClientCallbackHandler",
+)
 # librdkafka's names, as in the configuration of kcat, and what Java's tools call them.
 _OF_LIBRDKAFKA: Final = {
     "sasl.username": "sasl.jaas.config",
@@ -346,19 +351,21 @@ def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
             ".login.config is not read."
         )
     module, options = _parse_jaas(jaas)
-    handlers = [properties[key].strip() for key in _HANDLERS if key in properties]
-    if mechanism == IAM and any(each in _IAM_CLASSES for each in handlers):
+    named = {key: properties.get(key, "").strip() for key in _HANDLERS}
+    handlers = {key: each for key, each in named.items() if each and each not in _OWN_HANDLERS}
+    if mechanism == IAM and any(each in _IAM_CLASSES for each in handlers.values()):
         mechanism = IAM_OF_MSK
-    if mechanism == IAM_OF_MSK and all(each in _IAM_CLASSES for each in handlers):
+    if mechanism == IAM_OF_MSK and all(each in _IAM_CLASSES for each in handlers.values()):
         return _by_role(module, options)
     if mechanism not in (*PASSWORD_MECHANISMS, IAM_OF_MSK):
         near = difflib.get_close_matches(mechanism, (*PASSWORD_MECHANISMS, IAM_OF_MSK), 1)
         advice = f", did you mean {near[0]}?" if near else f": use one of {_listed()}."
         raise _FaultError(f"sasl.mechanism: {_shown(mechanism)} is not spoken here{advice}")
     if handlers:
+        key, *_ = [each for each in handlers if handlers[each] not in _IAM_CLASSES] or handlers
         raise _FaultError(
-            f"{next(key for key in _HANDLERS if key in properties)} names a class of Java's, which "
-            "cannot run here: write what it would find into sasl.jaas.config."
+            f"{key} names a class of Java's, which cannot run here: write what it would find into "
+            "sasl.jaas.config."
         )
     if module not in _PASSWORD_MODULES:
         raise _FaultError(
