@@ -30,7 +30,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 .DEFAULT_GOAL := help
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters truth truth-sizes bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve image chart bench-alarms bench-unusual test-glue-5 test-lowest faults soak \
+        bench-report bench-serve image chart bench-alarms bench-unusual test-glue-5 test-lowest golden faults soak \
         bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy schema rehearse audit template
 
 help: ## list the targets
@@ -87,6 +87,10 @@ test-lowest: setup ## functions and the command on the oldest versions that pypr
 	  --extra cdk --extra sql --group local --group page --group test
 	$(UV) pip install --quiet --python $(LOWEST) --no-deps --editable .
 	$(LOWEST) -m pytest -q -m "not thorough" -p no:xdist tests/functions tests/cli
+
+# Files that `git diff` then shows: a reviewer reads them.
+golden: setup ## write the texts and templates of tests/golden anew
+	$(BIN)/pytest -q -m golden --golden-renew -p no:xdist tests
 
 # Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
 VERSION ?=

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.dev.cluster_fixture import mortal_cluster, shared_cluster
+from tests.golden import Golden
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -118,8 +119,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
     return ByWhatIsShared(config, log)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option of `make golden`."""
+    parser.addoption("--golden-renew", action="store_true", help="write tests/golden anew")
+
+
+@pytest.fixture(name="golden")
+def _golden(request: pytest.FixtureRequest) -> Golden:
+    """Holds texts against the files of `tests/golden`."""
+    return Golden(request.config.getoption("--golden-renew"))
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Marks the tests that need Spark, and leaves them, but for one file, to `make test-rest`."""
+    """Marks the tests of golden texts and those that need Spark, which `make test-rest` runs.
+
+    One file of Spark is left to `make test`.
+    """
+    if "golden" in getattr(item, "fixturenames", ()):
+        item.add_marker("golden")
     if "spark" in getattr(item, "fixturenames", ()):
         item.add_marker("spark")
     if item.get_closest_marker("spark") and item.path != SPARK_OF_EVERY_CHANGE:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reviewed texts in `tests/golden`: a test hands over what is made now and compares it with them.
+
+`make golden` writes all of them anew; their diff is what a reviewer reads.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+
+FOLDER = Path(__file__).with_name("golden")
+_SHOWN = 60
+
+
+class Golden:
+    """Compares texts with files, or writes the files if it renews."""
+
+    def __init__(self, renew: bool, folder: Path = FOLDER) -> None:
+        self._renew = renew
+        self._folder = folder
+
+    def holds(self, name: str, text: str) -> None:
+        """Fail with a diff unless the file of this name has the text."""
+        path = self._folder / name
+        text = text.rstrip("\n") + "\n"
+        if self._renew:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        was = path.read_text() if path.is_file() else ""
+        lines = list(difflib.unified_diff(was.splitlines(), text.splitlines(), n=1, lineterm=""))
+        more = f"\n(and {len(lines) - _SHOWN} lines more)" if len(lines) > _SHOWN else ""
+        shown = "\n".join(lines[2:_SHOWN]) + more
+        assert was == text, f"tests/golden/{name} differs; `make golden` renews it:\n{shown}"
+
+    def holds_cases(self, name: str, cases: Mapping[str, str]) -> None:
+        """The same for several texts in one file, each below its title."""
+        self.holds(name, "\n\n".join(f"## {title}\n{text}" for title, text in cases.items()))
