@@ -3,12 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
 from kafka_lag_cdk.alarm_rules import HEARTBEAT, OF_REPORTER, PARSING, VALIDATION, reporter_rules
-from tests.infra.config.refused import refused_cluster
 
 
 def test_all_rules_have_data_where_something_is_published() -> None:
@@ -27,14 +22,3 @@ def test_what_lambda_counts_is_watched_all_the_same() -> None:
 def test_without_embedded_metrics_nothing_watches_how_cloudwatch_reads_them() -> None:
     left = reporter_rules(paused=False, sinks={"cloudwatch"})
     assert set(OF_REPORTER) - set(left) == {PARSING, VALIDATION}
-
-
-@pytest.mark.parametrize(
-    "sinks", [[], [{"otlp": {"endpoint": "https://vendor.example/v1/metrics"}}]]
-)
-def test_a_group_with_an_alarm_of_its_own_needs_metrics_in_cloudwatch(sinks: list[Any]) -> None:
-    (observed,) = refused_cluster(sinks=sinks, alarms={"groups": ["billing"]})
-    assert observed == (
-        "alarms.groups[0]: billing has no metrics in CloudWatch, as sinks names neither emf nor "
-        "cloudwatch"
-    )

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file that is not quite JSON, or TOML, is refused with the place, and with what to change."""
+"""Configurations as files: JSON, TOML, and what is said of a slip in one."""
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -11,126 +12,8 @@ import pytest
 
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
-from kafka_lag_cdk.config.source import load
-
-
-def refused(text: str, folder: Path) -> tuple[str, ...]:
-    (folder / "lag.json").write_text(text)
-    with pytest.raises(ConfigurationError, match=r"lag\.json") as caught:
-        read("lag.json", folder)
-    return caught.value.faults
-
-
-def test_keys_that_stand_twice_are_all_told(tmp_path: Path) -> None:
-    text = '{"name": "a", "clusters": [{"hold": 1, "hold": 2}], "name": "b"}'
-    assert refused(text, tmp_path) == (
-        'the key "hold" stands twice in one object: keep one',
-        'the key "name" stands twice in one object: keep one',
-    )
-
-
-def test_a_key_may_stand_in_two_objects(tmp_path: Path) -> None:
-    message = refused('{"clusters": [{"name": 1}, {"name": 2}]}', tmp_path)
-    assert not [fault for fault in message if "twice" in fault]
-
-
-@pytest.mark.parametrize(
-    "text", ['{"clusters": [],\n}', '{"clusters": [1, 2, ]}', '{"a": {"b": 1 ,} }', "[1,]"]
-)
-def test_a_trailing_comma_is_told(text: str, tmp_path: Path) -> None:
-    (message,) = refused(text, tmp_path)
-    assert message.startswith("it is not JSON (")
-    assert message.endswith("): take out the comma before the closing bracket")
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ('{ // all\n "a": 1}', "line 1 column 3"),
-        ('{"a": 1, // one\n "b": 2}', "line 1 column 10"),
-        ('{"a": 1 // one\n}', "line 1 column 9"),
-        ('{\n "a": /* one */ 1}', "line 2 column 7"),
-        ("# all\n{}", "line 1 column 1"),
-        ("{} // all", "line 1 column 4"),
-    ],
-)
-def test_a_comment_in_json_is_told(text: str, place: str, tmp_path: Path) -> None:
-    (message,) = refused(text, tmp_path)
-    assert f": {place} (" in message
-    assert message.endswith("): take the comment out, as JSON has none; a .toml file may have them")
-
-
-@pytest.mark.parametrize(
-    "text", ["{", '{"a": 1, "b": "//"', '{"a" 1}', '{"a": }', "", '{"a": 1, "b" : ,}']
-)
-def test_another_slip_has_no_such_hint(text: str, tmp_path: Path) -> None:
-    (message,) = refused(text, tmp_path)
-    assert message.startswith("it is not JSON (")
-    assert "comma before" not in message
-    assert "comment" not in message
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
-def test_what_is_no_number_in_json_is_refused(number: str, tmp_path: Path) -> None:
-    assert refused(f'{{"a": {number}}}', tmp_path) == (
-        f"it is not JSON ({number} is no number there)",
-    )
-
-
-def test_a_file_in_another_encoding_is_told(tmp_path: Path) -> None:
-    (tmp_path / "lag.json").write_bytes('{"name": "ä"}'.encode("latin-1"))
-    with pytest.raises(ConfigurationError, match="is not JSON"):
-        read("lag.json", tmp_path)
-
-
-@pytest.mark.parametrize("given", ['{"clusters": []}', ' \n{"clusters": []}', "[]"])
-def test_an_object_on_the_command_line_is_told_where_to_go(given: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        read(given, tmp_path)
-    assert caught.value.faults == (
-        f"context.{CONTEXT_KEY} is text that begins with {given.strip()[0]}: give a path, or put "
-        "the object into cdk.json",
-    )
-    assert "clusters" not in str(caught.value)
-
-
-def refused_toml(text: str, folder: Path) -> tuple[str, ...]:
-    (folder / "lag.toml").write_text(text)
-    with pytest.raises(ConfigurationError, match=r"lag\.toml") as caught:
-        read("lag.toml", folder)
-    return caught.value.faults
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        (
-            "[[clusters]]\n[clusters.vpc]\nid = 1\nid = 2\n",
-            "overwrite a value (at line 4, column 7)",
-        ),
-        ("a = 1\nb = null\n", "Invalid value (at line 2, column 5)"),
-        ("a = [1,\n", "Invalid value (at end of document)"),
-        (f"a = {50_000 * '['}{50_000 * ']'}\n", "maximum recursion depth exceeded"),
-    ],
-    ids=["a-key-twice", "null", "an-open-list", "too-deep"],
-)
-def test_what_is_no_toml_is_refused_with_its_place(text: str, fault: str, tmp_path: Path) -> None:
-    (sentence,) = refused_toml(text, tmp_path)
-    assert sentence.startswith("it is not TOML (")
-    assert fault in sentence
-
-
-def test_a_toml_file_in_another_encoding_is_told(tmp_path: Path) -> None:
-    (tmp_path / "lag.toml").write_bytes('name = "ä"'.encode("latin-1"))
-    with pytest.raises(ConfigurationError, match="is not TOML in UTF-8"):
-        read("lag.toml", tmp_path)
-
-
-@pytest.mark.parametrize("value", ["2026-01-31", "nan", "inf", "[]", '"1"', "true"])
-def test_a_toml_value_of_another_type_is_told_with_its_path(value: str, tmp_path: Path) -> None:
-    message = refused_toml(f'[[clusters]]\nname = "a"\ninterval_seconds = {value}\n', tmp_path)
-    assert message[0].startswith("clusters[0].interval_seconds: Input should be a ")
-
+from tests.golden import Golden
+from tests.infra.configured import cluster_json
 
 TOML = """
 # What all clusters have.
@@ -141,54 +24,85 @@ type = "iam"  # the function's own role
 name = "orders"
 arn = 'arn:aws:kafka:us-east-1:111122223333:cluster/orders/0a1b2c3d-1111-2222-3333-444455556666-7'
 vpc = {id = "vpc-0a1b2c3d4e5f60718", subnets = ["subnet-0a1b2c3d4e5f60718"]}
-sla_seconds."^billing$" = 300
 groups.deny = '^console-\\d'
-
-[[clusters]]
-name = "audit"
-arn = 'arn:aws:kafka:us-east-1:111122223333:cluster/audit/0a1b2c3d-1111-2222-3333-444455556666-7'
-
-[clusters.vpc]
-id = "vpc-0a1b2c3d4e5f60718"
-subnets = ["subnet-0a1b2c3d4e5f60718"]
+[clusters.sla_seconds]
+'^pay' = 60
+'^bill' = 300
+'.*' = 900
 """
+# Name and content of a file that cannot be a configuration.
+SLIPS: dict[str, tuple[str, bytes | None]] = {
+    "no file": ("lag.json", None),
+    "no object": ("lag.json", b"[]"),
+    "keys twice": ("lag.json", b'{"name": "a", "clusters": [{"hold": 1, "hold": 2}], "name": "b"}'),
+    "a comma too many": ("lag.json", b'{"clusters": [],\n}'),
+    "a comma too many in a list": ("lag.json", b'{"clusters": [1, 2, ]}'),
+    "a comment": ("lag.json", b'{ // all\n "a": 1}'),
+    "a comment after a value": ("lag.json", b'{"a": 1, // one\n "b": 2}'),
+    "a comment before a value": ("lag.json", b'{\n "a": /* one */ 1}'),
+    "a comment at the end": ("lag.json", b"{} // all"),
+    "a comment of TOML": ("lag.json", b"# all\n{}"),
+    "no comment in a text": ("lag.json", b'{"a": 1, "b": "//"'),
+    "no colon": ("lag.json", b'{"a" 1}'),
+    "no value": ("lag.json", b'{"a": 1, "b" : ,}'),
+    "empty": ("lag.json", b""),
+    "no number": ("lag.json", b'{"a": NaN}'),
+    "another encoding": ("lag.json", '{"name": "ä"}'.encode("latin-1")),
+    "TOML with a key twice": ("lag.toml", b"[[clusters]]\n[clusters.vpc]\nid = 1\nid = 2\n"),
+    "TOML with null": ("lag.toml", b"a = 1\nb = null\n"),
+    "TOML with an open list": ("lag.toml", b"a = [1,\n"),
+    "TOML in another encoding": ("lag.toml", 'name = "ä"'.encode("latin-1")),
+    "TOML with a day": ("lag.toml", b"[[clusters]]\nhold = 2026-01-31\n"),
+    "TOML with nan": ("lag.toml", b"[[clusters]]\ninterval_seconds = nan\n"),
+    "nearly the schema's key": ("lag.toml", f'"$shema" = "x"\n{TOML}'.encode()),
+}
+
+
+def said_of(name: str, content: bytes | None, folder: Path) -> str:
+    if content is not None:
+        (folder / name).write_bytes(content)
+    with pytest.raises(ConfigurationError) as caught:
+        read(name, folder)
+    said = str(caught.value).replace(str(folder), "FOLDER")
+    # Each Python words what it does not parse in its own way.
+    return re.sub(
+        r"(?<=it is not )([^(\n]+) \((?:[^\n]*?(line \d+,? column \d+))?[^\n]*\)", _stable, said
+    )
+
+
+def _stable(found: re.Match[str]) -> str:
+    return f"{found[1]} (..., {found[2]})" if found[2] else f"{found[1]} (...)"
+
+
+def test_a_slip_in_a_file_is_told_with_its_place(golden: Golden, tmp_path: Path) -> None:
+    cases = {}
+    for title, (name, content) in SLIPS.items():
+        (folder := tmp_path / title).mkdir()
+        cases[title] = said_of(name, content, folder)
+    cases["an object on the command line"] = said_of(' \n{"clusters": []}', None, tmp_path)
+    with pytest.raises(ConfigurationError) as caught:
+        read(None, tmp_path)
+    cases["nothing"] = str(caught.value)
+    golden.holds_cases("configuration-files.txt", cases)
+
+
+def test_toml_that_is_too_deep_is_refused(tmp_path: Path) -> None:
+    deep = f"a = {50_000 * '['}{50_000 * ']'}\n".encode()
+    assert "it is not TOML" in said_of("lag.toml", deep, tmp_path)
 
 
 def test_toml_says_what_json_of_the_same_keys_says(tmp_path: Path) -> None:
-    (tmp_path / "lag.toml").write_text(TOML)
-    same = json.dumps(tomllib.loads(TOML))
-    (tmp_path / "lag.json").write_text(same)
-    found = read("lag.toml", tmp_path)
+    (tmp_path / "LAG.TOML").write_text(f'"$schema" = "docs/configuration.schema.json"\n{TOML}')
+    # With the mark of UTF-8 that some editors write.
+    (tmp_path / "lag.json").write_text(json.dumps(tomllib.loads(TOML)), "utf-8-sig")
+    found = read("LAG.TOML", tmp_path)
     assert found == read("lag.json", tmp_path)
-    assert [each.name for each in found.clusters] == ["orders", "audit"]
+    # The order of expressions decides.
+    assert list(found.clusters[0].sla_seconds) == ["^pay", "^bill", ".*"]
 
 
-def test_expressions_in_toml_keep_their_order(tmp_path: Path) -> None:
-    orders = "[clusters.sla_seconds]\n'^pay' = 60\n'^bill' = 300\n'.*' = 900\n"
-    text = TOML.replace('sla_seconds."^billing$" = 300\n', "")
-    (tmp_path / "lag.toml").write_text(f"{text}{orders}")
-    found = read("lag.toml", tmp_path).clusters[1]
-    assert list(found.sla_seconds.items()) == [("^pay", 60), ("^bill", 300), (".*", 900)]
-
-
-@pytest.mark.parametrize("name", ["LAG.TOML", "lag.toml"])
-def test_a_file_is_toml_by_its_name(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(TOML)
-    assert len(read(name, tmp_path).clusters) == 2
-
-
-def test_the_place_of_the_schema_is_no_configuration(tmp_path: Path) -> None:
-    (tmp_path / "lag.toml").write_text(f'"$schema" = "docs/configuration.schema.json"\n{TOML}')
-    assert len(read("lag.toml", tmp_path).clusters) == 2
-
-
-@pytest.mark.parametrize("key", ["schema", "$shema"])
-def test_a_key_that_is_nearly_that_of_the_schema_is_unknown(key: str, tmp_path: Path) -> None:
-    message = refused_toml(f'"{key}" = "x"\n{TOML}', tmp_path)
-    assert message == (f"{key}: unknown key, did you mean $schema?",)
-
-
-@pytest.mark.parametrize(("name", "text"), [("lag.json", '{"a": 1}'), ("lag.toml", "a = 1")])
-def test_a_mark_of_utf_8_at_the_beginning_is_no_fault(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text, "utf-8-sig")
-    assert load(tmp_path / name) == {"a": 1}
+def test_context_may_name_a_file_or_hold_the_object(tmp_path: Path) -> None:
+    given = {"clusters": [cluster_json()]}
+    (tmp_path / "lag.json").write_text(json.dumps(given))
+    assert read("lag.json", tmp_path) == read(given, tmp_path)
+    assert CONTEXT_KEY == "msk-lag-reporter"
