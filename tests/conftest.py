@@ -41,7 +41,8 @@ SYNTHESISING = (
 
 # Tests that stop brokers, and all others of three brokers: one process has the cluster of each.
 MORTAL = (
-    *("kafka/test_silence", "kafka/test_rotation", "dev/test_nodes"),
+    *("kafka/test_silence", "kafka/test_rotation", "kafka/test_unclean_election"),
+    "dev/test_nodes",
     *("kafka/times/test_silence", "kafka/time_lag/test_silence"),
 )
 THREE_BROKERS = (

@@ -374,6 +374,18 @@ def describe_cause(row: Mapping[str, Any], *, first_seen_at: int | None = None) 
 
 _SKIPS = {
     contract.SET_AHEAD: "{records} were skipped, as its offsets were set ahead",
+    contract.TRUNCATED: (
+        "{records} were skipped for ever, as the log was truncated: they were written below its "
+        "commit, from which it reads on"
+    ),
+    contract.RECREATED: (
+        "{records} were skipped, as the topic was recreated: they were written below its commit of "
+        "the old topic, from which it reads on"
+    ),
+    contract.BEYOND_END: (
+        "{records} were skipped, as its commit lay beyond the end of the log while they were "
+        "written"
+    ),
     contract.READ_OR_SKIPPED: (
         "read or skipped: not known of {records}; its commit passed them at once, and it may have "
         "had no member meanwhile"

@@ -128,6 +128,7 @@ class PartitionSpell:
     rewound: int = 0
     going_back: bool = False
     skipped: int = 0
+    skip_reason: str | None = None
     leapt: int = 0
     leapt_seconds: float | None = None
 
@@ -386,7 +387,8 @@ def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
             "passed_over": "sum(passed_over)",
             "needed": "IF(max(time_lag_seconds) <= max(dated), max(needed), NULL)",
             "rewound": "coalesce(max(rewound), 0)",
-            "skipped": "coalesce(sum(IF(is_unsure, NULL, skipped)), 0)",
+            "skipped": f"coalesce(sum(IF({_IS_UNSURE}, NULL, skipped)), 0)",
+            "skip_reason": "max(skip_reason)",
             "leapt": "coalesce(sum(leapt), 0)",
             "leapt_seconds": "max(leapt_seconds)",
             "at_risk": "max(at_risk)",
@@ -399,6 +401,7 @@ def partition_spells(rows: DataFrame, pause: float) -> DataFrame:
 
 
 _WRITTEN = "unix_seconds(taken_at) - bigint(time_lag_seconds)"
+_IS_UNSURE = f"skip_reason <=> '{READ_OR_SKIPPED}'"
 # What each run that read a partition says of it; rewinds and skips where they were seen.
 _PARTITION_RUN = {
     **{name: name for name in (*PARTITION, *MEMBER, "leader", "lag", "topic_id")},
@@ -428,7 +431,7 @@ _PARTITION_RUN = {
     "going_back": "rewound_from IS NOT NULL",
     "rewound": "IF(rewound_at = taken_at, rewound_from - committed_offset, NULL)",
     "skipped": "IF(skipped_at = taken_at, skipped_to - skipped_from, NULL)",
-    "is_unsure": _is(f"skip_reason = '{READ_OR_SKIPPED}'"),
+    "skip_reason": "IF(skipped_at = taken_at, skip_reason, NULL)",
 }
 
 
@@ -454,7 +457,7 @@ def _with_leaps(rows: DataFrame, of_partition: str) -> DataFrame:
         f" AND {left} > {_double(READABLE_RATE)} * (at - at_before)"
         f" AND {left} > {_double(USUAL_TIMES)} * {usual} * (at - at_before)"
     )
-    unsure = "skipped IS NOT NULL AND is_unsure"
+    unsure = f"skipped IS NOT NULL AND {_IS_UNSURE}"
     leaps = {
         "leapt": f"IF({unsure}, skipped, IF({leapt}, {left}, NULL))",
         "leapt_seconds": f"IF({unsure} OR {leapt}, at - at_before, NULL)",

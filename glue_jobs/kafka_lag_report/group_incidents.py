@@ -414,6 +414,7 @@ class _Group:
         lags += [one.lag for one in trouble.partitions if one.lag is not None]
         ages = [spell.time_lag for spell in trouble.spells if spell.time_lag is not None]
         leaps = [one.leapt_seconds for one in trouble.partitions if one.leapt_seconds]
+        reasons = [one.skip_reason for one in trouble.partitions if one.skipped and one.skip_reason]
         dated = [spell.dated for spell in trouble.spells if spell.dated is not None]
         over = [spell for spell in trouble.spells if spell.over_sla]
         times = (self._seen(spell.first, self._after(spell.last)) for spell in over)
@@ -429,6 +430,7 @@ class _Group:
             sla_missed_minutes=missed if over else None,
             sla_minutes=self.day.sla_minutes if over else None,
             records_skipped=sum(one.skipped for one in trouble.partitions) or None,
+            skip_reason=max(reasons, default=None),
             records_leapt=sum(one.leapt for one in trouble.partitions) or None,
             leapt_seconds=max(leaps, default=None),
         )

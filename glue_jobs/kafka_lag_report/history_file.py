@@ -52,7 +52,7 @@ _OFFSETS = {
     "topic_partitions": ("topic_id", "unread_reason", "read_at", "end_offset"),
     "group_partitions": (
         *("topic_id", "unread_reason", "read_at", "committed_offset", "end_offset"),
-        *("records_lost", "skipped_from", "skipped_to", "skipped_at"),
+        *("records_lost", "skipped_from", "skipped_to", "skipped_at", "skip_reason"),
     ),
 }
 # What rows are looked for by, and those that were not read: readers skip row groups by these. To

@@ -84,7 +84,8 @@ class Incident:
     so, where the next ones saw nothing; `loss_unseen`, that records may have been deleted before
     the group was read again; `records_leapt`, in how many `leapt_seconds` they were gone at its
     end, read or skipped; `first_run`, that `since` is the day's first run, and it may have
-    begun in the time without runs before; `why`, what the collector's cause means.
+    begun in the time without runs before; `skip_reason`, of `records_skipped`; `why`, what the
+    collector's cause means.
     """
 
     kind: Kind
@@ -130,6 +131,7 @@ class Incident:
     sooner: tuple[int, datetime] | None = None
     last_seen: datetime | None = None
     loss_unseen: bool = False
+    skip_reason: str | None = None
     records_leapt: int | None = None
     leapt_seconds: float | None = None
     first_run: bool = False

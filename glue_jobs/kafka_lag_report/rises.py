@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from kafka_lag.contract import RISES
+from kafka_lag.contract import RISES, SKIPPED_BEYOND_END
 from kafka_lag_report.skew import with_columns
 
 Numbers = npt.NDArray[np.int64]
@@ -26,12 +26,13 @@ Numbers = npt.NDArray[np.int64]
 _DAY_MS = 86_400_000
 
 
-# SQL: the commit less what the group skipped that day: it rises by what was read. Null where the
+# SQL: the commit less what it jumped over that day: it rises by what was read. Null where the
 # commit is beyond the end, which nobody has read. Of several skips of a partition in one day the
 # last counts.
 READ_OFFSET = (
     "IF(coalesce(committed_offset > end_offset, false), NULL, committed_offset"
-    " - IF(skipped_at >= date_trunc('day', taken_at), skipped_to - skipped_from, 0))"
+    " - IF(skipped_at >= date_trunc('day', taken_at) AND NOT coalesce(skip_reason IN"
+    f" {SKIPPED_BEYOND_END}, false), skipped_to - skipped_from, 0))"
 )
 
 # What a log is, beside what the history is sorted by.
@@ -79,6 +80,8 @@ def offsets_of(rows: pa.Table, dataset: str) -> Offsets:
         at, has_at = _numbers(rows, "skipped_at")
         taken, _ = _numbers(rows, "taken_at")
         skipped = has_at & (at >= taken - taken % _DAY_MS)
+        reasons = rows["skip_reason"].cast(pa.string())
+        skipped &= ~pc.is_in(reasons, pa.array(SKIPPED_BEYOND_END)).to_numpy()
         has_skip = has_came & has_left
         value = commit - np.where(skipped, came - left, 0)
         known &= ~(has_end & (commit > end)) & (~skipped | has_skip)

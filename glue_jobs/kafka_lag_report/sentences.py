@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 
+from kafka_lag.cause_texts import describe_skip
 from kafka_lag.contract import (
     DENIED,
     LIMITED_BY_PARTITIONS,
@@ -22,6 +23,7 @@ from kafka_lag.contract import (
     NO_COORDINATOR,
     NO_MEMBER,
     OPEN_TRANSACTION,
+    SKIPPED_BEYOND_END,
     SLOW,
     THROTTLED,
     TIMEOUT,
@@ -241,6 +243,8 @@ def _what(one: Incident, period: Period) -> Sentence:
         return (group, f" was set back by {back}", *topic, f"{_rewound(one, period)}.")
     if one.kind == Kind.SKIPPED:
         did = "was set ahead" if one.records_skipped else "passed all that was unread"
+        if one.skip_reason in SKIPPED_BEYOND_END:
+            did = "skipped records"
         return (group, f" {did} {_at(one, period)}.")
     if one.kind == Kind.LOST:
         of: Sentence = (" of ", Name(one.lost_of)) if one.lost_of else ()
@@ -361,7 +365,10 @@ def _costs(one: Incident, period: Period) -> Sentence:
     if one.records_lost and one.kind != Kind.LOST:
         of = (" of ", Name(one.lost_of)) if one.lost_of else ()
         said += [f" It lost {at_least(one.records_lost)}", *of, f"{_kept(one)}."]
-    if one.records_skipped:
+    if one.records_skipped and one.skip_reason in SKIPPED_BEYOND_END:
+        row = {"records_skipped": one.records_skipped, "skip_reason": one.skip_reason}
+        said.append(f" {describe_skip(row)}.")
+    elif one.records_skipped:
         said.append(f" {format_quantity(one.records_skipped, 'record')} were skipped unread.")
     if one.cause_until and one.still and one.seconds_left is None:
         said.append(f" It was still behind {period.end}.")

@@ -7,25 +7,35 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from kafka_lag.lag.columns import Column
+from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.notify.notifier import StoredRuns
+from kafka_lag.snapshots.previous import Memory
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.page import answer
 from kafka_lag_cli.why.explanation import explain, read_snapshot
 from kafka_lag_cli.why.output import print_explanation
-from tests.builders import MINUTE, NOON, a_reading
+from tests.builders import MINUTE, NOON, a_reading, table
 from tests.fakes import MemoryStore
+from tests.functions.lag.builders import of_group
 from tests.functions.notify.fakes import Bench
 from tests.functions.runs import Run
 
 
 def a_minute(
-    minute: int, commit: int, end: int, *, members: int = 1, epoch: int | None = 3
+    minute: int,
+    commit: int,
+    end: int,
+    *,
+    members: int = 1,
+    epoch: int | None = 3,
+    topic_id: str = "a",
 ) -> ClusterReading:
     """One partition of group g; its commit has this leader epoch."""
     at = NOON + minute * MINUTE
@@ -36,6 +46,7 @@ def a_minute(
         members=members,
         owners={("g", "orders", 0): "m-1"} if members else {},
         cleanup_policy="delete",
+        topic_ids={"orders": topic_id},
     )
     rows = reading.group_partitions.with_columns(commit_epoch=Column.optional([epoch]))
     return replace(reading, group_partitions=rows)
@@ -71,3 +82,45 @@ def test_a_restart_that_leaves_nothing_unread_is_reported_once_as_read_or_skippe
     assert f"g on shop, 2026-01-31 12:06 UTC: {said};" in message
     assert [text.count(said) for text in (message, page, why)] == [1, 1, 1]
     assert "at 12:06 UTC" in why
+
+
+def test_records_written_below_a_commit_after_a_truncation_are_reported_with_their_number() -> None:
+    before = [a_minute(n, 1_000, 1_000) for n in range(4)]
+    cut = [a_minute(n, 1_000, 950 + 10 * (n - 4)) for n in range(4, 9)]
+    after = [a_minute(n, 1_000 + 20 * (n - 9), 1_010 + 20 * (n - 9)) for n in range(9, 14)]
+    (opened, resolved), page, why = reported([*before, *cut, *after])
+
+    said = "50 records were skipped for ever, as the log was truncated"
+    assert "g on shop is ERR since 2026-01-31 12:04 UTC." in opened
+    assert f"Skipped: {said}: they were written below its commit" in resolved
+    assert "Not known" not in resolved
+    assert [text.count(said) for text in (resolved, page, why)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("ends", "commits", "topics", "skip"),
+    [
+        pytest.param((9, 5, 7, 12), (9, 9, 9, 9), "aaaa", (5, 9, "truncated"), id="truncated"),
+        pytest.param((9, 5, 7, 12), (9, 9, 9, 11), "aaaa", (5, 9, "truncated"), id="reads-on"),
+        pytest.param((9, 5, 12, 12), (9, 9, 5, 12), "aaaa", None, id="goes-back"),
+        pytest.param((9, 5, 7, 12), (9, 9, 6, 12), "aaaa", None, id="goes-back-while-it-is-short"),
+        pytest.param((9, 2, 4, 12), (9, 9, 9, 9), "abbb", (0, 9, "recreated"), id="recreated"),
+        pytest.param((9, 9, 9, 22), (9, 20, 20, 20), "aaaa", (9, 20, "beyond_end"), id="set-there"),
+        pytest.param((9, 9, 22, 22), (9, 20, 20, 20), "aaaa", None, id="seen-there-once"),
+        pytest.param((9, 5, 7, 8), (9, 9, 9, 9), "aaaa", None, id="still-beyond"),
+    ],
+)
+def test_what_is_written_below_a_commit_beyond_the_end_is_skipped_once_the_end_has_passed_it(
+    ends: Sequence[int], commits: Sequence[int], topics: str, skip: tuple[int, int, str] | None
+) -> None:
+    memory = Memory.empty()
+    for minute, (commit, end, topic) in enumerate(zip(commits, ends, topics, strict=True)):
+        when = NOON + minute * MINUTE
+        reading = a_minute(minute, commit, end, topic_id=topic)
+        run = evaluate(reading, memory.previous_runs(), Rules(lookup_budget=0), when).snapshot
+        memory = memory.add_run(run, MINUTE, stored=True)
+    names = ("skipped_at", "skipped_from", "skipped_to", "skip_reason")
+    ((seen_at, *found),) = table(run.group_partitions, *names)
+    assert seen_at == (None if skip is None else when)
+    assert skip is None or tuple(found) == skip
+    assert of_group(run.groups, "records_skipped") == (None if skip is None else skip[1] - skip[0],)

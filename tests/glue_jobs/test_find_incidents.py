@@ -466,6 +466,14 @@ def test_of_a_backlog_that_went_at_once_nobody_knows_whether_it_was_read() -> No
     )
 
 
+def test_records_that_a_truncated_log_let_it_skip_are_said_to_be_so() -> None:
+    (one,) = found(of(part(11, 11, skipped=50, skip_reason="truncated")))
+
+    assert one.text.startswith(
+        "g skipped records at 11:00. 50 records were skipped for ever, as the log was truncated: "
+    )
+
+
 def test_a_group_that_was_well_may_have_skipped_what_it_passed() -> None:
     (one,) = found(of(part(11, 11, leapt=962, leapt_seconds=60)))
 

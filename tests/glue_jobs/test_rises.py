@@ -56,6 +56,10 @@ CONSUMED: dict[str, tuple[list[Row], list[int | None]]] = {
         [group_row(0, 90, 0, 999), group_row(0, 705, 0, 999, **SKIPPED)],
         [None, 15],
     ),
+    "what a truncated log let it skip was no jump": (
+        [group_row(0, 690, 0, 999), group_row(0, 705, 0, 999, **SKIPPED, skip_reason="truncated")],
+        [None, 15],
+    ),
     "a skip of yesterday is none of today's": (
         [group_row(0, c, 0, 999, **YESTERDAYS) for c in (700, 705)],
         [None, 5],

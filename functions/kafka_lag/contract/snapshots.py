@@ -99,8 +99,12 @@ CONSUMER_STATUS_SEVERITIES = {
 
 # skip_reason: somebody set the commit ahead, or nobody knows whether its group read what it passed.
 SET_AHEAD, READ_OR_SKIPPED = "set_ahead", "read_or_skipped"
+# Records were written below a commit that lay beyond the end of the log: because the log had been
+# truncated, because the topic had been recreated, or for a reason that is not known.
+TRUNCATED, RECREATED = "truncated", "recreated"
+SKIPPED_BEYOND_END = (TRUNCATED, RECREATED, str(BEYOND_END))
 # The first that a partition of a group has says why records of the group were skipped.
-SKIP_REASONS = (SET_AHEAD, READ_OR_SKIPPED)
+SKIP_REASONS = (SET_AHEAD, *SKIPPED_BEYOND_END, READ_OR_SKIPPED)
 
 # cause of a group: what happened, where the figures decide it. STOPPED and OPEN_TRANSACTION, which
 # are words of statuses, are causes as well.

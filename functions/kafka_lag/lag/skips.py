@@ -7,7 +7,9 @@ record beside the offset [KIP-320], and what sets offsets for a group without me
 A jump also counts as a skip if it is more than a client reads of one partition and far beyond what
 is usual there. If a group that usually has members may have had none between two runs, and its
 commit passed all that was unread, nobody knows whether the group read it: the jump is
-`read_or_skipped`. docs/why.md has the limits and what they were tried on.
+`read_or_skipped`. Records that are written below a commit that lies beyond the end of the log are
+skipped as well, once the end has passed the commit. docs/why.md has the limits and what they were
+tried on.
 """
 
 from __future__ import annotations
@@ -53,9 +55,11 @@ def add_skips(
     the commits before and after it. `skipped_at`: the run, ms, that first saw the latter.
     `skip_reason`: one of SKIP_REASONS. All are unknown without such a jump, and again if the group
     read on as fast within a window: then it was no skip, unless somebody was seen to set the
-    commit. A compacted topic has none, as its offsets are not all records; nor has a topic whose
-    clean-up policy is unknown. A row with too few readings to know what is usual for it has only
-    jumps that do not depend on that.
+    commit. While a commit lies beyond the end, `skipped_at` is unknown: the end of the log as it
+    was first seen there and the commit are the others, and records between them will be skipped
+    unless the commit goes back. A compacted topic has none, as its offsets are not all records; nor
+    has a topic whose clean-up policy is unknown. A row with too few readings to know what is usual
+    for it has only jumps that do not depend on that.
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
@@ -73,10 +77,13 @@ def add_skips(
     unsure = (jumped > 0) & (jumped == backlog) & records
     unsure &= _may_have_been_set(rows, old, groups, old_groups, taken_at, rules)
     fast = jumped / seconds > _READABLE
-    if not (fast | was_set | unsure | old.numbers("skipped_at").known).any():
+    is_beyond = now > rows.numbers("end_offset")
+    if not (fast | was_set | unsure | is_beyond | old.numbers("skipped_from").known).any():
         # What was not read in this run keeps what it has, and no other row has anything.
         return rows
+    rows = _add_skips_beyond_end(rows, previous, topics, taken_at)
     size = old.numbers("skipped_to") - old.numbers("skipped_from")
+    size = size.only(old.numbers("skipped_at").known)
     limit = np.maximum(_READABLE, _TIMES_USUAL * _usual_rate(old, topics))
     judged = records & (old.numbers("observations") >= most_observations(rules))
     far = judged & (jumped / seconds > limit)
@@ -90,21 +97,57 @@ def add_skips(
     certain = was_set | (far & ~goes_on & ~alike)
     skipped = certain | unsure
     this_run = Column.of(np.full(len(rows), taken_at, np.int64))
-    reason = Strings.of(contract.SKIP_REASONS).take(np.where(certain, 0, 1))
+    reason = Strings.of([contract.SET_AHEAD, contract.READ_OR_SKIPPED])
+    reason = reason.take(np.where(certain, 0, 1))
     return set_where_read(
         rows,
-        skipped_from=then.where(skipped, old.numbers("skipped_from").only(~goes_on)),
-        skipped_to=now.where(skipped, old.numbers("skipped_to").only(~goes_on)),
-        skipped_at=this_run.where(skipped, old.numbers("skipped_at").only(~goes_on)),
-        skip_reason=reason.where(skipped, old.strings("skip_reason").only(~goes_on)),
+        skipped_from=then.where(skipped, rows.numbers("skipped_from").only(~goes_on)),
+        skipped_to=now.where(skipped, rows.numbers("skipped_to").only(~goes_on)),
+        skipped_at=this_run.where(skipped, rows.numbers("skipped_at").only(~goes_on)),
+        skip_reason=reason.where(skipped, rows.strings("skip_reason").only(~goes_on)),
     )
 
 
 def has_skipped(rows: Frame, old: Frame) -> Mask:
-    """Rows whose commit skipped records since the previous run."""
+    """Rows whose commit jumped over records since the previous run that it may not have read."""
     at = rows.numbers("skipped_at")
-    mask: Mask = at.known & ~(at == old.numbers("skipped_at"))
+    jumped = ~rows.strings("skip_reason").is_in(contract.SKIPPED_BEYOND_END)
+    mask: Mask = at.known & jumped & ~(at == old.numbers("skipped_at"))
     return mask
+
+
+def _add_skips_beyond_end(
+    rows: Frame, previous: PreviousRows, topics: Frame, taken_at: int
+) -> Frame:
+    """The rows with the skips of the previous run, and those of commits beyond the end.
+
+    One reading of such a commit is no proof unless the log was seen to become shorter: the commit
+    and the end are read at different moments.
+    """
+    old, now = previous.rows, rows.numbers("committed_offset")
+    end, old_end = rows.numbers("end_offset"), old.numbers("end_offset")
+    since, until, at = (old.numbers(f"skipped_{name}") for name in ("from", "to", "at"))
+    reason = old.strings("skip_reason")
+    waits = ~at.known & reason.is_in(contract.SKIPPED_BEYOND_END)
+    beyond = (now > end) & _offsets_are_records(topics)
+    again = beyond & (old.numbers("committed_offset") > old_end)
+    begins = (beyond & previous.recreated) | (again & ~waits)
+    first_end = rows.numbers("start_offset").where(previous.made_anew, end)
+    first_end = first_end.where(previous.recreated, old_end)
+    kind = np.select(
+        [previous.made_anew, previous.recreated & rows.strings("topic_id").known], [1, 0], default=2
+    )
+    kinds = Strings.of(contract.SKIPPED_BEYOND_END).take(kind)
+    skipped = waits & (now <= end) & (now >= until)
+    kept = begins | (beyond & waits) | skipped | ~waits
+    this_run = Column.of(np.full(len(rows), taken_at, np.int64))
+    return set_where_read(
+        rows,
+        skipped_from=first_end.where(begins, since).only(kept),
+        skipped_to=now.where(beyond & (begins | waits), until).only(kept),
+        skipped_at=this_run.where(skipped, at.only(~begins)),
+        skip_reason=kinds.where(begins, reason).only(kept),
+    )
 
 
 def _was_set(rows: Frame, old: Frame, groups: Frame) -> Mask:

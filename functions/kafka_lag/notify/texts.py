@@ -251,6 +251,7 @@ def _write_what_became(change: GroupChange) -> Iterator[str]:
         return
     row, written = change.row, change.row.get("produce_rate") or 0.0
     is_beyond = change.incident.worst_status == contract.BEYOND_END
+    is_beyond &= row.get("skip_reason") not in contract.SKIPPED_BEYOND_END
     if is_beyond and change.kind == contract.RESOLVED:
         yield _write_unknown_while_beyond(change, written)
     # A jump that was seen is one of the costs.
@@ -455,7 +456,11 @@ def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
             f"its offsets were set ahead: {before.records:,} behind at {format_minute(before.at)}, "
             f"{after.records:,} at {format_minute(after.at)}, and nobody read on then."
         )
-    elif contract.SKIPPED not in kinds and (skipped := count_skipped(row)):
+    elif contract.SKIPPED in kinds:
+        pass
+    elif row.get("skip_reason") in contract.SKIPPED_BEYOND_END:
+        yield f"Skipped: {describe_skip(row)}."
+    elif skipped := count_skipped(row):
         records = format_quantity(skipped, "record")
         yield f"Skipped: {records} that it never read, as its offsets were set ahead."
     if contract.PROMISE_BROKEN not in kinds and row.get(PROMISE.held_since) is not None:
