@@ -372,11 +372,11 @@ def test_a_strangers_names_are_shown_and_do_nothing(name: str, seen: str) -> Non
 def test_partitions_of_a_group_are_sorted_and_the_first_of_them_shown(
     selection: Selection, numbers: list[str]
 ) -> None:
-    parts = [
+    parts = (
         a_part(0, lag=67, time_lag_seconds=90.0),
         a_part(1, lag=5_000, time_lag_seconds=1.0),
         a_part(2, lag=3, time_lag_seconds=900.0, status="STALL"),
-    ]
+    )
     snapshot = a_snapshot_of(a_group("g"), partitions=parts)
     text = text_of(snapshot, selection=selection)
     assert [row[1] for row in cells_of(text, "Partitions")[1:] if len(row) > 1] == numbers

@@ -64,6 +64,7 @@ class JavaStores:
         path = self.folder / name
         if path.exists():
             return path
+        words: tuple[str, ...]
         if name in TRUSTSTORES:
             words = ("-noprompt", "-file", "ca.crt", "-keystore", name, "-storepass", PASSWORD)
             self._run(self._keytool, "-importcert", *words, *TRUSTSTORES[name])

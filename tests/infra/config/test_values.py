@@ -186,7 +186,7 @@ def test_a_switch_is_true_or_false_and_no_word_for_it() -> None:
 
 
 def test_sinks_arrive_in_their_order() -> None:
-    own = {"partitions": {}}
+    own: dict[str, Any] = {"partitions": {}}
     given = [
         "cloudwatch",
         {"otlp": {"sigv4": True}},
