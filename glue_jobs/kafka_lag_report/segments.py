@@ -234,6 +234,7 @@ GROUP_SEGMENTS = Shape(
         *("consume_rate", "records_lost", "committed_offset", "start_offset", "end_offset"),
         *("retention_margin", "retention_risk", "seconds_until_loss", "status"),
         *("commit_changed_at", "rewound_from", "skipped_from", "skipped_to", "skipped_at"),
+        "skip_reason",
     ),
     {
         **_SEEN,
