@@ -32,7 +32,7 @@ from kafka_lag_cli.replay.documents import DEFAULT_DAYS, find_period, read_days,
 from kafka_lag_cli.replay.output import print_summaries
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
-from kafka_lag_cli.terminal.text import open_screen, printable
+from kafka_lag_cli.terminal.text import open_screen, printable, printable_line
 
 _EXAMPLES = """\b
 examples:
@@ -176,4 +176,4 @@ def _print_pages(
 
 
 def _print(screen: Console, line: str) -> None:
-    screen.print(Text(printable(line)), soft_wrap=True)
+    screen.print(Text(printable_line(line)), soft_wrap=True)

@@ -18,7 +18,7 @@ from kafka_lag.errors import ConfigError
 from kafka_lag_cli.help_sections import option
 from kafka_lag_cli.needs import check_extra, check_java
 from kafka_lag_cli.state.stores import find_state, open_folder
-from kafka_lag_cli.terminal.text import printable
+from kafka_lag_cli.terminal.text import printable, printable_line
 
 # What each stage of the job does, for who waits; the others take no time.
 _STAGES = {
@@ -141,7 +141,7 @@ def _show(file: int) -> None:
         said.seek(0)
         for line in said.read().decode(errors="replace").splitlines():
             if not _NOISE.match(line):
-                click.echo(printable(line) if line else "", err=True)
+                click.echo(printable_line(line), err=True)
 
 
 if __name__ == "__main__":

@@ -228,8 +228,8 @@ def code_point(letter: str) -> str:
 
 
 def python_escape(letter: str) -> str:
-    """As Python writes it, `\\n` for a line break."""
-    return letter.encode("unicode_escape").decode()
+    """As Python writes it, `\\n` for a line break and `\\x20` for a blank."""
+    return "\\x20" if letter == " " else letter.encode("unicode_escape").decode()
 
 
 def question_mark(_: str) -> str:
@@ -237,15 +237,23 @@ def question_mark(_: str) -> str:
     return "?"
 
 
-def escape_name(
-    name: str, escape: Callable[[str], str] = code_point, empty: str = "(empty name)"
-) -> str:
-    """A stranger's name where it can neither break a line nor command a terminal.
+def escape_text(text: str, escape: Callable[[str], str] = code_point) -> str:
+    """A sentence with strangers' names in it that can neither break a line nor command a terminal.
 
     What does not print is escaped; so are marks that turn the reading direction, so that nobody
     can dress one name as another.
     """
-    return "".join(each if each.isprintable() else escape(each) for each in name) or empty
+    return "".join(each if each.isprintable() else escape(each) for each in text)
+
+
+def escape_name(
+    name: str, escape: Callable[[str], str] = code_point, empty: str = "(empty name)"
+) -> str:
+    """The same of a name alone: blanks at its ends, which nobody sees, are escaped, too."""
+    inner = name.strip(" ")
+    before = len(name) - len(name.lstrip(" "))
+    after = len(name) - before - len(inner)
+    return escape(" ") * before + escape_text(inner, escape) + escape(" ") * after or empty
 
 
 def cut_middle(text: str, max_length: int) -> str:

@@ -232,6 +232,21 @@ def test_a_strangers_name_is_read_back_from_csv_and_json(name: str) -> None:
     assert len(text_of(snapshot, NDJSON).splitlines()) == 1
 
 
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_csv_on_a_terminal_shows_what_nobody_sees_of_a_name() -> None:
+    name = "evil\x1b[31m\u202e "
+    out = Terminal(newline="")
+    write_rows(a_snapshot_of(a_group(name)), "shop", EVERYTHING, BY_GROUP, CSV, out)
+    heading, row = out.getvalue().splitlines()
+    (line,) = csv.DictReader([heading, row])
+    assert line["consumer_group"] == r"evil\x1b[31m\u202e\x20"
+    assert line["owner"] == ""
+
+
 @pytest.mark.parametrize(
     ("typed", "statuses"),
     [

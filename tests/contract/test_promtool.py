@@ -189,9 +189,25 @@ def test_an_alert_says_what_the_consumer_does_also_beside_a_loss(
     names = [name for name in (alert, "KafkaGroupLosesRecords" if lost else None) if name]
     severity = "page" if alert == "KafkaGroupStuck" else "ticket"
     labels = {"cluster": "shop", "consumergroup": "g", "worst_status": word, "severity": severity}
-    said = {"exp_labels": labels, "exp_annotations": {"summary": f"g on shop {text}"}}
+    said = {"exp_labels": labels, "exp_annotations": {"summary": f'"g" on shop {text}'}}
     alerts = [{"alertname": alert, "exp_alerts": [said]}] if alert else []
     run_rules(tmp_path, shown, [firing(*names)], alerts)
+
+
+def test_an_alert_shows_what_nobody_sees_of_a_name(tmp_path: Path) -> None:
+    shown = [
+        series("kafka_lag_snapshot_age_seconds", 60),
+        series("kafka_lag_snapshot_readable", 1),
+        series("up", 1, job="kafka-lag"),
+        *of_group(r"evil\n\u202e ", time_lag_seconds=61, sla_seconds=60),
+    ]
+    summary = r'"evil\n\u202e " is 1m 1s behind, which is more than was promised.'
+    said = {
+        "exp_labels": {"cluster": "shop", "consumergroup": "evil\n\u202e ", "severity": "page"},
+        "exp_annotations": {"summary": summary},
+    }
+    alerts = [{"alertname": "KafkaGroupLate", "exp_alerts": [said]}]
+    run_rules(tmp_path, shown, [firing("KafkaGroupLate")], alerts)
 
 
 @pytest.mark.parametrize("told_by", [whole, in_shards])

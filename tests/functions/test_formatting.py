@@ -228,6 +228,8 @@ def test_a_long_list_is_cut_and_counted(names: list[str], text: str) -> None:
         ("a\x1b[2J", "a\\u001b[2J", "a?[2J", "a\\x1b[2J"),
         ("no\u202eiturb", "no\\u202eiturb", "no?iturb", "no\\u202eiturb"),
         ("zażółć 1", *3 * ("zażółć 1",)),
+        (" a b ", "\\u0020a b\\u0020", "?a b?", "\\x20a b\\x20"),
+        ("  ", "\\u0020\\u0020", "??", "\\x20\\x20"),
     ],
 )
 def test_what_does_not_print_is_escaped(

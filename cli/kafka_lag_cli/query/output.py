@@ -75,7 +75,7 @@ def lines(answer: Answer, form: str, *, to_terminal: bool) -> Iterator[str]:
     if form == CSV:
         rows = [list(answer.columns), *([_csv_cell(cell) for cell in row] for row in answer.rows)]
         for row in rows:
-            yield csv_line(_printable(cell) if to_terminal else cell for cell in row)
+            yield csv_line(row, to_terminal=to_terminal)
         return
     objects = (
         json.dumps(dict(zip(answer.columns, map(_json_value, row), strict=True)))
@@ -134,10 +134,6 @@ def _csv_cell(cell: Any) -> Any:
     """Numbers as they are: their sign is no formula."""
     value = _json_value(cell)
     return json.dumps(value) if isinstance(value, bool | list | dict) else value
-
-
-def _printable(cell: Any) -> Any:
-    return printable(cell) if isinstance(cell, str) and cell else cell
 
 
 def _json_value(cell: Any) -> Any:

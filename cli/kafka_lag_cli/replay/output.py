@@ -28,9 +28,9 @@ from kafka_lag_cli.replay.pages import ASSUMED, Page, count_by_rule
 from kafka_lag_cli.replay.proposals import Proposal
 from kafka_lag_cli.replay.replayed import Replay, Side
 from kafka_lag_cli.tasks.policy import DELAY_MINUTES
-from kafka_lag_cli.terminal.csv_rows import csv_line
+from kafka_lag_cli.terminal.csv_rows import write_csv
 from kafka_lag_cli.terminal.group_rows import JSON
-from kafka_lag_cli.terminal.text import ColumnLayout, printable
+from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
 
 _WEEK_DAYS = 7
 # Pages and groups that are listed unless all are wanted.
@@ -92,7 +92,7 @@ def _print_one(replay: Replay, screen: Console, *, every_line: bool) -> None:
         f"{format_minute(recorded.time(minutes - 1))}: {format_count(runs)} runs in "
         f"{format_count(minutes)} minutes{unreadable}"
     )
-    screen.print(Text(printable(head), "bold"), soft_wrap=True)
+    screen.print(Text(printable_line(head), "bold"), soft_wrap=True)
     _print(screen, summarise(replay))
     for service in side.services:
         _print(
@@ -204,7 +204,7 @@ def _duration(seconds: float | None) -> Text:
 
 
 def _print(screen: Console, line: str) -> None:
-    screen.print(Text(printable(line)), soft_wrap=True)
+    screen.print(Text(printable_line(line)), soft_wrap=True)
 
 
 def print_proposals(proposals: Sequence[Proposal], pages_a_month: float, screen: Console) -> None:
@@ -230,8 +230,7 @@ def write_proposals(proposals: Sequence[Proposal], form: str, out: TextIO) -> No
         out.write(json.dumps(objects) + "\n")
     else:
         names = [field.name for field in fields(Proposal)]
-        out.write(csv_line(names))
-        out.writelines(csv_line(each[name] for name in names) for each in objects)
+        write_csv([names, *([each[name] for name in names] for each in objects)], out)
     out.flush()
 
 
@@ -278,7 +277,7 @@ def print_beside_aws(found: Sequence[BesideAws], screen: Console) -> None:
             f"{beside.cluster}: {format_quantity(len(history.pages), 'page')} of "
             f"{format_quantity(history.alarms, 'alarm')} in CloudWatch's history"
         )
-        screen.print(Text(printable(head), "bold"), soft_wrap=True)
+        screen.print(Text(printable_line(head), "bold"), soft_wrap=True)
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for name in ("assumed", "same", "earlier or later", "CloudWatch alone", "model alone"):
             table.add_column(name, justify="left" if name == "assumed" else "right")
@@ -351,11 +350,12 @@ def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:
     if form == JSON:
         out.write(json.dumps([_whole(each) for each in replays]) + "\n")
     else:
-        out.write(csv_line(_CSV))
-        for replay in replays:
-            for change in replay.changes:
-                found = _page(change.page) | _change(replay, change)
-                out.write(csv_line(found[name] for name in _CSV))
+        changes = (
+            _page(change.page) | _change(replay, change)
+            for replay in replays
+            for change in replay.changes
+        )
+        write_csv([_CSV, *([found[name] for name in _CSV] for found in changes)], out)
     out.flush()
 
 

@@ -27,9 +27,9 @@ from kafka_lag_cli.tasks.advice import Advice, Needed
 from kafka_lag_cli.tasks.comparison import START_MINUTES, Comparison, Outcome
 from kafka_lag_cli.tasks.limits import explain_saturated_day
 from kafka_lag_cli.tasks.week import HOURS, WEEKDAYS, HourOfWeek, Quartiles
-from kafka_lag_cli.terminal.csv_rows import csv_line
+from kafka_lag_cli.terminal.csv_rows import write_csv
 from kafka_lag_cli.terminal.group_rows import CSV, JSON, sla_used
-from kafka_lag_cli.terminal.text import ColumnLayout, printable
+from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
 
 _UNKNOWN = "?"
 _RIGHT = ("members", "needed", "median", "upper quartile", "most", "promise")
@@ -111,7 +111,7 @@ def print_advice(advice: Advice, screen: Console) -> None:
 
 
 def _print(screen: Console, line: str) -> None:
-    screen.print(Text(printable(line) if line else ""), soft_wrap=True)
+    screen.print(Text(printable_line(line)), soft_wrap=True)
 
 
 def _print_lines(screen: Console, lines: Sequence[tuple[str, str]]) -> None:
@@ -242,8 +242,7 @@ def write_groups(lines: Sequence[Needed], form: str, out: TextIO) -> None:
         out.write(json.dumps(objects) + "\n")
     elif form == CSV:
         names = ("cluster", "consumer_group", "taken_at", *_NOW, "why", *_QUARTILES)
-        out.write(csv_line(names))
-        out.writelines(csv_line(each[name] for name in names) for each in objects)
+        write_csv([names, *([each[name] for name in names] for each in objects)], out)
     else:
         out.writelines(json.dumps(each) + "\n" for each in objects)
     out.flush()
@@ -258,8 +257,7 @@ def write_advice(advice: Advice, form: str, out: TextIO) -> None:
         return
     key = {"cluster": advice.now.cluster, "consumer_group": advice.now.row["consumer_group"]}
     if form == CSV:
-        out.write(csv_line([*key, *hours[0]]))
-        out.writelines(csv_line([*key.values(), *each.values()]) for each in hours)
+        write_csv([[*key, *hours[0]], *([*key.values(), *each.values()] for each in hours)], out)
     else:
         out.writelines(json.dumps(key | each) + "\n" for each in hours)
     out.flush()

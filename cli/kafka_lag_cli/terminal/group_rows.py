@@ -14,7 +14,7 @@ from kafka_lag.formatting import format_iso_time
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.views.urgency import rank_urgency
-from kafka_lag_cli.terminal.csv_rows import csv_line
+from kafka_lag_cli.terminal.csv_rows import write_csv
 
 # A row of `groups`; in `urgency` its place among others.
 Row: TypeAlias = Mapping[str, Any]
@@ -169,9 +169,8 @@ def write_rows(
         for row in found
     ]
     if form == CSV:
-        if heading:
-            out.write(csv_line(["cluster", *types]))
-        out.writelines(csv_line(line.values()) for line in lines)
+        headings = [["cluster", *types]] if heading else []
+        write_csv([*headings, *(line.values() for line in lines)], out)
     elif form == NDJSON:
         out.writelines(json.dumps(line) + "\n" for line in lines)
     else:

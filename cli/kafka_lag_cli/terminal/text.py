@@ -21,7 +21,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from kafka_lag.formatting import cut_middle, escape_name, format_list, python_escape
+from kafka_lag.formatting import cut_middle, escape_name, escape_text, format_list, python_escape
 
 # A file or another program reads the output: nothing is cut.
 _ANY_WIDTH = 100_000
@@ -34,8 +34,13 @@ _KEYS = re.compile(
 
 
 def printable(name: str) -> str:
-    """The name with its unprintable characters escaped; two quotes for the empty one."""
+    """The name with what nobody sees of it escaped; two quotes for the empty one."""
     return escape_name(name, python_escape, "''")
+
+
+def printable_line(text: str) -> str:
+    """A line of text with its unprintable characters escaped; it may be indented, or empty."""
+    return escape_text(text, python_escape)
 
 
 def hint_at_name(name: str, names: Sequence[str]) -> str:
@@ -45,8 +50,8 @@ def hint_at_name(name: str, names: Sequence[str]) -> str:
 
 
 def escape_markup(text: str) -> str:
-    """The same as rich markup that shows exactly these characters."""
-    return escape(printable(text))
+    """A line as rich markup that shows exactly these characters."""
+    return escape(printable_line(text))
 
 
 def name_options(text: str) -> str:
