@@ -208,9 +208,19 @@ class Connections:
         return result
 
     async def gather(self, coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-        """All at once, results in the order given; an exception of one is raised at the end."""
-        futures = [self.start(coroutine) for coroutine in coroutines]
-        return [await future for future in futures]
+        """All at once, results in the order given. If some raise an Exception, the first of these
+        in that order is raised once all have ended; KeyboardInterrupt is raised at once.
+        """
+        results: list[T] = []
+        failures: list[Exception] = []
+        for future in [self.start(coroutine) for coroutine in coroutines]:
+            try:
+                results.append(await future)
+            except Exception as error:  # noqa: BLE001 - raised below, if it is the first
+                failures.append(error)
+        if failures:
+            raise failures[0]
+        return results
 
     def start(self, coroutine: Awaitable[T]) -> Future:
         """Its future; it goes on while others are awaited.

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import trustme
 
+from kafka_lag.brokers.access import Access
+from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
@@ -75,3 +77,23 @@ def test_a_broker_that_hangs_in_a_handshake_costs_no_other_its_connection(tmp_pa
             assert [name for scope, name in read(source) if scope == "broker"] == ["2"]
             assert soon(lambda: brokers.open_connections() == [1, 0, 1])
         assert [brokers[node].connections_made for node in (1, 3)] == [2, 2]
+
+
+def test_all_that_is_gathered_has_ended_when_the_first_exception_is_raised() -> None:
+    connections = Connections(Access(("127.0.0.1:1",)), None)
+    ended: list[str] = []
+
+    async def end(name: str, seconds: float, error: Exception | None = None) -> str:
+        await connections.pause(seconds)
+        ended.append(name)
+        if error:
+            raise error
+        return name
+
+    assert connections.run(connections.gather([end("a", 0.02), end("b", 0)])) == ["a", "b"]
+    ended.clear()
+    coroutines = [end("a", 0.02, KeyError("a")), end("b", 0, KeyError("b")), end("c", 0.1)]
+    with pytest.raises(KeyError, match="a"):
+        connections.run(connections.gather(coroutines))
+    assert ended == ["b", "a", "c"]
+    connections.close()
