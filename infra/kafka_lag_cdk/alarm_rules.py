@@ -493,7 +493,7 @@ def alarm_shares(cluster: WatchedCluster) -> tuple[frozenset[str], ...]:
     while True:
         found: list[set[str]] = [set() for _ in range(shares)]
         for group in weights:
-            found[crc32(group.encode("utf-8", "surrogatepass")) % shares].add(group)
+            found[crc32(group.encode()) % shares].add(group)
         if all(sum(weights[group] for group in share) <= _MOST_IN_STACK for share in found):
             return () if shares == 1 else tuple(map(frozenset, found))
         shares *= 2

@@ -47,4 +47,4 @@ def lifecycle_rule_ids(*, claims: bool) -> tuple[str, ...]:
 
 def digest(text: str) -> str:
     """Twelve hexadecimal digits that stay the same."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

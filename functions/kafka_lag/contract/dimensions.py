@@ -27,7 +27,7 @@ def dimension_value(name: str) -> str:
     legal = _escaped(name) or _EMPTY
     if len(legal) <= _LONGEST:
         return legal
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST]
     return f"{legal[: _LONGEST - _DIGEST - 2]}%~{digest}"
 
 
@@ -38,7 +38,7 @@ def original_name(value: str) -> str:
     if value == _EMPTY:
         return ""
     raw = unquote_to_bytes(value)
-    return raw.decode("utf-8", "surrogatepass") if raw else unquote(value)
+    return raw.decode() if raw else unquote(value)
 
 
 def _plain(name: str) -> bool:
@@ -59,4 +59,4 @@ def _illegal(char: str) -> bool:
 
 
 def _hex(char: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
+    return "".join(f"%{byte:02X}" for byte in char.encode())

@@ -42,9 +42,7 @@ _MOVING_SHARE = 10
 def is_due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
     """Partitions of topics that are due for their hourly look-up, spread over the hour by name."""
     topic = partitions.strings("topic")
-    minutes = [
-        zlib.crc32(str(word).encode("utf-8", "surrogatepass")) % 60 for word in topic.categories
-    ]
+    minutes = [zlib.crc32(str(word).encode()) % 60 for word in topic.categories]
     phase = np.array(minutes or [0], np.int64) * _MINUTE_MS
     is_due: Mask = ((taken_at - phase) % _HOUR_MS < interval_ms)[topic.codes.fill(0)]
     return is_due

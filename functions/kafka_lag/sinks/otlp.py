@@ -375,6 +375,4 @@ def _encode(
 def _attribute(name: str, value: str | int) -> KeyValue:
     if isinstance(value, int):
         return KeyValue(key=name, value=AnyValue(int_value=value))
-    # Half a surrogate pair is no text in any encoding, and protobuf would reject the whole point.
-    text = value.encode("utf-8", "backslashreplace").decode()
-    return KeyValue(key=name, value=AnyValue(string_value=text))
+    return KeyValue(key=name, value=AnyValue(string_value=value))

@@ -38,7 +38,6 @@ from kafka_lag.views.page_tables import (
     SEVERITY_STYLES,
     PageOptions,
     Row,
-    replace_surrogates,
     sum_partitions,
     tabulate_groups,
     tabulate_logs,
@@ -136,8 +135,7 @@ def _is_link(sent_path: str) -> bool:
 
 
 def _route(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
-    path = replace_surrogates(request.path)
-    query = {replace_surrogates(k): replace_surrogates(v) for k, v in request.query.items()}
+    path, query = request.path, request.query
     if path in ("", "/"):
         return show_overview(request.query, snapshots, now_ms)
     if cluster := _CLUSTER_PATH.fullmatch(path):

@@ -180,13 +180,8 @@ class PageOptions:
         return bool(self.q or self.status or self.owner or self.cluster)
 
 
-def replace_surrogates(text: str) -> str:
-    """The text without halves of characters, which no encoding has bytes for."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def _cut_text(text: str) -> str:
-    return replace_surrogates(text[:MAX_OPTION_LENGTH]).strip()
+    return text[:MAX_OPTION_LENGTH].strip()
 
 
 def _parse_page(text: str) -> int:

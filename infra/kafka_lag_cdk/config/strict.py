@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from kafka_lag_cdk.config.faults import Fault, FaultsError, Place, unknown
 
@@ -17,6 +18,9 @@ _OF_OURS = "Value error, "
 _KEY = "[key]"
 # Where files are looked for, in the context of a validation.
 FOLDER = "folder"
+
+# Of a surrogate pair, which no encoding has bytes for.
+_HALF = re.compile("[\ud800-\udfff]")
 
 M = TypeVar("M", bound="Strict")
 
@@ -31,6 +35,28 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     elsewhere: ClassVar[Mapping[str, str]] = {}
     tag: ClassVar[str | None] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_texts(cls, source: Any) -> Any:
+        """The source, whose names can be written in any encoding. JSON can escape what cannot."""
+        for text in _texts_in(source):
+            if not text.isascii() and (half := _HALF.search(text)):
+                raise ValueError(f"{half[0]!r} is half of a character, in {text!r}")
+        return source
+
+
+def _texts_in(source: Any) -> Iterator[str]:
+    """All texts of a document, keys included."""
+    if isinstance(source, str):
+        yield source
+    elif isinstance(source, Mapping):
+        for key, value in source.items():
+            yield from _texts_in(key)
+            yield from _texts_in(value)
+    elif isinstance(source, (list, tuple)):
+        for each in source:
+            yield from _texts_in(each)
 
 
 def validate(

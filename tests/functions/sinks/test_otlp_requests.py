@@ -105,13 +105,6 @@ def test_the_namespace_is_the_service_and_the_scope() -> None:
     assert resource.scope_metrics[0].scope.name == "Own"
 
 
-def test_a_name_that_no_encoding_can_carry_loses_no_metric() -> None:
-    (batch,) = encode_requests(
-        [MetricSet(((GROUP, "a\ud800"),), (("OffsetLag", 1),))], NOON, "Own", RequestLimits()
-    )
-    assert decoded(batch).points()[0][1] == {GROUP: "a\\ud800"}
-
-
 def test_nothing_to_send_is_no_request() -> None:
     assert list(encode_requests([], NOON, "Own", RequestLimits())) == []
 

@@ -37,6 +37,13 @@ def test_path_and_query_are_preserved_as_sent_too() -> None:
     assert (found.sent_path, found.sent_query) == ("/group/a%2F", "q=%2f")
 
 
+def test_halves_of_characters_become_text_as_they_enter() -> None:
+    found = request("/group/\ud800%ED%A0%80", "q=\udfff%ED%A0%80")
+
+    assert (found.path, found.query) == ("/group/?\ufffd\ufffd\ufffd", {"q": "?\ufffd\ufffd\ufffd"})
+    assert (found.sent_path, found.sent_query) == ("/group/?%ED%A0%80", "q=?%ED%A0%80")
+
+
 @pytest.mark.parametrize("path", ["/..", "/a/../b", "/%2e%2E/b", "/.%2e", "/a/./b", "../x"])
 def test_dot_segments_are_path_traversal(path: str) -> None:
     assert request(path).path_traversal

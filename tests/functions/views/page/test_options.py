@@ -67,7 +67,3 @@ def test_an_address_asks_for_the_same_again(q: str, owner: str, sort: str) -> No
 
 def test_a_change_starts_on_the_first_page() -> None:
     assert of(q="a", page="4").address(sort="lag") == "?q=a&sort=lag"
-
-
-def test_halves_of_characters_are_no_text() -> None:
-    assert of(q="a\ud800").q == "a?"
