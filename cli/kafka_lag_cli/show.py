@@ -281,7 +281,7 @@ def _breaks_promise(row: Row) -> bool:
 
 def _may_be_worse(row: Row) -> bool:
     """A group without any lag to have a status of, as one of another protocol, is not."""
-    unjudged = row["status"] is None and (row["lag"] or row["unread_reason"])
+    unjudged = row["status"] is None and (row["lag"] is not None or row["unread_reason"])
     return bool(row["partitions_unknown"] or unjudged)
 
 

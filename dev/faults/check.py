@@ -60,6 +60,7 @@ JUDGED_METRICS = frozenset(
         contract.GROUPS_READ,
         contract.PARTITIONS_UNKNOWN,
         contract.PARTITIONS_UNCOMMITTED,
+        contract.PARTITIONS_UNDATED,
         contract.READ_ERRORS,
         contract.LAGS_CLAMPED,
         contract.METRICS_OMITTED,

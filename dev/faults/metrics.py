@@ -127,6 +127,7 @@ class Metrics(Judge):
             contract.GROUPS_READ: len(read),
             contract.PARTITIONS_UNKNOWN: sum(r["partitions_unknown"] or 0 for r in groups),
             contract.PARTITIONS_UNCOMMITTED: sum(r["partitions_uncommitted"] or 0 for r in groups),
+            contract.PARTITIONS_UNDATED: sum(map(_is_undated, self.rows.values())),
             contract.LAGS_CLAMPED: len(clamped),
             contract.METRICS_OMITTED: 0,
         }
@@ -299,6 +300,12 @@ class _Span:
     age: tuple[float, float]
     lost: bool = False
     surely: bool = False
+
+
+def _is_undated(row: Row) -> bool:
+    """Whether the row is OK although it lags and no upper bound of its age is known."""
+    is_ok = row["status"] == contract.OK and bool(row["lag"])
+    return is_ok and row["time_lag_error_seconds"] is None
 
 
 def _rebalancing(state: str | None) -> int | None:

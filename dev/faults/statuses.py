@@ -83,7 +83,8 @@ class Statuses(Judge):
             self._wrong("status", where, status, f"the age is surely not over {least:g}")
         if pausing and not moves.may_pause():
             self._doubt("status", where, "pausing", "no such pauses came before")
-        if status is None and moves.surely_judged():
+        dated = row["time_lag_error_seconds"] is not None
+        if status is None and dated and moves.surely_judged():
             self._doubt("status", where, status, "this is not its first reading")
         if status is not None and status != contract.REWIND:
             if moves.surely_rewound():
@@ -116,9 +117,10 @@ class Statuses(Judge):
         statuses = [r["status"] or (None if is_read(r) else r["last_status"]) for r in rows]
         known = [_SEVERITY[each] for each in statuses if each in _SEVERITY]
         worst = max(known, default=None)
-        # What lags or was not read, and has no status, may be anything.
+        # A row that has a lag or was not read, and has no status, may be anything.
         behind = any(
-            (c.lag or c.missing) and s is None for c, s in zip(counted, statuses, strict=True)
+            (c.lag is not None or c.missing) and s is None
+            for c, s in zip(counted, statuses, strict=True)
         )
         seen = any(is_read(r) and c.lag is not None for r, c in zip(rows, counted, strict=True))
         expected = None

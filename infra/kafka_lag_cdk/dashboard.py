@@ -350,6 +350,7 @@ def _reporter_rows(
                 contract.READ_ERRORS,
                 contract.PARTITIONS_UNKNOWN,
                 contract.PARTITIONS_UNCOMMITTED,
+                contract.PARTITIONS_UNDATED,
                 contract.LAGS_CLAMPED,
             ),
             own("Metrics over the budget", contract.METRICS_OMITTED),

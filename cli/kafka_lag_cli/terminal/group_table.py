@@ -81,7 +81,9 @@ def groups_table(
     elif len(lines) < chosen.matching:
         captions.append(f"and {chosen.matching - len(lines)} more")
     if any(_awaits_status(row) for row in chosen.rows):
-        captions.append("? a status takes two runs")
+        captions.append(
+            "? a status takes two runs, or more until the age of the next record is known"
+        )
     has_promises = any(row["sla_seconds"] for row in chosen.rows)
     table = (_LAYOUT if has_promises else _LAYOUT.without("sla")).table(lines, width, captions)
     at = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC)
@@ -90,7 +92,7 @@ def groups_table(
 
 
 def _awaits_status(row: Row) -> bool:
-    return bool(row["status"] is None and row["unread_reason"] is None and row["lag"])
+    return row["status"] is None and row["unread_reason"] is None and row["lag"] is not None
 
 
 def cells(row: Row, horizon_seconds: float, remark: str | None = None) -> dict[str, Text]:

@@ -322,16 +322,16 @@ def _roll_up_statuses(
     """Status, its reason, how complete it is, and the worst partition with member and leader.
 
     The status is that of the worst partition. It is unknown where no partition with a lag was read
-    in this run, and where all are OK but one lags or was not read and has no status. The reason is
-    that of the worst partition; without a status it can only be no_member. `complete` is the share
-    of partitions that were read: 0 where none was, unknown where none has a commit.
+    in this run, and where all are OK but one has a lag, or was not read, and has no status. The
+    reason is that of the worst partition; without a status it can only be no_member. `complete` is
+    the share of partitions that were read: 0 where none was, unknown where none has a commit.
     """
     read = ~rows.strings("unread_reason").known
     severity = _rank_statuses(fill_last_status(rows))
     seen = sets.have(read & counted.counts.lag.known)
     worst_known = sets.maximum(severity)
     # One that cannot be judged, yet or any more, may be anything: OK would be a guess.
-    unjudged = (counted.lagging() | counted.counts.missing) & ~severity.known
+    unjudged = (counted.counts.lag.known | counted.counts.missing) & ~severity.known
     guess = sets.have(unjudged) & (worst_known == 0)
     status = Strings(worst_known.only(seen & ~guess), GROUP_STATUSES)
     worst = rows.lazy_take(_find_worst(sets, rows, counted, severity))

@@ -54,7 +54,10 @@ def add_status(
     `consumer_status`, by the same rules: null where nothing is wrong with it.
     `groups` holds each row's group. `allowed` is the lag, in records, that is still OK. An unread
     row has no `status`, and keeps its `last_status` and reason. A row without a lag, because
-    nothing is committed, has neither status nor reason. The first reading gives at most a reason.
+    nothing is committed, has neither status nor reason. The first reading of a partition gives at
+    most a reason, and the first reading of a commit beyond the end gives nothing. A row has no
+    status either if nothing proves that its next record came within the window: its commit has not
+    moved since the previous run, and only a lower bound of its age is known.
     `inactive` stands in for the reason of any status of a group and topic that `find_inactive`
     finds.
     """
@@ -116,10 +119,13 @@ def _list_rules(
     # be nothing.
     losing = _is_losing(rows)
     kept_up = (left_over <= window * np.where(warned, _CALM_SHARE, 1.0)) & ~losing
+    # The next record of a commit that has not moved may be of any age without an upper bound.
+    unproven = ~ages.most.known & ~_has_moved(rows, old)
     nothing_left = (lag <= allowed) & ~(losing & still & ~owned_lately)
     return [
         (~is_read(rows), None, None),
         (_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
+        (_past_end(rows), None, None),
         # Nothing is committed.
         (~lag.known, None, None),
         (nothing_left, contract.OK, None),
@@ -131,9 +137,10 @@ def _list_rules(
         (stuck & owned_lately, contract.STALL, None),
         (stuck, contract.STOP, None),
         # When it last moved, it kept up.
-        (kept_up, contract.OK, None),
+        (kept_up & ~unproven, contract.OK, None),
         (still & explained, contract.OK, contract.PAUSING),
         (explained, contract.OK, None),
+        (kept_up, None, None),
         # It has not moved for a window, with a member that owns it, or without.
         (still & ~usual & owned_lately, contract.STALL, None),
         (still & ~usual, contract.STOP, None),

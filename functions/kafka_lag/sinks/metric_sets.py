@@ -77,12 +77,19 @@ def health_set(report: LagReport, plan: Plan, cluster: str, seconds: float) -> M
             (contract.GROUPS_READ, groups_read(report)),
             (contract.PARTITIONS_UNKNOWN, _sum(groups.numbers("partitions_unknown"))),
             (contract.PARTITIONS_UNCOMMITTED, _sum(groups.numbers("partitions_uncommitted"))),
+            (contract.PARTITIONS_UNDATED, _count_undated(report.snapshot.group_partitions)),
             (contract.READ_ERRORS, len(report.problems)),
             (contract.LAGS_CLAMPED, report.lags_clamped),
             (contract.TIME_LAG_LOOKUPS, report.look_ups),
             (contract.METRICS_OMITTED, plan.omitted),
         ),
     )
+
+
+def _count_undated(rows: Frame) -> int:
+    """Group-partitions with a lag that are OK although no upper bound of their age is known."""
+    is_ok = rows.strings("status").is_in([contract.OK]) & (rows.numbers("lag") > 0)
+    return int((is_ok & ~rows.numbers("time_lag_error_seconds").known).sum())
 
 
 def groups_read(report: LagReport) -> int:

@@ -140,6 +140,7 @@ def metrics() -> list[dict[str, Any]]:
         contract.PARTITIONS_UNKNOWN: 0,
         contract.PARTITIONS_UNCOMMITTED: 0,
         contract.READ_ERRORS: 0,
+        contract.PARTITIONS_UNDATED: 0,
         contract.LAGS_CLAMPED: 0,
         contract.METRICS_OMITTED: 0,
         contract.COLLECTOR_DURATION: 0.19,

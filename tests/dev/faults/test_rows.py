@@ -194,6 +194,7 @@ ABSENT = {
     "metric GroupsRead",
     "metric PartitionsUnknown",
     "metric PartitionsUncommitted",
+    "metric PartitionsUndated",
     "metric LagsClamped",
     "metric MetricsOmitted",
     "CollectorDuration",

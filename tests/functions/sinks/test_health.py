@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kafka_lag import contract
@@ -33,6 +35,7 @@ def test_health_is_published_in_full_under_the_cluster_alone() -> None:
         "GroupsRead": 2,
         "PartitionsUnknown": 2,
         "PartitionsUncommitted": 2,
+        "PartitionsUndated": 0,
         "ReadErrors": 1,
         "LagsClamped": 3,
         "TimeLagLookups": 40,
@@ -50,6 +53,17 @@ def test_health_is_published_in_full_under_the_cluster_alone() -> None:
 )
 def test_a_group_whose_commits_were_not_read_is_no_group_read(columns: dict[str, Any]) -> None:
     assert dict(health(with_groups(REPORT, **columns)).values)["GroupsRead"] == 0
+
+
+def test_partitions_that_are_ok_by_a_lower_bound_of_their_age_alone_are_counted() -> None:
+    report = a_report({"g": {"orders": 5}})
+    rows = report.snapshot.group_partitions.with_columns(
+        status=Strings.of([contract.OK, contract.OK, contract.OK, contract.STOP, None]),
+        lag=Column.optional([1, 1, 0, 1, 1]),
+        time_lag_error_seconds=Column.optional([None, 1.0, None, None, None], np.float64),
+    )
+    report = replace(report, snapshot=replace(report.snapshot, group_partitions=rows))
+    assert dict(health(report).values)["PartitionsUndated"] == 1
 
 
 def test_what_no_group_has_counts_as_none() -> None:

@@ -71,6 +71,8 @@ OF_REPORTER: dict[str, Value] = {
     contract.GROUPS_READ: number(1),
     contract.PARTITIONS_UNKNOWN: of(GROUPS, "partitions_unknown"),
     contract.PARTITIONS_UNCOMMITTED: of(GROUPS, "partitions_uncommitted"),
+    # the report's partition is not OK
+    contract.PARTITIONS_UNDATED: number(0),
     contract.READ_ERRORS: number(len(REPORT.problems)),
     contract.LAGS_CLAMPED: number(REPORT.lags_clamped),
     contract.TIME_LAG_LOOKUPS: number(REPORT.look_ups),

@@ -13,12 +13,14 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
+from kafka_lag import contract
 from kafka_lag_cdk.alarm_rules import ANY_GROUP, OF_BROKERS, OF_REPORTER, query_groups
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.scaling import ScaledService
 from tests.infra.configured import cluster, cluster_json
 from tests.infra.cost.documents import cost, units
 
+OWN = len(contract.HEALTH_UNITS)
 STEPS = {"out": [{"above": 1000, "add": 1}], "below": 100}
 BY_AGE = {**STEPS, "metric": "EstimatedTimeLag"}
 # Application Auto Scaling makes them itself, so no template shows them.
@@ -122,12 +124,14 @@ def test_a_named_group_has_two_alarms_and_more_for_its_sla_and_records(
         pytest.param({"sla_seconds": {"-x$": 60}}, 3 * 20, id="an SLA of any"),
         pytest.param({"sla_seconds": {"^a$": 60}}, 2 * 20 + 1, id="an SLA of one"),
         pytest.param(
-            {"levels": {"max_metrics": 9 + 5 * 4, "topics": False}}, 2 * 5, id="only the published"
+            {"levels": {"max_metrics": OWN + 5 * 4, "topics": False}},
+            2 * 5,
+            id="only the published",
         ),
         pytest.param(
             {
                 "alarms": {"groups": ["a", "b", "c"]},
-                "levels": {"max_metrics": 9 + 3 * 4, "scaling": {"allow": "^none$"}},
+                "levels": {"max_metrics": OWN + 3 * 4, "scaling": {"allow": "^none$"}},
             },
             0,
             id="not fewer than none",
@@ -136,7 +140,7 @@ def test_a_named_group_has_two_alarms_and_more_for_its_sla_and_records(
             {
                 "alarms": {"groups": ["a", "b", "c"]},
                 "sla_seconds": {"^a$": 60, "^b$": 60, "^c$": 60},
-                "levels": {"max_metrics": 9 + 3 * 5, "scaling": {"allow": "^none$"}},
+                "levels": {"max_metrics": OWN + 3 * 5, "scaling": {"allow": "^none$"}},
             },
             0,
             id="nor of those with an SLA",

@@ -63,7 +63,7 @@ def test_clusters_of_a_region_reach_cheaper_tiers_together() -> None:
     ]
     found = cost(*made)
     # That of the daily report is one more in the region.
-    metrics = 2 * 9_999 + 1
+    metrics = 2 * 10_000 + 1
     expected = 10_000 * 0.30 + (metrics - 10_000) * 0.10
     assert usd(all_lines(found), price="custom_metric") == pytest.approx(expected)
     one, other = found.regions[0].clusters
@@ -76,13 +76,13 @@ def test_regions_do_not_share_tiers() -> None:
     assert [region.region for region in found.regions] == ["eu-west-1", "us-east-1"]
     for region in found.regions:
         lines = [*region.clusters[0].lines, *region.shared]
-        assert usd(lines, price="custom_metric") == pytest.approx(10_000 * 0.30)
+        assert usd(lines, price="custom_metric") == pytest.approx(10_000 * 0.30 + 0.10)
     assert found.usd == pytest.approx(sum(line.usd for line in all_lines(found)))
 
 
 def test_clusters_share_tiers_by_quantity() -> None:
-    small = cluster_json(name="small", levels={"max_metrics": 1_009}, expected=LARGE)
-    large = cluster_json(name="large", levels={"max_metrics": 19_009}, expected=LARGE)
+    small = cluster_json(name="small", levels={"max_metrics": 1_010}, expected=LARGE)
+    large = cluster_json(name="large", levels={"max_metrics": 19_010}, expected=LARGE)
     (region,) = cost(small, large).regions
     one, other = (usd(each.lines, item="by group") for each in region.clusters)
     assert other / one == pytest.approx(4)

@@ -21,6 +21,7 @@ from kafka_lag_cdk.cost.metric_counts import count_published, count_wanted
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import cluster
 
+OWN = len(contract.HEALTH_UNITS)
 SIZES = {"groups": 20, "group_topics": 200, "group_partitions": 4_800, "topic_partitions": 240}
 TRACKING = {"ecs_cluster": "c", "max": 4, "partitions": 4, "tracking": {"lag_per_member": 9}}
 
@@ -52,7 +53,7 @@ def test_twenty_groups_of_ten_topics_of_24_partitions(
     found = count_published(one)
     counts = (found.group_metrics, found.topic_metrics, found.partition_metrics)
     assert counts == (by_group, by_topic, by_partition)
-    assert found.total == 9 + by_group + by_topic + by_partition
+    assert found.total == OWN + by_group + by_topic + by_partition
     assert found == count_wanted(one)
 
 
@@ -74,7 +75,7 @@ def test_groups_with_a_service_level_have_one_more(expressions: list[str], promi
     one = sized({}, sla_seconds=levels)
     found = count_published(one)
     assert found.group_metrics == 20 * 4 + promised
-    assert found.total == 9 + found.group_metrics + 400
+    assert found.total == OWN + found.group_metrics + 400
     assert found == count_wanted(one)
 
 
@@ -101,11 +102,11 @@ def test_there_are_at_least_as_many_groups_as_are_named() -> None:
 @pytest.mark.parametrize(
     ("max_metrics", "groups", "topics", "omitted"),
     [
-        pytest.param(489, 20, 200, 0, id="all"),
-        pytest.param(488, 20, 199, 2, id="one-topic-less"),
-        pytest.param(89, 20, 0, 400, id="groups-only"),
-        pytest.param(88, 19, 1, 402, id="one-group-less"),
-        pytest.param(9, 0, 0, 480, id="the-reporter-alone"),
+        pytest.param(OWN + 480, 20, 200, 0, id="all"),
+        pytest.param(OWN + 479, 20, 199, 2, id="one-topic-less"),
+        pytest.param(OWN + 80, 20, 0, 400, id="groups-only"),
+        pytest.param(OWN + 79, 19, 1, 402, id="one-group-less"),
+        pytest.param(OWN, 0, 0, 480, id="the-reporter-alone"),
         pytest.param(0, 0, 0, 480, id="which-is-never-left-out"),
     ],
 )
@@ -119,12 +120,12 @@ def test_a_budget_leaves_out_topics_and_then_groups(
 
 
 def test_groups_that_do_not_fit_have_no_metric_of_their_sla() -> None:
-    found = count_published(sized({"max_metrics": 9 + 20 + 5 * 4}, sla_seconds={"x": 60}))
+    found = count_published(sized({"max_metrics": OWN + 20 + 5 * 4}, sla_seconds={"x": 60}))
     assert (found.groups, found.group_metrics) == (5, 5 * (4 + 1))
 
 
 def test_nothing_is_published_of_groups_that_do_not_fit() -> None:
-    found = count_published(sized({"max_metrics": 9 + 3, "partitions": {}}))
+    found = count_published(sized({"max_metrics": OWN + 3, "partitions": {}}))
     assert (found.groups, found.topics, found.partitions) == (0, 0, 0)
 
 
@@ -171,7 +172,7 @@ def test_what_is_wanted_is_published_where_the_budget_has_room_for_it(
 
     # Named groups must fit, and the reporter's own metrics are never left out.
     wanted = count_wanted(with_budget(1_000_000))
-    budget = max(wanted.total + room, 9 + 8 * max(in_policies, in_alarms))
+    budget = max(wanted.total + room, OWN + 8 * max(in_policies, in_alarms))
     published = count_published(with_budget(budget))
     if budget >= wanted.total:
         assert published == wanted
@@ -219,7 +220,7 @@ def test_the_collector_publishes_exactly_as_many(
     groups, topics, partitions = size
     # Named groups must fit: a configuration in which they do not is refused.
     largest = len(Levels(**levels).group_metrics) + len(contract.SCALING_METRICS)
-    assume(levels["max_metrics"] >= 9 + largest * max(in_policies, in_alarms))
+    assume(levels["max_metrics"] >= OWN + largest * max(in_policies, in_alarms))
     names = [f"g{number}" for number in range(groups)]
     in_both = names[:in_policies]
     all_levels = levels | ({"partitions": {}} if with_partitions else {})

@@ -37,7 +37,7 @@ OTLP = {"otlp": {"endpoint": "https://vendor.example/v1/metrics"}}
 OTHER_SECRET = SECRET.replace("monitor", "other")
 OTHER_KEY = KEY.replace("aaaa", "bbbb")
 REPORT_OFF = {"report": {"enabled": False}}
-# Written by put requests: 9 + 500 x 4 + 60 x 2 = 2,129 metrics, so three requests.
+# Written by put requests: 10 + 500 x 4 + 60 x 2 = 2,130 metrics, so three requests.
 MANY_BY_PUT = {
     "sinks": ["cloudwatch"],
     "expected": {"groups": 500},

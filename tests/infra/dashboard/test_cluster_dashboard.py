@@ -118,6 +118,7 @@ def test_all_that_tells_the_reporters_health_is_shown(
         contract.GROUPS_READ,
         contract.PARTITIONS_UNKNOWN,
         contract.PARTITIONS_UNCOMMITTED,
+        contract.PARTITIONS_UNDATED,
         contract.READ_ERRORS,
         contract.LAGS_CLAMPED,
         contract.TIME_LAG_LOOKUPS,
