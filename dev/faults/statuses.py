@@ -28,7 +28,7 @@ _CALM_SHARE = 0.9
 # Of each status its reasons; no topic of a campaign is ever left for so long as to be inactive.
 _REASONS: Mapping[str | None, tuple[str | None, ...]] = {
     None: (None, contract.NO_MEMBER),
-    contract.OK: (None, contract.PAUSING, contract.OPEN_TRANSACTION),
+    contract.OK: (None, contract.PAUSING, contract.OPEN_TRANSACTION, contract.OFF_BY_ONE),
     contract.WARN: (contract.NO_MEMBER, contract.SLOW, contract.FALLING_BEHIND),
     contract.STOP: (None,),
     contract.STALL: (None,),

@@ -60,6 +60,7 @@ class StatusReason(StrEnum):
     NO_MEMBER = "no_member"
     INACTIVE = "inactive"
     OPEN_TRANSACTION = "open_transaction"
+    OFF_BY_ONE = "off_by_one"
     GONE = "gone"
     UNWATCHED = "unwatched"
     TOPIC_UNWATCHED = "topic_unwatched"
@@ -74,6 +75,7 @@ class StatusReason(StrEnum):
     NO_MEMBER,
     INACTIVE,
     OPEN_TRANSACTION,
+    OFF_BY_ONE,
     GONE,
     UNWATCHED,
     TOPIC_UNWATCHED,

@@ -16,6 +16,7 @@ WORDS = {
     contract.PAUSING: "pausing",
     contract.INACTIVE: "inactive",
     contract.OPEN_TRANSACTION: "open transaction",
+    contract.OFF_BY_ONE: "commits one too low: commit the last offset + 1",
     contract.GONE: "group deleted",
     contract.UNWATCHED: "no longer watched",
     contract.TOPIC_UNWATCHED: "a topic no longer watched",

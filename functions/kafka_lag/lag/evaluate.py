@@ -32,7 +32,13 @@ from kafka_lag.lag.previous_rows import (
 )
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
-from kafka_lag.lag.rests import add_rests, forget_rests, skip_markers
+from kafka_lag.lag.rests import (
+    add_rests,
+    find_off_by_one,
+    forget_rests,
+    name_off_by_one,
+    skip_markers,
+)
 from kafka_lag.lag.retention import add_retention
 from kafka_lag.lag.rollup import (
     Counted,
@@ -108,6 +114,7 @@ def evaluate(
     previous, of_topic = previous.untaken(), of_topic.untaken()
     del of_group
     rows = name_held_up(rows, of_topic, taken_at)
+    rows = name_off_by_one(rows, find_transactional(topics))
     rows = add_uncounted(rows, lags, taken_at, rules)
 
     counts = count_rows(rows, of_topic, unreadable, aged.ages, rules)
@@ -208,13 +215,14 @@ def _add_ages(
     look_up: LookUp,
 ) -> _Aged:
     """`at_topic`: the row of `topics` of each row, -1 for none."""
-    allowed = _allowed_lag(rows, rules)
+    transactional = find_transactional(topics)
     of_topic = topics.lazy_take(at_topic)
     rows = _add_reads_remote(_add_lag(rows, lags), of_topic, lags.position)
     lag, read_at = rows.numbers("lag"), _read_at(rows)
 
-    rows = add_rests(rows, previous.rows, taken_at, rules)
-    resting = forget_rests(rows, find_transactional(topics))
+    rows = add_rests(rows, previous.rows, transactional, taken_at, rules)
+    allowed = _allowed_lag(rows, rules).clip(find_off_by_one(rows, transactional).astype(np.int64))
+    resting = forget_rests(rows, transactional)
     rested = forget_rests(previous.rows, find_transactional(previous_runs.newest.topic_partitions))
     position = skip_markers(resting, lags.position)
     markers = (lag > 0) & (position >= rows.numbers("end_offset"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rests after transaction markers, learnt: a consumer that has read all, and lags for ever.
+"""Rests below the end, learnt: a consumer that has read all, and lags for ever.
 
 A marker takes an offset that no consumer can read, and many consumers commit the offset after the
 last record: so they rest one marker below the end, or several. Brokers show nobody which offsets
@@ -9,16 +9,20 @@ So what it rested below twice, while the log stood and then moved on, is taken f
 That counts only on topics in which a transaction was seen open: a job that always leaves some
 records to its next run would else look the same. It is learnt before: the first transaction that is
 seen may be one that stays open.
+
+On other topics a consumer that rests exactly one record below the end, again and again, and never
+reaches the end, commits the offset of its last record instead of the next one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from kafka_lag.lag.columns import Column, Mask
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.previous_rows import set_where_read
+from kafka_lag.lag.previous_rows import is_read, set_where_read
 
 # No more offsets than this are taken for markers and aborted records.
 _MOST_RECORDS = 10
@@ -29,15 +33,22 @@ _NEEDED = 2
 _INTERVALS = 2
 
 
-def add_rests(rows: Frame, old: Frame, taken_at: int, rules: Rules) -> Frame:
+def add_rests(
+    rows: Frame, old: Frame, transactional: frozenset[str], taken_at: int, rules: Rules
+) -> Frame:
     """The rows with what is known of their rests; unread rows are unchanged.
 
-    `old` holds each row of the previous run.
+    `old` holds each row of the previous run. `transactional`: topics in which a run saw a
+    transaction open.
     `rest_end`: where what can be read ended when this commit was first seen, if the commit was near
     below; it moves on with further markers once rests are known. `rest_left_at`: the run, ms, from
     which on more was there to be read. `rests_seen`: rests in a row that ended with a commit beyond
     `rest_end`; one that ended below it was no rest, and the count begins anew. `rest_records`: the
     longest of them, in records.
+
+    On topics without transactions a rest of one record may also end with a commit at `rest_end`,
+    the first rest of one record after longer ones begins the count anew, and a commit that reaches
+    the end ends it.
     """
     commit, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
     readable = find_readable_end(rows)
@@ -46,10 +57,17 @@ def add_rests(rows: Frame, old: Frame, taken_at: int, rules: Rules) -> Frame:
     stood = left_at.or_else(_times(len(rows), taken_at)) - old.numbers("commit_changed_at")
     lasted = stood > _INTERVALS * rules.interval_ms
     ended = forward & rest.known & lasted
-    seen = old.numbers("rests_seen").fill(0) + (ended & (commit > rest))
+    # One record below the end of a topic without transactions.
+    plain = ~rows.strings("topic").is_in(transactional)
+    by_one = plain & (rest - then == 1)
+    rested = (commit > rest) | (by_one & (commit == rest))
     longest = old.numbers("rest_records")
+    first = ended & by_one & (longest > 1)
+    seen = np.where(first, 0, old.numbers("rests_seen").fill(0)) + (ended & rested)
+    longest = longest.only(~first)
     longest = longest.where(longest >= rest - then, rest - then).where(ended, longest)
-    gone = (ended & ~(commit > rest)) | (commit < then)
+    at_end = plain & (commit >= rows.numbers("end_offset"))
+    gone = (ended & ~rested) | (commit < then) | at_end
     seen, longest = np.where(gone, 0, np.minimum(seen, _NEEDED)), longest.only(~gone)
     known = longest.only(seen >= _NEEDED)
 
@@ -75,9 +93,24 @@ def find_readable_end(rows: Frame) -> Column:
 
 
 def forget_rests(rows: Frame, transactional: frozenset[str]) -> Frame:
-    """The rows, as if none were learnt on topics that are not `transactional`."""
-    counts = rows.strings("topic").is_in(transactional)
+    """The rows without rests of more than one record on topics that are not `transactional`."""
+    counts = rows.strings("topic").is_in(transactional) | (rows.numbers("rest_records") == 1)
     return rows.with_columns(rests_seen=rows.numbers("rests_seen").only(counts))
+
+
+def find_off_by_one(rows: Frame, transactional: frozenset[str]) -> Mask:
+    """Rows of consumers that commit the offset of their last record instead of the next one."""
+    known = (rows.numbers("rests_seen") >= _NEEDED) & (rows.numbers("rest_records") == 1)
+    mask: Mask = known & ~rows.strings("topic").is_in(transactional)
+    return mask
+
+
+def name_off_by_one(rows: Frame, transactional: frozenset[str]) -> Frame:
+    """The rows, with the reason `off_by_one` for such consumers where nothing is wrong."""
+    named = find_off_by_one(rows, transactional) & is_read(rows)
+    named &= rows.strings("status") == contract.OK
+    reason = Strings.constant(contract.OFF_BY_ONE, len(rows)).only(named)
+    return rows.with_columns(status_reason=rows.strings("status_reason").or_else(reason))
 
 
 def skip_markers(rows: Frame, position: Column) -> Column:

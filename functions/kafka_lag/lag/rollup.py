@@ -323,8 +323,9 @@ def _roll_up_statuses(
 
     The status is that of the worst partition. It is unknown where no partition with a lag was read
     in this run, and where all are OK but one has a lag, or was not read, and has no status. The
-    reason is that of the worst partition; without a status it can only be no_member. `complete` is
-    the share of partitions that were read: 0 where none was, unknown where none has a commit.
+    reason is that of the worst partition; without a status it can only be no_member, and a group
+    that is OK has off_by_one if any partition has. `complete` is the share of partitions that were
+    read: 0 where none was, unknown where none has a commit.
     """
     read = ~rows.strings("unread_reason").known
     severity = _rank_statuses(fill_last_status(rows))
@@ -338,9 +339,12 @@ def _roll_up_statuses(
     reasons = rows.strings("status_reason")
     abandoned = sets.have(read & ~severity.known & reasons.is_in([contract.NO_MEMBER]))
     no_member = Strings.constant(contract.NO_MEMBER, sets.count).only(abandoned & ~status.known)
+    is_off = sets.have(reasons.is_in([contract.OFF_BY_ONE])) & (status == contract.OK)
+    off_by_one = Strings.constant(contract.OFF_BY_ONE, sets.count).only(is_off)
+    reason = worst.strings("status_reason").only(status.known)
     return {
         "status": status,
-        "status_reason": worst.strings("status_reason").only(status.known).or_else(no_member),
+        "status_reason": reason.or_else(no_member).or_else(off_by_one),
         "complete": _share_read(sets, rows, counted, read),
         "worst_topic": worst.strings("topic"),
         "worst_partition": worst.numbers("partition_id"),

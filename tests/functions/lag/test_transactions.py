@@ -18,6 +18,7 @@ from kafka_lag.contract import (
     METHOD_ALLOWED,
     METHOD_MARKER,
     METHOD_NONE,
+    OFF_BY_ONE,
     OK,
     OPEN_TRANSACTION,
     STALL,
@@ -28,7 +29,7 @@ from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
 from kafka_lag.lag.model import LagReport
 from kafka_lag.snapshots.previous import Memory
 from tests.builders import MINUTE, NOON, a_reading
-from tests.functions.lag.builders import group, partition
+from tests.functions.lag.builders import Runs, group, partition
 
 RECORD, MARKER = "record", "marker"
 
@@ -165,8 +166,8 @@ def test_a_rest_is_known_after_the_second_that_ended_with_a_new_record(
 def test_without_a_transaction_ever_seen_nothing_is_taken_for_markers() -> None:
     ledger = Ledger()
     for _ in range(5):
-        ledger.rest(5)
-    report = ledger.rest(15)
+        ledger.rest(5, markers=2)
+    report = ledger.rest(15, markers=2)
     assert partition(report, "status", "rests_seen") == (STALL, 2)
 
 
@@ -522,3 +523,64 @@ def test_days_of_transactions_are_ok_once_two_rests_are_over(seed: int) -> None:
             late.append((minute, status, reason))
     assert partition(ledger.run(1), "rests_seen") == (2,)
     assert late == []
+
+
+# Topics without transactions: a consumer that commits the offset of its last record.
+
+
+@dataclass(slots=True)
+class OffByOne:
+    """A partition and one consumer, which commits `below` the end each time that it reads."""
+
+    below: int = 1
+    end: int = 1
+    commit: int = 0
+    minute: int = 0
+    runs: Runs = field(default_factory=Runs)
+
+    def rest(self, minutes: int = 4, records: int = 1, *, reads: bool = True) -> LagReport:
+        """Records that are read within the minute; then nothing for so long."""
+        self.end += records
+        self.commit = self.end - self.below if reads else self.commit
+        for _ in range(minutes):
+            report = self.runs.run(self.minute, self.commit, self.end)
+            self.minute += 1
+        return report
+
+
+@pytest.mark.parametrize("records", [1, 3], ids=["one-at-a-time", "three-at-a-time"])
+def test_a_consumer_that_commits_its_last_records_own_offset_is_ok_however_long_it_rests(
+    records: int,
+) -> None:
+    consumer = OffByOne()
+    for _ in range(3):
+        consumer.rest(records=records)
+    report = consumer.rest(90, records)
+    assert partition(report, *AGES) == (OK, OFF_BY_ONE, 1, 0.0, METHOD_ALLOWED)
+    assert partition(report, "time_lag_error_seconds") == (0.0,)
+    assert group(report, "status", "status_reason", "time_lag_seconds") == (OK, OFF_BY_ONE, 0.0)
+    assert report.scaling.numbers("scaling_lag").to_list() == [0]
+    # The next record is no older than it is, while it is not read yet.
+    report = consumer.rest(1, records, reads=False)
+    (age,) = partition(report, "time_lag_seconds")
+    assert partition(report, "status") == (OK,)
+    assert age <= 60
+
+
+def test_a_consumer_stuck_on_its_newest_record_is_reported_once_another_one_came() -> None:
+    consumer = OffByOne()
+    for _ in range(3):
+        consumer.rest()
+    assert partition(consumer.rest(30, reads=False), "status")[0] == STALL
+
+
+@pytest.mark.parametrize("below", [0, 2], ids=["reads-all", "leaves-two"])
+def test_a_consumer_that_rests_elsewhere_is_not_off_by_one_any_more(below: int) -> None:
+    consumer = OffByOne()
+    for _ in range(3):
+        consumer.rest()
+    consumer.below = below
+    consumer.rest()
+    consumer.rest()
+    consumer.below = 1
+    assert partition(consumer.rest(15), "status", "status_reason") == (STALL, None)
