@@ -88,10 +88,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Usual:
-    """The usual figures of an hour (since 1970), or the warning that there are none."""
+    """The usual figures of an hour (since 1970) and of those beside it, or the warning that there
+    are none.
+    """
 
     hour: int = _NO_HOUR
-    figures: Frame = field(default_factory=no_figures)
+    figures: tuple[Frame, ...] = field(default_factory=lambda: (no_figures(),))
     warning: str = ""
 
 
@@ -232,7 +234,8 @@ class Collector:
         hour = taken_at // _HOUR_MS
         if self._usual.hour == hour:
             return
-        figures, warning, known_for = no_figures(), "", hour
+        figures: tuple[Frame, ...] = (no_figures(),)
+        warning, known_for = "", hour
         try:
             figures = call_within(
                 max(seconds, _LEAST_SECONDS),
@@ -311,7 +314,8 @@ class Collector:
             return results  # noqa: RET504 - unanswered where sending failed
 
         rules = self._settings.rules
-        previous_runs = replace(memory.previous_runs(), usual=self._usual.figures)
+        usual, *beside = self._usual.figures
+        previous_runs = replace(memory.previous_runs(), usual=usual, usual_beside=tuple(beside))
         report = evaluate(reading, previous_runs, rules, taken_at, look_up)
         return replace(
             report,

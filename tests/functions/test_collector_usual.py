@@ -95,6 +95,18 @@ def test_groups_are_compared_with_the_hour_and_weekday_of_the_run() -> None:
     assert said(run, NOON + 3 * MINUTE) == (7.0, None, True)
 
 
+@pytest.mark.parametrize("beside", [11, 13])
+def test_after_a_clock_change_a_group_that_is_as_usual_an_hour_beside_is_not_unusual(
+    beside: int,
+) -> None:
+    rows = [row(hour, 7.0) for hour in (11, 12, 13)]
+    rows[beside - 11]["usual_lag"] = 6_000.0
+    steep = Run(*[MANY] * 4, store=store_of(usual_object(rows)))
+    for minute in range(4):
+        steep(NOON + minute * MINUTE)
+    assert said(steep, NOON + 3 * MINUTE) == (7.0, None, False)
+
+
 def test_the_object_is_read_once_an_hour() -> None:
     run = Run(store=store_of(usual_object([row(12, 7.0), row(13, 8.0)])))
     run(NOON)

@@ -172,7 +172,14 @@ def _judge_groups(
     groups = add_tasks_needed(groups, old_groups, rows, counts, previous, taken_at, rules)
     groups = mark_unwatched(groups, old_groups, unwatched)
     groups = track_incidents(groups, newest, taken_at, rules)
-    groups = add_unusual(groups, previous_runs.usual, newest.groups, taken_at, rules)
+    groups = add_unusual(
+        groups,
+        previous_runs.usual,
+        newest.groups,
+        taken_at,
+        rules,
+        beside=previous_runs.usual_beside,
+    )
     return add_causes(
         groups,
         old_groups,

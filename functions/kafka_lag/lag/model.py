@@ -100,13 +100,14 @@ class PreviousRuns:
     read has the values of its last reading. `newest` is one of these runs, if there is any.
     `scheduled`: the scheduled time of each of these runs, ms UTC; empty where that is not known.
     `usual`: what the daily report says is usual at this run's weekday and hour, a row a group, with
-    the columns of `contract.USUAL_COLUMNS`.
+    the columns of `contract.USUAL_COLUMNS`; `usual_beside`: the same for the hours beside it.
     """
 
     newest: Snapshot
     ends: tuple[Frame, ...] = ()
     scheduled: tuple[int, ...] = ()
     usual: Frame = field(default_factory=no_figures)
+    usual_beside: tuple[Frame, ...] = ()
 
     @classmethod
     def empty(cls) -> PreviousRuns:

@@ -20,8 +20,13 @@ from kafka_lag.snapshots.store import SnapshotStore
 _HOUR = ("weekday", "hour")
 
 
-def load_usual(store: SnapshotStore, cluster: str, taken_at: int) -> Frame:
-    """The figures for the weekday and hour, UTC, of a run; the columns of `USUAL_COLUMNS`.
+# The hour itself, and those beside it.
+_HOURS = (0, -1, 1)
+
+
+def load_usual(store: SnapshotStore, cluster: str, taken_at: int) -> tuple[Frame, ...]:
+    """The figures for the weekday and hour, UTC, of a run, and then those for the hour before and
+    for the hour after; each with the columns of `USUAL_COLUMNS`.
 
     None are known where there is no object, as before the first daily report. Raises UnusableError
     for one that cannot be used, else StoreError.
@@ -30,8 +35,9 @@ def load_usual(store: SnapshotStore, cluster: str, taken_at: int) -> Frame:
     try:
         data = store.read(key)
     except UnusableError:
-        return no_figures()
-    return read_usual(data, key, datetime.fromtimestamp(taken_at / 1000, UTC))
+        return (no_figures(),) * len(_HOURS)
+    time = datetime.fromtimestamp(taken_at / 1000, UTC)
+    return tuple(read_usual(data, key, time + timedelta(hours=hours)) for hours in _HOURS)
 
 
 def read_usual(data: bytes, key: str, time: datetime) -> Frame:

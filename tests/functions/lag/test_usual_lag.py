@@ -156,6 +156,47 @@ def test_a_run_in_which_it_is_not_known_does_not_end_what_is_unusual(
     assert table(before, "unusual", "unusual_since") == [(unusual, first)]
 
 
+# Usual lags at the hour of the runs and at the one beside it, and the lag now, of each group.
+BY_THE_HOUR_BESIDE = {
+    "its day has moved": ([(0.0, 5_000.0, 5_000)], [False]),
+    "nor is it as usual there": ([(0.0, 500.0, 5_000)], [True]),
+    "not learnt there": ([(0.0, None, 5_000)], [True]),
+    "all days have moved": ([(0.0, 5_000.0, 5_000), (900.0, 50.0, 50), (7.0, 7.0, 7)], [False] * 3),
+    "other days have not": ([(0.0, 5_000.0, 5_000), (0.0, 5_000.0, 0)], [True, False]),
+}
+
+
+@pytest.mark.parametrize("case", BY_THE_HOUR_BESIDE)
+def test_an_hour_beside_explains_it_where_most_groups_say_so(case: str) -> None:
+    groups, unusual = BY_THE_HOUR_BESIDE[case]
+    now, beside = (
+        Frame.of(
+            {
+                "consumer_group": Strings.of(map(str, range(len(groups)))),
+                "usual_lag": Column.optional([each[place] for each in groups], float),
+                "lag_spread": Column.of(np.zeros(len(groups))),
+                **{
+                    name: Column.unknown(len(groups), float)
+                    for name in ("usual_time_lag", "time_lag_spread", *contract.USUAL_ADDED)
+                },
+            }
+        )
+        for place in (0, 1)
+    )
+    lags = Column.of(np.array([lag for *_, lag in groups]))
+    known = Frame.of({"consumer_group": now.strings("consumer_group"), "lag": lags})
+    before = Frame.empty(contract.GROUPS)
+    for run in range(3):
+        at = NOON + run * MINUTE
+        seen_now = known.with_columns(
+            read_at=Column.of(np.full(len(groups), at)),
+            time_lag_seconds=Column.unknown(len(groups), float),
+            produce_rate=Column.unknown(len(groups), float),
+        )
+        before = add_unusual(seen_now, now, before, at, RULES, beside=[beside])
+    assert before.numbers("unusual").to_list() == unusual
+
+
 # The rate that is written from the eleventh run on, where 10 records/s are usual, and its spread.
 WRITTEN = {
     "as usual": (10.0, 0.5, False),
