@@ -73,8 +73,8 @@ class JavaStores:
         exported = ("-in", "own.crt", "-out", "own.p12", "-passout", f"pass:{PASSWORD}")
         self._run(openssl, "pkcs12", "-export", *exported)
         source = ("-srckeystore", "own.p12", "-srcstorepass", PASSWORD)
-        words = (*source, "-destkeystore", name, "-deststorepass", PASSWORD)
-        self._run(self._keytool, "-importkeystore", *words, *KEYSTORES[name])
+        made = ("-destkeystore", name, "-deststorepass", PASSWORD, *KEYSTORES[name])
+        self._run(self._keytool, "-importkeystore", *source, *made)
         return path
 
     def _run(self, *words: str) -> None:
