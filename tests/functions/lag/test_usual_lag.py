@@ -157,7 +157,7 @@ def test_a_run_in_which_it_is_not_known_does_not_end_what_is_unusual(
 
 
 # Usual lags at the hour of the runs and at the one beside it, and the lag now, of each group.
-BY_THE_HOUR_BESIDE = {
+BY_THE_HOUR_BESIDE: dict[str, tuple[list[tuple[float, float | None, int]], list[bool]]] = {
     "its day has moved": ([(0.0, 5_000.0, 5_000)], [False]),
     "nor is it as usual there": ([(0.0, 500.0, 5_000)], [True]),
     "not learnt there": ([(0.0, None, 5_000)], [True]),
