@@ -45,6 +45,19 @@ from kafka_lag_cdk.views_function import LagViews
 
 # Account (None: whichever deploys) and region.
 _Place = tuple[str | None, str]
+_OUTPUTS = {
+    "Bucket": "Snapshots, history and daily reports",
+    "AlarmTopic": "Gets all alarms, and by default their ends",
+    "ReportTopic": "Gets daily summaries and status messages",
+    "Workgroup": "Athena's workgroup with the saved queries",
+    "DailyReportJob": "Glue's job that makes the daily reports",
+    "ViewsUrl": "The status page, Burrow's API and /metrics",
+    "ViewsFunction": "The function behind the URL, by its ARN",
+    "ViewsToken": "The secret that holds the bearer token, by its ARN",
+    "Function": "The collector, by its name",
+    "LogGroup": "The collector's log",
+    "Dashboard": "CloudWatch's dashboard of the cluster",
+}
 
 
 class SharedStack(Stack):
@@ -92,14 +105,14 @@ class SharedStack(Stack):
             doubts=find_shared_doubts(deployment, *place),
         )
         reports.names.publish(self)
-        CfnOutput(self, "Bucket", value=reports.names.bucket)
-        CfnOutput(self, "AlarmTopic", value=reports.names.topic_arn)
+        _output(self, "Bucket", reports.names.bucket)
+        _output(self, "AlarmTopic", reports.names.topic_arn)
         if reports.topics.reports is not None:
-            CfnOutput(self, "ReportTopic", value=reports.topics.reports.topic_arn)
+            _output(self, "ReportTopic", reports.topics.reports.topic_arn)
         if reports.workgroup:
-            CfnOutput(self, "Workgroup", value=reports.workgroup)
+            _output(self, "Workgroup", reports.workgroup)
         if reports.job_name:
-            CfnOutput(self, "DailyReportJob", value=reports.job_name)
+            _output(self, "DailyReportJob", reports.job_name)
 
 
 class ViewsStack(Stack):
@@ -136,10 +149,10 @@ class ViewsStack(Stack):
             code=collector_code(Function(), package),
             log_key_arn=keys.logs,
         )
-        CfnOutput(self, "ViewsUrl", value=made.url)
-        CfnOutput(self, "ViewsFunction", value=made.function.function_arn)
+        _output(self, "ViewsUrl", made.url)
+        _output(self, "ViewsFunction", made.function.function_arn)
         if made.token:
-            CfnOutput(self, "ViewsToken", value=made.token.secret_arn)
+            _output(self, "ViewsToken", made.token.secret_arn)
 
 
 class ChatStack(Stack):
@@ -214,10 +227,10 @@ class ClusterStack(Stack):
         )
         for doubt in find_unused_network(cluster.vpc):
             warn(collector, doubt, f"{cluster.name}: ")
-        CfnOutput(self, "Function", value=collector.function.function_name)
-        CfnOutput(self, "LogGroup", value=collector.log_group.log_group_name)
+        _output(self, "Function", collector.function.function_name)
+        _output(self, "LogGroup", collector.log_group.log_group_name)
         if collector.dashboard:
-            CfnOutput(self, "Dashboard", value=collector.dashboard.dashboard_name)
+            _output(self, "Dashboard", collector.dashboard.dashboard_name)
 
 
 class GroupAlarmsStack(Stack):
@@ -409,6 +422,10 @@ def _apart_from_views(shared: Shared) -> SharedSettings:
     """What the shared stack makes; views have a stack of their own."""
     made = {key: getattr(shared, key) for key in SharedSettings.model_fields.keys() - {"views"}}
     return SharedSettings(**made)
+
+
+def _output(stack: Stack, name: str, value: str) -> None:
+    CfnOutput(stack, name, value=value, description=_OUTPUTS[name])
 
 
 def _key(scope: Construct, construct_id: str, arn: str | None) -> kms.IKey | None:
