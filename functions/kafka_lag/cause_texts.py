@@ -386,6 +386,10 @@ _SKIPS = {
         "{records} were skipped, as its commit lay beyond the end of the log while they were "
         "written"
     ),
+    contract.GONE: (
+        "{records} were left unread: its offsets of them are gone, as they expired or somebody "
+        "deleted them"
+    ),
     contract.READ_OR_SKIPPED: (
         "read or skipped: not known of {records}; its commit passed them at once, and it may have "
         "had no member meanwhile"

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from kafka_lag.errors import ConfigError
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import Rules
@@ -19,6 +20,7 @@ from kafka_lag.snapshots.previous import Memory
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.page import answer
+from kafka_lag_cli.state.runs import check_gone, find_runs
 from kafka_lag_cli.why.explanation import explain, read_snapshot
 from kafka_lag_cli.why.output import print_explanation
 from tests.builders import MINUTE, NOON, a_reading, table
@@ -124,3 +126,53 @@ def test_what_is_written_below_a_commit_beyond_the_end_is_skipped_once_the_end_h
     assert seen_at == (None if skip is None else when)
     assert skip is None or tuple(found) == skip
     assert of_group(run.groups, "records_skipped") == (None if skip is None else skip[1] - skip[0],)
+
+
+def a_run_with(topics: dict[str, int], minute: int, gone: Sequence[str] = ()) -> ClusterReading:
+    """The commits of group g in these topics, each of 100 records, and what else is not there."""
+    commits = {topic: [commit] for topic, commit in topics.items()}
+    return a_reading(
+        {"g": commits} if commits else {},
+        {"orders": [(0, 100)], "mails": [(0, 100)]},
+        at=NOON + minute * MINUTE,
+        owners={("g", topic, 0): "m-1" for topic in topics},
+        gone_groups=gone,
+    )
+
+
+def test_a_topic_that_a_living_group_left_is_reported_with_what_was_unread() -> None:
+    both = [a_run_with({"orders": 100, "mails": 40}, n) for n in range(3)]
+    (message,), page, why = reported([*both, *(a_run_with({"orders": 100}, n) for n in (3, 4, 5))])
+
+    assert message.startswith("Kafka lag: g on shop: offsets gone\n")
+    said = "60 records were left unread: its offsets of them are gone"
+    assert [text.count(said) for text in (message, page, why)] == [1, 1, 1]
+
+
+def test_a_topic_that_was_deleted_was_not_left() -> None:
+    both = a_run_with({"orders": 100, "mails": 40}, 0)
+    deleted = replace(
+        a_run_with({"orders": 100}, 1),
+        topic_partitions=a_reading({}, {"orders": [(0, 100)]}, at=NOON + MINUTE).topic_partitions,
+        gone_topics=frozenset(["mails"]),
+    )
+    messages, _, _ = reported([both, deleted])
+
+    assert messages == []
+
+
+def test_why_says_of_a_group_that_is_gone_what_it_left_unread() -> None:
+    store = MemoryStore()
+    readings = [a_run_with({"mails": 40}, 0), a_run_with({}, 1, gone=["g"]), a_run_with({}, 2)]
+    collect = Run(*readings, store=store)
+    for minute in range(3):
+        collect(NOON + minute * MINUTE)
+    runs = find_runs(store, "a folder", None, NOON + 2 * MINUTE)
+
+    with pytest.raises(ConfigError) as error:
+        check_gone(store, "g", runs, 1)
+    assert str(error.value) == (
+        "g on shop is gone since 2026-01-31 12:01 UTC: its offsets expired, or somebody deleted "
+        "it; 60 records were left unread."
+    )
+    check_gone(store, "never-seen", runs, 1)

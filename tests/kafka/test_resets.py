@@ -11,6 +11,7 @@ from confluent_kafka import Consumer
 from kafka import KafkaConsumer
 
 from dev.kafka import KafkaCluster
+from kafka_lag import contract
 from tests.kafka.looking import (
     ANSWERED_WITHIN,
     Row,
@@ -128,3 +129,19 @@ def test_what_was_read_between_two_looks_is_none(shared_cluster: KafkaCluster, r
 
     assert (row["committed_offset"], row["skipped_at"]) == (WRITTEN, None)
     assert row["consume_rate"] > 0
+
+
+def test_offsets_that_are_gone_leave_records_unread(shared_cluster: KafkaCluster) -> None:
+    name, other = "offsets-gone", "offsets-kept"
+    for topic in (name, other):
+        create(shared_cluster, topic)
+        produce(shared_cluster, topic, {0: WRITTEN})
+        commit(shared_cluster, name, topic, [READ])
+    with looker(shared_cluster, only("^offsets-")) as looking:
+        looking.look_until(lambda report: len(partitions(report, name)) == 2)
+        run_group_tool(shared_cluster, "--delete-offsets", "--group", name, "--topic", name)
+        report = looking.look_until(lambda report: len(partitions(report, name)) == 1)
+
+    row = group(report, name)
+    assert (row["records_skipped"], row["skip_reason"]) == (WRITTEN - READ, contract.GONE)
+    assert f"in topic '{name}' any more" in " ".join(report.warnings)

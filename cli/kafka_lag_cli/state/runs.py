@@ -5,17 +5,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from kafka_lag import contract
-from kafka_lag.errors import ConfigError
-from kafka_lag.formatting import format_list, format_minute
-from kafka_lag.snapshots.store import BrowsableStore
-from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
+from kafka_lag.errors import ConfigError, UnusableError
+from kafka_lag.formatting import format_list, format_minute, format_quantity
+from kafka_lag.snapshots.store import BrowsableStore, list_runs, read_dataset
+from kafka_lag.views.latest_run import (
+    HOUR_MS,
+    LatestRun,
+    Snapshots,
+    UnreadableCluster,
+    find_latest_run,
+)
 from kafka_lag_cli.terminal.group_rows import Row, rows_of
-from kafka_lag_cli.terminal.text import hint_at_name
+from kafka_lag_cli.terminal.text import hint_at_name, printable
 
 # In an error.
 _MOST_CLUSTERS = 3
+_OF_GONE = ("consumer_group", "status_reason", "lag", "records_skipped")
 
 
 def find_runs(
@@ -67,6 +75,37 @@ def groups_of(run: LatestRun) -> list[Row]:
     """The groups that there are still, by name."""
     gone = run.groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
     return sorted(rows_of(run.groups.where(~gone)), key=lambda row: row["consumer_group"])
+
+
+def check_gone(store: BrowsableStore, group: str, runs: Sequence[LatestRun], hours: float) -> None:
+    """Raises ConfigError with what became of a group that none of the runs has and one before did.
+
+    It is looked for in the `hours` before each run, the newest first.
+    """
+    if any(group in {row["consumer_group"] for row in groups_of(run)} for run in runs):
+        return
+    for run in runs:
+        since = run.taken_at - int(hours * HOUR_MS)
+        times = list_runs(store, contract.GROUPS, run.cluster, since, run.taken_at)
+        for at in sorted({*times, run.taken_at}, reverse=True):
+            with suppress(UnusableError):
+                rows = rows_of(read_dataset(store, contract.GROUPS, run.cluster, at, _OF_GONE))
+                if found := [row for row in rows if row["consumer_group"] == group]:
+                    raise ConfigError(_describe_gone(found[0], run.cluster, at))
+
+
+def _describe_gone(row: Row, cluster: str, at: int) -> str:
+    name = printable(row["consumer_group"])
+    if row["status_reason"] != contract.GONE:
+        lag = row["lag"]
+        left = "" if lag is None else f", {format_quantity(lag, 'record')} behind"
+        return f"{name} on {cluster} was last seen at {format_minute(at)}{left}."
+    unread = row["records_skipped"]
+    left = f"; {format_quantity(unread, 'record')} were left unread" if unread else ""
+    return (
+        f"{name} on {cluster} is gone since {format_minute(at)}: its offsets expired, or somebody "
+        f"deleted it{left}."
+    )
 
 
 def run_of_group(group: str, runs: Sequence[LatestRun], at: int | None = None) -> LatestRun:

@@ -224,6 +224,8 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
         where = f"{printable(topic)}-{number}"
         held = f"{row['held_up_records']:,} held up by a transaction in {where}"
         remarks.append(Text(held, "yellow"))
+    if row["skip_reason"] == contract.GONE and row["records_skipped"]:
+        remarks.append(Text(f"offsets gone, {row['records_skipped']:,} left unread", "yellow"))
     if row["unusual"]:
         remarks.append(Text("unusual at this hour", "yellow"))
     if row["partitions_uncommitted"]:

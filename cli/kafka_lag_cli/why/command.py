@@ -32,7 +32,7 @@ from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.show import read_twice
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace
-from kafka_lag_cli.state.runs import find_runs, groups_of, run_of_group
+from kafka_lag_cli.state.runs import check_gone, find_runs, groups_of, run_of_group
 from kafka_lag_cli.terminal.group_rows import JSON, TABLE, Row, rows_of
 from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.selection_options import check_group
@@ -161,6 +161,7 @@ def _answer_from_store(request: Request, options: Mapping[str, Any]) -> None:
     if request.group is None:
         _answer_all(request, [(run.cluster, run.taken_at, groups_of(run)) for run in runs])
         return
+    check_gone(store, request.group, runs, request.hours)
     run = run_of_group(request.group, runs, request.at)
     newest = read_snapshot(store, run.cluster, run.taken_at)
     rules = rules_of(options, run.interval_seconds)

@@ -105,8 +105,9 @@ SET_AHEAD, READ_OR_SKIPPED = "set_ahead", "read_or_skipped"
 # truncated, because the topic had been recreated, or for a reason that is not known.
 TRUNCATED, RECREATED = "truncated", "recreated"
 SKIPPED_BEYOND_END = (TRUNCATED, RECREATED, str(BEYOND_END))
-# The first that a partition of a group has says why records of the group were skipped.
-SKIP_REASONS = (SET_AHEAD, *SKIPPED_BEYOND_END, READ_OR_SKIPPED)
+# The first that a partition of a group has says why records of the group were skipped. GONE is of
+# groups alone: their offsets are gone, and what they left unread has no row any more.
+SKIP_REASONS = (SET_AHEAD, *SKIPPED_BEYOND_END, READ_OR_SKIPPED, str(GONE))
 
 # cause of a group: what happened, where the figures decide it. STOPPED and OPEN_TRANSACTION, which
 # are words of statuses, are causes as well.

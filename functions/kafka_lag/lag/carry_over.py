@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Mask, Strings
+from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
@@ -42,6 +42,9 @@ _OF_DELETED = (
     "held_status",
     "held_since",
     "incident_since",
+    "records_skipped",
+    "skipped_at",
+    "skip_reason",
 )
 
 
@@ -103,12 +106,25 @@ def carry_group_partitions(
     return _append(rows, old, reason, young, _GROUP_PARTITION, rules)
 
 
-def add_deleted_groups(groups: Frame, reading: ClusterReading, previous: Snapshot) -> Frame:
-    """The groups, and one last row for each that was deleted since the previous run."""
+def add_deleted_groups(
+    groups: Frame, reading: ClusterReading, previous: Snapshot, taken_at: int
+) -> Frame:
+    """The groups, and one last row for each that was deleted since the previous run.
+
+    What such a group left unread, as far as it was known, is in its `records_skipped`.
+    """
     old = previous.groups
     announced = old.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
     deleted = old.strings("consumer_group").is_in(reading.gone_groups) & ~announced
-    return add_last_rows(groups, old.lazy_take(np.flatnonzero(deleted)), contract.GONE)
+    ended = old.take(np.flatnonzero(deleted))
+    lag = ended.numbers("lag")
+    unread = lag > 0
+    ended = ended.with_columns(
+        records_skipped=lag.only(unread),
+        skipped_at=Column.constant(taken_at, len(ended)).only(unread),
+        skip_reason=Strings.constant(str(contract.GONE), len(ended)).only(unread),
+    )
+    return add_last_rows(groups, ended, contract.GONE)
 
 
 def add_last_rows(groups: Frame, ended: Frame, reason: contract.StatusReason) -> Frame:

@@ -18,6 +18,7 @@ from kafka_lag.lag.columns import Column, Rows
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST, Rules
 from kafka_lag.lag.incidents import track_incidents
+from kafka_lag.lag.left_topics import add_left, describe_left, find_left
 from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Snapshot
 from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
@@ -131,7 +132,9 @@ def evaluate(
         taken_at,
         rules,
     )
-    groups = add_deleted_groups(groups, reading, newest)
+    left = find_left(rows, topics, groups, newest, rules)
+    groups = add_left(groups, old_groups, left, taken_at, rules)
+    groups = add_deleted_groups(groups, reading, newest, taken_at)
     groups = add_last_rows(groups, unwatched.groups, contract.UNWATCHED)
     frames = (_finish(frame, taken_at) for frame in (topics, rows, groups))
     return LagReport(
@@ -141,7 +144,11 @@ def evaluate(
         lags_clamped=int((lags.beyond_end & is_read(rows)).sum()),
         look_ups=aged.look_ups,
         problems=reading.problems,
-        warnings=(*_warnings(rows, previous, aged.contradicted), *unwatched.sentences()),
+        warnings=(
+            *_warnings(rows, previous, aged.contradicted),
+            *unwatched.sentences(),
+            *describe_left(left),
+        ),
         notes=reading.notes,
     )
 

@@ -458,7 +458,7 @@ def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
         )
     elif contract.SKIPPED in kinds:
         pass
-    elif row.get("skip_reason") in contract.SKIPPED_BEYOND_END:
+    elif row.get("skip_reason") in (*contract.SKIPPED_BEYOND_END, contract.GONE):
         yield f"Skipped: {describe_skip(row)}."
     elif skipped := count_skipped(row):
         records = format_quantity(skipped, "record")
@@ -813,8 +813,9 @@ def format_kind(change: GroupChange) -> str:
     # "resolved" reads as over.
     if is_catching_up(change):
         return "catching up"
-    if change.kind == contract.SKIPPED and not count_skipped(change.row):
-        return "read or skipped"
+    if change.kind == contract.SKIPPED:
+        reasons = {contract.READ_OR_SKIPPED: "read or skipped", contract.GONE: "offsets gone"}
+        return reasons.get(change.row.get("skip_reason") or "", "skipped")
     return change.kind.replace("_", " ")
 
 

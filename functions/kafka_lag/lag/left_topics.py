@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topics in which a group that is read has no offsets any more, though it left records unread.
+
+Offsets expire, a group stops reading a topic, or somebody deletes its offsets. Its rows end then,
+and that would look like a recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.carry_over import accept_rows
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.previous_rows import is_read
+from kafka_lag.lag.sets import Sets
+
+_GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
+_NAMED = 20
+
+
+def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, rules: Rules) -> Frame:
+    """The rows of the previous run that left records unread and are no row of this one.
+
+    Only those of groups and partitions that were read in this run. A topic that was deleted, or
+    recreated since then, has none: its records are gone as well.
+    """
+    old = previous.group_partitions
+    backlog = old.numbers("lag").or_else(old.numbers("last_lag"))
+    among = old.numbers("committed_offset").known & (backlog > 0)
+    at = np.flatnonzero(among)
+    at = at[locate(old.lazy_take(at), rows, (*_GROUP, *_PARTITION)) < 0]
+    if not len(at):
+        return old.where(np.zeros(len(old), bool))
+    left = old.take(at)
+    of_group = groups.lazy_take(locate(left, groups, _GROUP))
+    of_topic = topics.lazy_take(locate(left, topics, _PARTITION))
+    was_read = of_group.numbers("read_at").known & is_read(of_group)
+    was_read &= of_topic.numbers("end_offset").known & is_read(of_topic)
+    same = ~(left.strings("topic_id") != of_topic.strings("topic_id"))
+    return left.where(was_read & same & accept_rows(left, rules))
+
+
+def add_left(groups: Frame, old: Frame, left: Frame, taken_at: int, rules: Rules) -> Frame:
+    """The groups with what they `left` unread in this run as what they skipped, for a window.
+
+    `old`: each group's row of the previous run. A group that skipped something else has that.
+    """
+    sets = Sets(np.where((at := locate(left, groups, _GROUP)) < 0, len(groups), at), len(groups))
+    records = sets.total(left.numbers("lag").or_else(left.numbers("last_lag")))
+    now = Column.constant(taken_at, len(groups)).only(records.known)
+    last = old.numbers("skipped_at")
+    kept = old.strings("skip_reason").is_in([contract.GONE]) & (taken_at - last <= rules.window_ms)
+    is_gone = (records.known | kept) & ~groups.numbers("skipped_at").known
+    if not is_gone.any():
+        return groups
+    reason = Strings.constant(str(contract.GONE), len(groups)).only(is_gone)
+    records = records.or_else(old.numbers("records_skipped").only(kept)).only(is_gone)
+    return groups.with_columns(
+        records_skipped=groups.numbers("records_skipped").or_else(records),
+        skipped_at=groups.numbers("skipped_at").or_else(now.or_else(last.only(kept)).only(is_gone)),
+        skip_reason=groups.strings("skip_reason").or_else(reason),
+    )
+
+
+def describe_left(left: Frame) -> Iterator[str]:
+    """A sentence for each group and topic, at most _NAMED."""
+    records: dict[tuple[str, str], int] = {}
+    backlog = left.numbers("lag").or_else(left.numbers("last_lag"))
+    names = (left.strings(name).to_list() for name in ("consumer_group", "topic"))
+    for group, topic, lag in zip(*names, backlog.to_list(), strict=True):
+        records[group, topic] = records.get((group, topic), 0) + lag
+    for (group, topic), lag in sorted(records.items())[:_NAMED]:
+        yield (
+            f"group {group!r} has no offsets in topic {topic!r} any more; records that it left "
+            f"unread: {lag:,}"
+        )
+    if len(records) > _NAMED:
+        yield f"and {len(records) - _NAMED} more groups and topics are like that"
