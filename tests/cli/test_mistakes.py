@@ -30,7 +30,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["show", "-b", "b"], 2, "'b' must be host:port,host:port,..."),
     (["show", "--brokers", "b:9092", "--bootstrap-server"], 2, "requires an argument."),
     (["show", "--command-config", "no.properties"], 2, "File 'no.properties' does not exist."),
-    (["show", "--command-config", "document.toml"], 2, "Say where the brokers are: --bootstrap-s"),
+    (["show", "--command-config", "document.toml"], 2, "this one, take bootstrap.servers."),
     (["show", *BROKERS, "--command-config", "."], 2, "File '.' is a directory."),
     (["show", *BROKERS, "--certfile", "no.pem"], 2, "File 'no.pem' does not exist."),
     (["serve", "--listen-certfile", "no.pem"], 2, "File 'no.pem' does not exist."),
