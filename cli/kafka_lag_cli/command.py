@@ -72,7 +72,8 @@ exit codes:
        doctor: there is a fault
   2    wrong usage, a file that is not there, a document with faults; one line says what
   3    show --fail-on: a group has that status, or breaks its promise
-  4    show --fail-on: none is seen to, and of some it is not known
+  4    show --fail-on: none is seen to, and of some it is not known;
+       doctor: no fault was found, and some checks could not be made
   130  interrupted
 """
 

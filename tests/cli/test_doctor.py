@@ -80,7 +80,7 @@ def the(findings: list[Finding], severity: str) -> Finding:
 def an_inspection(rights: Rights = ALL, acls: tuple[Acl, ...] | None = (ACL,)) -> Inspection:
     listing = AclListing(acls, None if acls is None else True, "CLUSTER_AUTHORIZATION_FAILED")
     login = Credentials("monitor", "secret")
-    return Inspection(login, "id", (4, 0), (SERVER,), {}, rights, listing)
+    return Inspection(login, "id", (4, 0), (SERVER,), {}, rights, listing, ("orders",))
 
 
 def rights(
@@ -110,6 +110,7 @@ def test_what_is_well_is_a_line_for_each_step_of_the_way() -> None:
     ("found", "expected"),
     [
         (ServerFindings(SERVER, ()), "name resolution"),
+        (ServerFindings(SERVER, ("10.0.0.1",), spoken="controller"), "protocol"),
         (ServerFindings(SERVER, ("1.2.3.4",), "timed out"), "TCP"),
         (replace(GOOD, tls=replace(TLS, fault="expired", verify_code=10)), "TLS"),
         (replace(GOOD, tls=None, mechanisms=()), "TLS"),
@@ -358,12 +359,17 @@ def test_a_clock_that_is_wrong_is_the_one_that_set_the_time(
 @pytest.mark.parametrize(
     ("clocks", "severity"),
     [
-        (Clocks(1, 2, 3, (TopicAhead("orders", 900, False),)), "ok"),
-        (Clocks(0, 0, 3), "unknown"),
-        (Clocks(0, 3, 3), "ok"),
-        (Clocks(), "ok"),
+        (Clocks(1, 2, 3, (TopicAhead("orders", 900, False),), requested=3), "ok"),
+        (Clocks(0, 0, 3, requested=3), "unknown"),
+        (Clocks(0, 3, 3, requested=3), "ok"),
+        (Clocks(1, 1, 3, requested=3), "unknown"),
+        (Clocks(1, 1, 3, requested=2), "info"),
+        (Clocks(), "info"),
     ],
-    ids=["less than clocks differ by", "no answer", "no records", "no topics"],
+    ids=[
+        *("less than clocks differ by", "no answer", "no records", "some answers"),
+        *("more than are looked at", "no topics"),
+    ],
 )
 def test_clocks_are_right_only_where_something_was_read(clocks: Clocks, severity: str) -> None:
     (found,) = check_clocks(clocks)
@@ -438,7 +444,9 @@ def _transactions(rules: Rules, **topics: int) -> list[Finding]:
 def test_topics_on_which_somebody_rests_one_record_behind_may_be_transactional() -> None:
     (found,) = _transactions(Rules(), **{"a-b.c": 1, "d": 1, "far": 7, "none": 0})
     assert found.severity == "info"
-    assert found.repair == r"--allowed-lag '^(a-b\.c|d)$=1'"
+    # One reading proves no transaction: there is no line to copy without thought.
+    assert found.repair is None
+    assert found.why.endswith(r"--allowed-lag '^(a-b\.c|d)$=1'")
 
 
 def test_a_topic_that_somebody_else_really_lags_on_is_no_sign_of_markers() -> None:
@@ -485,7 +493,7 @@ def test_a_note_on_a_groups_commits_is_no_fault_and_cannot_act_on_the_terminal()
 
 def test_partitions_of_commits_are_said_to_be_looked_at() -> None:
     """Of a cluster with no topic else there would be partitions beside "no topic to be read"."""
-    (found,) = check_clocks(Clocks(1, 5, 6, of_commits=6))
+    (found,) = check_clocks(Clocks(1, 5, 6, of_commits=6, requested=6))
     assert found.what.endswith("6 of 6 partitions were looked at, 6 of them of __consumer_offsets")
 
 
@@ -524,7 +532,7 @@ def test_a_reading_is_well_only_where_nothing_is_denied(
 ) -> None:
     commits = {"g": {"orders": [9]}} if reads else {"g": {}}
     report = a_report(a_reading(commits, {"orders": [(0, 9)]}, problems=problems))
-    found = check_reading(report, rights)
+    found = check_reading(report, an_inspection(rights))
     assert (found.severity, found.what) == (severity, what)
 
 
@@ -633,7 +641,8 @@ def test_brokers_of_a_deployment_that_cannot_be_reached_from_here_are_no_fault(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "deployment.json").write_text(json.dumps(DEPLOYMENT))
-    _, found = run(capsys, "--config", str(tmp_path / "deployment.json"))
+    code, found = run(capsys, "--config", str(tmp_path / "deployment.json"))
+    assert code == 4
     assert found["AWS credentials"] != "ok"
     assert found["name resolution"] == found["login"] == found["metrics"] == "unknown"
 
@@ -699,12 +708,21 @@ def test_a_port_for_client_certificates_is_well_as_far_as_it_is_seen_without_one
 
 
 def test_what_no_broker_answered_is_not_said_to_be_well() -> None:
-    assert [each.severity for each in check_clocks(Clocks(), is_listed=False)] == ["unknown"]
+    assert [each.severity for each in check_clocks(Clocks(), may_describe=None)] == ["unknown"]
+    assert [each.severity for each in check_clocks(Clocks(), may_describe=False)] == ["unknown"]
+    assert [each.severity for each in check_kinds({})] == ["info"]
+    for lacking in (Rights(), Rights(cluster=False, topics=False, groups=False)):
+        assert not an_inspection(lacking).lists_all_groups
+    silent = replace(an_inspection(), unlisted=("2",))
+    assert severities(rights(silent))["hidden groups"] == "unknown"
+    report = a_report(a_reading({"g": {}}, {"orders": [(0, 9)]}))
+    assert check_reading(report, an_inspection(Rights())).severity == "unknown"
+    assert check_reading(report, an_inspection()).severity == "info"
+    (transactions,) = check_transactions(True, report, Rules())
+    assert transactions.severity == "unknown"
     (kinds,) = check_kinds({}, is_complete=False)
-    assert (kinds.severity, kinds.what) == (
-        "unknown",
-        "no groups are listed, by the brokers that answer",
-    )
+    assert kinds.severity == "unknown"
+    assert kinds.what.startswith("no groups listed: others may be hidden")
     inspection = replace(an_inspection(), not_responding={SERVER: "hangs"})
     assert severities(rights(inspection))["hidden groups"] == "unknown"
     no_answer = rights(an_inspection(Rights(), acls=None))

@@ -15,7 +15,7 @@ from moto import mock_aws
 from kafka_lag.errors import ConfigError
 from kafka_lag_cdk.config.reading import check
 from kafka_lag_cli.doctor.deployment import check_deployment, check_document
-from kafka_lag_cli.doctor.findings import Finding
+from kafka_lag_cli.doctor.findings import Finding, exit_code
 from tests.cli.fake_aws import (
     ACCOUNT,
     ARN,
@@ -449,7 +449,8 @@ def test_credentials_of_another_account_end_the_look(account: FakeAccount) -> No
     document = account.document(arn=elsewhere)
     _auth(document)["secret_arn"] = secret
     findings = _find(account, document)
-    assert [each.check for each in findings] == ["clock", "AWS credentials"]
+    assert [each.check for each in findings[:2]] == ["clock", "AWS credentials"]
+    assert {each.severity for each in findings[2:]} == {"unknown"}
     assert ACCOUNT in findings[1].what
     assert "210987654321" in findings[1].what
     assert findings[1].severity == "fault"
@@ -477,9 +478,11 @@ class _RejectedSts:
 
 def test_without_credentials_nothing_is_ok_and_nothing_at_fault(account: FakeAccount) -> None:
     account.session.fakes["sts"] = _RejectedSts(NoCredentialsError())
-    (found,) = _find(account, account.document())
-    assert found.severity == "unknown"
-    assert found.repair == "aws configure"
+    findings = _find(account, account.document())
+    assert findings[0].repair == "aws configure"
+    assert {each.severity for each in findings} == {"unknown"}
+    assert {"MSK cluster", "secret", "subnets", "alarms"} < {each.check for each in findings}
+    assert exit_code(findings) == 4
 
 
 @pytest.fixture
@@ -580,7 +583,7 @@ def test_a_transit_gateway_is_said_to_lead_somewhere_unseen(account: FakeAccount
     for table in account.tables:
         account.route(table, TransitGatewayId=transit)
     found = _the(_find(account, account.document()), "way to Secrets Manager")
-    assert found.severity == "info"
+    assert found.severity == "unknown"
 
 
 def test_brokers_that_let_the_subnets_in_need_no_group_in_the_document(

@@ -10,7 +10,7 @@ from typing import Final
 from kafka_lag import contract
 from kafka_lag.brokers import throttling
 from kafka_lag.brokers.access import Access
-from kafka_lag.brokers.diagnosis.inspection import GROUP_COMMITS, Clocks, Inspection, Rights
+from kafka_lag.brokers.diagnosis.inspection import GROUP_COMMITS, Clocks, Inspection
 from kafka_lag.brokers.diagnosis.ports import ServerFindings
 from kafka_lag.brokers.diagnosis.unreachable import find_fault
 from kafka_lag.formatting import (
@@ -24,7 +24,7 @@ from kafka_lag.lag.model import LagReport
 from kafka_lag.sinks.budget import Plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.cost.prices import REFERENCE_REGION, PricesByRegion
-from kafka_lag_cli.doctor.findings import Finding
+from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, shell_word
 from kafka_lag_cli.terminal.text import printable
 
@@ -57,6 +57,8 @@ def check_brokers(
     if inspection.given_up:
         names = format_list([*map(printable, inspection.given_up)], _MOST_NAMES)
         yield Finding(BROKERS, "unknown", f"not looked at to the end, because of {QUOTA}: {names}")
+    elif not inspection.brokers:
+        yield Finding(BROKERS, "unknown", "no broker named the others")
     elif not down:
         yield Finding(
             BROKERS, "ok", f"all {len(inspection.brokers)} answer at the addresses they advertise"
@@ -107,10 +109,11 @@ def check_version(version: tuple[int, ...] | None) -> Finding:
     return Finding(VERSION, "ok", said)
 
 
-def check_clocks(clocks: Clocks, *, is_listed: bool = True) -> Iterable[Finding]:
+def check_clocks(clocks: Clocks, *, may_describe: bool | None = True) -> Iterable[Finding]:
     """Records of the future: a clock is wrong, or a producer's idea of time.
 
-    `is_listed`: a broker said which topics there are.
+    `may_describe`: whether all topics may be described, so that those listed are all there are;
+    null is not known.
     """
     ahead = [each for each in clocks.ahead if each.ms > _TOLERATED_MS]
     for whose, why in _CLOCKS.items():
@@ -122,14 +125,27 @@ def check_clocks(clocks: Clocks, *, is_listed: bool = True) -> Iterable[Finding]
             what = f"{count} records up to {most} ahead of this machine's clock: {names}"
             yield Finding(CLOCKS, "warning", what, why)
     read = clocks.partitions + clocks.empty
-    if not read and (clocks.wanted or not is_listed):
+    if not clocks.wanted:
+        if may_describe:
+            yield Finding(CLOCKS, "info", "there is no topic whose records could be looked at")
+        else:
+            yield Finding(CLOCKS, "unknown", "no topic is shown to this login")
+    elif not read:
         yield Finding(CLOCKS, "unknown", "no broker named the time of any record")
-    elif not ahead:
+    elif not ahead or read < clocks.requested:
         some = f"{format_count(read)} of {format_quantity(clocks.wanted, 'partition')}"
-        said = f"no record is ahead of this machine's clock; the newest of {some} were looked at"
+        none = "no other record" if ahead else "no record"
+        said = f"{none} is ahead of this machine's clock; the newest of {some} were looked at"
         if clocks.of_commits:
             said += f", {format_count(clocks.of_commits)} of them of {GROUP_COMMITS}"
-        yield Finding(CLOCKS, "ok", said)
+        yield Finding(CLOCKS, _coverage(read, clocks), said)
+
+
+def _coverage(read: int, clocks: Clocks) -> Severity:
+    """What it is worth that so many partitions were looked at; a limit of ours is no failure."""
+    if read < clocks.requested:
+        return "unknown"
+    return "ok" if clocks.requested == clocks.wanted else "info"
 
 
 _CLOCKS: Mapping[bool | None, str] = {
@@ -145,19 +161,20 @@ _CLOCKS: Mapping[bool | None, str] = {
 def check_kinds(
     groups: Mapping[str | None, tuple[str, ...]], *, is_complete: bool = True
 ) -> Iterable[Finding]:
-    """Which groups there are, and of which no lag is computed; unless `is_complete` there are more.
-
-    Each broker lists those that it coordinates.
+    """Which groups there are, and of which no lag is computed; there may be more unless
+    `is_complete`.
     """
     counts = [
         f"{format_count(len(names))} {printable(kind) if kind else 'of a kind not said'}"
         for kind, names in sorted(groups.items(), key=lambda item: item[0] or "")
     ]
-    if is_complete:
-        yield Finding(KINDS, "ok", ", ".join(counts) or "there are no groups")
+    if not is_complete:
+        listed = ", ".join(counts) or "no groups"
+        yield Finding(KINDS, "unknown", f"{listed} listed: others may be hidden, or not listed yet")
+    elif counts:
+        yield Finding(KINDS, "ok", ", ".join(counts))
     else:
-        listed = ", ".join(counts) or "no groups are listed"
-        yield Finding(KINDS, "unknown", f"{listed}, by the brokers that answer")
+        yield Finding(KINDS, "info", "there are no groups")
     for kind in contract.UNSUPPORTED_GROUP_TYPES:
         if names := groups.get(kind):
             listed = format_list([*map(printable, names)], _MOST_NAMES)
@@ -180,14 +197,19 @@ def check_transactions(
         yield Finding(TRANSACTIONS, "ok", "no producer has ever written in transactions")
     elif report is None:
         yield Finding(TRANSACTIONS, "unknown", "the topics were not read, so none is known by lag")
+    elif topics := _topics_one_behind(report, rules):
+        yield _one_behind(topics)
+    elif not _is_read(report):
+        yield Finding(TRANSACTIONS, "unknown", "there are some; not every group's lag was read")
     else:
-        topics = _topics_one_behind(report, rules)
-        if topics:
-            yield _one_behind(topics)
-        else:
-            yield Finding(
-                TRANSACTIONS, "ok", "there are some; no group is one record behind on any topic"
-            )
+        yield Finding(
+            TRANSACTIONS, "ok", "there are some; no group is one record behind on any topic"
+        )
+
+
+def _is_read(report: LagReport) -> bool:
+    rows = report.snapshot.group_partitions
+    return bool(len(rows)) and not rows.strings("unread_reason").known.any()
 
 
 def _topics_one_behind(report: LagReport, rules: Rules) -> list[str]:
@@ -210,16 +232,16 @@ def _one_behind(topics: Sequence[str]) -> Finding:
     return Finding(
         TRANSACTIONS,
         "info",
-        "producers write in transactions, and groups are one record behind on "
-        f"{format_list([*map(printable, topics)], _MOST_NAMES)}",
-        "The marker that ends a transaction counts as a record, so a group that has read "
-        "everything rests at lag 1, and would be STOP or STALL one day. For topics that are "
-        "written in transactions allow it: allowed_lag in a document, or this option.",
-        f"--allowed-lag {shell_word(f'{anchored}=1')}",
+        "some producers write in transactions, and in this one reading groups were one record "
+        f"behind on {format_list([*map(printable, topics)], _MOST_NAMES)}",
+        "Brokers do not show to a monitor which topics are written in transactions. The marker "
+        "that ends one counts as a record, so a group that has read everything rests at lag 1, and "
+        "would be STOP or STALL one day. Only for a topic that you know to be written so allow it: "
+        f"allowed_lag in a document, or --allowed-lag {shell_word(f'{anchored}=1')}",
     )
 
 
-def check_reading(report: LagReport, rights: Rights) -> Finding:
+def check_reading(report: LagReport, inspection: Inspection) -> Finding:
     """What a run as the collector makes it could not read; what is denied is behind the others."""
     problems = sorted(report.problems, key=lambda each: each.reason == contract.DENIED)
     rows = len(report.snapshot.group_partitions)
@@ -228,7 +250,7 @@ def check_reading(report: LagReport, rights: Rights) -> Finding:
         f"{format_quantity(rows, 'partition')} read"
     )
     if not problems:
-        return _left_out(said, rows, rights) or Finding(READING, "ok", said)
+        return _left_out(said, rows, inspection) or Finding(READING, "ok" if rows else "info", said)
     some = [f"{each.scope} {printable(each.name)} ({each.reason})" for each in problems]
     return Finding(
         READING,
@@ -238,12 +260,17 @@ def check_reading(report: LagReport, rights: Rights) -> Finding:
     )
 
 
-def _left_out(said: str, rows: int, rights: Rights) -> Finding | None:
-    """What a reading without an error is worth where rights are missing; None where none is."""
+def _left_out(said: str, rows: int, inspection: Inspection) -> Finding | None:
+    """What a reading without an error is worth where rights are missing, or not known to be there;
+    null where all are.
+    """
+    rights = inspection.rights
     kinds = {"groups": rights.groups, "topics": rights.topics}
     missing = [kind for kind, is_allowed in kinds.items() if is_allowed is False]
     if not missing:
-        return None
+        whole = rights.topics and inspection.lists_all_groups
+        why = "Whether this is all there is was not seen."
+        return None if whole else Finding(READING, "unknown", said, why)
     why = (
         f"Describe on {format_list(missing, _MOST_NAMES)} is missing, and brokers leave out in "
         "silence what this login may not describe: this need not be all there is."

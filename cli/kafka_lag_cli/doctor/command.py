@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ from kafka_lag_cli.doctor.cluster import (
 )
 from kafka_lag_cli.doctor.connection import (
     LOGIN,
+    MECHANISMS,
     NAME,
     PROTOCOL,
     STAGES,
@@ -56,7 +57,7 @@ from kafka_lag_cli.doctor.connection import (
     is_usable,
     options_line,
 )
-from kafka_lag_cli.doctor.findings import Finding, has_fault
+from kafka_lag_cli.doctor.findings import Finding, exit_code, not_looked_at
 from kafka_lag_cli.doctor.findings_text import findings_json, print_findings
 from kafka_lag_cli.doctor.rights import RIGHTS, WantedNames, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair
@@ -64,7 +65,6 @@ from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.terminal.text import open_screen, printable, wording_of
 
 _TEXT, _JSON = "text", "json"
-FAULTY = 1
 
 
 @click.command(
@@ -81,9 +81,10 @@ examples:
 
 \b
 exit codes:
-  0  no fault; there may be warnings, and checks that could not be made
+  0  every check was made, and there is no fault; there may be warnings
   1  a fault
   2  wrong usage
+  4  no fault was found, and some checks could not be made
 """,
 )
 @option(
@@ -124,7 +125,7 @@ def doctor(**options: Any) -> int:
         click.echo(findings_json(findings))
     else:
         print_findings(findings, open_screen())
-    return FAULTY if has_fault(findings) else 0
+    return exit_code(findings)
 
 
 def _check_document(options: Mapping[str, Any]) -> list[Finding]:
@@ -146,7 +147,7 @@ def _check_document(options: Mapping[str, Any]) -> list[Finding]:
             raise
         # The document is right, as AWS was looked at by it: where its brokers are is not known.
         unknown = Finding(NAME, "unknown", printable(str(error)))
-        behind = _not_made(*STAGES[1:], LOGIN, *RIGHTS, *AFTER_LOGIN, because=NAME)
+        behind = not_looked_at(*STAGES[1:], LOGIN, *RIGHTS, *AFTER_LOGIN, because=NAME)
         return [*of_aws, unknown, *behind]
     return [*of_aws, *examine(collect, options, is_deployed=bool(of_aws))]
 
@@ -164,7 +165,7 @@ def examine(
     except ConfigError as error:
         wording = wording_of(config=options["config"], command_config=options["command_config"])
         without_tls = Finding(PROTOCOL, "fault", printable(wording(str(error))))
-        return [without_tls, *_not_made(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]
+        return [without_tls, *not_looked_at(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]
     access = collect.settings.access
     # Of a file's login no line of options can be printed.
     shown = None if options["config"] or options["command_config"] else options
@@ -179,7 +180,7 @@ def examine(
     if not is_usable(findings):
         if is_deployed:
             findings = [_from_elsewhere(each) for each in findings]
-        return [*findings, *_not_made(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]
+        return [*findings, *not_looked_at(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]
     deadline = time.monotonic() + collect.settings.deadline
     rules = collect.settings.rules
     try:
@@ -189,12 +190,25 @@ def examine(
     except ReporterError as error:
         fault = isinstance(error, LoginError) and _find_other_mechanism(collect, shown, probed)
         fault = fault or Finding(LOGIN, "fault", printable(str(error)))
-        return [*findings, fault, *_not_made(*RIGHTS, *AFTER_LOGIN, because="the login")]
+        return [*findings, fault, *not_looked_at(*RIGHTS, *AFTER_LOGIN, because="the login")]
     certfile = options["certfile"]
     repair = rights_repair(access, inspection.login, str(certfile) if certfile else None)
     wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
-    findings += [_login(access, repair), *check_rights(inspection, repair, wanted)]
+    findings = [*_known_by_login(findings), _login(access, repair)]
+    findings += check_rights(inspection, repair, wanted)
     return [*findings, *_check_cluster(collect, options, inspection, repair)]
+
+
+def _known_by_login(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings on the connection: an accepted login shows what no look at a server could."""
+    seen = {each.check for each in findings if each.severity == "ok"}
+    shown = {PROTOCOL, MECHANISMS} - seen
+    return [
+        replace(each, severity="info", what=f"{each.what}; the login shows that it works")
+        if each.severity == "unknown" and each.check in shown
+        else each
+        for each in findings
+    ]
 
 
 def _find_other_mechanism(
@@ -244,26 +258,24 @@ def _check_cluster(
         *check_brokers(access, inspection, _probe(access, tuple(inspection.not_responding))),
         check_quota(inspection, report, repair),
         check_version(inspection.version),
-        *check_clocks(inspection.clocks, is_listed=inspection.rights.cluster is not None),
-        *check_kinds(inspection.groups, is_complete=inspection.heard_all),
+        *check_clocks(inspection.clocks, may_describe=inspection.rights.topics),
+        *check_kinds(inspection.groups, is_complete=inspection.lists_all_groups),
         *check_transactions(inspection.has_transactions, report, rules),
     ]
     if report is None:
         return [
             *findings,
             Finding(READING, "fault", f"a run reads nothing: {failed}"),
-            *_not_made(METRICS, because=READING),
+            *not_looked_at(METRICS, because=READING),
         ]
     levels = collect.settings.levels
     region = options["region"] or region_of(access.bootstrap_servers)
+    reading = check_reading(report, inspection)
+    findings += [reading, *check_commits(report), *check_retention(report, rules.interval_ms)]
+    if not len(report.snapshot.group_partitions) and reading.severity != "info":
+        return [*findings, *not_looked_at(METRICS, because=READING)]
     chosen = plan(report, Snapshot.empty(), levels)
-    return [
-        *findings,
-        check_reading(report, inspection.rights),
-        *check_commits(report),
-        *check_retention(report, rules.interval_ms),
-        *check_metrics(chosen, levels, region, load_prices()),
-    ]
+    return [*findings, *check_metrics(chosen, levels, region, load_prices())]
 
 
 def _read(collect: CollectOptions) -> tuple[LagReport | None, str]:
@@ -298,7 +310,3 @@ def _login(access: Access, repair: RightsRepair) -> Finding:
         return Finding(LOGIN, "ok", f"accepted ({IAM_OF_MSK}), with AWS credentials")
     who = printable(repair.principal) if repair.principal else "the client certificate's subject"
     return Finding(LOGIN, "ok", f"accepted as {who} ({how})")
-
-
-def _not_made(*checks: str, because: str) -> list[Finding]:
-    return [Finding(check, "unknown", f"not looked at, because of {because}") for check in checks]

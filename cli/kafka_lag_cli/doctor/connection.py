@@ -58,8 +58,11 @@ def check_connection(
             findings.append(_fault_finding(stage, fault, servers, usable, repair))
         passed = [each for each in found if _has_passed(each, stage, stage_of)]
         findings += _passed(stage, passed)
+        silent = [each for each in found if each not in passed and each.server not in stage_of]
         if not passed and not failing:
             findings.append(Finding(stage, "unknown", _why_not(found, stage, stage_of)))
+        elif silent:
+            findings.append(Finding(stage, "unknown", _why_not(silent, stage, {})))
     return findings
 
 

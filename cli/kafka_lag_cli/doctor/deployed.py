@@ -155,7 +155,7 @@ class _Deployed:
         if names := [f"{each.name} in {each.account}" for each in self._stacks(here=False)]:
             yield Finding(
                 "stacks elsewhere",
-                "info",
+                "unknown",
                 f"{format_list(names, _NAMED)}: another account, which is not looked at",
             )
 

@@ -20,12 +20,19 @@ from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
 from kafka_lag_cli.doctor.credentials import CREDENTIALS, Clock, check_credentials
 from kafka_lag_cli.doctor.deployed import Fetch, check_deployed, fetch_status
 from kafka_lag_cli.doctor.deployed_function import check_run
-from kafka_lag_cli.doctor.findings import Finding, collect_findings, not_made
-from kafka_lag_cli.doctor.limits import check_limits
-from kafka_lag_cli.doctor.msk import CLUSTER, check_cluster, check_login
-from kafka_lag_cli.doctor.network import check_network
+from kafka_lag_cli.doctor.findings import (
+    Finding,
+    collect_findings,
+    not_looked_at,
+    not_made,
+)
+from kafka_lag_cli.doctor.limits import ALARMS, CONCURRENCY, INTERFACES, check_limits
+from kafka_lag_cli.doctor.msk import CLUSTER, LOGIN, check_cluster, check_login
+from kafka_lag_cli.doctor.network import BROKERS, SUBNETS, check_network
 from kafka_lag_cli.doctor.place import Place
 from kafka_lag_cli.doctor.secret import SECRET, check_secret
+
+_BEHIND = (CLUSTER, LOGIN, SECRET, SUBNETS, BROKERS, CONCURRENCY, ALARMS, INTERFACES)
 
 
 def check_document(
@@ -65,13 +72,13 @@ def check_deployment(
     place = Place(deployment, cluster, session)
     findings = list(check_credentials(place, clock))
     if any(each.check == CREDENTIALS and each.severity != "ok" for each in findings):
-        return findings
+        return [*findings, *not_looked_at(*_BEHIND, because=CREDENTIALS)]
     msk: MskCluster | None = None
     try:
         msk, found = check_cluster(place)
         findings += found
     except AwsError as error:
-        findings.append(not_made(CLUSTER, error))
+        findings += [not_made(CLUSTER, error), *not_looked_at(LOGIN, because=CLUSTER)]
     if msk is not None:
         findings.append(check_login(place, msk))
     findings += collect_findings(SECRET, check_secret(place, msk))

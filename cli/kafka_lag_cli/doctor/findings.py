@@ -14,6 +14,9 @@ Severity: TypeAlias = Literal["ok", "info", "warning", "fault", "unknown"]
 # From what needs somebody first to what needs nobody. "unknown" is a check that was not made.
 SEVERITIES: Final[tuple[Severity, ...]] = ("fault", "warning", "unknown", "info", "ok")
 
+# Exit codes; the second is also that of `show --fail-on` for what is not known.
+FAULTY, NOT_CHECKED = 1, 4
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -33,9 +36,10 @@ class Finding:
     repair: str | None = None
 
 
-def has_fault(findings: Iterable[Finding]) -> bool:
-    """Whether any is a fault, which is the exit code 1."""
-    return any(finding.severity == "fault" for finding in findings)
+def exit_code(findings: Iterable[Finding]) -> int:
+    """1 if there is a fault, else 4 if a check was not made, else 0."""
+    found = {finding.severity for finding in findings}
+    return FAULTY if "fault" in found else NOT_CHECKED if "unknown" in found else 0
 
 
 def collect_findings(check: str, found: Iterable[Finding]) -> list[Finding]:
@@ -47,6 +51,11 @@ def collect_findings(check: str, found: Iterable[Finding]) -> list[Finding]:
     except AwsError as error:
         findings.append(not_made(check, error))
     return findings
+
+
+def not_looked_at(*checks: str, because: str) -> list[Finding]:
+    """Checks that were not made because of what another one found."""
+    return [Finding(check, "unknown", f"not looked at, because of {because}") for check in checks]
 
 
 def not_made(check: str, error: AwsError) -> Finding:

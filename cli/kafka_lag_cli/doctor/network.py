@@ -192,7 +192,7 @@ def _check_open_brokers(
     if not theirs or inside is None:
         yield Finding(
             BROKERS,
-            "info",
+            "unknown",
             "the document names none",
             f"Somebody else must let the collector in on {ports}.",
         )
@@ -408,7 +408,7 @@ def _through(check: str, subnets: Sequence[Subnet]) -> Finding:
         return Finding(check, "ok", "a NAT gateway")
     return Finding(
         check,
-        "info",
+        "unknown",
         f"the default route of {_named(subnets)} leads to a transit gateway, firewall or the like",
         "Whether it leads out from there is not seen from here.",
     )

@@ -225,7 +225,7 @@ class _Checks:
         else:
             yield Finding(
                 HIDDEN_TOPICS,
-                "ok",
+                "ok" if self.inspection.topics else "info",
                 f"none known; {_to_be_read(len(self.inspection.topics))}",
             )
         if rights.without_members:

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 import trustme
 
-from kafka_lag.brokers.access import ProbeLimits
+from kafka_lag.brokers.access import Access, ProbeLimits
 from kafka_lag.brokers.diagnosis.ports import ServerFindings, probe_servers
+from kafka_lag.brokers.diagnosis.unreachable import find_fault
 from kafka_lag.errors import ConfigError
 from tests.functions.brokers.listening import HANDSHAKE, Cluster, cluster
 from tests.functions.brokers.strangers import (
@@ -165,6 +166,21 @@ def test_a_broker_that_is_slow_to_answer_is_not_called_silent() -> None:
     with port(serve) as server:
         found = find(server, limits=replace(BRIEF, http_answer=NEVER))
         assert found.spoken == "Kafka"
+
+
+def test_a_controller_is_told_from_a_broker_by_what_it_takes() -> None:
+    def serve(connection: socket.socket) -> None:
+        request = connection.recv(4096)
+        # ApiVersions: no error, and one API that it takes, which is Fetch.
+        body = request[8:12] + b"\0\0" + b"\0\0\0\1" + b"\0\1\0\0\0\x11"
+        connection.sendall(len(body).to_bytes(4, "big") + body)
+
+    with port(serve) as server:
+        found = find(server)
+    assert found.spoken == "controller"
+    fault = find_fault(Access((server,)), found)
+    assert fault is not None
+    assert fault.finding == "a controller of Kafka listens there, not a broker"
 
 
 def test_an_accepted_certificate_is_described(cafile: str) -> None:

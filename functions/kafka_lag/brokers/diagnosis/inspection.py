@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -96,7 +96,8 @@ class TopicAhead:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Newest times of `partitions`, of `wanted`; `empty` hold no record, others had no answer.
+    """Newest times of `partitions`, of `wanted`; `empty` hold no record. They were `requested` of
+    so many, at most `MOST_LOOKED_UP`: others of these had no answer.
 
     `of_commits` of those wanted are the topic's that Kafka keeps commits in.
     """
@@ -106,6 +107,7 @@ class Clocks:
     wanted: int = 0
     ahead: tuple[TopicAhead, ...] = ()
     of_commits: int = 0
+    requested: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ class Inspection:
 
     `version` is the least that the brokers can be by what they speak. `not_responding` has a cause
     by address. `given_up` are addresses of brokers that a client quota kept from answering;
-    `throttled` is null where it held no answer back. `groups` are names by kind, in Kafka's words;
+    `throttled` is null where it held no answer back. `unlisted` are ids of brokers that did not
+    list their groups. `groups` are names by kind, in Kafka's words;
     None where no broker said. `topics` are those that filters want and that may be described.
     `has_transactions`: whether a transactional producer has ever written; None is not known.
     """
@@ -132,11 +135,17 @@ class Inspection:
     has_transactions: bool | None = None
     throttled: Throttled | None = None
     given_up: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
 
     @property
     def heard_all(self) -> bool:
-        """Whether every broker answered: each lists only the groups that it coordinates."""
-        return not (self.not_responding or self.given_up)
+        """Whether every broker listed its groups: each lists only those that it coordinates."""
+        return not (self.not_responding or self.given_up or self.unlisted)
+
+    @property
+    def lists_all_groups(self) -> bool:
+        """Whether no group can be missing from `groups`, but for the filters."""
+        return self.heard_all and bool(self.rights.cluster or self.rights.groups)
 
 
 def inspect_cluster(
@@ -253,8 +262,11 @@ class _Inspector:
             topics=tuple(wanted),
             groups=_by_kind(listing.groups),
             clocks=clocks,
-            has_transactions=_has_transactions(newest, visible, topics_right),
+            has_transactions=_has_transactions(newest, visible, topics_right)
+            if listed is not None
+            else None,
             throttled=Throttled(max(delays), user) if delays else None,
+            unlisted=tuple(problem.name for problem in listing.problems),
             given_up=tuple(
                 address for address, why in down.items() if why.reason == contract.THROTTLED
             ),
@@ -359,7 +371,8 @@ class _Inspector:
                 empty[name] += 1
             elif found:
                 times[name].append(at)
-        return _NewestTimes(times, empty, answered_ms)
+        requested = Counter(map(str, frame.strings("topic").to_list()))
+        return _NewestTimes(times, empty, requested, answered_ms)
 
     async def _look_up(self, partitions: Frame, at: int) -> LookupResults:
         times = np.full(len(partitions), at, np.int64)
@@ -387,6 +400,7 @@ class _Inspector:
         return Clocks(
             partitions=sum(len(newest.times[name]) for name in looked_at & newest.times.keys()),
             empty=sum(newest.empty.get(name, 0) for name in looked_at),
+            requested=sum(newest.requested.get(name, 0) for name in looked_at),
             wanted=sum(len(visible[name].partitions) for name in looked_at),
             of_commits=sum(len(visible[n].partitions) for n in looked_at & {GROUP_COMMITS}),
             ahead=tuple(TopicAhead(name, ms, by_brokers(name)) for name, ms in ahead.items()),
@@ -395,12 +409,13 @@ class _Inspector:
 
 @dataclass(frozen=True, slots=True)
 class _NewestTimes:
-    """By topic the newest time of each partition that holds records, how many hold none, and when
-    the brokers had said so, ms.
+    """By topic the newest time of each partition that holds records, how many hold none, of how
+    many it was requested, and when the brokers had said so, ms.
     """
 
     times: Mapping[str, list[int]]
     empty: Mapping[str, int]
+    requested: Mapping[str, int]
     answered_ms: int
 
 

@@ -18,15 +18,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from kafka.protocol.metadata import ApiVersionsRequest
+from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslHandshakeRequest
 
 from kafka_lag.brokers.access import CLIENT_ID, PROBE_LIMITS, ProbeLimits, tls_context
 from kafka_lag.brokers.errors import is_certificate_alert
 
-# "no response" took the connection and said nothing, "closed" ended it without a word.
-Spoken: TypeAlias = Literal["Kafka", "HTTP", "SSH", "unknown", "no response", "closed"]
+# A "controller" of Kafka is no broker; "no response" took the connection and said nothing, "closed"
+# ended it without a word.
+Spoken: TypeAlias = Literal[
+    "Kafka", "controller", "HTTP", "SSH", "unknown", "no response", "closed"
+]
 
 
 _ROUND_TRIPS = 4
@@ -79,8 +82,8 @@ class ServerFindings:
 
     @property
     def is_stranger(self) -> bool:
-        """Whether something other than Kafka answers."""
-        return self.spoken in ("HTTP", "SSH", "unknown")
+        """Whether something other than a Kafka broker answers."""
+        return self.spoken in ("controller", "HTTP", "SSH", "unknown")
 
 
 def probe_servers(
@@ -281,6 +284,9 @@ class _Probe:
                     reply = first.hear(0.0)
             if reply.answer is None:
                 return _named(found, reply)
+            taken = {each.api_key for each in reply.answer.api_keys or ()}
+            if taken and MetadataRequest.API_KEY not in taken:
+                return replace(found, spoken="controller")
             mechanisms = self._mechanisms(first) if self._asks_mechanisms else None
             return replace(found, spoken="Kafka", mechanisms=mechanisms)
 

@@ -223,6 +223,8 @@ def _network_fault(found: ServerFindings) -> Fault | None:
 
 def _stranger(found: ServerFindings) -> Fault | None:
     """Something that is no Kafka broker."""
+    if found.spoken == "controller":
+        return _unreachable("a controller of Kafka listens there, not a broker", _NAME_A_BROKER)
     if found.is_stranger:
         said = f'"{_shown(found.banner)}" is said' if found.banner else "something unknown is said"
         spoken = said if found.spoken == "unknown" else f"{found.spoken} is spoken"
