@@ -541,18 +541,18 @@ def test_metrics_and_their_dollars_are_those_of_one_reading() -> None:
     levels = Levels()
     chosen = plan(report, Snapshot.empty(), levels)
     (found,) = check_metrics(chosen, levels, "eu-nowhere-1", load_prices())
-    assert chosen.metrics == 15
-    assert found.what.startswith("15 custom metrics, $4.50 a month at the prices of us-east-1")
+    assert chosen.metrics == 16
+    assert found.what.startswith("16 custom metrics, $4.80 a month at the prices of us-east-1")
 
 
 def test_metrics_that_do_not_fit_are_a_warning_with_their_dollars() -> None:
     report = a_report(a_reading({"g": {"orders": [9]}}, {"orders": [(0, 10)]}))
-    levels = Levels(max_metrics=13)
+    levels = Levels(max_metrics=14)
     found = the(
         list(check_metrics(plan(report, Snapshot.empty(), levels), levels, None, load_prices())),
         "warning",
     )
-    assert found.what == "2 metrics more do not fit into max_metrics (13)"
+    assert found.what == "2 metrics more do not fit into max_metrics (14)"
     assert found.why.startswith("They would cost $0.60 more a month.")
 
 
@@ -747,7 +747,7 @@ def test_no_line_is_printed_for_a_name_that_kafkas_tool_would_cut(name: str) -> 
     acl = Acl("group", name, "User:monitor", "Describe", allows=False)
     denied = replace(ALL, denied_groups=(name,))
     fault = the(rights(an_inspection(denied, (ACL, acl))), "fault")
-    shown = f'"{name}"' if name else "''"
+    shown = name.replace(" ", r"\x20") or "''"
     assert fault.what == f"an ACL denies Describe on the group {shown}"
     assert fault.repair is None
     assert "deleteAcls" in fault.why

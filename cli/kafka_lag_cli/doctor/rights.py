@@ -352,12 +352,7 @@ def _right(check: str, is_allowed: bool | None) -> Finding:
 
 
 def _beginning(resource: Resource, prefixes: Sequence[str]) -> str:
-    return f"{resource}s that begin with {format_list([*map(_quoted, prefixes)], _MOST_NAMES)}"
-
-
-def _quoted(name: str) -> str:
-    """A name that begins or ends with a blank shows it."""
-    return printable(name) if not name or can_be_named(name) else f'"{printable(name)}"'
+    return f"{resource}s that begin with {format_list([*map(printable, prefixes)], _MOST_NAMES)}"
 
 
 def _shown(resource: Resource, names: Sequence[str]) -> str:
@@ -366,7 +361,7 @@ def _shown(resource: Resource, names: Sequence[str]) -> str:
     if list(names) == [ANY_NAME]:
         return f"all {resource}s"
     kind = resource if len(names) == 1 else f"{resource}s"
-    return f"the {kind} {format_list([*map(_quoted, names)], _MOST_NAMES)}"
+    return f"the {kind} {format_list([*map(printable, names)], _MOST_NAMES)}"
 
 
 def _to_be_read(topics: int) -> str:
