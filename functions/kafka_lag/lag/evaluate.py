@@ -110,7 +110,9 @@ def evaluate(
     rows = add_skips(rows, previous, of_topic, of_group, of_old_group, taken_at, rules)
     del of_old_group
     rows = add_rates(rows, previous, of_topic.numbers("produce_rate"), unreadable, rules)
-    rows = add_retention(rows, of_topic, _read_at(rows), taken_at, rules)
+    rows = add_retention(
+        rows, of_topic, _read_at(rows), previous.rows.numbers("commit_gap_seconds"), taken_at, rules
+    )
     rows = add_status(rows, of_group, previous, aged.dated, unreadable, taken_at, rules)
     previous, of_topic = previous.untaken(), of_topic.untaken()
     del of_group

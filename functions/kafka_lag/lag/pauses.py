@@ -124,6 +124,20 @@ def find_usual_pauses(
     return found
 
 
+def find_due_pause(rows: Frame, rules: Rules) -> Column:
+    """How long, s, the recurring pause usually is that each row may be in if its commit stands;
+    unknown if none is learnt, or the work before was not as usual.
+    """
+    at = np.flatnonzero(rows.numbers("pauses_seen").known)
+    pauses, window = _read_pauses(rows, at), rules.window_ms / 1_000
+    usual, long = (
+        Column(level.pause, _is_due(level, np.ones(len(at), bool), window))
+        for level in (pauses.usual, pauses.long)
+    )
+    longest = usual.clip(long.fill(0.0))
+    return Column.unknown(len(rows), np.float64).put(at, longest)
+
+
 def _read_pauses(frame: Frame, at: Rows) -> Pauses:
     return Pauses(_read_level(frame, at, _USUAL), _read_level(frame, at, _LONG))
 

@@ -12,6 +12,7 @@ from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import is_still
+from kafka_lag.lag.pauses import find_due_pause
 from kafka_lag.lag.previous_rows import set_where_read
 
 # Below this growth, in seconds a second, a loss never comes near within the 30 days.
@@ -37,10 +38,44 @@ class _Limits:
     held: Column
 
 
-def add_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules: Rules) -> Frame:
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """Commits that have not moved since the previous run, `stands`, and the seconds until they
+    usually move again; unknown where that is not learnt, or should have been by now.
+
+    A loss in less than `soon` seconds may come before the window and another run are over.
+    """
+
+    stands: Mask
+    resumes: Column
+    soon: float
+
+    @classmethod
+    def of(cls, rows: Frame, commit_gap: Column, taken_at: int, rules: Rules) -> _Stop:
+        since, seen = rows.numbers("commit_changed_at"), rows.numbers("observations")
+        unmoved = (taken_at - since) / 1_000
+        # Consumers that commit each few minutes pause as well, if not for a window.
+        usual = find_due_pause(rows, rules).or_else(commit_gap).clip(commit_gap.fill(0.0))
+        resumes = usual - unmoved
+        return cls(
+            stands=(since < taken_at) | (~since.known & (seen > 1)),
+            resumes=resumes.only(resumes >= 0),
+            soon=(rules.window_ms + rules.interval_ms) / 1_000,
+        )
+
+    def loses(self, left: Column) -> Mask:
+        """Where `left`, s, may be gone before a stop shows in an average."""
+        mask: Mask = self.stands & (left < self.soon) & ~(self.resumes < left)
+        return mask
+
+
+def add_retention(
+    rows: Frame, topics: Frame, now: Column, commit_gap: Column, taken_at: int, rules: Rules
+) -> Frame:
     """The rows with `seconds_until_loss` and `retention_risk`, set where they were read now.
 
-    `topics` holds the partition of each row, `now` the time of its reading, ms.
+    `topics` holds the partition of each row, `now` the time of its reading, ms. `commit_gap`: the
+    longest time, s, between two moves of its commit lately.
     `seconds_until_loss` is the lesser of retention by time and by size, within 0 and 30 days. It is
     30 days where neither will delete an unread record, and where nothing is unread. It is unknown
     where lag or configuration is unknown, and where there is a retention time and the age is
@@ -53,8 +88,9 @@ def add_retention(rows: Frame, topics: Frame, now: Column, taken_at: int, rules:
     # distance shows how slow it is.
     losing = lost > 0
     caught = is_still(rows, taken_at, rules) | losing
-    by_time, blind = _by_time(rows, limits.seconds, now, caught, rules)
-    by_size = _by_size(rows, topics, limits.held, caught, rules)
+    stop = _Stop.of(rows, commit_gap, taken_at, rules)
+    by_time, blind = _by_time(rows, limits.seconds, now, caught, stop, rules)
+    by_size = _by_size(rows, topics, limits.held, caught, stop, rules)
     near = (by_time < _bound(limits.seconds, rules)) | (by_size < _bound(limits.held, rules))
     seconds = np.minimum(by_time, by_size)
     nothing = (lag == 0) | rows.strings("time_lag_method").is_in([contract.METHOD_ALLOWED])
@@ -93,7 +129,7 @@ def _limits(topics: Frame) -> _Limits:
 
 
 def _by_time(
-    rows: Frame, limit: Column, now: Column, still: Mask, rules: Rules
+    rows: Frame, limit: Column, now: Column, still: Mask, stop: _Stop, rules: Rules
 ) -> tuple[Seconds, Mask]:
     """Seconds until the next unread record is as old as `limit`; and rows where that may be sooner,
     because their age has no upper bound.
@@ -104,10 +140,12 @@ def _by_time(
     age = by_record.or_else(rows.numbers("time_lag_seconds"))
     bounded = by_record.known | rows.numbers("time_lag_error_seconds").known
     blind = limit.known & ~(age.known & bounded)
-    return _until(limit - age, rows.numbers("age_growth"), limit, still, rules), blind
+    return _until(limit - age, rows.numbers("age_growth"), limit, still, stop, rules), blind
 
 
-def _by_size(rows: Frame, topics: Frame, held: Column, still: Mask, rules: Rules) -> Seconds:
+def _by_size(
+    rows: Frame, topics: Frame, held: Column, still: Mask, stop: _Stop, rules: Rules
+) -> Seconds:
     """Seconds until what is produced has pushed the log start to the commit.
 
     A group that has not committed stands at the log start. A consume rate that is unknown counts
@@ -116,16 +154,19 @@ def _by_size(rows: Frame, topics: Frame, held: Column, still: Mask, rules: Rules
     produced = topics.numbers("produce_rate")
     margin = Column.of(rows.numbers("retention_margin").fill(0))
     growth = 1 - rows.numbers("consume_rate") / produced
-    return _until((margin / produced).only(held.known), growth, held, still, rules)
+    return _until((margin / produced).only(held.known), growth, held, still, stop, rules)
 
 
-def _until(left: Column, growth: Column, kept: Column, still: Mask, rules: Rules) -> Seconds:
+def _until(
+    left: Column, growth: Column, kept: Column, still: Mask, stop: _Stop, rules: Rules
+) -> Seconds:
     """Seconds until nothing is left of `left`, of which each second takes `growth` seconds.
 
-    A growth that is unknown counts as 1, and so does any in the last share of what is `kept`.
+    A growth that is unknown counts as 1, and so does any in the last share of what is `kept`, and
+    that of a commit that has stopped.
     """
     last = left < kept.clip(most=rules.risk_horizon_ms / 1_000) * _LAST_SHARE
-    speed = np.where(still | last, 1.0, growth.clip(0.0).fill(1.0))
+    speed = np.where(still | last | stop.loses(left), 1.0, growth.clip(0.0).fill(1.0))
     return _within_30_days((left / speed).only(speed > _STANDS))
 
 

@@ -33,7 +33,7 @@ DAY = 86_400.0
 RISK = ("seconds_until_loss", "retention_risk")
 FOREVER = (NO_LOSS_SECONDS, SAFE)
 UNKNOWN = (None, None)
-# A commit that moved a minute ago, an hour behind, and ages half as fast as time passes.
+# A commit that moved in this run, an hour behind, and ages half as fast as time passes.
 MOVING = {
     "committed_offset": 500,
     "lag": 100,
@@ -42,7 +42,7 @@ MOVING = {
     "time_lag_seconds": 3_600.0,
     "time_lag_error_seconds": 1.0,
     "age_growth": 0.5,
-    "commit_changed_at": NOON - MINUTE,
+    "commit_changed_at": NOON,
 }
 STUCK = {"commit_changed_at": NOON - 11 * MINUTE}
 # A week, no limit by size, a log that deletes already.
@@ -57,9 +57,10 @@ SIZED = {"retention_ms": -1, "retention_bytes": 10**9, "produce_rate": 3.0, "end
 
 
 def evaluate_row(row: Row, topic: Row) -> Frame:
+    gap = column([row.get("commit_gap_seconds")], "double")
     frame = rows({**MOVING, **row})
     now = column([NOON], "timestamp")
-    return add_retention(frame, topic_rows({**WEEK, **topic}), now, NOON, Rules())
+    return add_retention(frame, topic_rows({**WEEK, **topic}), now, gap, NOON, Rules())
 
 
 @pytest.mark.parametrize(
@@ -112,6 +113,53 @@ def evaluate_row(row: Row, topic: Row) -> Frame:
 )
 def test_an_age_reaches_retention_as_fast_as_it_grows(row: Row, topic: Row, seconds: float) -> None:
     assert first(evaluate_row(row, topic), "seconds_until_loss") == (pytest.approx(seconds),)
+
+
+# Kept for so many seconds; what is unread since the commit moved last, so many seconds ago.
+def since_move(seconds: int, **more: Any) -> Row:
+    return {
+        "commit_changed_at": NOON - seconds * 1_000,
+        "time_lag_seconds": float(seconds),
+        "age_growth": 0.0,
+        **more,
+    }
+
+
+PAUSES = {"pauses_seen": 3.0, "work_between_pauses": 600.0, "pause_age_left": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("kept", "row", "expected"),
+    [
+        pytest.param(60, since_move(50), (10.0, AT_RISK), id="stopped"),
+        pytest.param(60, {**since_move(50), "commit_changed_at": NOON}, FOREVER, id="moved"),
+        pytest.param(1_100, since_move(400), FOREVER, id="a-stop-would-show-in-time"),
+        pytest.param(1_000, since_move(400), (600.0, SAFE), id="it-would-not"),
+        pytest.param(
+            100, since_move(60, commit_gap_seconds=99.0), FOREVER, id="commits-again-before-it"
+        ),
+        pytest.param(
+            100, since_move(60, commit_gap_seconds=101.0), (40.0, AT_RISK), id="not-before-it"
+        ),
+        pytest.param(
+            100, since_move(60, commit_gap_seconds=59.0), (40.0, AT_RISK), id="it-should-have"
+        ),
+        pytest.param(
+            1_000, since_move(560, pause_seconds=900.0, **PAUSES), FOREVER, id="a-learnt-pause"
+        ),
+        pytest.param(
+            880,
+            since_move(560, pause_seconds=900.0, **PAUSES),
+            (320.0, AT_RISK),
+            id="a-learnt-pause-too-long",
+        ),
+    ],
+)
+def test_what_is_kept_briefly_is_near_its_loss_once_a_commit_stops(
+    kept: int, row: Row, expected: tuple[float, str]
+) -> None:
+    found = evaluate_row(row, {"retention_ms": kept * 1_000})
+    assert tuple(first(found, name)[0] for name in RISK) == expected
 
 
 # As docs/metrics.md has them: what is kept in hours, the age and its growth, the time to a loss.
