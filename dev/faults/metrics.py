@@ -305,7 +305,7 @@ class _Span:
 def _is_undated(row: Row) -> bool:
     """Whether the row is OK although it lags and no upper bound of its age is known."""
     is_ok = row["status"] == contract.OK and bool(row["lag"])
-    return is_ok and row["time_lag_error_seconds"] is None
+    return bool(is_ok and row["time_lag_error_seconds"] is None)
 
 
 def _rebalancing(state: str | None) -> int | None:

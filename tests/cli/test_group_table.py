@@ -238,7 +238,7 @@ def test_groups_can_be_sorted_by_how_much_of_their_promise_is_used() -> None:
 def test_the_worst_status_comes_first_then_the_age_then_the_lag() -> None:
     groups = a_snapshot_of(
         a_group("well", time_lag_seconds=900.0, lag=9),
-        a_group("unread", status=None, last_status="OK"),
+        a_group("unread", status=None, last_status="OK", unread_reason="timeout"),
         a_group("young", status="ERR", time_lag_seconds=5.0, lag=99),
         a_group("few", status="WARN", time_lag_seconds=60.0, lag=7),
         a_group("many", status="WARN", time_lag_seconds=60.0, lag=8),
