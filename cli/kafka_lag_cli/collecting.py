@@ -100,13 +100,14 @@ class Collecting:
         for run in run_on_schedule(collector, self._interval, self._wait, self._clock):
             if run.warning:
                 self._logger.warning(run.warning)
-            self._is_unkept = bool(run.report and run.error)
+            self._is_unkept = bool(run.report and run.error and not run.kept)
             if run.report is None:
                 continue
             if not self._is_unkept:
                 self._succeeded = self._clock()
             self._show(collector.cluster, run.report.snapshot)
-            mark_collected(self._options.state, collector.cluster, self._interval)
+            if run.kept:
+                mark_collected(self._options.state, collector.cluster, self._interval)
             self._options.remove_old_days()
 
     def _wait(self, seconds: float) -> None:

@@ -15,20 +15,22 @@ from kafka_lag.lag.model import LagReport
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run that is over: its report, None where nothing was read, and the error it ended with, if
-    it did; `next_due` in s, as the clock.
+    it did; `next_due` in s, as the clock. `kept`: the store took its snapshot.
     """
 
     report: LagReport | None
     error: ReporterError | None
     seconds: float
     next_due: int
+    kept: bool = True
 
     @property
     def warning(self) -> str | None:
         """What went wrong, in a sentence; None: nothing."""
         if self.error is None:
             return None
-        return str(self.error) if self.report is None else describe_unkept(self.error)
+        is_unkept = self.report is not None and not self.kept
+        return describe_unkept(self.error) if is_unkept else str(self.error)
 
 
 def run_on_schedule(
@@ -44,18 +46,19 @@ def run_on_schedule(
     due = int(clock())
     while True:
         began = time.monotonic()
-        report, failure = None, None
+        report, failure, kept = None, None, False
         try:
             outcome = collector.collect(due * 1000)
             report, failure = outcome.report, outcome.failure
+            kept = outcome.objects_written > 0
         except ReporterError as error:
             failure = error
         seconds = time.monotonic() - began
         due = (int(clock()) // interval + 1) * interval
-        yield Run(report, failure, seconds, due)
+        yield Run(report, failure, seconds, due, kept)
         wait(max(0.0, due - clock()))
 
 
 def describe_unkept(error: ReporterError) -> str:
-    """What people are told of a reading that is shown though the store failed."""
+    """The warning beside a reading that is shown though the store failed."""
     return f"What was read is shown, and not kept: {error}"

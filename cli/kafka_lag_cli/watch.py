@@ -82,8 +82,9 @@ def watch(**options: Any) -> int:
     live = Live(get_renderable=lambda: view, console=screen, screen=True, refresh_per_second=2)
     interval = collect.settings.interval_ms // 1000
 
-    def show() -> None:
-        mark_collected(collect.state, collector.cluster, interval)
+    def show(run: Run) -> None:
+        if run.kept:
+            mark_collected(collect.state, collector.cluster, interval)
         collect.remove_old_days()
         if not redraws:
             _append(view, options, screen, heading=len(view.lags) == 1)
@@ -100,7 +101,7 @@ def watch(**options: Any) -> int:
 
 
 def show_runs(
-    runs: Iterable[Run], view: WatchView, logger: WarningLogger, show: Callable[[], None]
+    runs: Iterable[Run], view: WatchView, logger: WarningLogger, show: Callable[[Run], None]
 ) -> None:
     """Adds runs to the view as they come, and shows each that was read, even if it is not kept.
 
@@ -113,7 +114,7 @@ def show_runs(
             logger.warning(run.warning)
         if run.report is not None:
             view.add_run(run)
-            show()
+            show(run)
         view.due = run.next_due
 
 

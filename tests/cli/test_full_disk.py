@@ -13,12 +13,15 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
 from kafka_lag.collector import Collector
+from kafka_lag.lag.columns import Rows
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.time_index import LookUp, LookupResults, no_look_up
 from kafka_lag.settings import Settings
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore, list_runs
-from kafka_lag_cli.schedule import run_on_schedule
+from kafka_lag_cli.schedule import Run, run_on_schedule
 from kafka_lag_cli.show import take_readings
-from kafka_lag_cli.state.shared import HeldStore, mark_collected
+from kafka_lag_cli.state.shared import HeldStore
 from kafka_lag_cli.terminal.group_rows import Selection
 from kafka_lag_cli.watch import WatchView, show_runs
 from tests.builders import MINUTE, NOON, a_reading
@@ -36,9 +39,12 @@ def _disk(tmp_path: Path) -> Iterator[Path]:
         yield disk
 
 
-def a_collector(store: SnapshotStore, logger: RecordingLogger) -> Collector:
+def a_collector(
+    store: SnapshotStore, logger: RecordingLogger, answers: LookUp = no_look_up
+) -> Collector:
     settings = Settings("shop", Access(("b:9092",)), Rules())
-    return Collector(settings, FakeSource(a_reading(GROUPS, TOPICS)), store, (), logger)
+    source = FakeSource(a_reading(GROUPS, TOPICS), answers=answers)
+    return Collector(settings, source, store, (), logger)
 
 
 def kept(disk: Path) -> list[int]:
@@ -55,8 +61,10 @@ def test_watch_shows_its_runs_and_keeps_them_again_once_there_is_room(disk: Path
         lambda: now[-1],
     )
 
-    def show() -> None:
-        mark_collected(disk, "shop", 60)
+    taken: list[bool] = []
+
+    def show(run: Run) -> None:
+        taken.append(run.kept)
         if len(view.lags) == 2:
             filled.unlink()
 
@@ -64,7 +72,18 @@ def test_watch_shows_its_runs_and_keeps_them_again_once_there_is_room(disk: Path
     assert list(view.lags) == [6, 6, 6]
     unkept = [line for line in logger.warnings if line.startswith(UNKEPT)]
     assert [line.endswith(FULL) for line in unkept] == [True, True], logger.warnings
+    assert taken == [False, False, True]
     assert kept(disk) == [NOON + 2 * MINUTE]
+
+
+def test_a_run_that_is_kept_is_not_called_unkept(tmp_path: Path) -> None:
+    def fail(_partitions: Frame, _times: Rows) -> LookupResults:
+        raise RuntimeError("no times")
+
+    collector = a_collector(FolderStore(tmp_path), RecordingLogger(), answers=fail)
+    run = next(run_on_schedule(collector, 60, clock=lambda: NOON / 1000))
+    assert (run.kept, kept(tmp_path)) == (True, [NOON])
+    assert str(run.warning).startswith("Looking up times failed")
 
 
 def test_show_shows_its_readings(disk: Path) -> None:

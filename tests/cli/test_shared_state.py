@@ -124,7 +124,8 @@ def collect(folder: Path, *filters: str, minutes: range) -> list[str]:
     store = options.open_store(logger.warning)
     collector = Collector(settings, FakeSource(*readings), store, (), logger)
     for minute in minutes:
-        collector.run(NOON + minute * MINUTE)
+        outcome = collector.run(NOON + minute * MINUTE)
+        assert (outcome.objects_written > 0) is (NOON + minute * MINUTE in kept(store))
     return logger.warnings
 
 

@@ -66,11 +66,11 @@ class NarrowedStore:
         return self._store.read(key)
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """Whether it was written, or belongs to a run that is not taken."""
+        """Whether it was written: nothing of a run that is not taken is."""
         at = taken_at_of(key)
         if at not in self._takes:
             self._takes = {at: not self._holds_more(key, at or 0)}
-        return self._store.write_once(key, data) if self._takes[at] else True
+        return self._takes[at] and self._store.write_once(key, data)
 
     def _holds_more(self, key: str, taken_at: int) -> bool:
         """Whether the newest run up to then has groups or topics that the filters hide."""

@@ -75,7 +75,8 @@ def add_skips(
             (jumped > 0) & ~_may_be_a_last_commit(jumped / seconds, old, topics)
         )
     unsure = (jumped > 0) & (jumped == backlog) & records
-    unsure &= _may_have_been_set(rows, old, groups, old_groups, taken_at, rules)
+    if unsure.any():
+        unsure &= _may_have_been_set(rows, old, groups, old_groups, unsure, taken_at, rules)
     fast = jumped / seconds > _READABLE
     is_beyond = now > rows.numbers("end_offset")
     if not (fast | was_set | unsure | is_beyond | old.numbers("skipped_from").known).any():
@@ -181,10 +182,16 @@ def _may_be_a_last_commit(speed: Column, old: Frame, topics: Frame) -> Mask:
 
 
 def _may_have_been_set(
-    rows: Frame, old: Frame, groups: Frame, old_groups: Frame, taken_at: int, rules: Rules
+    rows: Frame,
+    old: Frame,
+    groups: Frame,
+    old_groups: Frame,
+    among: Mask,
+    taken_at: int,
+    rules: Rules,
 ) -> Mask:
-    """Rows of a group with members that may have had none since the last reading, so that somebody
-    may have set its commit.
+    """Rows among those given of a group with members that may have had none since the last reading,
+    so that somebody may have set its commit.
 
     The group had no member in that reading, or it was late and each of its members is another now.
     A group of which no member was ever seen to own the partition, one whose client writes no epoch
@@ -197,7 +204,7 @@ def _may_have_been_set(
     pauses = old.strings("status_reason").is_in([contract.PAUSING])
     pauses |= (gap > _SELDOM_INTERVALS * interval) & (stood <= gap * _ALIKE)
     pauses |= since_last <= stood * _ALIKE
-    mask: Mask = is_read(rows) & (groups.numbers("members") > 0) & ~pauses
+    mask: Mask = among & is_read(rows) & (groups.numbers("members") > 0) & ~pauses
     mask &= old.numbers("commit_epoch").known & old.numbers("owned_at").known
     late = old.numbers("time_lag_seconds") > np.maximum(gap, interval) * _ALIKE
     empty = old_groups.numbers("members") == 0
