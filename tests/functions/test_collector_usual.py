@@ -6,7 +6,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +17,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.snapshots.previous import load_newest
+from kafka_lag.snapshots.usual import load_usual
 from tests.builders import HOUR, MINUTE, NOON, a_reading, cell
 from tests.fakes import MemoryStore
 from tests.functions.runs import TOPICS, Run
@@ -95,16 +98,72 @@ def test_groups_are_compared_with_the_hour_and_weekday_of_the_run() -> None:
     assert said(run, NOON + 3 * MINUTE) == (7.0, None, True)
 
 
-@pytest.mark.parametrize("beside", [11, 13])
-def test_after_a_clock_change_a_group_that_is_as_usual_an_hour_beside_is_not_unusual(
-    beside: int,
+def an_outage(quiet: int, day: datetime) -> Any:
+    """Whether it is unusual at noon of this day that nothing is written, where nothing is usual in
+    the `quiet` hour alone and 500 records/s are in the others.
+    """
+    rows = [
+        {
+            **row(hour, 6.0, weekday=day.isoweekday()),
+            "usual_produce_rate": 0.0 if hour == quiet else 500.0,
+            "produce_rate_spread": 1.0,
+        }
+        for hour in range(24)
+    ]
+    data = usual_object(rows, "1.1", (day - timedelta(days=1)).date().isoformat())
+    times = [round(day.timestamp() * 1_000) + minute * MINUTE for minute in range(12, 19)]
+    readings = [a_reading({"g": {"orders": [5, 9]}}, TOPICS, at=at) for at in times]
+    run = Run(*readings, store=store_of(data))
+    for at in times:
+        run(at)
+    return said(run, times[-1])[2]
+
+
+@pytest.mark.parametrize(
+    ("day", "like_the_hour_before", "like_the_hour_after"),
+    [
+        pytest.param("2026-01-31", True, True, id="no change"),
+        pytest.param("2026-03-09", True, False, id="forward in New York"),
+        pytest.param("2026-03-30", True, False, id="forward in Berlin"),
+        pytest.param("2026-04-06", False, False, id="back in Sydney, forward in Berlin"),
+        pytest.param("2026-05-29", True, True, id="learnt since spring"),
+        pytest.param("2026-10-05", True, False, id="forward in Sydney"),
+        pytest.param("2026-10-26", False, False, id="back in Berlin, forward in Sydney"),
+        pytest.param("2026-11-28", False, True, id="four weeks after New York"),
+        pytest.param("2026-12-05", True, True, id="learnt since autumn"),
+    ],
+)
+def test_what_is_as_usual_an_hour_beside_is_unusual_but_after_a_clock_change(
+    day: str, like_the_hour_before: bool, like_the_hour_after: bool
 ) -> None:
-    rows = [row(hour, 7.0) for hour in (11, 12, 13)]
-    rows[beside - 11]["usual_lag"] = 6_000.0
-    steep = Run(*[MANY] * 4, store=store_of(usual_object(rows)))
-    for minute in range(4):
-        steep(NOON + minute * MINUTE)
-    assert said(steep, NOON + 3 * MINUTE) == (7.0, None, False)
+    noon = datetime.fromisoformat(f"{day}T12:00Z")
+    assert (an_outage(11, noon), an_outage(13, noon)) == (like_the_hour_before, like_the_hour_after)
+
+
+@pytest.mark.parametrize(
+    "zone",
+    [
+        *("Europe/Berlin", "America/New_York", "America/Santiago", "Australia/Sydney"),
+        *("Pacific/Auckland", "Africa/Cairo", "Asia/Jerusalem", "America/Havana"),
+    ],
+)
+def test_each_clock_change_of_these_years_is_known(zone: str) -> None:
+    local = ZoneInfo(zone)
+    days = [datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=n) for n in range(365 * 12)]
+    hours = [(local.utcoffset(day) or timedelta()) / timedelta(hours=1) for day in days]
+    changes = [
+        (day, now - then)
+        for day, then, now in zip(days[1:], hours, hours[1:], strict=False)
+        if now != then
+    ]
+    assert len(changes) == 24
+    for day, by in changes:
+        rows = [row(hour, float(hour), weekday=day.isoweekday()) for hour in range(24)]
+        store = store_of(usual_object(rows, date=day.date().isoformat()))
+        found = load_usual(store, "shop", round(day.timestamp() * 1_000))
+        usual, *beside = (frame.numbers("usual_lag").to_list() for frame in found)
+        assert usual == [12.0]
+        assert [12.0 + by] in beside
 
 
 def test_the_object_is_read_once_an_hour() -> None:

@@ -100,7 +100,8 @@ class PreviousRuns:
     read has the values of its last reading. `newest` is one of these runs, if there is any.
     `scheduled`: the scheduled time of each of these runs, ms UTC; empty where that is not known.
     `usual`: what the daily report says is usual at this run's weekday and hour, a row a group, with
-    the columns of `contract.USUAL_COLUMNS`; `usual_beside`: the same for the hours beside it.
+    the columns of `contract.USUAL_COLUMNS`; `usual_beside`: the same for the hours beside
+    it to which a clock change of the last weeks may have moved the day.
     """
 
     newest: Snapshot

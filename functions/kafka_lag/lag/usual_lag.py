@@ -41,8 +41,9 @@ def add_unusual(
     the records written lie contract.FAR spreads or more from their usual value, up or down, for
     contract.FAR_RUNS runs. It is true where one is known to be, unknown where none was learnt or
     one that was is not known in this run. `unusual_since` is the first of the runs that are so.
-    `beside` has the figures of the hours beside: a group that is as usual by those of one of them
-    is not unusual, unless it was before, while most groups say that this hour is like that one.
+    `beside` has the figures of the hours beside to which a clock change may have moved the day: a
+    group that is as usual by those of one of them is not unusual, unless it was before, while most
+    groups say that this hour is like that one.
     """
     old = before.lazy_take(locate(groups, before, _GROUP))
     rate = _rate_of_this_run(groups, old, rules)

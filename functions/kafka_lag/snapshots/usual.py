@@ -18,15 +18,20 @@ from kafka_lag.snapshots.parquet import from_arrow
 from kafka_lag.snapshots.store import SnapshotStore
 
 _HOUR = ("weekday", "hour")
-
-
-# The hour itself, and those beside it.
-_HOURS = (0, -1, 1)
+# The days (month, day) of a year on which clocks are put back and forward somewhere, but for the
+# zones that follow Ramadan. Hours are UTC's: afterwards an hour is as the one before it was, or as
+# the one after it. A fixed rule, as a function's image need not know the zones.
+_CLOCK_CHANGES = {
+    -1: (((3, 31), (4, 8)), ((10, 24), (11, 7))),
+    1: (((3, 8), (4, 30)), ((9, 1), (10, 7))),
+}
+# By then most of the weeks that make a usual figure lie behind a change.
+_UNTIL_LEARNT = timedelta(weeks=contract.USUAL_WEEKS // 2 + 1)
 
 
 def load_usual(store: SnapshotStore, cluster: str, taken_at: int) -> tuple[Frame, ...]:
-    """The figures for the weekday and hour, UTC, of a run, and then those for the hour before and
-    for the hour after; each with the columns of `USUAL_COLUMNS`.
+    """The figures for the weekday and hour, UTC, of a run, and then those of each hour beside it
+    to which a clock change may have moved the day; each with the columns of `USUAL_COLUMNS`.
 
     None are known where there is no object, as before the first daily report. Raises UnusableError
     for one that cannot be used, else StoreError.
@@ -35,9 +40,24 @@ def load_usual(store: SnapshotStore, cluster: str, taken_at: int) -> tuple[Frame
     try:
         data = store.read(key)
     except UnusableError:
-        return (no_figures(),) * len(_HOURS)
+        return (no_figures(),)
     time = datetime.fromtimestamp(taken_at / 1000, UTC)
-    return tuple(read_usual(data, key, time + timedelta(hours=hours)) for hours in _HOURS)
+    hours = (0, *_moved_by(time.date()))
+    return tuple(read_usual(data, key, time + timedelta(hours=each)) for each in hours)
+
+
+def _moved_by(day: date) -> list[int]:
+    """The hours by which a day may lie beside the usual one: clocks were changed in the weeks
+    before it, and what is usual does not know of that yet.
+    """
+    return [
+        hours
+        for hours, changes in _CLOCK_CHANGES.items()
+        if any(
+            date(day.year, *first) <= day < date(day.year, *last) + _UNTIL_LEARNT
+            for first, last in changes
+        )
+    ]
 
 
 def read_usual(data: bytes, key: str, time: datetime) -> Frame:
