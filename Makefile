@@ -89,7 +89,7 @@ test-lowest: setup ## functions and the command on the oldest versions that pypr
 	$(LOWEST) -m pytest -q -m "not thorough" -p no:xdist tests/functions tests/cli
 
 # Files that `git diff` then shows: a reviewer reads them.
-golden: setup ## write the texts and templates of tests/golden anew
+golden: setup ## renew the texts and templates of tests/golden
 	$(BIN)/pytest -q -m golden --golden-renew -p no:xdist tests
 
 # Versions of Kafka; empty: the one that dev/kafka/pom.xml names.

@@ -122,7 +122,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option of `make golden`."""
-    parser.addoption("--golden-renew", action="store_true", help="write tests/golden anew")
+    parser.addoption("--golden-renew", action="store_true", help="renew tests/golden")
 
 
 @pytest.fixture(name="golden")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reviewed texts in `tests/golden`: a test hands over what is made now and compares it with them.
 
-`make golden` writes all of them anew; their diff is what a reviewer reads.
+`make golden` writes all of them again; their diff is what a reviewer reads.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class Collector:
         return outcome
 
     def collect(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
-        """The same, for whoever shows what was read even if it could not be stored or published.
+        """The same, for views that show what was read even if it could not be stored or published.
 
         Raises ReporterError, after all else was done, only if nothing was read.
         """

@@ -255,6 +255,14 @@ def test_a_prefix_beside_the_plain_key_is_left_out(tmp_path: Path) -> None:
     assert options(tmp_path, text).access.security_protocol == "SSL"
 
 
+def test_keys_of_another_server_are_none_of_the_brokers(tmp_path: Path) -> None:
+    text = (
+        "bootstrap.servers=b:9092\nschema.registry.ssl.truststore.location=/etc/ca.pem\n"
+        "confluent.monitoring.interceptor.security.protocol=SASL_SSL\n"
+    )
+    assert options(tmp_path, text, servers=None).access.security_protocol == "PLAINTEXT"
+
+
 def test_brokers_may_be_in_the_file(tmp_path: Path) -> None:
     found = options(tmp_path, "bootstrap.servers=a:1, b:2\n", servers=None)
     assert found.access.bootstrap_servers == ("a:1", "b:2")
@@ -359,7 +367,8 @@ def test_a_truststore_that_is_not_here_is_not_missed_for_brokers_of_msk(
     assert line.endswith(
         "MSK's certificates are public ones, so the system's authorities are taken."
     )
-    for other in (f"{MSK},b:9092", "b.kafka.eu-west-1.example.com:9094"):
+    evil = "b.kafka.eu-west-1.amazonaws.com.example.com:9094"
+    for other in (f"{MSK},b:9092", "b.kafka.eu-west-1.example.com:9094", evil):
         with pytest.raises(click.UsageError, match=r"ssl[.]truststore[.]location: "):
             options(tmp_path, text, servers=other)
 
@@ -490,6 +499,10 @@ MISTAKES = {
     "Connect's prefix": (
         "group.id=x\nconsumer.ssl.truststore.location=/etc/ca.pem",
         "take ssl.truststore.location, without the prefix 'consumer.'.",
+    ),
+    "Connect's prefix beside keys of the worker": (
+        "bootstrap.servers=b:9092\nconsumer.security.protocol=SASL_SSL",
+        "take security.protocol, without the prefix 'consumer.'.",
     ),
     "a variable's name": ("KAFKA_SECURITY_PROTOCOL=SSL", "without the prefix 'KAFKA_'."),
     "JSON": ('{\n  "security.protocol": "SASL_SSL",\n}', "take security.protocol."),

@@ -532,10 +532,6 @@ def test_topics_written_in_transactions_get_an_option_that_allows_their_markers(
     assert found["severity"] == "info"
     assert found["what"].endswith("one record behind on paid.in-full")
     assert found["repair"] is None
-    option = found["why"].partition("in a document, or ")[2]
-    repaired = bench.doctor([*bench.options(), *shlex.split(option)])
-    (found,) = [e for e in repaired if e["check"] == "transactions"]
-    assert found["severity"] == "ok"
 
 
 def test_records_of_the_future_are_their_producers_until_they_are_gone(bench: Bench) -> None:

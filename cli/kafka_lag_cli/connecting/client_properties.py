@@ -115,6 +115,10 @@ _DISGUISED: Final = re.compile(
     rf"(?P<prefix>(?:.*[._-])?)(?P<key>{'|'.join(key.replace('.', '[._-]') for key in _KEYS)})",
     re.IGNORECASE,
 )
+# Other prefixes are of other servers, such as a schema registry, beside keys that are read.
+_OF_CLIENTS: Final = re.compile(
+    r"(.*[._-])?(kafka|properties|client|consumer|producer|admin|streams)[._-]", re.IGNORECASE
+)
 _QUOTES: Final = "{}\"', \t"
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
 _TRUST, _OWN, _PKCS12 = "ssl.truststore", "ssl.keystore", "PKCS12"
@@ -318,6 +322,7 @@ def _check_disguised(properties: Mapping[str, str]) -> None:
     """
     if "security.protocol" in properties:
         return
+    is_read = any(key in properties for key in _KEYS)
     for key, value in properties.items():
         found = None if key in _KEYS else _DISGUISED.fullmatch(key.strip(_QUOTES))
         if found is None:
@@ -328,7 +333,8 @@ def _check_disguised(properties: Mapping[str, str]) -> None:
                 )
             continue
         plain = re.sub("[_-]", ".", found["key"]).lower()
-        if plain not in properties:
+        is_of_clients = not is_read or not found["prefix"] or _OF_CLIENTS.match(found["prefix"])
+        if plain not in properties and is_of_clients:
             without = f", without the prefix {_shown(found['prefix'])}" if found["prefix"] else ""
             raise _FaultError(f"{_shown(key)} is not read: {_TAKE} {plain}{without}.")
 

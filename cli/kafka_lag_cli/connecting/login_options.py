@@ -46,6 +46,7 @@ _PASSWORD = "KAFKA_LAG_PASSWORD"  # noqa: S105  # its name
 # b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com, boot-a1b2.c1.kafka-serverless.us-east-1...
 _OF_PASSWORD = ("username", "password_env", "password_file", "sasl_mechanism")
 _NO_REGION = "--region is needed, as the brokers' names do not hold it."
+_AWS_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn")
 _MSK_REGION = re.compile(r"\.kafka(?:-serverless)?\.([a-z]{2}(?:-[a-z]+)+-\d)\.")
 
 
@@ -299,7 +300,8 @@ def _by_command_config(options: Mapping[str, Any]) -> BrokerOptions:
 
 def _warn_of_truststore(fault: str, servers: Iterable[str], path: Path) -> None:
     """Says that the system's authorities do. Raises ConfigError unless all brokers are MSK's."""
-    if not all(region_of([server]) and ".amazonaws.com" in server for server in servers):
+    hosts = [server.rpartition(":")[0] for server in servers]
+    if not all(region_of([host]) and host.endswith(_AWS_DOMAINS) for host in hosts):
         raise ConfigError(f"{path}: {fault}.")
     click.echo(
         f"{path}: {fault}. MSK's certificates are public ones, so the system's authorities are "

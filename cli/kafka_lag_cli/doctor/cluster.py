@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -25,7 +24,7 @@ from kafka_lag.sinks.budget import Plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.cost.prices import REFERENCE_REGION, PricesByRegion
 from kafka_lag_cli.doctor.findings import Finding, Severity
-from kafka_lag_cli.doctor.rights_repair import RightsRepair, shell_word
+from kafka_lag_cli.doctor.rights_repair import RightsRepair
 from kafka_lag_cli.terminal.text import printable
 
 BROKERS, QUOTA, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS = (
@@ -226,18 +225,15 @@ def _topics_one_behind(report: LagReport, rules: Rules) -> list[str]:
 
 
 def _one_behind(topics: Sequence[str]) -> Finding:
-    # A topic's name has letters, digits and `._-` alone.
-    expression = "|".join(re.escape(name).replace(r"\-", "-") for name in topics)
-    anchored = f"^({expression})$" if len(topics) > 1 else f"^{expression}$"
     return Finding(
         TRANSACTIONS,
         "info",
         "some producers write in transactions, and in this one reading groups were one record "
         f"behind on {format_list([*map(printable, topics)], _MOST_NAMES)}",
         "Brokers do not show to a monitor which topics are written in transactions. The marker "
-        "that ends one counts as a record, so a group that has read everything rests at lag 1, and "
-        "would be STOP or STALL one day. Only for a topic that you know to be written so allow it: "
-        f"allowed_lag in a document, or --allowed-lag {shell_word(f'{anchored}=1')}",
+        "that ends one counts as a record, so a group that has read everything rests at lag 1. One "
+        "reading does not tell such a group from one that is about to read. A collector learns it "
+        "from two rests; until then such a group may be STOP or STALL.",
     )
 
 

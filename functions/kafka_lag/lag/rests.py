@@ -43,11 +43,11 @@ def add_rests(
     `rest_end`: where what can be read ended when this commit was first seen, if the commit was near
     below; it moves on with further markers once rests are known. `rest_left_at`: the run, ms, from
     which on more was there to be read. `rests_seen`: rests in a row that ended with a commit beyond
-    `rest_end`; one that ended below it was no rest, and the count begins anew. `rest_records`: the
+    `rest_end`; one that ended below it was no rest, and the count begins again. `rest_records`: the
     longest of them, in records.
 
     On topics without transactions a rest of one record may also end with a commit at `rest_end`,
-    the first rest of one record after longer ones begins the count anew, and a commit that reaches
+    the first rest of one record after longer ones begins the count again, and a commit that reaches
     the end ends it.
     """
     commit, then = rows.numbers("committed_offset"), old.numbers("committed_offset")

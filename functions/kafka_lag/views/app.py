@@ -36,7 +36,7 @@ def answer(
 ) -> Answer:
     """The whole answer, packed where the client accepts that; `now_ms` is UTC.
 
-    `max_metrics_bytes` is what whoever listens can pass on of /metrics; null: all of it.
+    `max_metrics_bytes` is the largest /metrics that the listener can pass on; null: any size.
 
     To HEAD it has no body, and says how long it would be.
 

@@ -168,7 +168,7 @@ def test_a_broker_that_is_slow_to_answer_is_not_called_silent() -> None:
         assert found.spoken == "Kafka"
 
 
-def test_a_controller_is_told_from_a_broker_by_what_it_takes() -> None:
+def test_a_controller_is_recognised_by_what_it_takes() -> None:
     def serve(connection: socket.socket) -> None:
         request = connection.recv(4096)
         # ApiVersions: no error, and one API that it takes, which is Fetch.
