@@ -5,39 +5,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
-
 from kafka_lag import contract
 from kafka_lag.notify.messages import Notice
-from tests.functions.notify.troubled_day import TROUBLES, Cluster, Trouble, simulate_day
+from tests.functions.notify.troubled_day import TROUBLES, simulate_day
+from tests.golden import Golden
 
 
-@pytest.fixture(name="day", scope="module")
-def _day() -> Cluster:
-    return simulate_day()
-
-
-def notices(day: Cluster, group: str) -> list[Notice]:
-    found = [message.notice for message in day.messages]
-    return [each for each in found if each.attributes[contract.ATTRIBUTE_GROUP] == group]
-
-
-def kinds(found: Sequence[Notice]) -> list[str]:
+def kinds(found: Sequence[Notice]) -> tuple[str, ...]:
     each_has = [each.attributes[contract.ATTRIBUTE_KIND] for each in found]
-    return [kind for each in each_has for kind in ([each] if isinstance(each, str) else each)]
+    return tuple(kind for each in each_has for kind in ([each] if isinstance(each, str) else each))
 
 
-@pytest.mark.parametrize("trouble", TROUBLES, ids=[each.group for each in TROUBLES])
-def test_each_trouble_is_reported_once_with_its_end(day: Cluster, trouble: Trouble) -> None:
-    assert kinds(notices(day, trouble.group)) == list(trouble.kinds)
+def write(notice: Notice) -> str:
+    """Without the lines that end every message."""
+    lines = [line for line in notice.text.splitlines() if not line.startswith("Incident")]
+    return "\n".join(["", notice.subject, *lines])
 
 
-@pytest.mark.parametrize("trouble", TROUBLES, ids=[each.group for each in TROUBLES])
-def test_a_message_says_what_was_planted(day: Cluster, trouble: Trouble) -> None:
-    texts = [each.text for each in notices(day, trouble.group)]
+def test_each_trouble_of_a_day_is_told_once_with_its_end(golden: Golden) -> None:
+    found: dict[str, list[Notice]] = {each.group: [] for each in TROUBLES}
+    for message in simulate_day():
+        found[str(message.notice.attributes[contract.ATTRIBUTE_GROUP])].append(message.notice)
 
-    assert [say for say in trouble.says if not any(say in text for text in texts)] == []
-
-
-def test_all_messages_of_an_incident_are_one_thread(day: Cluster) -> None:
-    assert len({each.thread for each in notices(day, "audit")}) == 1
+    assert {group: kinds(each) for group, each in found.items()} == {
+        trouble.group: trouble.kinds for trouble in TROUBLES
+    }
+    assert len({each.thread for each in found["audit"]}) == 1
+    golden.holds_cases(
+        "messages-of-a-day.txt",
+        {
+            f"{each.group}: {each.what}": "\n".join(map(write, found[each.group])).lstrip("\n")
+            for each in TROUBLES
+        },
+    )
