@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("golden")
 _SHOWN = 60
+# A line that is longer is cut where it stands again.
+_LONG = 70
 
 
 class Golden:
@@ -37,3 +39,16 @@ class Golden:
     def holds_cases(self, name: str, cases: Mapping[str, str]) -> None:
         """The same for several texts in one file, each below its title."""
         self.holds(name, "\n\n".join(f"## {title}\n{text}" for title, text in cases.items()))
+
+
+def write_once(cases: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Cases below their titles: a line is whole where it first stands, later its begin and end."""
+    written: list[str] = []
+    known: set[str] = set()
+    for title, lines in cases:
+        short = [f"{each[:40]}…{each[-25:]}" if len(each) > _LONG else each for each in lines]
+        repeated = [cut for cut, each in zip(short, lines, strict=True) if each in known]
+        written += [f"# {title}", *(each for each in lines if each not in known)]
+        written += [f"again: {' | '.join(repeated)}"] if repeated else []
+        known |= set(lines)
+    return "\n".join(written)

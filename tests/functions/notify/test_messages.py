@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from kafka_lag.notify.messages import Notice, StatusMessage, build_event, build_
 from kafka_lag.notify.troubles import TROUBLES, OpenTrouble
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_change, a_row, vary
-from tests.golden import Golden
+from tests.golden import Golden, write_once
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "notifications.md"
 WORST = {
@@ -401,18 +401,6 @@ ENDS = {
         }.items()
     },
 }
-
-
-def write_once(cases: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """Each line whole where it first stands; after that what it begins and ends with."""
-    written, known = [], set[str]()
-    for title, lines in cases:
-        again = [f"{each[:40]}…{each[-25:]}" if len(each) > 70 else each for each in lines]
-        repeated = [short for short, each in zip(again, lines, strict=True) if each in known]
-        written += [f"# {title}", *(each for each in lines if each not in known)]
-        written += [f"again: {' | '.join(repeated)}"] if repeated else []
-        known |= set(lines)
-    return "\n".join(written)
 
 
 def test_what_people_read_of_each_change(golden: Golden) -> None:
