@@ -24,7 +24,7 @@ from tests.functions.notify.builders import a_change, a_row, vary
 from tests.golden import Golden, write_once
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "notifications.md"
-WORST = {
+WORST: dict[str, Any] = {
     "topics": 1,
     "worst_topic": "orders",
     "worst_partition": 7,
@@ -62,13 +62,13 @@ ROW = a_row(
     held_sla_broken_since=NOON - 5 * MINUTE,
 )
 # A group whose member hangs, on a topic that is not kept for long.
-HANGING = {
+HANGING: dict[str, Any] = {
     **WORST,
     **{name: ROW[name] for name in ("lag", "time_lag_seconds", "owner", "seconds_until_loss")},
     "worst_status": contract.STALLED,
     "worst_status_since": NOON - 11 * MINUTE,
 }
-LOSING = {
+LOSING: dict[str, Any] = {
     **WORST,
     "records_lost": 1_220,
     "worst_status": contract.STOPPED,
@@ -77,7 +77,7 @@ LOSING = {
     "held_loss_since": NOON,
     "seconds_until_loss": 0.0,
 }
-PROMISED = {"sla_seconds": 120.0, "time_lag_seconds": 240.0, "lag": 3_000}
+PROMISED: dict[str, Any] = {"sla_seconds": 120.0, "time_lag_seconds": 240.0, "lag": 3_000}
 
 
 def notice(*changes: GroupChange) -> Notice:
@@ -146,14 +146,14 @@ def cause(name: str, status: str | None, **evidence: Any) -> dict[str, Any]:
 
 STOPPED, STALLED, SLOW = contract.STOPPED, contract.STALLED, contract.SLOW
 BEYOND_END, REWOUND, FALLING = contract.BEYOND_END, contract.REWOUND, contract.FALLING_BEHIND
-AT_LEAST = {"time_lag_method": contract.METHOD_AT_LEAST}
-FALLS = {"worst_status": FALLING}
-SLOWLY = {"worst_status": SLOW, "time_lag_seconds": 900.0}
-FLOODED = {**FALLS, "unusual": True, "usual_produce_rate": 10.0}
-OF_OLD = {"lag": 20, "time_lag_seconds": 2.0, "produce_rate": 10.0}
-LEFT = {"lag": 601, "time_lag_seconds": 900.0}
-LATE = {"lag": 9_000, "drain_seconds": 7_200.0, "time_lag_seconds": 600.0}
-RATES = {"produce_rate": 10.0, "consume_rate": 5.0}
+AT_LEAST: dict[str, Any] = {"time_lag_method": contract.METHOD_AT_LEAST}
+FALLS: dict[str, Any] = {"worst_status": FALLING}
+SLOWLY: dict[str, Any] = {"worst_status": SLOW, "time_lag_seconds": 900.0}
+FLOODED: dict[str, Any] = {**FALLS, "unusual": True, "usual_produce_rate": 10.0}
+OF_OLD: dict[str, Any] = {"lag": 20, "time_lag_seconds": 2.0, "produce_rate": 10.0}
+LEFT: dict[str, Any] = {"lag": 601, "time_lag_seconds": 900.0}
+LATE: dict[str, Any] = {"lag": 9_000, "drain_seconds": 7_200.0, "time_lag_seconds": 600.0}
+RATES: dict[str, Any] = {"produce_rate": 10.0, "consume_rate": 5.0}
 
 # Rows of a group that is ERR since noon.
 ROWS: dict[str, dict[str, Any]] = {
@@ -235,7 +235,7 @@ def changes_of_all_kinds() -> Iterator[tuple[str, tuple[GroupChange, ...]]]:
     """Titles, and what changed in one run."""
     for title, row in ROWS.items():
         yield title, (a_change(row=row),)
-    first = {"first_seen_at": NOON, "first_seen_ill": True}
+    first: dict[str, Any] = {"first_seen_at": NOON, "first_seen_ill": True}
     for title, change in {
         "opened": a_change(row=HANGING),
         "never seen OK": a_change(first_seen_ill=True, row=ROWS["stopped since"]),
@@ -419,7 +419,7 @@ def test_what_people_read_of_each_change(golden: Golden) -> None:
 
 
 def bulk_notices() -> Iterator[tuple[str, Notice]]:
-    row = {"lag": 9, "owner": "team-a", "worst_topic": "t", "worst_partition": 1}
+    row: dict[str, Any] = {"lag": 9, "owner": "team-a", "worst_topic": "t", "worst_partition": 1}
     worst = changes(10, row={**row, "worst_leader": 4})
     mixed = [
         a_change("z", status=contract.WARN, row={"lag": 10**6, "worst_status": SLOW}),
