@@ -8,7 +8,6 @@ a case, what follows it is what is said. A case more is a line more, then `make 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,20 +18,17 @@ from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import check
 from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from tests.documents import GOOD
-from tests.golden import FOLDER, Golden
-from tests.infra.configured import KEY, SECRET, SERVICE, STEPS, cluster_json, one_cluster
-from tests.infra.notify.notified import NOTIFY
+from tests.golden import Golden
+from tests.infra.cases import changed, meant, read_cases
+from tests.infra.configured import cluster_json, one_cluster
 
 TABLE = "configuration.txt"
 HERE = Path(__file__).parents[1]
 
 
 def test_what_is_said_of_each_configuration(golden: Golden) -> None:
-    lines = (FOLDER / TABLE).read_text().splitlines()
-    cases = [line for line in lines if line and not line.startswith((" ", "#"))]
+    head, cases = read_cases(TABLE)
     parts = {case: "\n".join(f"  {line}" for line in said_of(case) or ["fine"]) for case in cases}
-    assert len(parts) == len(cases), "a case stands twice"
-    head = "\n".join(line for line in lines if line.startswith("#"))
     golden.holds(TABLE, "\n".join([head, *(f"{case}\n{said}" for case, said in parts.items())]))
 
 
@@ -49,33 +45,6 @@ def said_of(case: str) -> list[str]:
         return list(error.faults)
 
 
-# What cases name with "=" before it.
-NAMED = {
-    "=account": "111122223333",
-    "=arn": cluster_json()["arn"],
-    "=key": KEY,
-    "=secret": SECRET,
-    "=steps": {**SERVICE, "max": 8, "steps": STEPS},
-    "=tracking": {**SERVICE, "max": 8, "tracking": {"lag_per_member": 10}},
-    "=tasks": {**SERVICE, "max": 8, "tasks": {}},
-    "=vpc": cluster_json()["vpc"],
-    "=slack": NOTIFY.slack[0].model_dump(),
-    "=teams": NOTIFY.teams[0].model_dump(),
-}
-
-
-def meant(given: Any) -> Any:
-    """A case with what it names; `{"=": NAME, ...}` is that with changes, "=x*9" nine times x."""
-    if isinstance(given, list):
-        return [meant(each) for each in given]
-    if isinstance(given, dict):
-        inner = {key: meant(value) for key, value in given.items()}
-        return {**NAMED[f"={inner.pop('=')}"], **inner} if "=" in inner else inner
-    if isinstance(given, str) and (repeated := re.fullmatch(r"=(.+)\*(\d+)", given)):
-        return repeated[1] * int(repeated[2])
-    return NAMED.get(given, given) if isinstance(given, str) else given
-
-
 def warnings(kind: str, given: dict[str, Any]) -> Iterator[str]:
     """What is doubted of a configuration without faults."""
     if kind == "cluster":
@@ -88,8 +57,3 @@ def warnings(kind: str, given: dict[str, Any]) -> Iterator[str]:
     for place in whole.places():
         for each in find_shared_doubts(whole, *place):
             yield f"warning in {place[1]}: {each.sentence}"
-
-
-def changed(without: tuple[str, ...] = (), **changes: Any) -> dict[str, Any]:
-    """The good cluster with these changes, and without these keys."""
-    return {key: value for key, value in cluster_json(**changes).items() if key not in without}

@@ -14,7 +14,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
 from kafka_lag import contract
-from kafka_lag_cdk.alarm_rules import ANY_GROUP, OF_BROKERS, OF_REPORTER, query_groups
+from kafka_lag_cdk.alarm_rules import ANY_GROUP, OF_BROKERS, query_groups
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.scaling import ScaledService
 from tests.infra.configured import cluster, cluster_json
@@ -101,23 +101,6 @@ def test_queries_look_at_every_group_that_is_not_named(made: Counter[str]) -> No
 
 
 @pytest.mark.parametrize(
-    ("changes", "groups"),
-    [
-        pytest.param({}, 0, id="none"),
-        pytest.param({"alarms": {"groups": ["a"]}}, 2, id="one"),
-        pytest.param(
-            {"alarms": {"groups": ["a", "b"]}, "sla_seconds": {"^a$": 60}}, 5, id="one-with-an-sla"
-        ),
-        pytest.param({"alarms": {"offset_lag": {"a": 100}}}, 1, id="by records"),
-    ],
-)
-def test_a_named_group_has_two_alarms_and_more_for_its_sla_and_records(
-    changes: dict[str, Any], groups: int
-) -> None:
-    assert watched(changes, "of named groups") == groups
-
-
-@pytest.mark.parametrize(
     ("changes", "looked_at"),
     [
         pytest.param({}, 2 * 20, id="status and loss of all"),
@@ -175,7 +158,3 @@ def test_a_long_namespace_leaves_less_room_for_names() -> None:
         for namespace in ("K", "K" * 200)
     )
     assert short < long
-
-
-def test_a_paused_cluster_has_no_heartbeat() -> None:
-    assert watched({"paused": True}, "of the reporter") == len(OF_REPORTER) - 1

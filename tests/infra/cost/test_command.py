@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomlkit
 
 from kafka_lag_cdk.config.reading import CONTEXT_KEY
 from kafka_lag_cli.command import main
@@ -46,34 +45,11 @@ def test_cdk_json_of_the_folder_is_read(tmp_path: Path, capsys: pytest.CaptureFi
     assert "600 group-partitions" in capsys.readouterr().out
 
 
-def test_a_pipe_gets_a_hundred_columns_without_colours(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cost(tmp_path, "--config", str(written(tmp_path)))
-    printed = capsys.readouterr().out
-    assert 80 < max(map(len, printed.splitlines())) <= 100
-    assert "\x1b" not in printed
-
-
 def test_the_file_that_cdk_json_names_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written(tmp_path)
     cdk_json(tmp_path, "lag.json")
-    assert cost(tmp_path) == 0
-    assert "600 group-partitions" in capsys.readouterr().out
-
-
-def test_a_file_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cost(tmp_path, "--config", str(written(tmp_path))) == 0
-    assert "600 group-partitions" in capsys.readouterr().out
-
-
-def test_a_file_in_toml_can_be_named_in_cdk_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "lag.toml").write_text(tomlkit.dumps({"clusters": [cluster_json()]}))
-    cdk_json(tmp_path, "lag.toml")
     assert cost(tmp_path) == 0
     assert "600 group-partitions" in capsys.readouterr().out
 
@@ -133,9 +109,3 @@ def test_a_cdk_json_that_is_none_is_an_error(
     (tmp_path / "cdk.json").write_text(text)
     assert cost(tmp_path) == 2
     assert "cdk.json has faults" in capsys.readouterr().err
-
-
-def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["cost", "--help"]) == 0
-    printed = capsys.readouterr().out
-    assert all(option in printed for option in ("--config", "--region", "--output", "--lines"))

@@ -79,16 +79,6 @@ def test_groups_with_a_service_level_have_one_more(expressions: list[str], promi
     assert found == count_wanted(one)
 
 
-def test_groups_that_are_scaled_have_three_more() -> None:
-    found = count_published(sized({}, scaling=scaled("a", "b", "c")))
-    assert found.group_metrics == 20 * 4 + 3 * 3
-
-
-def test_a_group_that_scales_two_services_has_three_more_once() -> None:
-    both = [each | {"group": "a"} for each in scaled("x", "y")]
-    assert count_published(sized({}, scaling=both)).group_metrics == 20 * 4 + 3
-
-
 def test_an_expression_for_scaling_is_taken_to_match_every_group() -> None:
     levels = {"scaling": {"allow": "^payments-"}}
     assert count_published(sized(levels)).group_metrics == 20 * 7
@@ -117,25 +107,6 @@ def test_a_budget_leaves_out_topics_and_then_groups(
     found = count_published(one)
     assert (found.groups, found.topics) == (groups, topics)
     assert count_wanted(one).total - found.total == omitted
-
-
-def test_groups_that_do_not_fit_have_no_metric_of_their_sla() -> None:
-    found = count_published(sized({"max_metrics": OWN + 20 + 5 * 4}, sla_seconds={"x": 60}))
-    assert (found.groups, found.group_metrics) == (5, 5 * (4 + 1))
-
-
-def test_nothing_is_published_of_groups_that_do_not_fit() -> None:
-    found = count_published(sized({"max_metrics": OWN + 3, "partitions": {}}))
-    assert (found.groups, found.topics, found.partitions) == (0, 0, 0)
-
-
-def test_topics_that_no_group_has_a_whole_share_of_are_published_too() -> None:
-    one = cluster(
-        expected={"groups": 45, "group_topics": 130, "group_partitions": 1_300},
-        alarms={"groups": ["settlement"]},
-        levels={"partitions": {}, "max_metrics": 100_000},
-    )
-    assert count_published(one) == count_wanted(one)
 
 
 @settings(max_examples=80, deadline=None)

@@ -13,7 +13,7 @@ from rich.console import Console
 from kafka_lag_cdk.cost.cost import Cost
 from kafka_lag_cdk.cost.table import format_units, format_usd, print_cost
 from tests.infra.configured import cluster_json, moved
-from tests.infra.cost.documents import cost, not_msk, serverless
+from tests.infra.cost.documents import cost
 
 WIDTH = 100
 
@@ -39,14 +39,6 @@ def test_no_line_is_longer_than_a_hundred_columns(found: Cost, every_line: bool)
     assert max(map(len, lines)) <= WIDTH
 
 
-def test_one_cluster_is_printed_line_by_line() -> None:
-    text = printed(cost())
-    for words in ("orders ", "20 groups", "600 group-partitions", "CloudWatch metrics", "by topic"):
-        assert words in text
-    for words in ("60 x 2", "36.00", "any group", "shared", "daily report"):
-        assert words in text
-
-
 def test_twenty_clusters_are_a_row_each() -> None:
     text = printed(twenty())
     rows = [line for line in text.splitlines() if line.lstrip().startswith("orders-production-")]
@@ -60,64 +52,13 @@ def test_every_line_of_twenty_clusters_is_printed_on_demand() -> None:
     assert printed(twenty(), every_line=True).count("reporter's own") == 20
 
 
-def test_a_sum_at_another_regions_prices_says_so() -> None:
-    (total,) = [line for line in printed(cost()).splitlines() if "a month, $" in line]
-    assert total.startswith("eu-west-1")
-    assert total.rstrip().endswith("a group, at the prices of us-east-1")
-    assert "at the prices of" not in printed(cost(moved(cluster_json(), "us-east-1")))
-
-
 def test_nothing_but_text_is_printed_where_there_is_no_terminal() -> None:
     assert "\x1b" not in printed(cost())
-
-
-def test_what_is_not_verified_is_marked() -> None:
-    text = printed(cost())
-    (unverified,) = [line for line in text.splitlines() if "1 dashboard" in line]
-    (verified,) = [line for line in text.splitlines() if "60 x 2" in line]
-    assert unverified.rstrip().endswith("3.00 ?")
-    assert verified.rstrip().endswith("36.00")
-
-
-def test_msks_own_level_stands_below_the_lines() -> None:
-    text = " ".join(printed(cost(cluster_json(), serverless())).split())
-    level = "MSK's own level, PER_TOPIC_PER_PARTITION on 1 cluster: 1,800 metrics, $540.00;"
-    assert level in text
-
-
-@pytest.mark.parametrize(
-    ("found", "sentence"),
-    [
-        (cost(), "Largest line: CloudWatch metrics, by topic, $36.00 or 45 % of the sum; "
-            "levels.topics changes it "),
-        (cost(cluster_json(levels={"topics": False})), "Largest line: CloudWatch metrics, by "
-            "group, $24.00 or 56 % of the sum; groups.deny changes it "),
-        (cost(cluster_json(expected={"group_topics": 0}), cluster_json(name="b")),
-            "Largest line: CloudWatch metrics, by group, $48.00 or "),
-    ],
-    ids=["one", "without topics", "two together"],
-)  # fmt: skip
-def test_the_largest_line_and_its_lever_stand_below_the_sum(found: Cost, sentence: str) -> None:
-    text = " ".join(printed(found).split())
-    assert text.count("Largest line: ") == 1
-    assert sentence in text
 
 
 def test_what_costs_nothing_has_no_largest_line() -> None:
     (region,) = cost().regions
     assert replace(region, clusters=(), shared=()).largest is None
-
-
-@pytest.mark.parametrize("one", [serverless(), not_msk()], ids=["serverless", "not MSK"])
-def test_what_has_no_such_level_has_no_line_of_it(one: dict[str, Any]) -> None:
-    assert "PER_TOPIC_PER_PARTITION" not in printed(cost(one))
-
-
-def test_warnings_assumptions_and_the_dates_of_prices_stand_below() -> None:
-    text = " ".join(printed(cost()).split())
-    assert "Look at - There are no prices for eu-west-1" in text
-    assert "An average month of 30.4 days" in text
-    assert "Prices of us-east-1, read from 2025-10-28 to 2026-11-23" in text
 
 
 @pytest.mark.parametrize(
