@@ -31,13 +31,13 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters truth truth-sizes bench-time-lag bench-pauses clean prerequisites \
         bench-report bench-serve image chart bench-alarms bench-unusual test-glue-5 test-lowest golden faults soak \
-        bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy schema rehearse audit template
+        bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy docs rehearse audit template
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 # Tools that a target uses, where it does not use all.
-cost schema: NEEDS = Python
+cost docs: NEEDS = Python
 demo: NEEDS = Java Maven
 report: NEEDS = Java
 cdk synth diff deploy destroy: NEEDS = Node
@@ -228,8 +228,8 @@ synth/%.py: cdk
 bench-import: setup ## how long a new Lambda process takes to import the package
 	$(BIN)/python -m dev.benchmarks.import_time
 
-schema: setup ## write the docs' tables of configuration keys, and the JSON Schema for editors, out of the models
-	$(BIN)/python -m kafka_lag_cdk.config.schema docs
+docs: setup ## write what code knows into the reference tables in docs/, and the JSON Schema for editors
+	$(BIN)/python -m dev.docs
 
 rehearse: prerequisites cdk ## bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1)
 	$(BIN)/python -m dev.rehearse $(if $(KEEP),--keep)

@@ -30,7 +30,7 @@ def make(names: str) -> subprocess.CompletedProcess[str]:
         ("cli/test_query", ["tests/cli/test_query.py"]),
         ("cli/test_query.py", ["tests/cli/test_query.py"]),
         ("glue_jobs/tables", ["tests/glue_jobs/tables"]),
-        ("readme", ["tests/test_readme.py"]),
+        ("docs", ["tests/test_docs.py"]),
         ("formatting lag", ["tests/functions/test_formatting.py", "tests/functions/lag"]),
     ],
 )

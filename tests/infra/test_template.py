@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -99,11 +98,6 @@ def test_a_template_is_compact_and_says_what_it_takes_and_gives(out: Path) -> No
         described = [*template["Parameters"].items(), *template["Outputs"].items()]
         assert [name for name, each in described if not each.get("Description")] == []
     assert (out / "kafka-lag-orders.template.json").stat().st_size <= 51_200
-
-
-def test_the_files_of_the_documentation_are_those_that_are_written(templates: Templates) -> None:
-    text = Path("docs/configuration.md").read_text()
-    assert set(re.findall(r"([\w-]+)\.template\.json", text)) - {"STACK"} == set(templates)
 
 
 def test_the_same_configuration_is_the_same_files(out: Path, tmp_path: Path) -> None:

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models' keys with their descriptions: the docs' tables, and the editors' JSON Schema.
 
-    python -m kafka_lag_cdk.config.schema docs
-
-writes configuration.schema.json and the tables of keys into the folder. The schema refuses nothing
-that a deploy accepts; what keys must be together, a deploy alone checks. It is of draft 7, which
-is what editors of TOML know as well.
+The schema refuses nothing that a deploy accepts; what keys must be together, a deploy alone checks.
+It is of draft 7, which is what editors of TOML know as well.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pydantic.fields import FieldInfo
@@ -167,17 +162,6 @@ def _default(field: FieldInfo) -> str:
     return ""
 
 
-def with_tables(text: str, file: str) -> str:
-    """A file of the docs with its tables as the models have them."""
-    lines = text.splitlines()
-    for table in TABLES:
-        if table.file == file:
-            first = lines.index(_HEAD[0], lines.index(table.behind))
-            last = next(at for at in range(first, len(lines)) if not lines[at].startswith("|"))
-            lines[first:last] = table.rows()
-    return "\n".join(lines) + "\n"
-
-
 def deployment_schema() -> dict[str, Any]:
     """The schema of a configuration file."""
     whole = _Writer(Deployment.model_json_schema())
@@ -245,22 +229,3 @@ class _Writer:
         written = self.written(node, in_list=in_list)
         text = _LINK.sub(r"\1", node.get("description", ""))
         return {"description": text, **written} if text else written
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Writes the schema and the tables into the folder of the docs."""
-    parser = argparse.ArgumentParser(
-        prog="python -m kafka_lag_cdk.config.schema",
-        description="Writes the keys' tables and the JSON Schema of a configuration file.",
-    )
-    parser.add_argument("docs", type=Path, help="the folder with the tables of keys")
-    docs = parser.parse_args(argv).docs
-    for file in dict.fromkeys(table.file for table in TABLES):
-        text = (docs / file).read_text(encoding="utf-8")
-        (docs / file).write_text(with_tables(text, file), encoding="utf-8")
-    text = json.dumps(deployment_schema(), indent=2, ensure_ascii=False)
-    (docs / FILE).write_text(f"{text}\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema for editors: current, explained, and never stricter than the models."""
+"""The JSON Schema for editors: explained, and never stricter than the models."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from jsonschema import Draft7Validator
 from kafka_lag import contract
 from kafka_lag_cdk.config.document import LevelsSection
 from kafka_lag_cdk.config.reading import read
-from kafka_lag_cdk.config.scaling import Scaling, Steps
-from kafka_lag_cdk.config.schema import FILE, TABLES, main, with_tables
+from kafka_lag_cdk.config.schema import FILE
 from kafka_lag_cdk.config.source import load
 from tests.infra.configured import KEY, SECRET, cluster_json, deployment
 
@@ -35,15 +34,6 @@ def errors(document: Any) -> list[str]:
 
 def of_cluster(**changes: Any) -> dict[str, Any]:
     return {"clusters": [cluster_json(**changes)]}
-
-
-def test_schema_and_tables_in_the_docs_are_what_the_models_give(tmp_path: Path) -> None:
-    tables = ("configuration.md", "sinks.md")
-    for name in tables:
-        (tmp_path / name).write_text((DOCS / name).read_text())
-    main([str(tmp_path)])
-    for name in (FILE, *tables):
-        assert (tmp_path / name).read_text() == (DOCS / name).read_text(), "run make schema"
 
 
 def test_it_is_a_schema() -> None:
@@ -148,32 +138,3 @@ def test_a_switch_is_described_by_its_metrics_and_no_other() -> None:
     for key, metrics in contract.CHOSEN_METRICS.items():
         text = LevelsSection.model_fields[key].description or ""
         assert re.findall(r"`(\w+)`", text) == list(metrics)
-
-
-def test_a_description_in_the_schema_has_no_links() -> None:
-    athena = SCHEMA["properties"]["shared"]["properties"]["athena"]["description"]
-    assert "where Lake Formation governs the catalog" in athena
-    assert "](" not in json.dumps(SCHEMA)
-
-
-def test_a_table_has_a_row_a_key_with_its_default_and_those_of_objects_below() -> None:
-    (table,) = [each for each in TABLES if each.model is Scaling]
-    rows = [row.strip("| ").split(" | ")[0].split(" ")[0] for row in [*table.rows()][2:]]
-    assert {row for row in rows if row.startswith("`steps.")} == {
-        f"`steps.{key}`" for key in Steps.model_fields
-    }
-    assert "| `max` | required | tasks at most; never above `partitions` |" in table.rows()
-    assert "| `schedule.max` | the service's | tasks at most |" in table.rows()
-
-
-def test_a_key_of_some_logins_is_not_required_of_all() -> None:
-    (table,) = [each for each in TABLES if each.keys and "auth" in each.keys]
-    (row,) = [row for row in table.rows() if row.startswith("| `auth.secret_arn` |")]
-    assert row.startswith("| `auth.secret_arn` | | of `scram` and `tls`, required there:")
-
-
-def test_what_stands_around_a_table_stays() -> None:
-    text = (DOCS / "sinks.md").read_text()
-    without = re.sub(r"\| `sigv4` .*\n", "", text)
-    assert without != text
-    assert with_tables(without, "sinks.md") == text

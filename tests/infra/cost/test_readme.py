@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_the_readme_has_the_cost_of_its_first_example() -> None:
     text = (ROOT / "README.md").read_text().split("## What it costs")[1]
-    in_readme = [int(number) for number in re.findall(r"\$(\d+)", text)]
+    in_readme = {int(number) for number in re.findall(r"\$(\d+)", text)}
     example = read("examples/one-scram-cluster.json", ROOT)
     cost = cost_of(example, PRICES)
     (region,) = cost.regions
@@ -28,8 +28,5 @@ def test_the_readme_has_the_cost_of_its_first_example() -> None:
     less = example.clusters[0].model_copy(update={"levels": no_topics})
     without_topics = cost_of(example.model_copy(update={"clusters": (less,)}), PRICES).usd
     assert region.msk_level
-    computed = (
-        *(cost.usd, metrics, alarms, runs, cost.usd - cluster.usd),
-        *(without_topics, region.msk_level.usd),
-    )
-    assert in_readme[: len(computed)] == [round(each) for each in computed]
+    computed = (cost.usd, metrics, alarms, runs, cost.usd - cluster.usd, without_topics)
+    assert {round(each) for each in (*computed, region.msk_level.usd)} <= in_readme

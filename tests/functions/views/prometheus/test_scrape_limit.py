@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -14,10 +12,8 @@ from kafka_lag.views.app import answer
 from kafka_lag.views.function_url import MAX_BYTES, MAX_METRICS_BYTES, resolver
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
-from kafka_lag.views.prometheus import COMPRESSION_RATIO
 from tests.builders import NOON, a_snapshot
 from tests.functions.views.prometheus.scrapes import stored, with_groups
-from tests.functions.views.prometheus.test_documented import DOC
 from tests.functions.views.test_app import an_event
 
 
@@ -42,8 +38,3 @@ def test_many_groups_pass_to_whoever_takes_them_packed_or_asks_no_function() -> 
     by_server = answer(Request.of("GET", "/metrics", "", {}), snapshots, NOON)
     assert by_server.status == 200
     assert len(by_server.body) > MAX_METRICS_BYTES
-
-
-def test_the_documentation_names_both_limits() -> None:
-    result = [float(number) * 1e6 for number in re.findall(r"([\d.]+) MB", DOC)]
-    assert result == [MAX_METRICS_BYTES * COMPRESSION_RATIO, MAX_METRICS_BYTES]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import sqlglot
-from click.testing import CliRunner
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
@@ -17,7 +16,6 @@ from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag_cdk import report_columns as reports
 from kafka_lag_cdk.saved_queries import Query, read_queries
-from kafka_lag_cli.query.command import query as query_command
 from tests.infra.resolve import of_type
 from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
 from tests.infra.storage.queries.reported import write_report
@@ -203,39 +201,6 @@ def test_an_older_day_is_answered_as_it_was(athena: Athena) -> None:
     older = athena.rows(text.replace("FROM groups\n", "FROM history_groups\n"))
 
     assert older == athena.rows(text) != []
-
-
-def _manual() -> str:
-    """The section about queries."""
-    _, _, section = MANUAL.read_text().partition("\n## Queries\n")
-    return section.partition("\n## ")[0]
-
-
-def test_the_manual_lists_the_titles_as_athena_sorts_them() -> None:
-    listed = re.findall(r"^\| ([^|]+?) \| [^|]+ \| [^|]+ \|$", _manual(), re.MULTILINE)
-
-    assert listed == ["saved query", *sorted(query.title for query in ALL)]
-
-
-def test_the_manual_has_the_name_and_parameters_of_each_query() -> None:
-    _, *listed = re.findall(r"^\| ([^|]+?) \| [^|]+ \| ([^|]+) \|$", _manual(), re.MULTILINE)
-
-    shown = CliRunner().invoke(query_command, ["--list"]).stdout
-    for title, cell in listed:
-        key, parameters = cell.removeprefix("`").split("`: ")
-        assert f"{key}\n    {title}\n    {parameters}\n" in shown
-
-
-def test_the_manuals_sample_is_what_is_printed(folder: Path) -> None:
-    command, sample = re.search(  # type: ignore[union-attr]
-        r"^    \$ kafka-lag query (.+)\n((?:    .+\n)+)", _manual(), re.MULTILINE
-    ).groups()
-
-    words = command.replace("./lag", str(folder)).split()
-    printed = CliRunner().invoke(query_command, words).stdout
-
-    lines = [line.rstrip() for line in printed.splitlines()]
-    assert [line[4:] for line in sample.splitlines()] == [line for line in lines if line]
 
 
 def test_every_saved_query_that_the_manual_sends_somebody_to_exists() -> None:
