@@ -202,3 +202,8 @@ def test_two_values_that_are_absent_are_no_number() -> None:
     del lines[3][contract.ESTIMATED_TIME_LAG]
     after = judged(run(frames=planted, metrics=lines)).consistent["metric EstimatedTimeLag"]
     assert after == before - 1
+
+
+def test_what_a_line_on_a_broker_counts_beside_it_are_problems_too() -> None:
+    line = "broker '2' not read (timeout): at b-2:9096: x; with it 1,010 partitions and 1 group"
+    assert count_problems([line, "and 5 more not read"]) == 1_017
