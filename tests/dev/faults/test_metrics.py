@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dev.faults.judge import count_problems
 from kafka_lag import contract
 from tests.dev.faults.builders import (
     LOG,
