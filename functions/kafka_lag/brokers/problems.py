@@ -47,7 +47,8 @@ def find_absent(
     """By row of a partition without a leader, the broker that the brokers do not list and that
     would lead it; a partition that waits for no such broker is left out.
     """
-    listed, absent = set(connections.nodes), {}
+    listed = set(connections.nodes)
+    absent: dict[int, int] = {}
     for row, failure in failures.items():
         if failure.reason == contract.NO_LEADER:
             wanted = (*_nodes(table, row, "in_sync_replicas"), *_nodes(table, row, "replicas"))
@@ -155,7 +156,8 @@ def _replicas(table: TopicTable, row: int) -> str:
 
 def _nodes(table: TopicTable, row: int, column: str) -> tuple[int, ...]:
     nodes = table.frame.strings(column)
-    return nodes.categories[nodes.codes.values[row]] if nodes.known[row] else ()
+    found: tuple[int, ...] = nodes.categories[nodes.codes.values[row]] if nodes.known[row] else ()
+    return found
 
 
 def _topic_and_number(table: TopicTable, row: int) -> tuple[str, int]:
