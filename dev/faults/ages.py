@@ -122,6 +122,13 @@ class Ages(Judge):
             return None
         return int(end) if 0 < end - row["committed_offset"] <= known else None
 
+    def lost(self, row: Row) -> int | None:
+        """Records deleted before they were committed, but for what the row is known to rest below;
+        None where it is not known.
+        """
+        lost, end = Counts.of(row).lost, self._rest_end(row)
+        return lost if lost is None or end is None else max(0, min(lost, row["start_offset"] - end))
+
     def _rests_below(self, row: Row, offset: int) -> bool:
         """Whether that rest ends at or below the offset."""
         end = self._rest_end(row)

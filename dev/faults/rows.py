@@ -138,7 +138,7 @@ class Rows(Judge):
         self._committed(where, group, row)
         counts = Counts.of(row)
         self._equal("lag", where, row["lag"], counts.lag)
-        self._equal("records_lost", where, row["records_lost"], counts.lost)
+        self._equal("records_lost", where, row["records_lost"], self.ages.lost(row))
         self._equal("retention_margin", where, row["retention_margin"], counts.margin)
         self._lag(where, group, row, source)
         for column in ("last_lag", "last_time_lag_seconds"):
@@ -193,7 +193,7 @@ class Rows(Judge):
             self._wrong(f"carried {rule}", where, published, truth)
         if row["last_lag"] is not None or counts.lag is not None:
             self._equal("carried last_lag", where, row["last_lag"], counts.lag)
-        self._equal("carried records_lost", where, row["records_lost"], counts.lost)
+        self._equal("carried records_lost", where, row["records_lost"], self.ages.lost(row))
         self._equal("carried retention_margin", where, row["retention_margin"], counts.margin)
         self._true("carried risk", where, row["retention_risk"], risk_of(row, counts.lag))
         self.ages.bracket(where, row, log, counts.position)
@@ -270,7 +270,7 @@ class Rows(Judge):
         self._equal("lag of group", group, row["lag"], total)
         largest = max((c.lag for c in counted if c.lag is not None), default=None)
         self._equal("max_lag", group, row["max_lag"], None if total is None else largest)
-        lost = [Counts.of(each).lost for each in rows]
+        lost = [self.ages.lost(each) for each in rows]
         known = [each for each in lost if each is not None]
         self._equal("records_lost of group", group, row["records_lost"], sum_known(known))
         self._equal("partitions", group, row["partitions"], len(rows))

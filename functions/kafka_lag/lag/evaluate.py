@@ -237,8 +237,15 @@ def _add_ages(
     lag, read_at = rows.numbers("lag"), _read_at(rows)
 
     rows = add_rests(rows, previous.rows, transactional, taken_at, rules)
-    allowed = _allowed_lag(rows, rules).clip(find_off_by_one(rows, transactional).astype(np.int64))
+    off_by_one = find_off_by_one(rows, transactional).astype(np.int64)
+    no_lag = _allowed_lag(rows, rules)
+    allowed = no_lag.clip(off_by_one)
     resting = forget_rests(rows, transactional)
+    committed = rows.numbers("committed_offset")
+    passed = (skip_markers(resting, committed) - committed).clip(off_by_one)
+    # What was no lag is no loss once it is deleted.
+    lost = (lags.lost - passed).clip(0) * (lags.lost > no_lag).astype(np.int64)
+    rows = rows.with_columns(records_lost=lost)
     rested = forget_rests(previous.rows, find_transactional(previous_runs.newest.topic_partitions))
     position = skip_markers(resting, lags.position)
     markers = (lag > 0) & (position >= rows.numbers("end_offset"))
@@ -327,7 +334,6 @@ def _add_lag(rows: Frame, lags: OffsetLag) -> Frame:
         lag=lags.lag.only(read),
         last_lag=lags.lag.only(last_read),
         last_time_lag_seconds=age.or_else(last_age).only(last_read),
-        records_lost=lags.lost,
         retention_margin=lags.margin,
     )
 

@@ -16,7 +16,7 @@ class OffsetLag:
     the log where an uncommitted partition counts from there.
     `lag`: records between max(committed, log start) and the end, never negative; unknown where
     nothing was committed (see `uncommitted`) or an offset was never seen.
-    `lost`: records deleted before they were committed, start - committed where positive.
+    `lost`: offsets deleted before they were committed, start - committed where positive.
     `margin`: records the group is ahead of deletion, committed - start, 0 at least.
     `uncommitted`: no commit, records to read, and no rule that counts them.
     `beyond_end`: committed after the end of the log, as after a topic was recreated; lag is 0.

@@ -6,7 +6,7 @@ Logs are planted, record by record: what a run must say follows from how they we
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from kafka_lag.contract import (
+    ERR,
+    LOST,
     METHOD_ALLOWED,
     METHOD_MARKER,
     METHOD_NONE,
@@ -45,6 +47,7 @@ class Ledger:
 
     passes_markers: bool = False
     rules: Rules = Rules()  # noqa: RUF009 - frozen
+    start: int = 0
     lies: list[str] = field(default_factory=list)
     stable: int | None = None
     commit: int = 0
@@ -79,7 +82,7 @@ class Ledger:
             at, end = NOON + self.minute * MINUTE, len(self.lies)
             reading = a_reading(
                 {"g": {"t": [self.commit]}},
-                {"t": [(0, end)]},
+                {"t": [(self.start, end)]},
                 at=at,
                 owners={("g", "t", 0): "m"} if self.members else {},
                 members=self.members,
@@ -122,6 +125,59 @@ def _known(markers: int, **more: Any) -> Ledger:
         ledger.rest(4, markers=markers)
     ledger.rest(1)
     return ledger
+
+
+def rests_at_markers() -> Ledger:
+    """A consumer that rests below two markers, learnt."""
+    ledger = known(2)
+    ledger.rest(4, markers=2)
+    return ledger
+
+
+def rests_one_too_low(**more: Any) -> Ledger:
+    """A consumer that has read all records of a log without transactions, and commits the last
+    one's offset; learnt.
+    """
+    ledger = Ledger(**more)
+    for _ in range(4):
+        ledger.write(1, 0)
+        ledger.commit = len(ledger.lies) - 1
+        ledger.run(4)
+    return ledger
+
+
+def rests_where_one_is_allowed() -> Ledger:
+    """The same before it is learnt."""
+    ledger = Ledger(rules=Rules(allowed_lag=ByName.of([("^t$", 1)])))
+    ledger.write(5, 0)
+    ledger.commit = 4
+    ledger.run(2)
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("rests", "unread", "lost"),
+    [
+        pytest.param(rests_at_markers, 3, 3, id="markers"),
+        pytest.param(rests_one_too_low, 3, 3, id="commits-one-too-low"),
+        # It is not known whether the one that is allowed was read.
+        pytest.param(rests_where_one_is_allowed, 3, 4, id="allowed"),
+    ],
+)
+def test_what_was_no_lag_is_no_loss_once_retention_has_emptied_the_log(
+    rests: Callable[[], Ledger], unread: int, lost: int
+) -> None:
+    ledger = rests()
+    ledger.start = len(ledger.lies)
+    report = ledger.run(2)
+    assert partition(report, "status", "records_lost", "lag") == (OK, 0, 0)
+    assert partition(report, "retention_risk") != (LOST,)
+    assert group(report, "status", "records_lost") == (OK, 0)
+    # What is written and deleted afterwards is lost.
+    ledger.write(unread, 0)
+    ledger.run(1)
+    ledger.start = len(ledger.lies)
+    assert partition(ledger.run(1), "status", "records_lost") == (ERR, lost)
 
 
 AGES = ("status", "status_reason", "lag", "time_lag_seconds", "time_lag_method")
