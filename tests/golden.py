@@ -42,13 +42,13 @@ class Golden:
 
 
 def write_once(cases: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """Cases below their titles: a line is whole where it first stands, later its begin and end."""
+    """Cases below their titles: a line is whole where it first stands, later cut in the title."""
     written: list[str] = []
     known: set[str] = set()
     for title, lines in cases:
         short = [f"{each[:40]}…{each[-25:]}" if len(each) > _LONG else each for each in lines]
         repeated = [cut for cut, each in zip(short, lines, strict=True) if each in known]
-        written += [f"# {title}", *(each for each in lines if each not in known)]
-        written += [f"again: {' | '.join(repeated)}"] if repeated else []
+        again = f" | again: {' | '.join(repeated)}" if repeated else ""
+        written += [f"# {title}{again}", *(each for each in lines if each not in known)]
         known |= set(lines)
     return "\n".join(written)

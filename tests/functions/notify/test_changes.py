@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,33 +38,6 @@ def only(found: RunChanges) -> GroupChange:
     return change
 
 
-@pytest.mark.parametrize(
-    ("incidents", "held", "kind"),
-    [
-        ({}, contract.WARN, contract.OPENED),
-        ({}, contract.ERR, contract.OPENED),
-        (WARNED, contract.ERR, contract.WORSE),
-        (FAILED, contract.WARN, contract.BETTER),
-        (WARNED, contract.OK, contract.RESOLVED),
-        (FAILED, contract.OK, contract.RESOLVED),
-    ],
-)
-def test_a_held_status_other_than_the_one_reported_is_a_change(
-    incidents: OpenIncidents, held: str, kind: str
-) -> None:
-    change = only(changes_of(incidents, a_row("g", held)))
-
-    assert (change.kind, change.status) == (kind, held)
-    assert change.previous_status == (incidents["g"].status if incidents else contract.OK)
-
-
-@pytest.mark.parametrize(
-    ("incidents", "held"), [({}, contract.OK), (WARNED, contract.WARN), (FAILED, contract.ERR)]
-)
-def test_a_held_status_that_was_reported_is_no_change(incidents: OpenIncidents, held: str) -> None:
-    assert changes_of(incidents, a_row("g", held)) == RunChanges((), incidents, 1)
-
-
 def test_what_is_reported_is_what_the_next_run_is_compared_with() -> None:
     after = changes_of(WARNED, a_row("g", contract.ERR), a_row("h", contract.WARN), a_row("i"))
 
@@ -71,38 +45,6 @@ def test_what_is_reported_is_what_the_next_run_is_compared_with() -> None:
         "g": Incident(contract.ERR, NOON - MINUTE, status_since=NOON),
         "h": Incident(contract.WARN, NOON, status_since=NOON),
     }
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        a_row("g", None),
-        a_row("g", contract.OK, unread_reason=contract.TIMEOUT, status=None),
-        a_row("g", contract.OK, status=None),
-        a_row("g", contract.WARN, unread_reason=contract.DENIED),
-        a_row("g", "SOMETHING"),
-    ],
-    ids=["not held yet", "unread", "status unknown", "denied", "a newer word"],
-)
-def test_data_that_went_missing_is_no_recovery(row: Row) -> None:
-    assert changes_of(FAILED, row) == RunChanges((), FAILED, 1)
-
-
-def test_what_was_known_before_it_went_unread_is_still_a_change() -> None:
-    row = a_row("g", contract.ERR, unread_reason=contract.NO_COORDINATOR, status=None)
-
-    assert only(changes_of(WARNED, row)).kind == contract.WORSE
-
-
-def test_all_messages_of_an_incident_have_its_id() -> None:
-    opened = only(changes_of({}, a_row("g", contract.WARN)))
-    incidents = {"g": Incident(contract.WARN, opened.incident.since)}
-    later = {"held_since": NOON + MINUTE, "incident_since": NOON}
-    worse = only(changes_of(incidents, a_row("g", contract.ERR, **later)))
-    resolved = only(changes_of(incidents, a_row("g", contract.OK, **later)))
-
-    assert opened.incident_id == worse.incident_id == resolved.incident_id
-    assert len({opened.message_id, worse.message_id, resolved.message_id}) == 3
 
 
 def test_a_group_that_fails_again_soon_opens_the_same_incident() -> None:
@@ -143,39 +85,6 @@ def test_a_group_deleted_while_it_had_lag_is_gone_and_not_recovered() -> None:
     assert found.incidents == {}
 
 
-def test_a_group_deleted_in_an_incident_ends_it() -> None:
-    previous = a_set(a_row("g", contract.ERR, lag=0))
-    found = changes_of(FAILED, a_deleted_group("g", held_status=contract.ERR), previous=previous)
-
-    assert only(found).kind == "gone"
-    assert only(found).incident.since == FAILED["g"].since
-    assert found.incidents == {}
-
-
-@pytest.mark.parametrize("lag", [0, None])
-def test_a_group_deleted_when_all_was_well_is_no_change(lag: int | None) -> None:
-    previous = a_set(a_row("g", contract.OK, lag=lag))
-
-    assert (
-        changes_of({}, a_deleted_group("g", held_status=contract.OK), previous=previous).changes
-        == ()
-    )
-
-
-def test_a_group_made_anew_begins_well() -> None:
-    found = changes_of({}, a_row("g", None), a_row("h"))
-
-    assert found == RunChanges((), {}, 2)
-
-
-@pytest.mark.parametrize("rows", [[], [a_row("other")]], ids=["an empty set", "another group"])
-def test_a_run_without_the_group_is_no_recovery(rows: list[Row]) -> None:
-    found = changes_of(FAILED, *rows)
-
-    assert found.changes == ()
-    assert found.incidents["g"].status == contract.ERR
-
-
 def a_bench(*, back: int | None = None, until: int = LONG + 10) -> Bench:
     """Group g fails at noon, then is in no run, or in none until it comes `back`, failing anew."""
     sets = {NOON: a_set(FAILING, OTHER)}
@@ -192,21 +101,21 @@ def walk(bench: Bench, minutes: int = LONG + 10) -> None:
         bench.event(minute)
 
 
-def test_a_group_missing_for_long_is_gone_once() -> None:
-    bench = a_bench()
-    walk(bench)
-
-    assert bench.channel.kinds == [("g", contract.OPENED), ("g", contract.GONE)]
-
-
-def test_it_is_gone_after_half_an_hour_of_runs_and_not_before() -> None:
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_it_is_gone_once_after_half_an_hour_of_runs_and_not_before(is_readable: bool) -> None:
+    """In one process or many; as last seen, if that run can still be read."""
     bench = a_bench()
     walk(bench, LONG + 1)
     earlier = list(bench.channel.kinds)
-    bench.event(LONG + 1)
+    bench.sets[NOON] = bench.sets[NOON] if is_readable else None
+    for minute in range(LONG + 1, LONG + 9):
+        bench.event(minute, bench.another())
+    gone = bench.channel.sent[-1].notice
 
     assert earlier == [("g", contract.OPENED)]
-    assert len(bench.channel.kinds) == 2
+    assert bench.channel.kinds == [*earlier, ("g", contract.GONE)]
+    assert gone.attributes.get(contract.ATTRIBUTE_OWNER) == ("team-a" if is_readable else None)
+    assert ("7 records behind" in gone.text) is is_readable
 
 
 def test_hours_without_any_run_are_no_absence() -> None:
@@ -216,30 +125,6 @@ def test_hours_without_any_run_are_no_absence() -> None:
         bench.event(minute)
 
     assert bench.channel.kinds == [("g", contract.OPENED)]
-
-
-def test_the_message_says_how_it_was_when_last_seen_and_whose_it_was() -> None:
-    bench = a_bench()
-    walk(bench)
-    gone = bench.channel.sent[-1].notice
-
-    assert gone.attributes[contract.ATTRIBUTE_OWNER] == "team-a"
-    assert gone.text.splitlines()[:2] == [
-        "g on shop is gone: no run since 2026-01-31 12:01 UTC has it; somebody deleted it, its "
-        "offsets expired, or the configuration leaves it out. This is no recovery. It was ERR.",
-        "When last seen: 7 records behind.",
-    ]
-
-
-def test_when_the_last_run_is_no_longer_there_the_message_goes_without() -> None:
-    bench = a_bench()
-    walk(bench, LONG)
-    bench.sets[NOON] = None
-    for minute in range(LONG, LONG + 3):
-        bench.event(minute)
-
-    assert bench.channel.kinds[-1] == ("g", contract.GONE)
-    assert "When last seen" not in bench.channel.sent[-1].notice.text
 
 
 def test_a_group_that_is_back_soon_is_in_the_same_incident() -> None:
@@ -265,22 +150,6 @@ def test_after_a_deletion_that_nobody_could_read_a_new_incident_is_reported() ->
     opened, gone, again = bench.channel.sent
     assert [kind for _, kind in bench.channel.kinds] == ["opened", "gone", "opened"]
     assert opened.notice.thread == gone.notice.thread != again.notice.thread
-
-
-def test_a_deletion_that_is_read_ends_it_at_once() -> None:
-    bench = Bench({NOON: a_set(FAILING), NOON + MINUTE: a_set(a_deleted_group("g"))})
-    walk(bench, 2)
-
-    assert bench.channel.kinds[-1] == ("g", contract.GONE)
-    assert "somebody deleted it, or its offsets expired." in bench.channel.sent[-1].notice.text
-
-
-def test_since_when_it_is_missing_outlives_the_process() -> None:
-    bench = a_bench()
-    for minute in range(LONG + 3):
-        bench.event(minute, bench.another())
-
-    assert bench.channel.kinds[-1] == ("g", contract.GONE)
 
 
 def test_groups_that_are_missing_count_among_those_there_are() -> None:
@@ -323,25 +192,6 @@ def open_with(*troubles: Trouble, status: str = contract.OK, **more: Any) -> Ope
     return {"g": Incident(status, NOON - MINUTE, troubles=reported, **more)}
 
 
-@pytest.mark.parametrize("held", [contract.OK, contract.WARN, contract.ERR, None])
-@pytest.mark.parametrize("trouble", [LOSS, PROMISE, RISK], ids=lambda trouble: trouble.name)
-def test_a_trouble_is_reported_whatever_the_status_is(trouble: Trouble, held: str | None) -> None:
-    incidents = {} if held in (contract.OK, None) else {"g": Incident(str(held), NOON)}
-    found = changes_of(incidents, a_trouble(trouble, held=held))
-
-    assert kinds(found) == [trouble.begun]
-    assert only(found).since == NOON
-    assert only(found).status == only(found).previous_status == (held or contract.OK)
-    assert found.incidents["g"].troubles.keys() == {trouble.name}
-
-
-@pytest.mark.parametrize("trouble", [LOSS, PROMISE, RISK], ids=lambda trouble: trouble.name)
-def test_a_trouble_is_reported_once(trouble: Trouble) -> None:
-    found = changes_of(changes_of({}, a_trouble(trouble)).incidents, a_trouble(trouble))
-
-    assert found.changes == ()
-
-
 @pytest.mark.parametrize("trouble", [LOSS, PROMISE, RISK], ids=lambda trouble: trouble.name)
 def test_a_trouble_that_is_over_is_reported_with_what_it_was(trouble: Trouble) -> None:
     found = changes_of(open_with(trouble), a_row("g"))
@@ -350,17 +200,6 @@ def test_a_trouble_that_is_over_is_reported_with_what_it_was(trouble: Trouble) -
     assert only(found).ended == OpenTrouble(NOON, NOON, 7)
     assert only(found).since == NOON
     assert found.incidents == {}
-
-
-@pytest.mark.parametrize(
-    "more", [{"unread_reason": contract.TIMEOUT}, {"status": None}], ids=["unread", "unknown"]
-)
-def test_a_trouble_does_not_end_in_a_run_that_proves_nothing(more: Row) -> None:
-    assert changes_of(open_with(LOSS), a_row("g", contract.OK, **more)).changes == ()
-
-
-def test_a_trouble_also_ends_where_no_status_is_held_yet() -> None:
-    assert kinds(changes_of(open_with(LOSS), a_row("g", None, status=contract.OK))) == [LOSS.ended]
 
 
 def test_the_most_that_was_seen_of_a_trouble_is_kept() -> None:
@@ -375,40 +214,6 @@ def test_another_one_ends_the_one_before() -> None:
 
     assert kinds(found) == [contract.PROMISE_KEPT, contract.PROMISE_BROKEN]
     assert found.incidents["g"].troubles["sla_broken"].since == LATER
-
-
-def test_a_near_loss_is_reported_once_an_incident() -> None:
-    near = changes_of(FAILED, a_trouble(RISK, held=contract.ERR))
-    averted = changes_of(near.incidents, a_row("g", contract.ERR))
-    again = changes_of(averted.incidents, a_trouble(RISK, held=contract.ERR))
-    over = changes_of(again.incidents, a_row("g", contract.OK))
-    later = changes_of(over.incidents, a_trouble(RISK, held=contract.OK))
-
-    assert [kinds(each) for each in (near, averted, again)] == [["loss_near"], ["loss_averted"], []]
-    assert [kinds(each) for each in (over, later)] == [["resolved"], ["loss_near"]]
-
-
-def test_a_loss_is_no_longer_near_and_ends_as_a_loss() -> None:
-    lost = changes_of(open_with(RISK, near_reported=True), a_trouble(LOSS, RISK))
-    near = changes_of(lost.incidents, a_trouble(RISK))
-    over = changes_of(near.incidents, a_row("g"))
-
-    assert [kinds(each) for each in (lost, near, over)] == [["loss_begun"], ["loss_ended"], []]
-    assert over.incidents == {}
-
-
-def test_a_loss_that_comes_at_once_is_not_said_to_be_near() -> None:
-    lost = changes_of({}, a_trouble(LOSS, RISK))
-    near = changes_of(lost.incidents, a_trouble(RISK, held=contract.ERR))
-
-    assert kinds(lost) == ["loss_begun"]
-    assert kinds(near) == ["loss_ended", "opened"]
-
-
-def test_a_loss_that_begins_as_it_ceases_to_be_near_averts_nothing() -> None:
-    found = changes_of(open_with(RISK, near_reported=True), a_trouble(LOSS))
-
-    assert kinds(found) == ["loss_begun"]
 
 
 def test_an_incident_without_a_bad_status_begins_with_its_first_trouble() -> None:
@@ -431,38 +236,6 @@ def test_all_of_one_incident_have_its_id_whatever_began_it() -> None:
     assert len({change.message_id for change in found}) == len(found)
 
 
-def test_the_incident_stays_open_until_both_status_and_troubles_are_over() -> None:
-    resolved = changes_of(
-        open_with(PROMISE, status=contract.WARN), a_trouble(PROMISE, held=contract.OK)
-    )
-
-    assert kinds(resolved) == [contract.RESOLVED]
-    assert resolved.incidents["g"].status == contract.OK
-
-
-def test_a_message_has_one_id_whatever_incident_it_is_counted_to() -> None:
-    row = a_trouble(LOSS, held=contract.ERR, held_since=LATER)
-    one = changes_of({}, {**row, "incident_since": NOON}).changes
-    other = changes_of({}, {**row, "incident_since": LATER}).changes
-
-    assert [each.message_id for each in one] == [each.message_id for each in other]
-    assert one[0].incident_id != other[0].incident_id
-
-
-def test_a_group_that_is_gone_with_an_open_trouble_ends_it() -> None:
-    found = changes_of(open_with(PROMISE), a_deleted_group("g"))
-
-    assert kinds(found) == [contract.GONE]
-    assert only(found).incident.troubles.keys() == {"sla_broken"}
-    assert found.incidents == {}
-
-
-def test_a_topic_that_is_no_longer_watched_ends_no_trouble_of_another() -> None:
-    row = a_trouble(LOSS, status_reason=contract.TOPIC_UNWATCHED, status=None)
-
-    assert changes_of(open_with(LOSS), row).changes == ()
-
-
 @pytest.mark.parametrize(
     ("before", "is_so"),
     [
@@ -478,14 +251,6 @@ def test_a_group_that_no_run_saw_well_was_first_seen_ill(before: Frame | None, i
 
     assert only(found).incident.first_seen_ill == is_so
     assert found.incidents["g"].first_seen_ill == is_so
-
-
-def test_an_end_knows_what_was_reported_last() -> None:
-    bad = a_row("g", contract.ERR, worst_status=contract.STOPPED)
-    open_now = changes_of({}, bad).incidents
-    (end,) = changes_of(open_now, a_row("g")).changes
-
-    assert (end.incident.status_since, end.incident.worst_status) == (NOON, contract.STOPPED)
 
 
 def test_an_end_knows_when_the_trouble_began_and_the_last_backlog() -> None:
@@ -549,30 +314,6 @@ def test_a_group_that_was_said_to_catch_up_is_said_to_have_once() -> None:
     assert found[3].incidents == {}
 
 
-def test_a_group_that_had_nothing_left_as_it_was_resolved_is_over() -> None:
-    found = follow(ILL, behind(20), behind(20))
-
-    assert [kinds(each) for each in found] == [["opened"], ["resolved"], []]
-    assert found[1].incidents == {}
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        behind(None),
-        behind(20, unread_reason=contract.TIMEOUT),
-        behind(20, status=None),
-        behind(20, status=contract.WARN),
-        behind(601),
-    ],
-    ids=["lag not known", "unread", "no status", "not well", "too much"],
-)
-def test_it_has_not_caught_up_before_that_is_seen(row: Row) -> None:
-    found = follow(ILL, behind(6_000), row, behind(20))
-
-    assert [kinds(each) for each in found[2:]] == [[], ["caught_up"]]
-
-
 def test_a_group_that_falls_ill_again_before_it_caught_up_is_in_the_same_incident() -> None:
     again = behind(9_000, contract.WARN, **SLOW, incident_since=NOON + 2 * MINUTE)
     found = follow(ILL, behind(6_000), again, behind(6_000), behind(20))
@@ -589,34 +330,6 @@ def test_what_a_group_did_before_it_caught_up_is_not_what_it_does_when_it_is_ill
 
     assert only(found[3]).incident.worst_status is None
     assert only(found[3]).incident.worst_since is None
-
-
-@pytest.mark.parametrize(("minutes", "is_over"), [(29, False), (30, True)])
-def test_a_backlog_that_stays_for_half_an_hour_is_not_worked_off(
-    minutes: int, is_over: bool
-) -> None:
-    found = follow(ILL, behind(6_000), behind(5_000), *[behind(5_000)] * minutes)
-
-    assert [kinds(each) for each in found[2:-1]] == [[]] * minutes
-    assert kinds(found[-1]) == ([contract.CAUGHT_UP] if is_over else [])
-
-
-def test_a_group_that_catches_up_and_breaks_its_promise_is_over_when_both_are() -> None:
-    broken: dict[str, Any] = {
-        PROMISE.held_since: NOON,
-        "sla_broken_seen_at": NOON,
-        "time_lag_seconds": 90.0,
-    }
-    found = follow(
-        behind(9_000, contract.WARN, **SLOW, **broken),
-        behind(6_000, **broken),
-        behind(20, **broken),
-        behind(20),
-    )
-
-    assert [kinds(each) for each in found] == [
-        *(["promise_broken", "opened"], ["resolved"], [], ["promise_kept", "caught_up"])
-    ]
 
 
 def test_an_incident_knows_the_most_that_any_of_its_runs_saw() -> None:
@@ -660,20 +373,6 @@ STOPPED = behind(9_000, contract.ERR, worst_status=contract.STOPPED, members=0)
 SKIPPED: dict[str, Any] = {"members": 0, "records_skipped": 9_600, "status": contract.OK}
 
 
-def test_a_skip_is_reported_once_unless_an_incident_is_open() -> None:
-    seen: dict[str, Any] = {
-        "records_skipped": 962,
-        "skipped_at": NOON + MINUTE,
-        "status": contract.OK,
-    }
-    well = follow(behind(962), behind(0, **seen), behind(0, **seen), behind(0))
-    ill = follow(STOPPED, behind(0, contract.ERR, **seen), behind(0, contract.ERR, **seen))
-
-    assert [kinds(each) for each in well] == [[], ["skipped"], [], []]
-    assert [kinds(each) for each in ill] == [["opened"], [], []]
-    assert only(well[1]).since == NOON + MINUTE
-
-
 def test_a_skip_that_nobody_reads_on_from_ends_no_incident() -> None:
     found = follow(
         STOPPED,
@@ -692,25 +391,6 @@ def test_a_skip_that_nobody_reads_on_from_ends_no_incident() -> None:
     assert end.incident_id == only(found[0]).incident_id
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        behind(1_200, **{**SKIPPED, "members": 1}),
-        behind(1_200, **{**SKIPPED, "members": None}),
-        behind(1_200, **{**SKIPPED, "records_skipped": 0}),
-        behind(599, **SKIPPED),
-        behind(0, **SKIPPED),
-    ],
-    ids=["has a member", "members not known", "no skip", "is read all the same", "nothing unread"],
-)
-def test_a_backlog_that_went_otherwise_is_an_end(row: Row) -> None:
-    before = {**row, "lag": 600, "held_status": contract.ERR}
-    first = {**before, "lag": 0}
-    found = follow(STOPPED, first, before, row)
-
-    assert kinds(found[3]) == [contract.RESOLVED]
-
-
 def test_a_skip_stays_as_it_was_found_whatever_is_skipped_later() -> None:
     found = follow(
         STOPPED,
@@ -723,18 +403,6 @@ def test_a_skip_stays_as_it_was_found_whatever_is_skipped_later() -> None:
     assert only(found[4]).incident.skip == Skip(
         9_600, Backlog(9_000, NOON), Backlog(0, NOON + MINUTE)
     )
-
-
-def test_a_skip_that_is_read_on_from_after_another_stop_ends_with_that_reading() -> None:
-    found = follow(
-        STOPPED,
-        behind(0, contract.ERR, **SKIPPED),
-        behind(600, **SKIPPED),
-        {**STOPPED, "lag": 2_400},
-        behind(1_000, members=0),
-    )
-
-    assert [kinds(each) for each in found[1:]] == [[], [], [], [contract.RESOLVED]]
 
 
 def test_what_a_run_did_not_see_is_not_counted() -> None:
@@ -847,6 +515,15 @@ def test_a_group_in_an_open_incident_was_not_first_seen_ill() -> None:
     assert not only(found).incident.first_seen_ill
 
 
+def test_a_message_has_one_id_whatever_incident_it_is_counted_to() -> None:
+    row = a_trouble(LOSS, held=contract.ERR, held_since=LATER)
+    one = changes_of({}, {**row, "incident_since": NOON}).changes
+    other = changes_of({}, {**row, "incident_since": LATER}).changes
+
+    assert [each.message_id for each in one] == [each.message_id for each in other]
+    assert one[0].incident_id != other[0].incident_id
+
+
 def test_of_a_group_that_is_gone_no_speed_is_known() -> None:
     lately = tuple(Backlog(900 - 100 * at, NOON + (at - 3) * MINUTE) for at in range(3))
     found = changes_of({"g": replace(REPORTED, lately=lately)}, a_deleted_group("g"))
@@ -854,20 +531,126 @@ def test_of_a_group_that_is_gone_no_speed_is_known() -> None:
     assert only(found).incident.lately == ()
 
 
-def test_a_backlog_as_great_as_before_was_the_greatest_then() -> None:
-    bad = a_row("g", contract.ERR, lag=9)
+# Rows of one group, run by run, and the kinds of what changed: "-" where nothing did.
+OK, WARN, ERR = (a_row("g", status) for status in (contract.OK, contract.WARN, contract.ERR))
+LOST, BROKEN, NEAR = (a_trouble(each) for each in (LOSS, PROMISE, RISK))
+SEEN: dict[str, Any] = {"records_skipped": 962, "skipped_at": NOON + MINUTE, "status": contract.OK}
+LATE: dict[str, Any] = {
+    PROMISE.held_since: NOON,
+    "sla_broken_seen_at": NOON,
+    "time_lag_seconds": 90.0,
+}
+LEFT, DONE = behind(6_000), behind(20)
+UNKNOWN = (
+    a_row("g", None),
+    a_row("g", contract.OK, unread_reason=contract.TIMEOUT, status=None),
+    a_row("g", contract.OK, status=None),
+    a_row("g", contract.WARN, unread_reason=contract.DENIED),
+    a_row("g", "SOMETHING"),
+    OTHER,
+)
+# After a stop: a skip, then half a minute's and a minute's records that nobody reads.
+UNREAD = behind(600, contract.ERR, **SKIPPED)
+SKIPS = (STOPPED, behind(0, contract.ERR, **SKIPPED), UNREAD)
+STRIPS: dict[str, tuple[Sequence[Row], str]] = {
+    "turns": (
+        [OK, WARN, WARN, ERR, ERR, WARN, OK, ERR, OK],
+        "- opened - worse - better resolved opened resolved",
+    ),
+    "missing data": ([ERR, *UNKNOWN, OK], "opened - - - - - - resolved"),
+    "worse while unread": (
+        [WARN, {**ERR, "unread_reason": contract.NO_COORDINATOR, "status": None}],
+        "opened worse",
+    ),
+    "not held yet": ([a_row("g", None), OK], "- -"),
+    "deleted": ([ERR, a_deleted_group("g", held_status=contract.ERR), OK], "opened gone -"),
+    "deleted while behind": ([{**OK, "lag": 3}, a_deleted_group("g")], "- gone"),
+    "deleted while well": ([{**OK, "lag": 0}, a_deleted_group("g")], "- -"),
+    "deleted, lag not known": ([OK, a_deleted_group("g")], "- -"),
+    "deleted in a trouble": ([BROKEN, a_deleted_group("g"), OK], "promise_broken gone -"),
+    **{
+        f"{each.name} while {held}": (
+            [a_row("g", held), a_trouble(each, held=held), a_trouble(each, held=held)],
+            f"{'opened' if held in (contract.WARN, contract.ERR) else '-'} {each.begun} -",
+        )
+        for each in (LOSS, PROMISE, RISK)
+        for held in (contract.OK, contract.WARN, contract.ERR, None)
+    },
+    "a trouble ends": (
+        [
+            LOST,
+            a_row("g", unread_reason=contract.TIMEOUT),
+            a_row("g", status=None),
+            a_trouble(LOSS, status_reason=contract.TOPIC_UNWATCHED, status=None),
+            a_row("g", None, status=contract.OK),
+        ],
+        "loss_begun - - - loss_ended",
+    ),
+    "near, averted, near in an incident": (
+        [*[ERR, a_trouble(RISK, held=contract.ERR)] * 2, ERR, OK, NEAR],
+        "opened loss_near loss_averted - - resolved loss_near",
+    ),
+    "near, lost, near": (
+        [NEAR, a_trouble(LOSS, RISK), NEAR, OK],
+        "loss_near loss_begun loss_ended -",
+    ),
+    "near, lost": ([NEAR, LOST], "loss_near loss_begun"),
+    "lost at once, near": (
+        [a_trouble(LOSS, RISK), a_trouble(RISK, held=contract.ERR)],
+        "loss_begun loss_ended+opened",
+    ),
+    "broken beyond its status": (
+        [a_trouble(PROMISE, held=contract.WARN), BROKEN, OK],
+        "promise_broken+opened resolved promise_kept",
+    ),
+    "nothing left": ([ILL, DONE, DONE], "opened resolved -"),
+    "caught up once": ([ILL, LEFT, behind(601), DONE, DONE], "opened resolved - caught_up -"),
+    "not caught up before that is seen": (
+        [
+            *(ILL, LEFT, behind(None), behind(20, unread_reason=contract.TIMEOUT)),
+            *(behind(20, status=None), behind(20, status=contract.WARN), DONE),
+        ],
+        "opened resolved - - - - caught_up",
+    ),
+    "catches up with a promise": (
+        [{**ILL, **LATE}, {**LEFT, **LATE}, {**DONE, **LATE}, DONE],
+        "promise_broken+opened resolved - promise_kept+caught_up",
+    ),
+    "what stays for half an hour": (
+        [ILL, LEFT, *[behind(5_000)] * 31],
+        f"opened resolved {'- ' * 30}caught_up",
+    ),
+    "skipped while well": (
+        [behind(962), behind(0, **SEEN), behind(0, **SEEN), behind(0)],
+        "- skipped - -",
+    ),
+    "skipped in an incident": ([STOPPED, behind(0, contract.ERR, **SEEN)], "opened -"),
+    "skipped, nobody reads on": ([*SKIPS, behind(1_200, **SKIPPED)], "opened - - -"),
+    "skipped, nobody writes": ([STOPPED, UNREAD, behind(600, **SKIPPED)], "opened - -"),
+    "skipped, a member": (
+        [*SKIPS, behind(1_200, **{**SKIPPED, "members": 1})],
+        "opened - - resolved",
+    ),
+    "skipped, members not known": (
+        [*SKIPS, behind(1_200, **{**SKIPPED, "members": None})],
+        "opened - - resolved",
+    ),
+    "skipped, read all the same": ([*SKIPS, behind(599, **SKIPPED)], "opened - - resolved"),
+    "skipped, nothing unread": ([*SKIPS, behind(0, **SKIPPED)], "opened - - resolved"),
+    "not skipped": (
+        [*({**each, "records_skipped": 0} for each in SKIPS), behind(1_200, members=0)],
+        "opened - - resolved",
+    ),
+    "skipped, stopped again, read": (
+        [*SKIPS, {**STOPPED, "lag": 2_400}, behind(1_000, members=0)],
+        "opened - - - resolved",
+    ),
+}
 
-    assert only(follow(bad, bad, a_row("g", lag=1))[2]).incident.peak == Peak(9, NOON)
 
+@pytest.mark.parametrize("strip", STRIPS)
+def test_what_changed_run_by_run_in_one_incident(strip: str) -> None:
+    rows, expected = STRIPS[strip]
+    found = follow(*rows)
 
-def test_a_backlog_that_was_not_read_is_not_the_last_one() -> None:
-    unread = a_row("g", contract.ERR, lag=7, unread_reason=contract.TIMEOUT)
-    found = follow(a_row("g", contract.ERR, lag=9), unread, a_row("g", lag=1))
-
-    assert only(found[2]).incident.backlog == Backlog(9, NOON)
-
-
-def test_a_skip_of_a_topic_that_nobody_writes_to_ends_no_incident() -> None:
-    first = behind(600, contract.ERR, **SKIPPED)
-
-    assert kinds(follow(STOPPED, first, behind(600, **SKIPPED))[2]) == []
+    assert ["+".join(kinds(each)) or "-" for each in found] == expected.split()

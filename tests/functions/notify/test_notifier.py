@@ -17,7 +17,7 @@ from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from tests.builders import HOUR, MINUTE, NOON
 from tests.fakes import MemoryStore
-from tests.functions.notify.builders import a_deleted_group, a_row, a_set, minutes
+from tests.functions.notify.builders import a_row, a_set, minutes
 from tests.functions.notify.fakes import CURSOR, Bench, Crash, RecordingChannel
 
 OPENED, RESOLVED = ("g", contract.OPENED), ("g", contract.RESOLVED)
@@ -35,50 +35,27 @@ def test_each_change_is_sent_once() -> None:
 
     assert bench.channel.kinds == [OPENED, RESOLVED]
     assert results == [NotifyResult(1, 0), NotifyResult(1, 1), NotifyResult(1, 1)]
+    assert bench.logger.done == ["shop: 1 sent by sns"] * 2
 
 
-def test_a_repeated_event_changes_nothing() -> None:
+@pytest.mark.parametrize(
+    ("events", "sent"),
+    [
+        ([0, 1, 1, 2, 2, 2], [OPENED, RESOLVED]),
+        ([0, 2, 1], [OPENED, RESOLVED]),
+        ([2], []),
+        ([1], [OPENED]),
+    ],
+    ids=["repeated", "lost, and an older one", "the first is of its own run", "without a cursor"],
+)
+def test_events_of_any_order_send_each_change_once(
+    events: list[int], sent: list[tuple[str, str]]
+) -> None:
     bench = a_bench()
 
-    for minute in (0, 1, 1, 2, 2, 2):
-        bench.event(minute)
-
-    assert bench.channel.kinds == [OPENED, RESOLVED]
-
-
-def test_an_older_event_changes_nothing() -> None:
-    bench = a_bench()
-
-    for minute in (0, 2, 1):
-        bench.event(minute)
-
-    assert bench.channel.kinds == [OPENED, RESOLVED]
-    assert bench.cursor == NOON + 2 * MINUTE
-
-
-def test_a_lost_event_loses_no_change() -> None:
-    bench = a_bench()
-
-    bench.event(0)
-    assert bench.event(2) == NotifyResult(2, 2)
-
-    assert bench.channel.kinds == [OPENED, RESOLVED]
-
-
-def test_the_first_event_reports_its_own_run_only() -> None:
-    bench = a_bench()
-
-    bench.event(2)
-
-    assert bench.channel.kinds == []
-
-
-def test_without_a_cursor_what_is_not_ok_is_reported_at_once() -> None:
-    bench = a_bench()
-
-    bench.event(1)
-
-    assert bench.channel.kinds == [OPENED]
+    assert [bench.event(minute) for minute in events][-1].runs == (1 if len(events) == 1 else 0)
+    assert bench.channel.kinds == sent
+    assert bench.cursor == NOON + max(events) * MINUTE
 
 
 def test_a_lost_cursor_repeats_no_message() -> None:
@@ -205,13 +182,6 @@ def test_a_fault_in_one_channel_is_none_of_the_others() -> None:
     assert bus.kinds == [OPENED]
 
 
-def test_what_was_sent_is_logged() -> None:
-    bench = a_bench()
-    bench.event(1)
-
-    assert bench.logger.done == ["shop: 1 sent by sns"]
-
-
 def test_one_cluster_that_fails_does_not_stop_the_others() -> None:
     bench = a_bench()
     stored = bench.objects.put_if_none_match("notified/cursors/broken/sns", b"?")
@@ -221,30 +191,6 @@ def test_one_cluster_that_fails_does_not_stop_the_others() -> None:
         bench.notifier.notify({"broken": NOON, "shop": NOON})
 
     assert bench.cursor == NOON
-
-
-def test_of_a_group_that_is_gone_the_last_run_says_what_it_left_unread() -> None:
-    sets = {
-        NOON: a_set(a_row("g", lag=7), a_row("h", lag=0)),
-        NOON + MINUTE: a_set(a_deleted_group("g"), a_deleted_group("h")),
-        NOON + 2 * MINUTE: a_set(),
-    }
-    bench = Bench(sets)
-
-    for minute in range(3):
-        bench.event(minute)
-
-    assert bench.channel.kinds == [("g", "gone")]
-    assert "When last seen: 7 records behind." in bench.channel.sent[0].notice.text
-
-
-def test_half_of_all_groups_at_once_are_one_message() -> None:
-    names = [f"group-{number}" for number in range(20)]
-    bad = [a_row(name, contract.ERR if at % 2 else contract.OK) for at, name in enumerate(names)]
-    bench = Bench({NOON: a_set(*map(a_row, names)), NOON + MINUTE: a_set(*bad)})
-
-    assert [bench.event(minute).messages for minute in range(2)] == [0, 1]
-    assert len(bench.channel.sent[0].events) == 10
 
 
 def persist(bench: Bench, events: Iterable[int]) -> None:
@@ -342,20 +288,6 @@ def test_a_bulk_change_in_the_very_first_run_is_sent_once_by_each_channel() -> N
     assert bus.ids == sns.ids
 
 
-def test_one_channel_that_is_down_makes_the_other_repeat_nothing() -> None:
-    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
-    bench = a_bench(sns, bus)
-    bench.event(0)
-    bus.error = "no such bus"
-    with pytest.raises(NotificationError):
-        bench.event(1)
-    bus.error = None
-    bench.now += 300
-    bench.event(2)
-
-    assert sns.kinds == bus.kinds == [OPENED, RESOLVED]
-
-
 def test_two_processes_at_one_event_send_it_once() -> None:
     bench = a_bench()
     bench.event(0)
@@ -371,6 +303,29 @@ def test_two_processes_at_one_event_send_it_once() -> None:
 
     assert bench.channel.kinds == [OPENED]
     assert bench.cursor == NOON + MINUTE
+
+
+@pytest.mark.parametrize(("before", "sent"), [(True, 1), (False, 2)])
+def test_a_crash_before_sending_delays_a_message_and_one_after_repeats_it(
+    before: bool, sent: int
+) -> None:
+    bench = Bench(minutes(contract.OK, *[contract.ERR] * 12))
+    bench.event(0)
+
+    def crash() -> None:
+        raise Crash
+
+    bench.channel.before, bench.channel.after = (crash, nothing) if before else (nothing, crash)
+    with pytest.raises(Crash):
+        bench.event(1)
+    bench.channel.before = bench.channel.after = nothing
+    persist(bench, range(2, 13))
+
+    assert bench.channel.ids == [bench.channel.ids[0]] * sent
+
+
+def nothing() -> None:
+    """It goes on."""
 
 
 def test_a_process_that_was_overtaken_goes_on_where_the_other_is() -> None:
@@ -394,38 +349,6 @@ def test_a_process_that_was_overtaken_goes_on_where_the_other_is() -> None:
     assert theirs == [NotifyResult(3, 2)]
     assert ours == NotifyResult(1, 1)
     assert bench.cursor == NOON + 3 * MINUTE
-
-
-def test_a_crash_before_sending_delays_a_message() -> None:
-    bench = Bench(minutes(contract.OK, *[contract.ERR] * 7))
-    bench.event(0)
-
-    def crash() -> None:
-        raise Crash
-
-    bench.channel.before = crash
-    with pytest.raises(Crash):
-        bench.event(1)
-    bench.channel.before = lambda: None
-    persist(bench, range(2, 8))
-
-    assert bench.channel.kinds == [OPENED]
-
-
-def test_a_crash_after_sending_may_repeat_a_message_once() -> None:
-    bench = Bench(minutes(contract.OK, *[contract.ERR] * 12))
-    bench.event(0)
-
-    def crash() -> None:
-        raise Crash
-
-    bench.channel.after = crash
-    with pytest.raises(Crash):
-        bench.event(1)
-    bench.channel.after = lambda: None
-    persist(bench, range(2, 13))
-
-    assert bench.channel.ids == [bench.channel.ids[0]] * 2
 
 
 @pytest.mark.parametrize("verb", ["read", "put_if_none_match", "put_if_match"])
@@ -452,16 +375,14 @@ def a_store(*times: int) -> MemoryStore:
 
 def test_runs_come_oldest_first_without_the_one_reported_and_with_the_one_of_the_event() -> None:
     times = [NOON - MINUTE, NOON, NOON + MINUTE, NOON + HOUR, NOON + HOUR + MINUTE]
-    runs = StoredRuns(a_store(*times))
+    store = a_store(*times)
+    store.objects[object_key(contract.GROUPS, "shop", NOON + MINUTE) + ".part"] = b""
+    runs = StoredRuns(store)
 
     assert list(runs.between("shop", NOON, NOON + HOUR)) == [NOON + MINUTE, NOON + HOUR]
-
-
-def test_a_minute_lists_the_store_once() -> None:
-    store = a_store(NOON, NOON + MINUTE)
-
-    assert list(StoredRuns(store).between("shop", NOON, NOON + MINUTE)) == [NOON + MINUTE]
-    assert store.calls == ["keys"]
+    assert len(store.calls) == 2
+    assert list(runs.between("shop", NOON, NOON + MINUTE)) == [NOON + MINUTE]
+    assert len(store.calls) == 3
 
 
 def test_a_week_is_listed_back_and_no_further() -> None:
@@ -470,13 +391,6 @@ def test_a_week_is_listed_back_and_no_further() -> None:
 
     assert list(StoredRuns(store).between("shop", 0, NOON)) == [NOON - week, NOON]
     assert len(store.calls) == 7 * 24 + 1
-
-
-def test_keys_that_are_no_runs_are_passed_over() -> None:
-    store = a_store(NOON)
-    store.objects[object_key(contract.GROUPS, "shop", NOON) + ".part"] = b""
-
-    assert list(StoredRuns(store).between("shop", NOON - MINUTE, NOON)) == [NOON]
 
 
 def test_a_run_is_read_as_it_was_written() -> None:

@@ -18,7 +18,8 @@ def kinds(found: Sequence[Notice]) -> tuple[str, ...]:
 
 def write(notice: Notice) -> str:
     """Without the lines that end every message."""
-    lines = [line for line in notice.text.splitlines() if not line.startswith("Incident")]
+    ends = ("Owner: ", "Incident ")
+    lines = [line for line in notice.text.splitlines() if not line.startswith(ends)]
     return "\n".join(["", notice.subject, *lines])
 
 
