@@ -184,6 +184,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "falling behind since": {**FALLS, "worst_status_since": NOON},
     "falling behind, less is read": {**FALLS, "produce_rate": 10.0, "consume_rate": 9.4},
     "falling behind, nearly as much": {**FALLS, "produce_rate": 10.0, "consume_rate": 9.6},
+    "of its members nothing is known": {**FALLS, "partitions": 12},
     "two of its members": {**FALLS, "members": 2, "partitions": 12},
     "all of its members": {**FALLS, "members": 12, "partitions": 12, "worst_member": "m-1"},
     "flooded": {**FLOODED, "produce_rate": 77.0, "members": 1, "partitions": 1},
@@ -247,7 +248,7 @@ def changes_of_all_kinds() -> Iterator[tuple[str, tuple[GroupChange, ...]]]:
         ),
         "a backlog that is less than it was": a_change(row=LATE, lately=readings(9_040, 9_000)),
         "a backlog that grew": a_change(row=LATE, lately=readings(8_000, 9_000)),
-        "not over yet": a_change(peak=Peak(9_000, NOON)),
+        "not over yet": a_change(peak=Peak(9_000, NOON, None, False, 5)),
         "better": a_change(kind=contract.BETTER, status=contract.WARN, row=LATE),
         "loss begun": a_trouble(contract.LOSS_BEGUN, contract.ERR, row=LOSING),
         "loss near": a_trouble(contract.LOSS_NEAR, "WARN", row={"seconds_until_loss": 3_420.0}),
@@ -429,11 +430,13 @@ def bulk_notices() -> Iterator[tuple[str, Notice]]:
     yield "a bulk change", bulk_message(mixed, 20).notice
     found = changes(100, kind=contract.PROMISE_BROKEN, status="OK", previous_status="OK")
     yield "a hundred broken promises", bulk_message(found, 1_000).notice
-    leads = [{**row, "worst_leader": at // 6} for at in range(10)]
+    leads = [{**row, "worst_leader": int(at > 3)} for at in range(10)]
     found = [a_change(f"g{at}", row=each) for at, each in enumerate(leads)]
     lines = bulk_message([*found[:6], *[replace(each, kind="resolved") for each in found[6:]]])
-    yield "a broker that leads the worst of all that did not end", lines.notice
-    found = [replace(gone(contract.UNWATCHED), group=f"g{at}") for at in range(10)]
+    yield "a broker that leads most of what did not end", lines.notice
+    found = [
+        replace(gone(contract.UNWATCHED, worst_leader=at // 5), group=f"g{at}") for at in range(10)
+    ]
     yield "unwatched at once", bulk_message(found).notice
 
 
