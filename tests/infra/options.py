@@ -25,7 +25,7 @@ _SCHEDULE = [
 ]
 # No catalog and no daily report, which each deployment would repeat.
 SMALL = {"athena": "off", "report": {"enabled": False}}
-EVERYBODY = {
+EVERYBODY: dict[str, list[Any]] = {
     "email": ["ops@example.com", "night@example.com"],
     "https": ["https://pages.example/in/SECRET"],
     "slack": [{"name": "ops", "workspace_id": "T0123ABCD", "channel_id": "C0123ABCD"}],

@@ -18,7 +18,8 @@ def test_a_consumer_that_sticks_recovers_and_is_deleted_is_reported_in_time() ->
     bench = Bench(runs=StoredRuns(store))
     readings = [a_minute(minute) for minute in range(40)]
     readings.append(a_reading({}, {"orders": [(0, 9_999)]}, gone_groups=["g"]))
-    collect, sent = Run(*readings, store=store), []
+    collect = Run(*readings, store=store)
+    sent: list[int] = []
     for minute in range(41):
         collect(NOON + minute * MINUTE)
         bench.event(minute)

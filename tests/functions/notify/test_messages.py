@@ -317,6 +317,13 @@ def changes_of_all_kinds() -> Iterator[tuple[str, tuple[GroupChange, ...]]]:
 
 # A backlog of 53,420 records a minute before, which is gone.
 PASSED = resolved(53_420, **OF_OLD)
+READ_ON: dict[str, dict[str, Any]] = {
+    "by the same": {"members": 2, "members_hash": 7},
+    "by the same of an epoch": {"members": 2, "group_epoch": 7},
+    "by others": {"members": 2, "members_hash": 8},
+    "by none": {"members": 0, "members_hash": 7},
+    "in a rebalance": {"members": 2, "members_hash": 7, "group_state": "PreparingRebalance"},
+}
 ENDS = {
     "well": vary(
         resolved(lag=0, time_lag_seconds=0.0, runbook_url="r", **WORST), worst_status=None
@@ -356,17 +363,7 @@ ENDS = {
     "passed after a standstill": resolved(Backlog(53_420, NOON - MINUTE, 1e-6), **OF_OLD),
     **{
         f"passed, {title}": resolved(Backlog(53_420, NOON - MINUTE, None, 7), **OF_OLD, **row)
-        for title, row in {
-            "by the same": {"members": 2, "members_hash": 7},
-            "by the same of an epoch": {"members": 2, "group_epoch": 7},
-            "by others": {"members": 2, "members_hash": 8},
-            "by none": {"members": 0, "members_hash": 7},
-            "in a rebalance": {
-                "members": 2,
-                "members_hash": 7,
-                "group_state": "PreparingRebalance",
-            },
-        }.items()
+        for title, row in READ_ON.items()
     },
     "a skip, read later": vary(resolved(11_400, **OF_OLD), skip=SKIP),
     "a skip, nothing unread since": vary(
