@@ -321,7 +321,7 @@ def test_a_profile_that_there_is_not_is_one_sentence(
         monkeypatch.setenv(name, str(tmp_path / "none"))
     error = an_error(a_deployment(tmp_path, cluster_json()), "--profile", "nobody")
     assert error.startswith("The AWS credentials cannot be read: ")
-    assert error.endswith("Check --profile, or run aws configure.")
+    assert error.endswith("Check the profile, or run aws configure.")
 
 
 @pytest.fixture(name="no_region")

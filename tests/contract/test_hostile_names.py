@@ -224,11 +224,12 @@ def test_each_name_is_in_a_message_that_it_does_not_act_in(collected: Collected)
 def _crowd() -> Collected:
     """A group of ours, and a minute later 20,000 that one client has invented."""
     stream, store = io.StringIO(), MemoryStore()
+    before: Groups = {"zz-ours": {"orders": [6]}}
     ours: Groups = {"zz-ours": {"orders": [7]}}
     invented: Groups = {f"a-{number:05d}": {"orders": [3]} for number in range(INVENTED)}
     readings = [
         a_reading(groups, {"orders": [(0, 10)]}, at=NOON + minute * MINUTE)
-        for minute, groups in enumerate((ours, {**invented, **ours}))
+        for minute, groups in enumerate((before, {**invented, **ours}))
     ]
     levels = Levels(max_metrics=1_000)
     collect = Run(*readings, store=store, sinks=[Through(EmfSink(stream))], levels=levels)

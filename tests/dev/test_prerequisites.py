@@ -110,7 +110,7 @@ def test_only_the_tools_that_are_named_are_asked_for(
 @pytest.mark.parametrize(
     ("target", "names"),
     [
-        *(("cost", "Python"), ("schema", "Python"), ("synth", "Node"), ("deploy", "Node")),
+        *(("cost", "Python"), ("docs", "Python"), ("synth", "Node"), ("deploy", "Node")),
         *(("demo", "Java Maven"), ("report", "Java"), ("test", "")),
     ],
 )

@@ -288,8 +288,12 @@ def test_its_row_says_what_it_was_and_no_status_or_numbers() -> None:
         "consumer_group",
         "status_reason",
         "taken_at",
+        "records_skipped",
+        "skipped_at",
+        "skip_reason",
     }
     assert of_group(row, *sorted(rest)) == (None,) * len(rest)
+    assert of_group(row, "records_skipped", "skip_reason") == (7, contract.GONE)
 
 
 def test_a_deleted_group_has_one_last_row_only() -> None:
