@@ -17,7 +17,7 @@ from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.previous_rows import is_read
+from kafka_lag.lag.previous_rows import is_read, last_known_lag
 from kafka_lag.lag.sets import Sets
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
@@ -31,7 +31,7 @@ def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, rul
     recreated since then, has none: its records are gone as well.
     """
     old = previous.group_partitions
-    backlog = old.numbers("lag").or_else(old.numbers("last_lag"))
+    backlog = last_known_lag(old)
     among = old.numbers("committed_offset").known & (backlog > 0)
     at = np.flatnonzero(among)
     at = at[locate(old.lazy_take(at), rows, (*_GROUP, *_PARTITION)) < 0]
@@ -52,7 +52,7 @@ def add_left(groups: Frame, old: Frame, left: Frame, taken_at: int, rules: Rules
     `old`: each group's row of the previous run. A group that skipped something else has that.
     """
     sets = Sets(np.where((at := locate(left, groups, _GROUP)) < 0, len(groups), at), len(groups))
-    records = sets.total(left.numbers("lag").or_else(left.numbers("last_lag")))
+    records = sets.total(last_known_lag(left))
     now = Column.constant(taken_at, len(groups)).only(records.known)
     last = old.numbers("skipped_at")
     kept = old.strings("skip_reason").is_in([contract.GONE]) & (taken_at - last <= rules.window_ms)
@@ -71,7 +71,7 @@ def add_left(groups: Frame, old: Frame, left: Frame, taken_at: int, rules: Rules
 def describe_left(left: Frame) -> Iterator[str]:
     """A sentence for each group and topic, at most _NAMED."""
     records: dict[tuple[str, str], int] = {}
-    backlog = left.numbers("lag").or_else(left.numbers("last_lag"))
+    backlog = last_known_lag(left)
     names = (left.strings(name).to_list() for name in ("consumer_group", "topic"))
     for group, topic, lag in zip(*names, backlog.to_list(), strict=True):
         records[group, topic] = records.get((group, topic), 0) + lag

@@ -54,6 +54,11 @@ def is_recreated(rows: Frame, previous: Frame) -> Mask:
     return mask
 
 
+def last_known_lag(rows: Frame) -> Column:
+    """Each row's lag in records; that of its last reading if it was not read in its run."""
+    return rows.numbers("lag").or_else(rows.numbers("last_lag"))
+
+
 def is_read(rows: Frame) -> Mask:
     """Rows that were read in this run."""
     return ~rows.strings("unread_reason").known

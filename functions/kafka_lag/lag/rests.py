@@ -34,7 +34,7 @@ _INTERVALS = 2
 # Rests of one record on topics without transactions need more proof, as a consumer that waits while
 # a broker fails looks the same: so many rests, each of this share of the window at least. Two short
 # ones made 33 ages of 7,855 false in a minute of faults on real brokers.
-_NEEDED_BY_ONE, _SHARE_BY_ONE = 3, 4
+_NEEDED_BY_ONE, _SHARE_BY_ONE = 3, 2
 
 
 def add_rests(

@@ -18,6 +18,7 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.offset_lag import OffsetLag
 from kafka_lag.lag.ownership import find_owner_changes
+from kafka_lag.lag.previous_rows import last_known_lag
 from kafka_lag.lag.rates import estimate_time_since
 from kafka_lag.lag.retention import find_risk_bound
 from kafka_lag.lag.sets import Sets, distinct
@@ -51,7 +52,7 @@ def counts_of(rows: Frame) -> Counts:
     """From rows of `group_partitions` that have their `taken_at` and `uncounted`."""
     why = rows.strings("uncounted")
     uncommitted = why.is_in([contract.UNCOMMITTED])
-    lag = rows.numbers("lag").or_else(rows.numbers("last_lag"))
+    lag = last_known_lag(rows)
     missing = why.is_in([contract.UNKNOWN]) | (~lag.known & ~uncommitted)
     return Counts(
         lag=lag.only(~missing),

@@ -23,7 +23,13 @@ from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import is_within_window, most_observations
-from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between, set_where_read
+from kafka_lag.lag.previous_rows import (
+    PreviousRows,
+    is_read,
+    last_known_lag,
+    seconds_between,
+    set_where_read,
+)
 
 # Records a second of one partition that any client may read, whatever is usual for it.
 _READABLE = 10_000.0
@@ -63,7 +69,7 @@ def add_skips(
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
-    backlog = old.numbers("lag").or_else(old.numbers("last_lag"))
+    backlog = last_known_lag(old)
     position = old.numbers("end_offset") - backlog
     # What was written since the last reading may have been read as fast as it was written.
     jumped = (now - position).clip(0, most=backlog)

@@ -142,7 +142,7 @@ def rests_one_too_low(**more: Any) -> Ledger:
     for _ in range(4):
         ledger.write(1, 0)
         ledger.commit = len(ledger.lies) - 1
-        ledger.run(4)
+        ledger.run(6)
     return ledger
 
 
@@ -230,7 +230,7 @@ def test_without_a_transaction_ever_seen_nothing_is_taken_for_markers() -> None:
 def test_rests_before_the_first_transaction_that_is_seen_are_known_as_it_is_seen() -> None:
     ledger = Ledger()
     for _ in range(3):
-        ledger.rest(5)
+        ledger.rest(6)
     ledger.open(7)
     ledger.run(2)
     report = ledger.run(30)
@@ -594,7 +594,7 @@ class OffByOne:
     minute: int = 0
     runs: Runs = field(default_factory=Runs)
 
-    def rest(self, minutes: int = 4, records: int = 1, *, reads: bool = True) -> LagReport:
+    def rest(self, minutes: int = 6, records: int = 1, *, reads: bool = True) -> LagReport:
         """Records that are read within the minute; then nothing for so long."""
         self.end += records
         self.commit = self.end - self.below if reads else self.commit
