@@ -7,7 +7,6 @@ import csv
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from multiprocessing import Pool
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,7 +15,6 @@ from dev.causes.brokers import RULES, run_cases
 from dev.causes.cases import Case, list_cases
 from dev.causes.cluster import BEGIN, MINUTE, run_minutes
 from dev.causes.recording import Recording, judge_recording, name_anew, read_answers
-from dev.causes.rivals import name_by_klag, name_by_tree
 from dev.causes.score import (
     VERDICTS,
     Run,
@@ -28,9 +26,10 @@ from dev.causes.score import (
     plant,
     record,
 )
+from dev.causes.seen import CASES
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 
-PROGRAMS = {"ours": name_ours, "aws-tree": name_by_tree, "klag": name_by_klag}
+PROGRAMS = {"ours": name_ours}
 _FIELDS = ("case", "group", "minute", "cause")
 
 
@@ -38,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command; what it prints is on stdout."""
     parser = ArgumentParser(prog="python -m dev.causes", description=__doc__)
     subcommands = parser.add_subparsers(required=True)
-    score = subcommands.add_parser("score", help="the collector's rules beside two others'")
+    score = subcommands.add_parser("score", help="the collector's rules")
     score.set_defaults(run=_score)
     write = subcommands.add_parser("write", help="the runs of each case as snapshots, with truth")
     write.add_argument("folder", type=Path)
@@ -48,11 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     judged.set_defaults(run=_judge)
     brokers = subcommands.add_parser("brokers", help="faults on real brokers, then `recorded`")
     brokers.set_defaults(run=_run_on_brokers)
-    brokers.add_argument(
-        "--cases", default="seen", metavar="MODULE", help="of dev.causes (default: %(default)s)"
-    )
     brokers.add_argument("--folder", type=Path, help="for what was seen (default: a new one)")
-    recorded = subcommands.add_parser("recorded", help="the rules beside others' on such a folder")
+    recorded = subcommands.add_parser("recorded", help="the rules on such a folder")
     recorded.set_defaults(run=_judge_recorded)
     recorded.add_argument("folder", type=Path)
     recorded.add_argument("--answers", type=Path, help="a CSV of cluster, group, taken_at, cause")
@@ -155,8 +151,7 @@ def _judge(options: Namespace) -> None:
 
 
 def _run_on_brokers(options: Namespace) -> None:
-    cases = import_module(f"dev.causes.{options.cases}").CASES
-    chosen = [case for case in cases if case.name.startswith(options.only)]
+    chosen = [case for case in CASES if case.name.startswith(options.only)]
     options.folder = options.folder or Path(mkdtemp(prefix="causes-"))
     run_cases(chosen, options.folder, lambda line: print(line, flush=True))
     options.answers = None

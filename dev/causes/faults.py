@@ -315,16 +315,3 @@ class Case:
     def alone(self) -> bool:
         """Whether what happens meets other cases as well."""
         return any(isinstance(event, StopBroker | SlowBroker) for _, event in self.happens)
-
-
-def one_group(
-    name: str, topic: Topic, group: Group, *causes: str, after: float = 0.0, happens: Event
-) -> Case:
-    """The case of one group, `service`, to which one thing happens."""
-    return Case(
-        name,
-        topics={group.topic: topic},
-        groups={"service": group},
-        happens=((after, happens),),
-        right={"service": set(causes)},
-    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which answers about a planted case are right, and what two other sets of rules say."""
+"""Which answers about a planted case are right, and what the collector's rules say of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from dev.causes.__main__ import main
 from dev.causes.cases import BEGIN as BEGIN_MINUTE
 from dev.causes.cases import Case
 from dev.causes.cluster import Cluster, Group, Topic, run_minutes
-from dev.causes.rivals import name_by_klag, name_by_tree
 from dev.causes.score import (
     IN_TIME,
     NO_TROUBLE,
@@ -134,27 +133,21 @@ def last_answer(namer: Namer, snapshots: Sequence[Snapshot]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "ours", "tree", "klag"),
+    ("name", "cause"),
     [
-        # AWS's tree knows neither a group without members nor a record that is stuck.
-        ("stopped", contract.STOPPED, contract.TOO_FEW_MEMBERS, contract.STOPPED),
-        ("hot", contract.HOT_PARTITION, contract.HOT_PARTITION, contract.HOT_PARTITION),
-        ("stuck", contract.STUCK_RECORD, contract.HOT_PARTITION, contract.HOT_PARTITION),
+        ("stopped", contract.STOPPED),
+        ("hot", contract.HOT_PARTITION),
+        ("stuck", contract.STUCK_RECORD),
     ],
 )
-def test_three_programs_name_the_group_in_trouble_alone(
-    recorded: dict[str, list[Snapshot]], name: str, ours: str, tree: str, klag: str
+def test_the_group_in_trouble_alone_is_named(
+    recorded: dict[str, list[Snapshot]], name: str, cause: str
 ) -> None:
-    found = [
-        last_answer(make(), recorded[name]) for make in (name_ours, name_by_tree, name_by_klag)
-    ]
-
-    assert found == [{"ill": ours}, {"ill": tree}, {"ill": klag}]
+    assert last_answer(name_ours(), recorded[name]) == {"ill": cause}
 
 
 def test_nobody_is_named_where_all_is_well(recorded: dict[str, list[Snapshot]]) -> None:
-    for make in (name_ours, name_by_tree, name_by_klag):
-        assert last_answer(make(), recorded["none"]) == {}
+    assert last_answer(name_ours(), recorded["none"]) == {}
     assert {find_troubled(each) for each in recorded["none"]} == {frozenset()}
 
 
