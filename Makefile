@@ -30,7 +30,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 .DEFAULT_GOAL := help
 TARGETS ?=
 .PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters truth truth-sizes bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve image chart bench-alarms bench-unusual test-glue-5 test-lowest golden faults soak \
+        bench-report bench-serve chart bench-alarms bench-unusual test-glue-5 test-lowest golden faults soak \
         bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy docs rehearse audit template
 
 help: ## list the targets
@@ -233,9 +233,6 @@ docs: setup ## write what code knows into the reference tables in docs/, and the
 
 rehearse: prerequisites cdk ## bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1)
 	$(BIN)/python -m dev.rehearse $(if $(KEEP),--keep)
-
-image: setup ## the exporter's Dockerfile, step by step in a bare Debian (as root; WITH='-- -b localhost:9092 --no-token')
-	$(BIN)/python -m dev.image $(WITH)
 
 # Helm is built from its source where there is none, which takes Go and minutes.
 HELM ?= $(shell command -v helm 2>/dev/null || echo .local/go/bin/helm)
