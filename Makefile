@@ -28,12 +28,10 @@ unexport PYTHONDONTWRITEBYTECODE
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
-TARGETS ?=
-.PHONY: help setup demo report test test-rest test-all test-timed test-of test-kafka mutation check format lint types bench bench-exporters truth truth-sizes bench-time-lag bench-pauses clean prerequisites \
-        bench-report bench-serve chart bench-alarms bench-unusual test-glue-5 test-lowest golden faults soak \
-        bench-import bench-scaling bench-tasks compare cost package cdk diff deploy synth destroy docs rehearse audit template
+.PHONY: help prerequisites setup demo report test test-rest test-all test-of test-lowest test-kafka test-glue-5 golden check format lint types \
+        faults cost cdk diff deploy template destroy synth docs rehearse chart clean
 
-help: ## list the targets
+help: ## list the targets that people use; dev/README.md has the others
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 # Tools that a target uses, where it does not use all.
@@ -42,7 +40,8 @@ demo: NEEDS = Java Maven
 report: NEEDS = Java
 cdk synth diff deploy destroy: NEEDS = Node
 
-prerequisites: ## check Python, Java, Maven and Node, and say how to get what is missing
+# Check Python, Java, Maven and Node, and say how to get what is missing.
+prerequisites:
 	@$(PYTHON) dev/prerequisites.py $(NEEDS)
 
 setup: prerequisites $(INSTALLED) ## install everything the project needs, from the lock file
@@ -66,10 +65,8 @@ test: setup ## the tests of every change, one real broker and one day in Spark i
 test-rest: setup ## the tests that make test leaves out
 	$(PYTEST) -m "thorough and not timed"
 
-test-all: test test-rest ## all tests but those of test-timed
-
-test-timed: setup ## the tests that go by the clock, which need a machine that is not busy
-	$(BIN)/pytest -m timed
+# All tests but those that go by the clock.
+test-all: test test-rest
 
 # Names of folders or of files below tests or tests/functions, with or without test_ and .py.
 M ?=
@@ -81,7 +78,8 @@ test-of: setup ## the fast tests of one module: M=lag/status, M=infra/config, M=
 
 # In an environment of its own, as uv.lock has the newest versions.
 LOWEST = .local/lowest/bin/python
-test-lowest: setup ## functions and the command on the oldest versions that pyproject.toml allows
+# Functions and the command on the oldest versions that pyproject.toml allows.
+test-lowest: setup
 	$(UV) venv --quiet --clear --python $(PYTHON) .local/lowest
 	$(UV) pip install --quiet --python $(LOWEST) --resolution lowest-direct -r pyproject.toml \
 	  --extra cdk --extra sql --group local --group page --group test
@@ -94,104 +92,51 @@ golden: setup ## renew the texts and templates of tests/golden
 
 # Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
 VERSION ?=
-test-kafka: setup ## the tests that need brokers, on other versions of Kafka (VERSION="3.6.2 4.3.1")
+# The tests that need brokers, on other versions of Kafka (VERSION="3.6.2 4.3.1").
+test-kafka: setup
 	@failed=0; for version in $(or $(VERSION),''); do \
 	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile || failed=1; \
 	done; exit $$failed
 
 # Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.
-test-glue-5: setup ## the daily job's tests on Spark 3.5.6 and Python 3.11
+# The daily job's tests on Spark 3.5.6 and Python 3.11.
+test-glue-5: setup
 	$(UV) run --isolated --frozen --all-extras --all-groups --python 3.11 --with pyspark==3.5.6 --with pyarrow==17.0.0 \
 	  --with numpy==1.26.4 pytest -n 2 --dist loadfile tests/glue_jobs
 
-check: setup ## format, lint, types, known weaknesses, tests
+check: setup ## format, lint, types, known weaknesses of dependencies, tests
 	$(BIN)/ruff format $(SOURCES)
-	@$(MAKE) --no-print-directory lint types audit test
+	@$(MAKE) --no-print-directory lint types
+	$(BIN)/python -m dev.audit --uv $(UV)
+	@$(MAKE) --no-print-directory test
 
 format: setup ## format the code
 	$(BIN)/ruff format $(SOURCES)
 
-lint: setup ## what ruff finds, formatting included, and misspelt words
+# What ruff finds, formatting included, and misspelt words.
+lint: setup
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/codespell $$(git ls-files)
 
-types: setup ## mypy, strict
+# Mypy, strict.
+types: setup
 	$(BIN)/mypy
 
-audit: setup ## a bill of materials (CycloneDX), and known weaknesses where advisories can be reached
-	$(BIN)/python -m dev.audit --uv $(UV)
-
-mutation: setup ## change the rules one by one and see which change no test notices (TARGETS=status)
-	$(BIN)/python -m dev.mutation $(TARGETS)
-
-bench: setup ## how long a run takes for 6,000 and 60,000 group-partitions; fails above a limit of memory
-	$(BIN)/python -m dev.benchmarks.collect
-
-# With PEERS='--ours NAME=URL,PID --peer NAME=URL,PID'; the processes run already.
-bench-exporters: setup ## what a scrape of our exporter and of others takes, in turn (PEERS=...)
-	$(BIN)/python -m dev.benchmarks.exporters $(PEERS)
-
-# With WITH='--only steady', as python -m dev.truth --help tells.
-truth: setup ## what lag exporters show and what is true, on real brokers: writes docs/truth.md (15 minutes)
-	$(BIN)/python -m dev.truth $(WITH)
-
-truth-sizes: setup ## a scrape of ours and others at 6,000, 60,000 and 200,000 group-partitions (15 minutes)
-	$(BIN)/python -m dev.truth.sizes
-
-bench-scaling: setup ## how often services change under each scaling policy, in a closed loop
-	$(BIN)/python -m dev.benchmarks.scaling
-
-# With WITH='--held-out --only limited', as python -m dev.benchmarks.tasks --help tells.
-bench-tasks: setup ## whether tasks needed are as many as it takes, on a real broker (over 20 minutes)
-	$(BIN)/python -m dev.benchmarks.tasks $(or $(WITH),--all)
-
-bench-time-lag: setup ## how right time lags are, case by case
-	$(BIN)/python -m dev.benchmarks.time_lag
-
-bench-pauses: setup ## whether recurring pauses are learnt and outages are not (over an hour)
-	$(BIN)/python -m dev.benchmarks.pauses
-
-# With CWTUNE=/elsewhere/bin/python, of an environment that has cwtune.
-bench-alarms: setup ## planted incidents through replayed alarms: which page, and how many pages are false
-	$(BIN)/python -m dev.benchmarks.alarms $(if $(CWTUNE),--cwtune $(CWTUNE)) $(WITH)
-
-live-alarms: MINUTES = 60
-live-alarms: setup ## alarms on real brokers, live and then replayed from the snapshots (MINUTES=60)
-	$(BIN)/python -m dev.live_alarms --minutes $(MINUTES)
-
-bench-unusual: setup ## how often healthy groups are called unusual, and how soon anomalies are (minutes)
-	$(BIN)/python -m dev.benchmarks.unusual
-
-bench-serve: setup ## how long answers take for a snapshot of 60,000 group-partitions
-	$(BIN)/python -m dev.benchmarks.serve
-
-bench-report: setup ## how long the daily report takes for 14.4 million rows, beside DuckDB
-	$(BIN)/python -m dev.benchmarks.report
-
-# With WITH='--only emf parquet', as python -m dev.compare --help tells.
-compare: setup ## what two commits do differently on the same input: OLD=HEAD~1 NEW=HEAD
-	$(BIN)/python -m dev.compare $(or $(OLD),HEAD~1) $(or $(NEW),HEAD) $(WITH)
-
+# Faults on real brokers, every number judged (MINUTES=3 SEED=1, TLS=1).
 faults: MINUTES = 3
-faults: setup ## faults on real brokers, every number judged (MINUTES=3 SEED=1, TLS=1)
+faults: setup
 	$(BIN)/python -m dev.faults --minutes $(MINUTES) --seed $(SEED) $(if $(TLS),--tls)
-
-soak: MINUTES = 60
-soak: setup ## memory, descriptors and threads at one run a second (MINUTES=60)
-	$(BIN)/python -m dev.benchmarks.soak --minutes $(MINUTES)
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
 	@$(BIN)/kafka-lag cost $(if $(CONFIG),--config $(CONFIG))
-
-package: setup ## the collector's package, as it is deployed, and its size
-	$(BIN)/python -m kafka_lag_cdk.packaging
 
 $(CDK): Makefile
 	@npm install --silent --no-audit --no-fund --no-save --prefix .local/cdk $(CDK_CLI)
 	@touch $@
 
-cdk: setup $(CDK) ## install the CDK command line: .local/cdk/node_modules/.bin/cdk
+# Install the CDK command line: .local/cdk/node_modules/.bin/cdk.
+cdk: setup $(CDK)
 
 diff: cdk ## what a deploy would change; with AGAINST=old.json and BUCKET=NAME or STATE=DIR its pages too
 	$(CDK) diff $(CDK_CONFIG) $(ARGS)
@@ -225,13 +170,11 @@ synth/%.py: cdk
 	$(CDK) synth --quiet --app '$(BIN)/python $*.py' --output .local/synth/$(basename $(notdir $*))
 	$(LINT_TEMPLATES)
 
-bench-import: setup ## how long a new Lambda process takes to import the package
-	$(BIN)/python -m dev.benchmarks.import_time
-
 docs: setup ## write what code knows into the reference tables in docs/, and the JSON Schema for editors
 	$(BIN)/python -m dev.docs
 
-rehearse: prerequisites cdk ## bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1)
+# Bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1).
+rehearse: prerequisites cdk
 	$(BIN)/python -m dev.rehearse $(if $(KEEP),--keep)
 
 # Helm is built from its source where there is none, which takes Go and minutes.
@@ -239,7 +182,8 @@ HELM ?= $(shell command -v helm 2>/dev/null || echo .local/go/bin/helm)
 .local/go/bin/helm:
 	GOBIN=$(CURDIR)/.local/go/bin go install helm.sh/helm/v3/cmd/helm@v3.22.0
 
-chart: setup $(HELM) ## lint and render the exporter's chart, and check it against Kubernetes' schemas
+# Lint and render the exporter's chart, and check it against Kubernetes' schemas.
+chart: setup $(HELM)
 	HELM=$(HELM) $(UV) run --isolated --frozen --all-extras --all-groups --with kubernetes-validate pytest -q -p no:xdist tests/test_chart.py
 
 clean: ## remove what was installed and built here

@@ -27,7 +27,7 @@ _HEAD = """\
 # What lag exporters show, and what is true
 
 {scenarios} scenarios were planted on three real brokers of Kafka {kafka} and read side by side by
-{names}. `make truth` did it on {date}, in {minutes} minutes, and wrote this page. So many
+{names}. `python -m dev.truth` did it on {date}, in {minutes} minutes, and wrote this page. So many
 scenarios each program showed right, late, not at all, or wrong:
 """
 _JUDGED = """\
@@ -62,8 +62,8 @@ beside the brokers. Start is until the first answer with a lag. CPU and requests
 _AGAIN = """\
 ## To run it again
 
-`make truth` runs what is there; `make truth WITH='--only steady bursty'` some scenarios, into a
-page below `.local/truth`. A program is the executable `.local/truth/NAME-VERSION/NAME`: build or
+`python -m dev.truth` runs what is there; with `--only steady bursty` some scenarios, into a page
+below `.local/truth`. A program is the executable `.local/truth/NAME-VERSION/NAME`: build or
 install it there as its own documentation says, or take what its project releases. One that is not
 there is named and left out. What each is started with stands in `dev/truth/programs.py`, what is
 planted in `dev/truth/scenarios.py`.

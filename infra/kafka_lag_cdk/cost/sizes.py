@@ -30,7 +30,7 @@ _DATASET_SIZES = {
 }
 OBJECTS_PER_RUN = len(_DATASET_SIZES)
 
-# A warm run of 60,000 group-partitions takes 0.34 s on a whole core (`make bench`), and objects
+# A warm run of 60,000 group-partitions takes 0.34 s on a whole core (`python -m dev.benchmarks.collect`), and objects
 # are written to S3 one after another.
 _RUN_CPU_SECONDS, _ROW_CPU_SECONDS = 0.03, 0.31 / 60_000
 _RUN_WAITING_SECONDS = 0.15

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small slice of what `make bench-pauses` looks at."""
+"""A small slice of what `python -m dev.benchmarks.pauses` looks at."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make bench-tasks` plants and how it judges; its groups on brokers run there alone."""
+"""What `dev.benchmarks.tasks` plants and how it judges; its groups on brokers run there alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Some groups for five weeks, of what `make bench-unusual` looks at: all of it for 60 days."""
+"""Some groups for five weeks; `python -m dev.benchmarks.unusual` looks at all for 60 days."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make package` and `make bench-import` print, and when they fail."""
+"""What the commands for the package and its import time print, and when they fail."""
 
 from __future__ import annotations
 

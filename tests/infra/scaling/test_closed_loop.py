@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services in a closed loop: planted loads, the collector's arithmetic, the deployed rule.
 
-`make bench-scaling` has days of many more loads.
+`python -m dev.benchmarks.scaling` has days of many more loads.
 """
 
 from __future__ import annotations
