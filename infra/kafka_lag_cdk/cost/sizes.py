@@ -30,8 +30,8 @@ _DATASET_SIZES = {
 }
 OBJECTS_PER_RUN = len(_DATASET_SIZES)
 
-# A warm run of 60,000 group-partitions takes 0.34 s on a whole core (`python -m dev.benchmarks.collect`), and objects
-# are written to S3 one after another.
+# A warm run of 60,000 group-partitions takes 0.34 s on a whole core, as measured by
+# `python -m dev.benchmarks.collect`. Objects are written to S3 one after another.
 _RUN_CPU_SECONDS, _ROW_CPU_SECONDS = 0.03, 0.31 / 60_000
 _RUN_WAITING_SECONDS = 0.15
 # Lambda gives so much memory with a whole core [AWS Lambda developer guide, function memory].
