@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Append times by three sources, and which of them wins.
+"""The three sources of append times, and which of them wins.
 
-- History: log ends that runs have read bound every time, and one between two ends is interpolated.
-- Carried: what the previous run found for the same offset. It wins over history where it came from
-  the time index, or where the bounds are near enough to each other.
-- Index: what a search in the brokers' time index found in this run. It wins over both where the
-  search has ended, and its bounds tighten those of history where it was cut short.
+- History: log ends that runs have read bound every time; a time between two ends is interpolated.
+- Carried: the previous run's estimate for the same offset. It wins over history if it came from the
+  time index, or if the bounds are close enough.
+- Index: the result of this run's search in the brokers' time index. It wins over both if the search
+  has ended; if the search was cut short, its bounds tighten those of history.
 
-Another source of bounds is one step in `estimate_append_times`: columns by position
-(`column.take(positions.part)`, where it has a row a partition), `Bounds.between` of them, and
-`history.dated_by` that; both choices then use it. Where it knows more in this run than in the one
-before, `carried.bounds` need it too: what is carried counts as a record timestamp, which may widen
-bounds again. How far back a short rest may reach is by log ends alone
+To add a source of bounds, add one step to `estimate_append_times`: columns by position
+(`column.take(positions.part)` if it has a row per partition), `Bounds.between` of them, and
+`history.dated_by` with these; both choices then use it. If it may know more than in the previous
+run, apply it to `carried.bounds` too: carried times count as record timestamps, which may widen
+bounds again. Log ends alone decide how far back a short rest may reach
 (`time_lag.widen_for_short_rests`).
 
-A source that has an estimate, too, gives `AppendTimes` with a method of its own
-(`contract.METHOD_...`) and needs a rule of where it wins, beside `choose_without_index`; what it
-found is carried as it is if its method is in `_SETTLED`.
+A source that also estimates returns `AppendTimes` with a method of its own (`contract.METHOD_...`)
+and needs a rule for when it wins, beside `choose_without_index`. Its estimates are carried
+unchanged if its method is in `_SETTLED`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kafka_lag.lag.lookup_plan import is_too_wide
 from kafka_lag.lag.positions import Positions
 from kafka_lag.lag.rests import skip_markers
 
-# Found in the time index, in this or an earlier run.
+# Methods of times found in the time index, in this or an earlier run.
 _SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
 
 
@@ -43,9 +43,9 @@ _SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
 class AppendTimes:
     """Append times, ms, a row per position: the estimate `best`, within `after` and `before`.
 
-    `after` is unknown where there is no lower bound, and all are where there is none at all.
-    `record` is the timestamp of the next record where the broker named it. `method` is one of the
-    contract's METHOD_ values; of carried times it is that of the previous run.
+    `after` is unknown if there is no lower bound, and all are unknown if there is no estimate.
+    `record` is the timestamp of the next record if the broker named it. `method` is one of the
+    contract's METHOD_ values; carried times have that of the previous run.
     """
 
     best: Column
@@ -56,7 +56,7 @@ class AppendTimes:
 
     @classmethod
     def clipped(cls, best: Column, bounds: Bounds, record: Column, method: Strings) -> AppendTimes:
-        """Estimates moved to the nearer of the two bounds where they are outside them."""
+        """Returns the estimates; those outside the bounds are moved to the nearer bound."""
         latest = best.clip(most=bounds.before).or_else(best)
         return cls(
             latest.clip(bounds.after).or_else(latest), bounds.after, bounds.before, record, method
@@ -64,15 +64,15 @@ class AppendTimes:
 
     @property
     def settled(self) -> Mask:
-        """Where the time is of the index, or was carried: a look-up would find the same."""
+        """Marks times that came from the index or were carried: a look-up would find the same."""
         return self.method.is_in(_SETTLED)
 
     def bounds(self, where: Mask) -> Bounds:
-        """The bounds of these times at the marked positions."""
+        """Returns the bounds of these times at the marked positions."""
         return Bounds.between(self.after.only(where), self.before.only(where))
 
     def take(self, rows: Rows) -> AppendTimes:
-        """The times at these positions, all unknown at a negative one."""
+        """Returns the times at these positions, unknown at a negative one."""
         return AppendTimes(
             self.best.take(rows),
             self.after.take(rows),
@@ -82,7 +82,7 @@ class AppendTimes:
         )
 
     def only(self, mask: Mask) -> AppendTimes:
-        """Unknown wherever the mask is false."""
+        """Returns these times, unknown if the mask is false."""
         return AppendTimes(
             self.best.only(mask),
             self.after.only(mask),
@@ -92,7 +92,7 @@ class AppendTimes:
         )
 
     def where(self, mask: Mask, other: AppendTimes) -> AppendTimes:
-        """These times where the mask is true, the other where it is false."""
+        """Returns these times if the mask is true, the others if it is false."""
         return AppendTimes(
             self.best.where(mask, other.best),
             self.after.where(mask, other.after),
@@ -102,7 +102,7 @@ class AppendTimes:
         )
 
     def put(self, at: Rows, other: AppendTimes) -> AppendTimes:
-        """These times, with those of `other` at the positions `at`."""
+        """Returns these times, with those of `other` at the positions `at`."""
         return AppendTimes(
             self.best.put(at, other.best),
             self.after.put(at, other.after),
@@ -115,9 +115,9 @@ class AppendTimes:
 def choose_without_index(
     bounds: Bounds, carried: AppendTimes, positions: Positions, rules: Rules
 ) -> AppendTimes:
-    """History, or what is carried where that wins; `bounds` are of both.
+    """Returns the times from history, or carried ones if they win; `bounds` come from both.
 
-    Where this run's clock is behind a carried time, the age is unknown and the time is carried on.
+    If this run's clock is behind a carried time, the age is unknown and the time is carried on.
     """
     history = interpolate(bounds, positions.offset, positions.now)
     kept = AppendTimes.clipped(
@@ -126,7 +126,7 @@ def choose_without_index(
         carried.record,
         Strings.constant(contract.METHOD_CARRIED, len(positions)),
     )
-    # As far as the bounds allow, an estimate stays what it was.
+    # An estimate stays the same as far as the bounds allow.
     history = replace(history, best=kept.best.or_else(history.best))
     wins = carried.best.known & (carried.settled | ~is_too_wide(bounds, positions, rules))
     ahead = carried.best > positions.now
@@ -139,10 +139,10 @@ def choose_without_index(
 def choose_with_index(
     times: AppendTimes, found: Search, dated: Mask, positions: Positions, bounds: Bounds
 ) -> AppendTimes:
-    """These times, or what a search has `found` where that wins; `bounds` are those of before it.
+    """Returns these times, or those that a search `found` if they win; `bounds` precede the search.
 
-    A position that is `dated` has an estimate of the previous run. Only a search that has ended, by
-    the index alone, replaces it: the clock of this run may have gone back.
+    A `dated` position has an estimate of the previous run. Only a search that has ended, by the
+    index alone, replaces it, because the clock of this run may have gone back.
     """
     by_index = combine_with_search(positions, bounds, found)
     sure = found.ended & found.brackets.are_before(positions.now)
@@ -151,7 +151,7 @@ def choose_with_index(
 
 
 def interpolate(bounds: Bounds, offset: Rows, now: Rows) -> AppendTimes:
-    """By history: linear between two bounds, at least as old as a single upper one."""
+    """Returns times from history: linear between bounds; `at_least` with an upper bound alone."""
     between, latest = _between(bounds, offset), bounds.before.only(bounds.before < now)
     linear = Strings.constant(contract.METHOD_INTERPOLATED, len(offset))
     method = linear.where(between.known, Strings.constant(contract.METHOD_AT_LEAST, len(offset)))
@@ -159,8 +159,8 @@ def interpolate(bounds: Bounds, offset: Rows, now: Rows) -> AppendTimes:
 
 
 def _between(bounds: Bounds, offset: Rows) -> Column:
-    """The time at an offset between the two bounds, by linear interpolation between their ends;
-    unknown without a lower one.
+    """Returns the time at an offset by linear interpolation between the two bounds; unknown without
+    a lower bound.
     """
     rise = bounds.end_before - bounds.end_after
     share = ((offset + 0.5 - bounds.end_after) / rise.only(rise > 0)).fill(0.5)
@@ -170,12 +170,12 @@ def _between(bounds: Bounds, offset: Rows) -> Column:
 
 
 def combine_with_search(positions: Positions, ours: Bounds, search: Search) -> AppendTimes:
-    """By index where the search has ended, else by the bounds that it left.
+    """Returns the times from the index if the search has ended, else from the bounds that it left.
 
-    A record timestamp outside `ours`, the bounds of log ends, is of a producer's wrong clock: it is
-    moved to the nearer bound, and the bounds stay as they are. But a timestamp that a high
-    watermark held back explains (see `bounds`) widens them. A search that was cut short widens them
-    only if its upper bound is below theirs.
+    A record timestamp outside `ours`, the bounds of log ends, comes from a producer's wrong clock.
+    It is moved to the nearer bound, and the bounds do not change; but they widen if a held-back
+    high watermark explains the timestamp (see `bounds`). A search that was cut short widens them
+    only if its upper bound is below the lower bound of `ours`.
     """
     bounds, best, record = _read_index(positions, search)
     proven = search.ended | ~ours.after.known | (bounds.after >= ours.after)
@@ -188,10 +188,10 @@ def combine_with_search(positions: Positions, ours: Bounds, search: Search) -> A
 
 
 def _read_index(positions: Positions, search: Search) -> tuple[Bounds, Column, Column]:
-    """What the index alone says: bounds, the estimate within, and the next record's timestamp.
+    """Returns bounds, estimate and the next record's timestamp from the index alone.
 
     A timestamp ahead of `now` proves nothing, and hides those of the records after it. On a
-    compacted topic the record at the position may be gone: then the nearest record named after it
+    compacted topic the record at the position may be gone; then the nearest record named after it
     is the next to be read.
     """
     now, compact = positions.now, positions.compacted
@@ -214,10 +214,10 @@ def _read_index(positions: Positions, search: Search) -> tuple[Bounds, Column, C
 
 
 def carry_estimates(old: Frame, same: Mask, positions: Positions, doubted: Column) -> AppendTimes:
-    """Estimates of the previous run, by position; unknown where no group was there.
+    """Returns the previous run's estimates by position; unknown if no group was at the position.
 
-    `old` holds the previous row of each row, and `same` marks those that are still at its position.
-    A time that reaches `doubted`, ms, by position (see `Ends`), is not carried.
+    `old` holds the previous row of each row, and `same` marks rows that are still at its position.
+    A time at or after `doubted`, ms, by position (see `Ends`), is not carried.
     """
     times = AppendTimes(
         reported_append_time(old),
@@ -227,7 +227,7 @@ def carry_estimates(old: Frame, same: Mask, positions: Positions, doubted: Colum
         old.strings("time_lag_method"),
     )
     rows = np.flatnonzero(same & times.best.known & (positions.of_row >= 0))
-    # Of several groups at one position, one with a settled estimate is taken.
+    # If several groups are at one position, one with a settled estimate is taken.
     rows = rows[np.argsort(times.settled[rows], kind="stable")]
     chosen = np.full(len(positions), -1, np.int64)
     chosen[positions.of_row[rows]] = rows
@@ -236,10 +236,10 @@ def carry_estimates(old: Frame, same: Mask, positions: Positions, doubted: Colum
 
 
 def find_previous_positions(old: Frame) -> Column:
-    """Offsets of the records that were next in the previous run, of which `old` holds the rows.
+    """Returns the offsets of the next unread records in the previous run, whose rows `old` holds.
 
-    Where deletion moves the log start past the commit, the next unread record is another one, and
-    its time is not carried.
+    If deletion moves the log start past the commit, the next unread record is another one, and its
+    time is not carried.
     """
     committed, start = old.numbers("committed_offset"), old.numbers("start_offset")
     later = start.known & (~committed.known | (start > committed))
@@ -247,8 +247,8 @@ def find_previous_positions(old: Frame) -> Column:
 
 
 def reported_append_time(old: Frame) -> Column:
-    """Append times, ms, by rows of a snapshot: by their time lag, else by the next record's
-    timestamp, else the middle of the bounds.
+    """Returns the append times, ms, in rows of a snapshot: from their time lag, else the next
+    record's timestamp, else the middle of the bounds.
     """
     read_at, lag = old.numbers("read_at"), old.numbers("time_lag_seconds")
     after, before = old.numbers("next_record_after"), old.numbers("next_record_before")

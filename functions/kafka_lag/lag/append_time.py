@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The append time of the next unread record of each group-partition: an estimate within bounds.
 
-Groups at one offset share an estimate (`positions`). It is of one of three sources
-(`append_sources`): log ends of this and earlier runs (`log_ends`), what the previous run found
-where the commit did not move, and the brokers' time index (`index_search`), where these leave too
-wide a bracket. Who is looked up there, in which order, and who is left out, is planned under a
-budget (`lookup_plan`).
+Groups at one offset share an estimate (`positions`). It comes from one of three sources
+(`append_sources`): log ends of this and earlier runs (`log_ends`), the previous run if the commit
+did not move, and the brokers' time index (`index_search`) if the first two leave the bounds too far
+apart. `lookup_plan` decides which positions are looked up in the index, and in which order, within
+a budget.
 
 An age of 60 +- 3 s has its farther bound 3 s from the estimate (`time_lag.add_time_lag`). Its row
 has both bounds (`next_record_after` and `_before`), and `time_lag_method` names the source:
 
-- `interpolated`: two log ends, about an interval apart: +- 30 s or more at a run a minute. Or what
-  a search that was cut short left of it, by its budget, its deadline or a broker.
-- `record_time`: a search ended, most often as the bounds were near enough to each other. The
-  tolerance (`bounds.compute_allowance`: 1 s or a share of the age) limits their distance. They may
-  be farther apart on a compacted topic, by a producer's wrong clock, where records have no
-  plausible time, and at a gap of the index.
-- `carried`: as an earlier run found it, whose row says how.
-- `at_least`: there is no lower bound, so no error.
+- `interpolated`: two log ends, about an interval apart: +- 30 s or more at a run a minute. Or a
+  search tightened these bounds, and was cut short by its budget, its deadline or a broker.
+- `record_time`: a search ended, usually because the bounds were close enough. The tolerance
+  (`bounds.compute_allowance`: 1 s or a share of the age) limits their distance. They may be farther
+  apart on a compacted topic, with a producer's wrong clock, if records have no plausible time, and
+  at a gap of the index.
+- `carried`: the estimate of an earlier run, whose row names its source.
+- `at_least`: there is no lower bound, so no error is known.
 
-After a follower that hung, bounds may be 30 s wider than any of that (`bounds.HELD_BACK_MS`). Three
-steps widen an error and not the bounds in the row: what cleaning may have removed
-(`Ages.after_cleaning`), short rests (`time_lag.widen_for_short_rests`), and a group's roll-up.
+After a follower hung, bounds may be 30 s wider than stated above (`bounds.HELD_BACK_MS`). Three
+steps widen an error but not the bounds in the row: log cleaning (`Ages.after_cleaning`), short
+rests (`time_lag.widen_for_short_rests`), and a group's roll-up.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ from kafka_lag.lag.time_index import LookUp
 
 @dataclass(frozen=True, slots=True)
 class AppendTimeEstimates:
-    """Append times by row, unknown where nothing is unread, and how they were found.
+    """Append times by row, unknown if nothing is unread, and how they were found.
 
-    `look_ups` were sent; `contradicted` log ends were left out because of wrong clocks.
+    `look_ups`: how many were sent. `contradicted`: log ends left out because of wrong clocks.
     """
 
     times: AppendTimes
@@ -76,10 +76,10 @@ def estimate_append_times(
     taken_at: int,
     look_up: LookUp,
 ) -> AppendTimeEstimates:
-    """Append times of the next unread records, within proven bounds.
+    """Returns the append times of the next unread records, within proven bounds.
 
-    `unread`: the offset of each row's next unread record, unknown where there is none. `at_topic`:
-    the row of its partition in `topics`. `old` holds the previous row of each row.
+    `unread`: the offset of each row's next unread record, unknown if there is none. `at_topic`: the
+    row of its partition in `topics`. `old` holds the previous row of each row.
     """
     positions = find_positions(topics, at_topic, unread)
     ends = read_ends(positions.partitions, previous_runs, taken_at, rules.interval_ms)
@@ -110,8 +110,8 @@ def estimate_append_times(
 
 
 def _bound_by_ends(ends: Ends, positions: Positions) -> Bounds:
-    """Bounds by log ends. Where the record at the offset may be gone, the next one may be as new as
-    this run.
+    """Returns the bounds from log ends. On a compacted topic the record at the offset may be gone,
+    and the next one may be as new as this run.
     """
     proven = find_bounds(ends, positions.part, positions.offset)
     gone = positions.compacted & proven.before.known

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch jobs that begin once so many records are there: a batch is learnt, in records.
+"""Batch jobs that begin once enough records have come: the size of a batch is learnt.
 
-Such a job pauses for as long as its records take to come: minutes by day, hours by night. What is
-alike is the lag with which its pauses end. So a pause is expected while the lag is no larger than
-that, and the pause no longer than some times the longest one of late.
+Such a job pauses until its records have come: minutes by day, hours by night. Its pauses differ in
+length but end at about the same lag. So a pause is expected as long as the lag is not much larger
+than that, and the pause not many times longer than the longest recent one.
 
-A group that keeps up and fails now and then ends its outages at any lag, with what was unread
-before them, and works for much longer than it fails. A job by the clock has like pauses, which
-`pauses` knows. So a batch is known once three were alike in records, less one for each unlike,
-came during the pause and took unlike times.
+A group that keeps up and fails now and then ends its outages at any lag, which includes older
+records, and works for much longer than it fails. A job run by the clock has pauses of one length,
+which `pauses` learns. So a batch is known once three had about as many records, less one for each
+that did not, if the records came during the pauses and the pauses differed in length.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ Records: TypeAlias = npt.NDArray[np.float64]
 
 # Columns, in the order of the fields of `Batches`.
 _COLUMNS = ("batches_seen", "batch_records", "shortest_batch_seconds", "longest_batch_seconds")
-# So many alike, less one for each unlike, make a batch known; the count ends at the second number.
+# A batch is known once this many were alike, less one for each unlike; counting ends at the second
+# number.
 _NEEDED, _MOST = 3, 4
-# Of a job by count the longest batch took so many times the shortest.
+# A job that begins by count has a longest batch that took this many times the shortest.
 _UNLIKE = 1.5
-# A lag may be so many times the usual batch, as a batch may be larger, and the job late.
+# A lag may be this many times the usual batch, because a batch may be larger, or the job late.
 _LIMIT_RATIO = 1.25
-# A batch may take so many times the longest one of late, as fewer records may come than ever.
+# A batch may take this many times the longest recent one, because fewer records may come than ever.
 _LONGEST_RATIO = 4.0
-# Half of the longest one is forgotten in so many times its length.
+# The longest batch counts half after this many times its length.
 _FADING = 16.0
-# A batch has come during a pause if the oldest record is at most so many times as old as that.
+# A batch came during a pause if its oldest record is at most this many times as old as the pause.
 _CAME = 2.0
 
 
@@ -45,8 +46,8 @@ _CAME = 2.0
 class Batches:
     """Batches of about one size, a row per group-partition.
 
-    `seen`: so many pauses ended at a like lag, less one for each unlike, 0 where none is left. Else
-    `records` is their mean lag; `shortest` and `longest` are how long they took.
+    `seen`: how many pauses ended at a similar lag, less one for each other; nothing is known if it
+    is 0. `records`: their mean lag. `shortest` and `longest`: how long they took, s.
     """
 
     seen: npt.NDArray[np.float64]
@@ -56,12 +57,12 @@ class Batches:
 
     @property
     def known(self) -> Mask:
-        """Where a job is known to begin by a count of records."""
+        """Marks jobs that are known to begin by a count of records."""
         mask: Mask = (self.seen >= _NEEDED) & (self.longest >= _UNLIKE * self.shortest)
         return mask
 
     def where(self, mask: Mask, other: Batches) -> Batches:
-        """These where the mask is true, the others where it is false."""
+        """Returns these batches if the mask is true, the others if it is false."""
         return Batches(
             np.where(mask, self.seen, other.seen),
             np.where(mask, self.records, other.records),
@@ -71,7 +72,7 @@ class Batches:
 
 
 def learn_batches(old: Frame, move: Move, window: float) -> dict[str, Column]:
-    """The columns of batches after this run; `old` holds each row of the previous run."""
+    """Returns the columns of batches after this run; `old` holds each row's previous row."""
     columns = {name: old.numbers(name) for name in _COLUMNS}
     at = np.flatnonzero(move.ends_pause(window) & old.numbers("lag").known)
     if not len(at):
@@ -89,10 +90,10 @@ def learn_batches(old: Frame, move: Move, window: float) -> dict[str, Column]:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBatches:
-    """Rows of jobs that are `known` to begin by a count, and those that are `explained` by it.
+    """Rows of jobs that are `known` to begin by a count, and rows that such a batch `explained`.
 
-    The latter have a lag and an age as of a batch that is not whole yet, or that is being read. For
-    a known one the length of other pauses says nothing.
+    Explained rows have a lag and an age that fit a batch that is not complete, or is being read. If
+    a row is known, recurring pauses (`pauses`) say nothing about it.
     """
 
     known: Mask
@@ -100,10 +101,10 @@ class ExpectedBatches:
 
 
 def find_expected_batches(rows: Frame, ages: Column, still: Mask, taken_at: int) -> ExpectedBatches:
-    """Rows in which batches by count play a part.
+    """Finds the rows of jobs that begin by a count, and those that a batch explains.
 
-    `ages` (s) stand in for a `time_lag_seconds` that is unknown. `still` marks commits that have
-    not moved for a window: for those the pause counts where it is shorter than the age.
+    `ages` (s) stand in for an unknown `time_lag_seconds`. `still` marks commits that have not moved
+    for a window: those rows are judged by the lesser of pause and age.
     """
     found = ExpectedBatches(np.zeros(len(rows), bool), np.zeros(len(rows), bool))
     at = np.flatnonzero(rows.numbers("batches_seen") >= _NEEDED)
@@ -124,16 +125,16 @@ def _read_batches(frame: Frame, at: Rows) -> Batches:
 
 
 def _learn_from_pause(batches: Batches, move: Move, lag: Records, worked: Column) -> Batches:
-    """The batches after one more pause, which ended at a lag of so many records.
+    """Returns the batches after one more pause, which ended at a lag of `lag` records.
 
-    `worked` is the time from the pause before it. What cannot be compared, as that is unknown,
-    changes nothing; a pause that is unlike counts against those that were alike.
+    `worked` is the time since the pause before it. If it is unknown, the pause cannot be compared
+    and changes nothing. A pause that is unlike the others reduces their count.
     """
     took = move.pause
-    # Else it is no batch at all, but an outage.
+    # A pause that is not whole is an outage, no batch.
     whole = (move.age <= _CAME * move.still_for) & ~is_busy(worked, took)
     alike = whole & is_alike(lag, batches.records)
-    # The mean of all that were alike, and from the fourth on a moving one.
+    # The mean of all batches that were alike; from the fourth on a moving mean.
     weight = 1.0 / np.minimum(batches.seen + 1, _MOST)
     longest = batches.longest * np.exp2(-took / (_FADING * np.maximum(batches.longest, took)))
     more = Batches(

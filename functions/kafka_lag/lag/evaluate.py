@@ -81,9 +81,9 @@ def evaluate(
     taken_at: int,
     look_up: LookUp = no_look_up,
 ) -> LagReport:
-    """The lag report of one run; `taken_at` is the scheduled time, ms UTC.
+    """Returns the lag report of one run; `taken_at` is the scheduled time, ms UTC.
 
-    Pure but for `look_up`: the same reading, previous runs, rules and answers give the same report.
+    Pure apart from `look_up`: the same inputs and the same answers give the same report.
     """
     newest = previous_runs.newest
     topics = _carry_topics(reading, newest, rules, taken_at)
@@ -103,7 +103,7 @@ def evaluate(
         rows, lags, topics, at_topic, previous, previous_runs, rules, taken_at, look_up
     )
     rows, unreadable = aged.rows, aged.unreadable
-    # What a step joins takes as much memory as its result: it ends with the step.
+    # Joined columns take as much memory as a result: drop them once their steps are done.
     previous, of_topic, of_group = previous.untaken(), of_topic.untaken(), of_group.untaken()
     rows = add_movement(rows, previous, taken_at, rules)
     of_old_group = old_groups.lazy_take(at_group)
@@ -173,7 +173,7 @@ def _judge_groups(
     taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """The groups with all that follows from their rows, each step from those before it."""
+    """Returns the groups with all columns derived from their rows; each step uses earlier ones."""
     newest = previous_runs.newest
     groups = roll_up_groups(groups, rows, counts, newest, rules)
     groups = add_open_transactions(groups, rows, of_topic)
@@ -204,11 +204,11 @@ def _judge_groups(
 
 @dataclass(frozen=True, slots=True)
 class _Aged:
-    """Rows with their lag and time lag, and what of that the rules after it need.
+    """Rows with their lag and time lag, and the values that later steps need.
 
-    `unreadable`: lags below which nothing can be read. `dated`: the time lags by the estimates
-    alone, `ages` with what cleaning and rests make of them. `look_ups` were sent; `contradicted`
-    log ends were left out.
+    `unreadable`: a lag of at most this many records holds nothing to read. `dated`: time lags from
+    the estimates alone; `ages`: the same with bounds widened for log cleaning and rests.
+    `look_ups`: how many were sent. `contradicted`: how many log ends were left out.
     """
 
     rows: Frame
@@ -230,7 +230,7 @@ def _add_ages(
     taken_at: int,
     look_up: LookUp,
 ) -> _Aged:
-    """`at_topic`: the row of `topics` of each row, -1 for none."""
+    """Returns the rows with lag and time lag; `at_topic`: the row of `topics` of each, or -1."""
     transactional = find_transactional(topics)
     of_topic = topics.lazy_take(at_topic)
     rows = _add_reads_remote(_add_lag(rows, lags), of_topic, lags.position)
@@ -243,7 +243,7 @@ def _add_ages(
     resting = forget_rests(rows, transactional)
     committed = rows.numbers("committed_offset")
     passed = (skip_markers(resting, committed) - committed).clip(off_by_one)
-    # What was no lag is no loss once it is deleted.
+    # Deleting no more records than the allowed lag is not a loss.
     lost = (lags.lost - passed).clip(0) * (lags.lost > no_lag).astype(np.int64)
     rows = rows.with_columns(records_lost=lost)
     rested = forget_rests(previous.rows, find_transactional(previous_runs.newest.topic_partitions))
@@ -251,7 +251,7 @@ def _add_ages(
     markers = (lag > 0) & (position >= rows.numbers("end_offset"))
     held_up = find_held_up(rows, position)
     rows = add_held_up(rows, previous.rows, held_up, taken_at)
-    # Nothing can be read below these lags.
+    # A lag of at most this many records holds nothing to read.
     unreadable = lag.where((markers | held_up) & (lag > allowed), allowed)
 
     unread = position.only((lag > allowed) & ~markers)
@@ -283,15 +283,15 @@ def _add_ages(
 
 
 def _read_at(rows: Frame) -> Column:
-    """When each row was read, unknown where it was not in this run."""
+    """Returns when each row was read, ms; unknown if it was not read in this run."""
     return rows.numbers("read_at").only(is_read(rows))
 
 
 def _join_offsets(rows: Frame, topics: Frame) -> Frame:
-    """Each row with its partition's leader, topic id and offsets.
+    """Returns each row with its partition's leader, topic id and offsets.
 
-    An unread row keeps the offsets and the topic id of its last reading: its old commit against a
-    new end would be a lag that never was.
+    An unread row keeps the offsets and the topic id of its last reading, because its old commit and
+    a new end would give a lag that never existed.
     """
     unread, listed = ~is_read(rows), topics.strings("topic").known
 
@@ -319,14 +319,14 @@ def _offset_lags(rows: Frame, rules: Rules) -> OffsetLag:
 
 
 def _allowed_lag(rows: Frame, rules: Rules) -> Column:
-    """Records that are no lag, by each row's topic; 0 where the user says nothing."""
+    """Returns how many records count as no lag, by each row's topic; 0 if not configured."""
     topics = rows.strings("topic")
     records = [rules.allowed_lag.get(name) or 0 for name in topics.categories]
     return Column.of(np.array(records or [0], np.int64)[topics.codes.fill(0)])
 
 
 def _add_lag(rows: Frame, lags: OffsetLag) -> Frame:
-    """The rows with their lag; an unread row has `last_lag` and `last_time_lag_seconds` instead."""
+    """Returns the rows with their lag; unread rows with `last_lag` and `last_time_lag_seconds`."""
     read = is_read(rows)
     last_read = ~read & rows.numbers("read_at").known
     age, last_age = rows.numbers("time_lag_seconds"), rows.numbers("last_time_lag_seconds")
@@ -339,8 +339,8 @@ def _add_lag(rows: Frame, lags: OffsetLag) -> Frame:
 
 
 def _add_reads_remote(rows: Frame, topics: Frame, position: Column) -> Frame:
-    """The rows with `reads_remote`: whether the next record, at `position`, is no longer on the
-    leader's own disks. Known where a group lags on a tiered topic.
+    """Returns the rows with `reads_remote`: true if the next record, at `position`, is no longer on
+    the leader's own disks. It is known only if a group lags on a tiered topic.
 
     `topics` holds each row's partition.
     """
@@ -350,7 +350,7 @@ def _add_reads_remote(rows: Frame, topics: Frame, position: Column) -> Frame:
 
 
 def _warnings(rows: Frame, previous: PreviousRows, contradicted: int) -> Iterator[str]:
-    """Sentences about what of the previous runs was not used."""
+    """Yields sentences about data of previous runs that was not used."""
     topics = sorted(set(rows.strings("topic").only(previous.recreated).pruned().categories))
     for topic in topics[:_NAMED]:
         yield f"topic {topic!r} was recreated or truncated: its history starts anew"
@@ -364,9 +364,9 @@ def _warnings(rows: Frame, previous: PreviousRows, contradicted: int) -> Iterato
 
 
 def _finish(frame: Frame, taken_at: int) -> Frame:
-    """The frame with `taken_at`, in as little memory as it can be kept in.
+    """Returns the frame with `taken_at`, in as little memory as possible.
 
-    Categories that no row uses are carried from run to run and would pile up.
+    Unused categories are dropped, because they would pile up from run to run.
     """
     now = Column.constant(taken_at, len(frame))
     return frame.with_columns(taken_at=now).compacted()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds for the time from which a record could be read, by log ends that runs have read.
+"""Bounds for the time from which a record could be read, from log ends that runs have read.
 
 If the end was at or below a record's offset when a reading began, the record came later. If the end
 was beyond the offset when a reading was answered, the record had come.
@@ -19,7 +19,7 @@ from kafka_lag.lag.model import PreviousRuns
 _PARTITION = ("topic", "partition_id")
 _LOG = (*_PARTITION, "topic_id")
 _NEVER = np.iinfo(np.int64).max
-# A run begins when it is scheduled, or is late; the clocks of AWS agree much better than this.
+# A run begins when scheduled, or later; the clocks of AWS agree much better than this.
 _EARLY_MS, _LATE_MS = 1_000, 60_000
 
 
@@ -29,9 +29,9 @@ class Ends:
 
     `end`: the offset. `requested_at`, `read_at`: ms, by the clock of the run, before and after the
     request. `usable`: the run has read the partition, and its clock agrees with those of others.
-    `contradicted` counts readings whose clock does not. `doubted`, per partition: the earliest
-    time, ms, that the last such clock may have shown, if no good reading came after it. What is
-    carried over from its runs, also from those that left no ends, is not believed from then on.
+    `contradicted` counts readings whose clock does not agree. `doubted`, per partition: the
+    earliest time, ms, that the last wrong clock may have shown, if no good reading came after it.
+    Carried times from then on are not used, because a run with that clock may have found them.
     """
 
     end: Rows
@@ -45,12 +45,12 @@ class Ends:
 def read_ends(
     partitions: Frame, previous_runs: PreviousRuns, taken_at: int, interval_ms: int
 ) -> Ends:
-    """The ends of these partitions, in this run and earlier ones.
+    """Returns the ends of these partitions, in this run and earlier ones.
 
-    Each run has a clock of its own, and `taken_at`, this run's scheduled time, is by none of them:
-    what was read at another time than scheduled was read by a wrong clock. Where that is so of this
-    run itself, the others may be late as well: then only those are wrong that are earlier than
-    usual, and than this run.
+    Each run has a clock of its own, and `taken_at`, this run's scheduled time, is by none of them.
+    A clock that shows another time than scheduled is wrong. If this run itself is early or late,
+    earlier runs may be late as well; then only those are wrong that are earlier than usual, than
+    this run and than scheduled.
     """
     earlier = previous_runs.ends
     most = max(interval_ms, _LATE_MS)
@@ -64,8 +64,8 @@ def read_ends(
         usual = int(np.median([each for each in found if each is not None] or [0]))
         return align_ends(partitions, earlier, ~(lateness < min(0, late, usual) - _EARLY_MS))
     on_time = ~((lateness < -_EARLY_MS) | (lateness > most))
-    # A run of a wrong clock may have dated what came since the run before it, as scheduled, and
-    # while it was late.
+    # A run with a wrong clock may have dated records that came since the run scheduled before it,
+    # and while it was late.
     unseen = np.full(len(earlier), most, np.int64)
     unseen[1 : len(scheduled)] += scheduled[1:] - scheduled[:-1]
     return align_ends(partitions, earlier, on_time, unseen)
@@ -77,11 +77,11 @@ def align_ends(
     on_time: Mask | None = None,
     unseen: Rows | None = None,
 ) -> Ends:
-    """The ends of these partitions, each of which was read in this run, by `earlier` runs too.
+    """Returns the ends of these partitions, all read in this run, in this and `earlier` runs.
 
-    A row per earlier run: `on_time`, where its clock agrees with its schedule, and `unseen`, ms
-    before a reading of its clock in which what it found may have come. Without `on_time` no
-    schedule is known, without `unseen` nothing is doubted.
+    A value per earlier run: `on_time`: its clock agrees with its schedule; `unseen`: how long, ms,
+    before its reading the records it found may have come. Without `on_time` every clock counts as
+    agreeing, without `unseen` nothing is doubted.
     """
     runs = _align(partitions, earlier)
     runs.append((partitions, np.zeros(len(partitions), bool)))
@@ -101,7 +101,7 @@ def align_ends(
 
 
 def find_bounds(ends: Ends, column: Rows, offset: Rows) -> Bounds:
-    """Bounds for records at these offsets; `column` is the partition of each in `ends`."""
+    """Returns bounds for records at these offsets; `column` is the partition of each in `ends`."""
     last, first = np.full(len(offset), -1), np.full(len(offset), -1)
     for run in range(len(ends.end)):
         end, usable = ends.end[run][column], ends.usable[run][column]
@@ -120,7 +120,7 @@ def find_bounds(ends: Ends, column: Rows, offset: Rows) -> Bounds:
 
 
 def _align(partitions: Frame, earlier: tuple[Frame, ...]) -> list[tuple[Frame, Mask]]:
-    """The rows of each run for these partitions, and where they are of another topic of that name.
+    """Returns each run's rows for these partitions, and marks those with another topic id.
 
     Runs that list the same logs in the same order share one join.
     """
@@ -135,18 +135,18 @@ def _align(partitions: Frame, earlier: tuple[Frame, ...]) -> list[tuple[Frame, M
 
 
 def _find_lateness(run: Frame, taken_at: int) -> int | None:
-    """How long after `taken_at` the run asked last, ms; null where it read nothing.
+    """Returns how long after `taken_at` the run sent its last request, ms; null if it read nothing.
 
-    Carried rows have times of earlier runs.
+    Unread rows do not count, because their times are of earlier runs.
     """
     requested = run.numbers("asked_at").only(~run.strings("unread_reason").known)
     return int(requested.fill(0).max()) - taken_at if requested.known.any() else None
 
 
 def _find_doubted(since: Rows, known: Mask, trusted: Mask) -> Column:
-    """The earliest `since` of readings by a wrong clock with no good reading after them."""
+    """Returns the earliest `since` of readings by a wrong clock with no good reading after them."""
     good = known[:-1] & trusted[:-1]
-    # The latest readings only: a good one after them makes up for those of an earlier wrong clock.
+    # Only the last readings count: a good one after a wrong clock makes up for it.
     last = ~np.logical_or.accumulate(good[::-1], axis=0)[::-1]
     bad = known[:-1] & last
     earliest = np.where(bad, since, _NEVER).min(axis=0, initial=_NEVER)
@@ -154,9 +154,9 @@ def _find_doubted(since: Rows, known: Mask, trusted: Mask) -> Column:
 
 
 def _find_first_readings(requested: Rows, read: Rows, known: Mask) -> Mask:
-    """Each reading once: the row of a run that could not read repeats its last reading.
+    """Marks each reading once, because the row of a run that could not read repeats the last one.
 
-    The run that made the reading may be gone, as older runs are downsampled.
+    The run that made the reading may be missing, because older runs are downsampled.
     """
     first = known.copy()
     last_asked, last_read = np.full_like(requested[0], -1), np.full_like(read[0], -1)
@@ -168,7 +168,7 @@ def _find_first_readings(requested: Rows, read: Rows, known: Mask) -> Mask:
 
 
 def _is_unbroken(end: Rows, known: Mask, other: Mask) -> Mask:
-    """Readings after which the end never went back and the topic was not recreated."""
+    """Marks readings after which the end never went back and the topic was not recreated."""
     later = np.where(known, end, _NEVER)
     least = np.minimum.accumulate(later[::-1], axis=0)[::-1]
     broken = other | (known & (end > least))
@@ -178,7 +178,7 @@ def _is_unbroken(end: Rows, known: Mask, other: Mask) -> Mask:
 
 
 def _is_in_order(requested: Rows, read: Rows, known: Mask) -> Mask:
-    """Readings that ended before each later one began, and began after each earlier one ended.
+    """Marks readings that ended before any later one began, and began after any earlier one ended.
 
     A reading that is ahead of this run's clock is wrong, and does not count against others.
     """
@@ -189,6 +189,6 @@ def _is_in_order(requested: Rows, read: Rows, known: Mask) -> Mask:
     fine = usable & (requested <= read)
     fine[:-1] &= read[:-1] <= begun_later[1:]
     fine[1:-1] &= requested[1:-1] >= ended_before[:-2]
-    # Ages are by the clock of this run, right or wrong.
+    # Ages are measured by the clock of this run, right or wrong.
     fine[-1] = usable[-1]
     return fine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the commit of a row moves from run to run: when it last changed, and when it went back."""
+"""The movement of each row's commit from run to run: its last change, and whether it went back."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kafka_lag.lag.previous_rows import PreviousRows, set_where_read
 
 
 def add_movement(rows: Frame, previous: PreviousRows, taken_at: int, rules: Rules) -> Frame:
-    """The rows with what their commits did since the previous run; unread rows are unchanged.
+    """Returns the rows with the movement of their commits; unread rows are unchanged.
 
     `observations`: how many runs read this topic, counted up to `most_observations`.
     `commit_changed_at`: the first run, ms, that read this commit. Unknown without a commit, and
-    for the commit with which a recreated topic was first read, as the old topic may have left it.
+    for the first commit read on a recreated topic, because the old topic may have left it.
     `rewound_from`: the highest commit before it went back. `rewound_at`: the run, ms, in which it
     last went back. Both are unknown again once the commit has reached `rewound_from`.
     Columns of recurring pauses and of batches: see `pauses` and `batches`.
@@ -37,14 +37,14 @@ def add_movement(rows: Frame, previous: PreviousRows, taken_at: int, rules: Rule
 
 
 def most_observations(rules: Rules) -> int:
-    """Readings that fill the window; 2 at least, as one shows no movement."""
+    """Returns how many readings fill the window, at least 2: one shows no movement."""
     return max(2, rules.window_ms // rules.interval_ms)
 
 
 def is_still(rows: Frame, taken_at: int, rules: Rules) -> Mask:
-    """Rows whose commit has not moved for longer than the window.
+    """Marks rows whose commit has not moved for longer than the window.
 
-    A row whose commit was never seen to change is still once readings fill the window.
+    A row whose commit was never seen to change is marked once its readings fill the window.
     """
     since, seen = rows.numbers("commit_changed_at"), rows.numbers("observations")
     long = since.known & ~is_within_window(since, taken_at, rules)
@@ -54,7 +54,7 @@ def is_still(rows: Frame, taken_at: int, rules: Rules) -> Mask:
 
 
 def is_within_window(since: Column, taken_at: int, rules: Rules) -> Mask:
-    """Times, ms, up to exactly one window before `taken_at`; an unknown time is not."""
+    """Marks times, ms, at most one window before `taken_at`; an unknown time is not marked."""
     return taken_at - since <= rules.window_ms
 
 
@@ -70,10 +70,10 @@ def _find_last_change(now: Column, then: Column, previous: PreviousRows, taken_a
 
 
 def _find_rewinds(now: Column, old: Frame, taken_at: int) -> dict[str, AnyColumn]:
-    """`rewound_from` and `rewound_at`, where `now` is the commit of this run.
+    """Returns `rewound_from` and `rewound_at`; `now` is the commit of this run.
 
-    A previous commit of another topic, or one beyond the end of this log, was never reached here:
-    a lower commit after it is no rewind.
+    A lower commit is no rewind if the previous one was on another topic or beyond the end of the
+    log, because records up to there were never read from this log.
     """
     then, top = old.numbers("committed_offset"), old.numbers("rewound_from")
     end = old.numbers("end_offset")

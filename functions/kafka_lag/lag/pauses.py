@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recurring pauses of a consumer, such as those of a batch job: learnt, and not reported as stops.
+"""Recurring pauses of a consumer, such as those of a batch job, are learnt, not reported as stops.
 
-A pause is a time in which the commit does not move. Batch jobs differ from outages in how long
-a job works from one pause to the next: the same time again and again, and not much longer than it
-pauses. So a pause is taken for a usual one only if the work before it was as long as usual.
+A pause is a time in which the commit does not move. A batch job, unlike an outage, works for about
+the same time between pauses, and not much longer than it pauses. So a pause counts as usual only if
+the work before it was as long as usual.
 
 A job's first three pauses are reported as stops: an hourly job is known after some three hours.
 
@@ -41,14 +41,14 @@ _LONG = (
     "long_pause_age_left",
     "work_since_long_pause",
 )
-# A run is missing between two that are farther apart than half a window and than so many intervals.
+# A run is missing between two that are more than half a window and this many intervals apart.
 _HOLE_INTERVALS = 1.5
 
 
 def learn_pauses(old: Frame, move: Move, window: float) -> dict[str, Column]:
-    """The columns of both levels after this run; `old` holds each row of the previous run.
+    """Returns the columns of both levels after this run; `old` holds each row's previous row.
 
-    Most groups never pause: only rows with a long pause, now or before, are looked at.
+    Only rows with a long pause, now or before, are computed, because most groups never pause.
     """
     columns = {name: old.numbers(name) for name in (*_USUAL, *_LONG)}
     traced = columns[_USUAL[-1]].known | columns[_LONG[-1]].known
@@ -59,9 +59,9 @@ def learn_pauses(old: Frame, move: Move, window: float) -> dict[str, Column]:
 
 
 def find_moves(old: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules) -> Move:
-    """What `forward` and `back` mark: commits that moved since the previous run, a row each.
+    """Returns the movement of each commit since the previous run, whose rows `old` holds.
 
-    `old` holds each row of that run.
+    `forward` and `back` mark the commits that moved.
     """
     since, age = old.numbers("commit_changed_at"), wait_of_reader(old)
     seen = _find_last_seen(old)
@@ -79,10 +79,10 @@ def find_moves(old: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rule
 
 
 def _find_last_seen(old: Frame) -> Column:
-    """The scheduled time, ms, of the run that last read each row.
+    """Returns the scheduled time, ms, of the run that last read each row.
 
-    Commits are dated by schedules, so no clock may be compared with that: it may be wrong, and a
-    run late. An unread row was last read earlier; its clock must do.
+    Commits are dated by scheduled times, and must not be compared with a run's clock, which may be
+    wrong or late. An unread row was last read earlier; for it only the clock is known.
     """
     taken_at, read_at = old.numbers("taken_at"), old.numbers("read_at")
     return taken_at.where(is_read(old), read_at.clip(most=taken_at))
@@ -90,9 +90,9 @@ def _find_last_seen(old: Frame) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class UsualPauses:
-    """Rows in a pause of a usual length, and those whose age such pauses `explain`.
+    """Rows in a pause of a usual length, and rows whose age such pauses `explain`.
 
-    Of a group that reads less than is written, pauses are as long as usual and explain nothing.
+    If a group reads less than is written, its pauses are as long as usual and explain nothing.
     """
 
     usual: Mask
@@ -102,12 +102,11 @@ class UsualPauses:
 def find_usual_pauses(
     rows: Frame, ages: Column, still: Mask, warned: Mask, taken_at: int, rules: Rules
 ) -> UsualPauses:
-    """Rows in which recurring pauses play a part.
+    """Finds the rows in a usual pause, and those whose age it explains.
 
-    `ages` (s) stand in for a `time_lag_seconds` that is unknown; `still` marks commits that have
-    not moved for a window, `warned` those that were WARN. For still ones the pause counts where it
-    is shorter than the age: a group with an old backlog may pause as well, and hours without
-    records are no pause of the group.
+    `ages` (s) stand in for an unknown `time_lag_seconds`; `still` marks commits that have not moved
+    for a window, `warned` rows that were WARN. The lesser of pause and age counts for still rows: a
+    group with an old backlog may pause as well, and hours without records are no pause.
     """
     found = UsualPauses(np.zeros(len(rows), bool), np.zeros(len(rows), bool))
     at = np.flatnonzero(rows.numbers("pauses_seen").known)
@@ -125,8 +124,9 @@ def find_usual_pauses(
 
 
 def find_due_pause(rows: Frame, rules: Rules) -> Column:
-    """How long, s, the recurring pause usually is that each row may be in if its commit stands;
-    unknown if none is learnt, or the work before was not as usual.
+    """Returns how long, s, the pause usually is that each row may be in if its commit stands still.
+
+    It is unknown if no pause is learnt, or if the work before was not as long as usual.
     """
     at = np.flatnonzero(rows.numbers("pauses_seen").known)
     pauses, window = _read_pauses(rows, at), rules.window_ms / 1_000
@@ -143,9 +143,9 @@ def _read_pauses(frame: Frame, at: Rows) -> Pauses:
 
 
 def _read_level(frame: Frame, at: Rows, names: tuple[str, ...]) -> PauseLevel:
-    """One level of these rows.
+    """Returns one level of these rows.
 
-    Versions before 2.1 counted pauses without the work between them: those count as none.
+    Versions before 2.1 counted pauses without the work between them; such counts become 0.
     """
     seen, pause, work, left, worked = (frame.numbers(name).take(at) for name in names)
     counts = seen.known & pause.known & work.known & left.known
@@ -159,7 +159,7 @@ def _read_level(frame: Frame, at: Rows, names: tuple[str, ...]) -> PauseLevel:
 
 
 def _replace_rows(columns: dict[str, Column], at: Rows, pauses: Pauses) -> dict[str, Column]:
-    """The columns with what is known by now put in at the given rows."""
+    """Returns the columns with these pauses at the given rows."""
     replaced: dict[str, Column] = {}
     for names, level in ((_USUAL, pauses.usual), (_LONG, pauses.long)):
         counts = level.seen > 0
@@ -170,16 +170,16 @@ def _replace_rows(columns: dict[str, Column], at: Rows, pauses: Pauses) -> dict[
     return replaced
 
 
-# Pauses recur once so many of them had like work before them: the third is the first that can,
-# as the first has no earlier work to be like. So the fourth is excused. The count ends at the
-# second number.
+# Pauses recur once this many of them had similar work before them. The third pause is the second
+# that counts, because the work before the first is unknown. So the fourth is not reported. Counting
+# ends at the second number.
 _NEEDED, _MOST = 2, 4
-# Work that lasts so many times the pause after it is no part of a rhythm.
+# Work that lasts more than this many times the pause after it is no part of a rhythm.
 _RATIO = 4.0
-# Two times of work are alike if they differ by so many windows at most, two pauses by one; or by
-# this share of the usual time.
+# Two times of work are alike if they differ by at most this many windows (two pauses: by one), or
+# by this share of the usual time.
 _WINDOWS, _SHARE = 3.0, 0.15
-# A pause may last so many times the usual one.
+# A pause may last this many times the usual one.
 _LIMIT_RATIO = 2.0
 
 
@@ -187,7 +187,7 @@ _LIMIT_RATIO = 2.0
 class PauseLevel:
     """Recurring pauses of about one length, a row per group-partition.
 
-    `seen`: so many pauses in a row had like work before them. Their usual values, 0 where none was
+    `seen`: how many pauses in a row had similar work before them. Their usual values, 0 if none was
     seen: `pause` (how long), `work` (time from one to the next), `left` (the age of the next unread
     record when the pause begins). `worked`: time since the last pause, unknown if it was not seen.
     """
@@ -200,17 +200,17 @@ class PauseLevel:
 
     @property
     def known(self) -> Mask:
-        """Where pauses are known to recur."""
+        """Marks rows whose pauses are known to recur."""
         mask: Mask = self.seen >= _NEEDED
         return mask
 
     @property
     def limit(self) -> Seconds:
-        """How long a pause of this level may last."""
+        """Returns how long a pause of this level may last."""
         return self.pause * _LIMIT_RATIO
 
     def where(self, mask: Mask, other: PauseLevel) -> PauseLevel:
-        """This level where the mask is true, the other where it is false."""
+        """Returns this level if the mask is true, the other if it is false."""
         return PauseLevel(
             np.where(mask, self.seen, other.seen),
             np.where(mask, self.pause, other.pause),
@@ -220,7 +220,7 @@ class PauseLevel:
         )
 
     def take(self, rows: Rows) -> PauseLevel:
-        """The level of these rows."""
+        """Returns the level of these rows."""
         return PauseLevel(
             self.seen[rows],
             self.pause[rows],
@@ -230,39 +230,39 @@ class PauseLevel:
         )
 
     def with_worked(self, worked: Column) -> PauseLevel:
-        """The same but for the work since the last pause."""
+        """Returns this level with another time of work since the last pause."""
         return PauseLevel(self.seen, self.pause, self.work, self.left, worked)
 
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """The usual pauses of each row, and longer ones between some of them."""
+    """The usual pauses of each row, and the longer pauses that some of them are."""
 
     usual: PauseLevel
     long: PauseLevel
 
     def take(self, rows: Rows) -> Pauses:
-        """The pauses of these rows."""
+        """Returns the pauses of these rows."""
         return Pauses(self.usual.take(rows), self.long.take(rows))
 
     def without_work(self) -> Pauses:
-        """The same, but the work since the last pause is unknown."""
+        """Returns the same pauses with an unknown time of work since the last one."""
         unknown = Column.unknown(len(self.usual.seen), np.float64)
         return Pauses(self.usual.with_worked(unknown), self.long.with_worked(unknown))
 
     def where(self, mask: Mask, other: Pauses) -> Pauses:
-        """These where the mask is true, the others where it is false."""
+        """Returns these pauses if the mask is true, the others if it is false."""
         return Pauses(self.usual.where(mask, other.usual), self.long.where(mask, other.long))
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What each commit did since the previous run: moved `forward`, went `back`, or neither.
+    """The movement of each commit since the previous run: `forward`, `back`, or neither.
 
-    `still_for`: how long the commit had not moved by the previous run. `age`: of the next unread
-    record in that run. `took`: from the last change of the commit to this run. `observed` is false
-    where nothing can be learnt: runs are missing in between, or the age is unknown. There the times
-    mean nothing.
+    `still_for`: how long the commit had not moved by the previous run. `age`: the age of the next
+    unread record in that run. `took`: the time from the commit's last change to this run.
+    `observed` is false, and the times mean nothing, if the commit did not move forward, runs are
+    missing in between, or the age is unknown.
     """
 
     still_for: Seconds
@@ -274,19 +274,19 @@ class Move:
 
     @property
     def pause(self) -> Seconds:
-        """How long the commit had not moved, or the age if that is less: hours in which nothing is
-        produced are no pause.
+        """Returns how long the commit had not moved, or the age if that is less, because hours in
+        which nothing is produced are no pause.
         """
         pause: Seconds = np.minimum(self.still_for, self.age)
         return pause
 
     def ends_pause(self, window: float) -> Mask:
-        """Where a pause that is longer than a window was seen to end."""
+        """Marks commits that ended a pause longer than `window`, s."""
         mask: Mask = self.observed & (self.pause > window)
         return mask
 
     def take(self, rows: Rows) -> Move:
-        """What the commits of these rows did."""
+        """Returns the movement of the commits of these rows."""
         return Move(
             self.still_for[rows],
             self.age[rows],
@@ -298,18 +298,18 @@ class Move:
 
 
 def is_alike(one: Seconds, usual: Seconds, least: float = 0.0) -> Mask:
-    """What differs as one round of a job does from another: by `least`, or by a share."""
+    """Marks values that differ from the usual one by at most `least`, or by a share of it."""
     mask: Mask = np.abs(one - usual) <= _tolerance(usual, least)
     return mask
 
 
 def is_busy(worked: Column, pause: Seconds) -> Mask:
-    """Where the work before a pause lasted so much longer that it is no part of a rhythm."""
+    """Marks pauses after so much longer work that they are no part of a rhythm."""
     return worked > _RATIO * pause
 
 
 def learn_from_pause(level: PauseLevel, pause: Seconds, left: Seconds, window: float) -> PauseLevel:
-    """The level after one more pause, which began at an age of `left`."""
+    """Returns the level after one more pause, which began at an age of `left`."""
     worked, known = level.worked.fill(0.0), level.worked.known
     left = np.where(known, np.minimum(left, worked), 0.0)
     busy = is_busy(level.worked, pause)
@@ -319,7 +319,7 @@ def learn_from_pause(level: PauseLevel, pause: Seconds, left: Seconds, window: f
     )
     less = np.maximum(level.seen - 1, 0)
     first = known & ~busy & ~fits & (less == 0)
-    # The mean of all pauses that were alike, and from the fourth on a moving one.
+    # The mean of all pauses that were alike; from the fourth on a moving mean.
     weight = 1.0 / np.minimum(level.seen + 1, _MOST)
     seen = np.where(fits, np.minimum(level.seen + 1, _MOST), np.where(known, less, level.seen))
     again = PauseLevel(
@@ -333,10 +333,10 @@ def learn_from_pause(level: PauseLevel, pause: Seconds, left: Seconds, window: f
 
 
 def learn_from_move(pauses: Pauses, move: Move, window: float) -> Pauses:
-    """The pauses once commits have moved; a move that was not observed teaches nothing.
+    """Returns the pauses after commits have moved; a move that was not observed teaches nothing.
 
-    A pause longer than the usual limit was reported. It leaves the usual level as it is, and counts
-    on the long one.
+    A pause longer than the usual limit was reported. It does not change the usual level, and counts
+    for the long one.
     """
     usual, long = pauses.usual, pauses.long
     pause = move.pause
@@ -353,7 +353,7 @@ def learn_from_move(pauses: Pauses, move: Move, window: float) -> Pauses:
 def is_explained(
     pauses: Pauses, age: Seconds, unmoved: Seconds, still: Mask, window: float
 ) -> Mask:
-    """Ages that recurring pauses explain; `unmoved` is used where the commit is `still`."""
+    """Marks ages that recurring pauses explain; `unmoved` counts only if the commit is `still`."""
     usual, long = pauses.usual, pauses.long
     due = _is_due(usual, still, window)
     mask: Mask = due & (
@@ -364,20 +364,20 @@ def is_explained(
 
 
 def _is_due(level: PauseLevel, still: Mask, window: float) -> Mask:
-    """Where a pause may be on: pauses recur, and the work before this one was as usual.
+    """Marks rows that may be in a pause: pauses recur, and the work before was as long as usual.
 
-    While the commit still moves, the work need only not be longer than usual.
+    While the commit moves, the work may also be shorter than usual.
     """
     worked, most = level.worked.fill(0.0), level.work + _tolerance(level.work, _WINDOWS * window)
     fits = np.where(still, is_alike(worked, level.work, _WINDOWS * window), worked <= most)
-    # A well-known job that pauses most of the time: any work will do.
+    # A well-known job that pauses most of the time may work for any time.
     mostly = (level.seen >= _MOST) & (level.work <= level.pause)
     mask: Mask = level.known & (fits | ~level.worked.known | mostly)
     return mask
 
 
 def _is_within(level: PauseLevel, age: Seconds, unmoved: Seconds, still: Mask) -> Mask:
-    """Where the pause is no longer than this level allows, or while the commit moves, the age."""
+    """Marks rows whose pause (age, if the commit moves) is no longer than this level allows."""
     limit = level.limit
     mask: Mask = np.where(
         still, np.minimum(age, unmoved) <= limit, age <= limit + _LIMIT_RATIO * level.left
@@ -386,9 +386,9 @@ def _is_within(level: PauseLevel, age: Seconds, unmoved: Seconds, still: Mask) -
 
 
 def is_left_as_usual(pauses: Pauses, left: Seconds, window: float) -> Mask:
-    """Where the last move of the commit left no greater age than usual; `left` is that age.
+    """Marks rows whose last commit left no greater age than usual; `left` is that age.
 
-    It grows from pause to pause if less is read than is written.
+    The age grows from pause to pause if less is read than is written.
     """
     usual = np.maximum(pauses.usual.left, np.where(pauses.long.known, pauses.long.left, 0.0))
     mask: Mask = left <= usual + np.maximum(window, (_LIMIT_RATIO - 1.0) * usual)

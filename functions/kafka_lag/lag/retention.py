@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long until the broker deletes a record that its group has not read."""
+"""Time until the broker deletes a record that its group has not read."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from kafka_lag.lag.movement import is_still
 from kafka_lag.lag.pauses import find_due_pause
 from kafka_lag.lag.previous_rows import set_where_read
 
-# Below this growth, in seconds a second, a loss never comes near within the 30 days.
+# Below this growth, in seconds a second, no loss comes within 30 days.
 _STANDS = 0.02
-# In the last tenth of what may be left, a consumer that keeps its distance is as near to a loss as
-# one that stands: it may fall behind by this much at any time.
+# In the last tenth of the possible time left, a consumer that keeps its distance is as near to a
+# loss as one that has stopped, because it may fall behind by this much at any time.
 _LAST_SHARE = 0.1
-# A loss farther away than this share of what is kept is no risk, though it is within the horizon.
+# A loss farther away than this share of the retained time is no risk, even within the horizon.
 _RISK_SHARE = 0.5
 _DELETE = "delete"
 
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What deletes records of a partition; `known` where its configuration is known.
+    """The limits by which records of a partition are deleted; `known` if its settings are known.
 
-    `seconds` is the retention time, unknown where there is none. `held` is how long the log reaches
-    back at the present speed of production, s; unknown where no size has begun to delete.
+    `seconds` is the retention time, unknown if there is none. `held` is how many seconds of records
+    the log holds at the present produce rate; unknown unless deletion by size has begun.
     """
 
     known: Mask
@@ -40,10 +40,10 @@ class _Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Stop:
-    """Commits that have not moved since the previous run, `stands`, and the seconds until they
-    usually move again; unknown where that is not learnt, or should have been by now.
+    """Commits that have not moved since the previous run.
 
-    A loss in less than `soon` seconds may come before the window and another run are over.
+    `stands` marks them. `resumes`: seconds until they usually move again; unknown if that is not
+    learnt, or should have happened by now. `soon`: the window and one more run, s.
     """
 
     stands: Mask
@@ -54,7 +54,7 @@ class _Stop:
     def of(cls, rows: Frame, commit_gap: Column, taken_at: int, rules: Rules) -> _Stop:
         since, seen = rows.numbers("commit_changed_at"), rows.numbers("observations")
         unmoved = (taken_at - since) / 1_000
-        # Consumers that commit each few minutes pause as well, if not for a window.
+        # Consumers that commit every few minutes pause as well, though for less than a window.
         usual = find_due_pause(rows, rules).or_else(commit_gap).clip(commit_gap.fill(0.0))
         resumes = usual - unmoved
         return cls(
@@ -64,7 +64,7 @@ class _Stop:
         )
 
     def loses(self, left: Column) -> Mask:
-        """Where `left`, s, may be gone before a stop shows in an average."""
+        """Marks rows whose `left`, s, may be used up before a stop shows in averages."""
         mask: Mask = self.stands & (left < self.soon) & ~(self.resumes < left)
         return mask
 
@@ -72,20 +72,20 @@ class _Stop:
 def add_retention(
     rows: Frame, topics: Frame, now: Column, commit_gap: Column, taken_at: int, rules: Rules
 ) -> Frame:
-    """The rows with `seconds_until_loss` and `retention_risk`, set where they were read now.
+    """Returns the rows with `seconds_until_loss` and `retention_risk`; unread rows are unchanged.
 
     `topics` holds the partition of each row, `now` the time of its reading, ms. `commit_gap`: the
-    longest time, s, between two moves of its commit lately.
-    `seconds_until_loss` is the lesser of retention by time and by size, within 0 and 30 days. It is
-    30 days where neither will delete an unread record, and where nothing is unread. It is unknown
-    where lag or configuration is unknown, and where there is a retention time and the age is
-    unknown or has no upper bound; but known where a risk is certain all the same.
-    `retention_risk` is LOST once records were lost, AT_RISK where time or size is within its bound:
-    the horizon, or half of what it keeps if that is less. Else it is SAFE.
+    longest recent time, s, between two moves of its commit.
+    `seconds_until_loss` is the lesser of retention by time and by size, from 0 to 30 days. It is 30
+    days if neither will delete an unread record, and if nothing is unread. It is unknown if the lag
+    or the topic's settings are unknown, or if there is a retention time and the age is unknown or
+    has no upper bound; but it is known if a risk is certain nevertheless.
+    `retention_risk` is LOST once records were lost, AT_RISK if time or size is within its bound:
+    the horizon, or half of the retained time if that is less. Else it is SAFE.
     """
     lag, limits, lost = rows.numbers("lag"), _limits(topics), rows.numbers("records_lost")
-    # A group whose records are deleted unread moves on with the log start: neither its age nor its
-    # distance shows how slow it is.
+    # A group whose unread records are deleted moves on with the log start, so neither its age nor
+    # its distance shows how slow it is.
     losing = lost > 0
     caught = is_still(rows, taken_at, rules) | losing
     stop = _Stop.of(rows, commit_gap, taken_at, rules)
@@ -103,19 +103,19 @@ def add_retention(
 
 
 def find_risk_bound(topics: Frame, rules: Rules) -> Seconds:
-    """A loss in less than these seconds is a risk, be it by time or by size."""
+    """Returns the seconds below which a loss, by time or by size, is a risk."""
     limits = _limits(topics)
     return np.minimum(_bound(limits.seconds, rules), _bound(limits.held, rules))
 
 
 def _bound(kept: Column, rules: Rules) -> Seconds:
-    """A loss in less than these seconds is a risk; `kept`: what time or size keeps, s."""
+    """Returns the seconds below which a loss is a risk; `kept`: how long records are kept, s."""
     horizon = rules.risk_horizon_ms / 1_000
     return (kept * _RISK_SHARE).clip(most=horizon).fill(horizon)
 
 
 def _limits(topics: Frame) -> _Limits:
-    """Kafka deletes old records, by time or by size, only where the clean-up policy says so."""
+    """Returns the limits; Kafka deletes by time or size only if the clean-up policy says so."""
     policy = topics.strings("cleanup_policy")
     deletes = policy.is_in([word for word in policy.categories if _DELETE in word])
     ms, size = topics.numbers("retention_ms"), topics.numbers("retention_bytes")
@@ -131,10 +131,10 @@ def _limits(topics: Frame) -> _Limits:
 def _by_time(
     rows: Frame, limit: Column, now: Column, still: Mask, stop: _Stop, rules: Rules
 ) -> tuple[Seconds, Mask]:
-    """Seconds until the next unread record is as old as `limit`; and rows where that may be sooner,
-    because their age has no upper bound.
+    """Returns the seconds until the next unread record is as old as `limit`, and marks rows for
+    which that may be sooner, because their age is unknown or has no upper bound.
 
-    An age growth that is unknown counts as 1, as if the group stood still: the nearest loss.
+    An unknown age growth counts as 1, as if the group stood still, which gives the nearest loss.
     """
     by_record = (now - rows.numbers("next_record_time")) / 1_000
     age = by_record.or_else(rows.numbers("time_lag_seconds"))
@@ -146,10 +146,10 @@ def _by_time(
 def _by_size(
     rows: Frame, topics: Frame, held: Column, still: Mask, stop: _Stop, rules: Rules
 ) -> Seconds:
-    """Seconds until what is produced has pushed the log start to the commit.
+    """Returns the seconds until new records have pushed the log start to the commit.
 
-    A group that has not committed stands at the log start. A consume rate that is unknown counts
-    as 0. The start moves by segments, so how fast it comes nearer says nothing.
+    A group that has not committed stands at the log start. An unknown consume rate counts as 0. The
+    start moves by whole segments, so its speed is no measure.
     """
     produced = topics.numbers("produce_rate")
     margin = Column.of(rows.numbers("retention_margin").fill(0))
@@ -160,10 +160,10 @@ def _by_size(
 def _until(
     left: Column, growth: Column, kept: Column, still: Mask, stop: _Stop, rules: Rules
 ) -> Seconds:
-    """Seconds until nothing is left of `left`, of which each second takes `growth` seconds.
+    """Returns the seconds until `left`, s, is used up, if each second takes `growth` seconds of it.
 
-    A growth that is unknown counts as 1, and so does any in the last share of what is `kept`, and
-    that of a commit that has stopped.
+    The growth counts as 1 if it is unknown, if `left` is in the last share of `kept`, and if the
+    commit has stopped.
     """
     last = left < kept.clip(most=rules.risk_horizon_ms / 1_000) * _LAST_SHARE
     speed = np.where(still | last | stop.loses(left), 1.0, growth.clip(0.0).fill(1.0))
@@ -171,5 +171,5 @@ def _until(
 
 
 def _within_30_days(seconds: Column) -> Seconds:
-    """Seconds within 0 and 30 days; 30 days where unknown, as for a loss that never comes."""
+    """Returns the seconds limited to 0 to 30 days; unknown counts as 30 days, as no loss comes."""
     return seconds.clip(0.0, contract.NO_LOSS_SECONDS).fill(contract.NO_LOSS_SECONDS)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The roll-up of group-partitions to topics and groups, by the columns of their snapshot rows.
 
-Metrics, page and /metrics all use it, so that one run says the same in each. Sums need every part;
-the oldest age does not.
+Metrics, status page and /metrics all use it, so they agree about a run. A sum is unknown if a part
+of it is; the oldest age is not.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from kafka_lag.lag.time_lag import Ages
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What each row adds to the sums of its group and topic, a row per group-partition.
+    """The values that each row adds to the sums of its group and topic, per group-partition.
 
     An unread row counts with the values of its last reading, for one window after that.
     `lag` in records, `age` in seconds. A `missing` row makes the sums of its sets unknown.
-    `uncommitted` rows are counted apart, `ignored` ones in no set. The true age of an `unbounded`
-    row may be larger than `age` by any amount.
+    `uncommitted` rows are counted separately, `ignored` rows in no set. The true age of an
+    `unbounded` row may be larger than `age` by any amount.
     """
 
     lag: Column
@@ -44,12 +44,12 @@ class Counts:
     unbounded: Mask
 
     def sets(self, every: Sets) -> Sets:
-        """These sets without the rows that are ignored."""
+        """Returns these sets without the ignored rows."""
         return every.without(self.ignored)
 
 
 def counts_of(rows: Frame) -> Counts:
-    """From rows of `group_partitions` that have their `taken_at` and `uncounted`."""
+    """Returns the counts of rows of `group_partitions` that have `taken_at` and `uncounted`."""
     why = rows.strings("uncounted")
     uncommitted = why.is_in([contract.UNCOMMITTED])
     lag = last_known_lag(rows)
@@ -65,13 +65,13 @@ def counts_of(rows: Frame) -> Counts:
 
 
 def unread_seconds(rows: Frame) -> Column:
-    """Seconds from a row's last reading to its run; unknown of a row that was read in its run."""
+    """Returns the seconds from a row's last reading to its run; unknown if that run read it."""
     taken_at, read_at = rows.numbers("taken_at"), rows.numbers("read_at")
     return ((taken_at - read_at) / 1_000).clip(0.0).only(rows.strings("unread_reason").known)
 
 
 def totals(sets: Sets, counts: Counts) -> dict[str, Column]:
-    """lag, max_lag and time_lag_seconds of each set."""
+    """Returns `lag`, `max_lag` and `time_lag_seconds` of each set."""
     return {
         "lag": sets.total(counts.lag, counts.missing),
         "max_lag": sets.maximum(counts.lag, counts.missing),
@@ -80,10 +80,10 @@ def totals(sets: Sets, counts: Counts) -> dict[str, Column]:
 
 
 def roll_up_group_topics(rows: Frame, counts: Counts) -> Frame:
-    """A row per group and topic, with `totals` and the sum of its commits.
+    """Returns a row per group and topic, with `totals` and the sum of its commits.
 
-    A commit beyond the end of its log is no place in it, and is in no sum. A topic of which all
-    partitions are ignored has no row.
+    The sum leaves out commits beyond the end of their log. A topic whose partitions are all ignored
+    has no row.
     """
     groups, topics = rows.strings("consumer_group"), rows.strings("topic")
     every, first = distinct(groups.codes, topics.codes)
@@ -101,18 +101,15 @@ def roll_up_group_topics(rows: Frame, counts: Counts) -> Frame:
 
 
 def _grow_age(rows: Frame) -> Column:
-    """Ages, s. That of an unread row has grown since its last reading, unless nothing lagged."""
+    """Returns ages, s; that of an unread row that lagged grows from its last reading on."""
     last, passed = rows.numbers("last_time_lag_seconds"), unread_seconds(rows).fill(0.0)
-    # A row with bounds for its next record lags, also where the age was 0 at that moment.
+    # A row with bounds for its next record lags, even if its age was 0 at that moment.
     behind = (last > 0) | rows.numbers("next_record_before").known
     return rows.numbers("time_lag_seconds").or_else((last + passed).where(behind, last))
 
 
 def _find_oldest(sets: Sets, counts: Counts) -> Column:
-    """The largest age of each set, s.
-
-    It holds beside ages that are unknown, as they can only be larger, unless it is 0.
-    """
+    """Returns the largest known age of each set, s; unknown if that is 0 and another is unknown."""
     largest = sets.maximum(counts.age)
     blind = sets.have(~counts.age.known & ~counts.uncommitted)
     return largest.only(~blind | (largest > 0))
@@ -120,11 +117,11 @@ def _find_oldest(sets: Sets, counts: Counts) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the roll-up of groups needs, a row per group-partition.
+    """The input for the roll-up of groups, a row per group-partition.
 
-    `ages` has proven bounds, of rows that were read in this run only. `surplus`: lag beyond what
-    is allowed, in records. `produce_rate`: the partition's, records/s. `until_loss`: seconds, known
-    only of rows at risk, 0 where records were lost. `risk_known` also marks rows without a risk.
+    `ages`: with proven bounds, known only for rows that this run read. `surplus`: records beyond
+    the allowed lag. `produce_rate`: the partition's, records/s. `until_loss`: seconds, known only
+    for rows at risk, 0 if records were lost. `risk_known` also marks rows without a risk.
     """
 
     counts: Counts
@@ -135,7 +132,7 @@ class Counted:
     risk_known: Mask
 
     def lagging(self) -> Mask:
-        """Rows that lag by more than is allowed; a lag that is not known is none."""
+        """Marks rows that lag by more than is allowed, not those with an unknown lag."""
         return self.surplus > 0
 
 
@@ -143,7 +140,8 @@ _UNCOUNTED = Strings.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOW
 
 
 def add_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) -> Frame:
-    """The rows with `taken_at`, and `uncounted`: why a row adds nothing to sums, if it does not.
+    """Returns the rows with `taken_at` and `uncounted`: why a row adds nothing to sums, null if it
+    does.
 
     An unread row counts for one window after its last reading; then its lag is unknown.
     """
@@ -159,7 +157,10 @@ def add_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) -> 
 
 
 def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: Rules) -> Counted:
-    """From rows with `uncounted`; `topics` holds each row's partition, `allowed` is in records."""
+    """Returns the roll-up's input from rows with `uncounted`.
+
+    `topics` holds each row's partition; `allowed` is in records.
+    """
     counts = counts_of(rows)
     risk = rows.strings("retention_risk").only(~counts.missing)
     return Counted(
@@ -173,10 +174,10 @@ def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: R
 
 
 def _until_loss(rows: Frame, risk: Strings, bound: Seconds) -> Column:
-    """Seconds until a loss, of rows at risk; 0 where records were lost.
+    """Returns the seconds until a loss for rows at risk; 0 if records were lost.
 
-    For an unread row the time since its last reading is taken off. It may come to be at risk that
-    way: nearer to a loss than its `bound`, s.
+    The time since the last reading of an unread row is subtracted. The row is at risk once less
+    than its `bound`, s, is left.
     """
     seconds, lost = rows.numbers("seconds_until_loss"), risk.is_in([contract.LOST])
     passed = unread_seconds(rows)
@@ -215,15 +216,15 @@ def roll_up_groups(
 
 
 def roll_up_scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
-    """A row per group: consumer_group, scaling_lag (records beyond what is allowed).
+    """Returns a row per group: `consumer_group`, `scaling_lag` (records beyond the allowed lag).
 
-    Known only where every partition was read in this run: a value of an earlier run is good enough
-    to be shown, but a service must not be scaled by it.
+    It is known only if this run read every partition: a value of an earlier run may be shown, but
+    must not scale a service.
     """
     counts = counted.counts
     sets = counts.sets(Sets(locate(rows, groups, _GROUP), len(groups)))
     stalled = fill_last_status(rows).is_in([contract.STALL])
-    # A record that stalls one consumer would stall any other.
+    # A record that stalls one consumer would stall any other, so its partition is left out.
     lag = counted.surplus * ~stalled
     unknown = counts.missing | rows.strings("unread_reason").known
     return Frame.of(
@@ -235,7 +236,7 @@ def roll_up_scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
 
 
 def _find_settings(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
-    """`owner`, `runbook_url`, `sla_seconds` and the objective, as configured for a group's name."""
+    """Returns `owner`, `runbook_url`, `sla_seconds` and the SLO configured for a group's name."""
     names = groups.strings("consumer_group")
     owners = Strings.of(rules.owners.get(name) for name in names.categories)
     runbooks = Strings.of(rules.runbook_of(name) for name in names.categories)
@@ -258,9 +259,9 @@ def _find_settings(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
 def _count_holdings(
     groups: Frame, rows: Frame, every: Sets, previous: Snapshot
 ) -> dict[str, AnyColumn]:
-    """Counts of topics, of partitions, and of partitions whose owner changed.
+    """Returns the counts of topics, of partitions, and of partitions whose owner changed.
 
-    Owner changes are unknown where the group's members could not be read.
+    Owner changes are unknown if the group's members could not be read.
     """
     codes = rows.strings("consumer_group").codes, rows.strings("topic").codes
     described = ~groups.strings("unread_reason").known & groups.numbers("members").known
@@ -274,8 +275,8 @@ def _count_holdings(
 def _count_partitions(
     sets: Sets, rows: Frame, counted: Counted, rules: Rules
 ) -> dict[str, AnyColumn]:
-    """Counts of partitions with an unknown lag and without a commit, and of records that were lost
-    or are to be read again after a rewind; and what was skipped.
+    """Returns the counts of partitions with an unknown lag or without a commit, and of records that
+    were lost, will be read again after a rewind, or were skipped.
     """
     counts, unread = counted.counts, rows.strings("unread_reason").known
     again = rows.numbers("rewound_from") - rows.numbers("committed_offset")
@@ -289,10 +290,10 @@ def _count_partitions(
 
 
 def _sum_skips(sets: Sets, rows: Frame, rules: Rules) -> dict[str, AnyColumn]:
-    """`records_skipped` within the window, the last run, ms, that saw a skip, and the reason.
+    """Returns `records_skipped` within the window, the last run, ms, that saw a skip, and why.
 
-    Of several reasons the first of SKIP_REASONS counts alone: what is known is not added to what is
-    not. All are unknown of a group that skipped nothing.
+    If skips differ in reason, only those with the first of SKIP_REASONS count, because certain and
+    uncertain skips must not be added. All are unknown if the group skipped nothing.
     """
     at = rows.numbers("skipped_at")
     at = at.only(rows.numbers("taken_at") - at <= rules.window_ms)
@@ -300,7 +301,7 @@ def _sum_skips(sets: Sets, rows: Frame, rules: Rules) -> dict[str, AnyColumn]:
         none = Column.unknown(sets.count)
         reason = Strings.unknown(sets.count)
         return {"records_skipped": none, "skipped_at": none, "skip_reason": reason}
-    # Rows of earlier releases have no reason: they named only what was set ahead.
+    # Rows of earlier releases have no reason: those releases knew only SET_AHEAD.
     codes = rows.strings("skip_reason").codes_in(contract.SKIP_REASONS).fill(0)
     reason = Strings(sets.minimum(Column(codes, at.known)), contract.SKIP_REASONS)
     of_set = reason.codes.take(np.where(sets.of_row < sets.count, sets.of_row, -1))
@@ -313,26 +314,26 @@ def _sum_skips(sets: Sets, rows: Frame, rules: Rules) -> dict[str, AnyColumn]:
     }
 
 
-# From good to bad: each stands where its number says.
+# From good to bad, so that the index of a status is its severity.
 GROUP_STATUSES = tuple(contract.GROUP_STATUS_VALUES)
 
 
 def _roll_up_statuses(
     sets: Sets, rows: Frame, counted: Counted, rules: Rules
 ) -> dict[str, AnyColumn]:
-    """Status, its reason, how complete it is, and the worst partition with member and leader.
+    """Returns status, reason, completeness, and the worst partition with member and leader.
 
-    The status is that of the worst partition. It is unknown where no partition with a lag was read
-    in this run, and where all are OK but one has a lag, or was not read, and has no status. The
-    reason is that of the worst partition; without a status it can only be no_member, and a group
-    that is OK has off_by_one if any partition has. `complete` is the share of partitions that were
-    read: 0 where none was, unknown where none has a commit.
+    The status is that of the worst partition. It is unknown if this run read no partition with a
+    known lag, or if all known statuses are OK and that of a partition that lags or was not read is
+    unknown. The reason is that of the worst partition. Without a status it can only be no_member; a
+    group that is OK has off_by_one if any partition has. `complete` is the share of partitions that
+    were read: 0 if none was, unknown if none has a commit.
     """
     read = ~rows.strings("unread_reason").known
     severity = _rank_statuses(fill_last_status(rows))
     seen = sets.have(read & counted.counts.lag.known)
     worst_known = sets.maximum(severity)
-    # One that cannot be judged, yet or any more, may be anything: OK would be a guess.
+    # A partition without a status may be in any state, so OK would be a guess.
     unjudged = (counted.counts.lag.known | counted.counts.missing) & ~severity.known
     guess = sets.have(unjudged) & (worst_known == 0)
     status = Strings(worst_known.only(seen & ~guess), GROUP_STATUSES)
@@ -355,18 +356,18 @@ def _roll_up_statuses(
     }
 
 
-# From such a share of the produce rate on, the growth of a backlog is no noise; a record in thirty
-# years is none.
+# A backlog clearly grows if it does so by at least this share of the produce rate. The second
+# number, records/s, stands in for a produce rate of 0.
 _CLEAR_GROWTH, _LEAST_RATE = 0.05, 1e-9
-# What the rates decide, and no single moment begins.
+# Statuses that rates decide, and that no single moment begins.
 BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
-# When what a consumer does began, where that is a moment that a run saw.
+# Columns with the time at which a consumer status began, if a run saw that moment.
 _BEGINNINGS = (
     (contract.STOPPED, "commit_changed_at"),
     (contract.STALLED, "commit_changed_at"),
     (contract.REWOUND, "rewound_at"),
     (contract.NO_MEMBER, "owned_at"),
-    # Where no run saw an owner.
+    # If no run saw an owner.
     (contract.NO_MEMBER, "commit_changed_at"),
 )
 
@@ -374,12 +375,11 @@ _BEGINNINGS = (
 def _find_worst_status(
     sets: Sets, rows: Frame, counted: Counted, rules: Rules
 ) -> dict[str, AnyColumn]:
-    """For each set what the consumer does in its worst partition, and since when; null where all is
-    well.
+    """Returns the consumer status of each set's worst partition and since when; null if all is OK.
 
-    The partition is found as the worst one is (`_find_worst`), by what consumers do alone: so it is
-    that one, unless it only lost records. Then another may be stopped, and a reader must know. A
-    partition that was not read counts as it was when it last was.
+    The partition is ordered as in `_find_worst`, but by consumer status alone. So it is another one
+    only if the worst one merely lost records: then a stop elsewhere must still be reported. A
+    partition that was not read counts with the status of its last reading.
     """
     words = rows.strings("consumer_status")
     codes = words.codes_in(tuple(contract.CONSUMER_STATUS_SEVERITIES))
@@ -401,10 +401,10 @@ def _find_worst_status(
 
 
 def _estimate_beginning(rows: Frame, lag: Column, produced: Column, rules: Rules) -> Column:
-    """The run, ms, in which a backlog that grows was nothing, had it grown evenly since then.
+    """Returns the run, ms, in which a growing backlog was 0 if it has grown evenly since then.
 
-    Not before `not_catching_up_since`, as it was proven to be worked off until then. Unknown where
-    it grows by less than _CLEAR_GROWTH of what is written: that may be noise.
+    It is never before `not_catching_up_since`, because the group caught up until then. It is
+    unknown if growth is less than _CLEAR_GROWTH of the produce rate, because that may be noise.
     """
     growth = produced - rows.numbers("consume_rate")
     seconds = lag / growth.only(growth > produced.clip(_LEAST_RATE) * _CLEAR_GROWTH)
@@ -414,12 +414,12 @@ def _estimate_beginning(rows: Frame, lag: Column, produced: Column, rules: Rules
 
 
 def _find_oldest_written(rows: Frame, age: Column) -> Column:
-    """When the oldest unread record was written, ms: its backlog is no younger."""
+    """Returns when the oldest unread record was written, ms; the backlog is at least that old."""
     return (rows.numbers("taken_at") - age * 1_000).rint()
 
 
 def fill_last_status(rows: Frame) -> Strings:
-    """Each row's status, its last one where it was not read."""
+    """Returns each row's status, or its last status if this run did not read it."""
     unread = rows.strings("unread_reason").known
     return rows.strings("status").or_else(rows.strings("last_status").only(unread))
 
@@ -430,10 +430,10 @@ def _rank_statuses(status: Strings) -> Column:
 
 
 def _find_worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:
-    """For each set the row with the worst status, then the oldest, then with most lag; or -1.
+    """Returns each set's row with the worst status, then the largest age, then the largest lag.
 
-    There is none in a set without lag, nor where all known rows are OK and another is missing,
-    which may be worse. Of two rows with one severity, a topic that the group has left comes second.
+    It is -1 if no row is bad or lags, or if none is bad and one is missing, which may be worse. At
+    the same severity, a topic that the group has left comes second.
     """
     bad, *keys = _order_worst(rows, counted, severity)
     at = sets.first_at_maximum(bad | counted.lagging(), *keys)
@@ -442,21 +442,21 @@ def _find_worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> 
 
 
 def _order_worst(rows: Frame, counted: Counted, severity: Column) -> tuple[Mask, Rows, Rows, Rows]:
-    """Rows that are bad, and keys to order rows by, the worst with the largest."""
+    """Returns which rows are bad, and keys to order rows by; the worst row has the largest."""
     left = rows.strings("status_reason").is_in([contract.INACTIVE])
     rank = (2 * severity - left).only(severity > 0).fill(0)
-    # What is unknown comes after all that is known.
+    # Unknown values come last.
     return rank > 0, rank, counted.counts.age.fill(-1), counted.counts.lag.fill(-1)
 
 
 def _share_read(sets: Sets, rows: Frame, counted: Counted, read: Mask) -> Column:
-    """The share that was read of partitions that have, or may have, a commit; within 0 and 1."""
+    """Returns the share that was read, 0 to 1, of partitions that have, or may have, a commit."""
     committed = rows.numbers("committed_offset").known
     return sets.rows(committed & read) / sets.rows(committed | counted.counts.missing)
 
 
 def _roll_up_errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str, AnyColumn]:
-    """`time_lag_error_seconds` and `time_lag_method` of each set; `estimate` is its time lag, s.
+    """Returns `time_lag_error_seconds` and `time_lag_method` of sets with time lag `estimate`, s.
 
     The true time lag lies between the largest lower and the largest upper bound of the rows. A row
     without an upper bound, such as an unread one, may be older than all others: then the method is
@@ -475,11 +475,11 @@ def _roll_up_errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str,
 
 
 def _roll_up_rates(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
-    """Rates of each set, records/s, summed over its rows; and its longest drain time, s.
+    """Returns each set's rates, records/s, summed over its rows, and its longest drain time, s.
 
-    A rate is unknown where that of a row is; a partition without a commit has no consume rate to
-    know. A set without lag drains in 0 s. A row that lags and is not catching up, or whose lag is
-    missing, makes the drain time unknown.
+    A rate is unknown if that of a row is; a partition without a commit needs no consume rate. A set
+    without lag drains in 0 s. The drain time is unknown if a row lags and is not catching up, or if
+    its lag is missing.
     """
     lagging, drain = counted.lagging(), rows.numbers("drain_seconds")
     needed, missing = Column.of(drain.only(lagging).fill(0.0)), counted.counts.missing
@@ -494,9 +494,9 @@ def _roll_up_rates(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyCo
 
 
 def _roll_up_until_loss(sets: Sets, counted: Counted) -> Column:
-    """Seconds to the nearest loss among rows known to be at risk, whatever is unknown beside them.
+    """Returns the seconds to the nearest loss among rows known to be at risk.
 
-    Where no row is at risk it is NO_LOSS_SECONDS; unknown where the risk of a row is unknown.
+    If no row is at risk, it is NO_LOSS_SECONDS, or unknown if the risk of a row is unknown.
     """
     unsure = sets.have(~counted.risk_known & ~counted.counts.uncommitted)
     safe = sets.have(counted.risk_known) & ~unsure

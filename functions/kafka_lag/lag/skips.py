@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jumps of a commit over records that nobody can have read meanwhile: somebody reset it.
+"""Skips: a commit passed records that the group cannot have read, because its offsets were reset.
 
-A commit says where a group reads on, not what it has read. A jump counts as a skip, however small,
-if another made it than the group's own client: that one writes the leader epoch of the last
-record beside the offset [KIP-320], and what sets offsets for a group without members has read none.
-A jump also counts as a skip if it is more than a client reads of one partition and far beyond what
+A commit says where a group reads on, not what it has read. A jump of any size is a skip if the
+group's own client did not make it: a client writes the leader epoch of the last record beside the
+offset [KIP-320], and a tool that sets offsets for a group without members has read no record.
+A jump is also a skip if it is more than a client can read from one partition and far beyond what
 is usual there. If a group that usually has members may have had none between two runs, and its
-commit passed all that was unread, nobody knows whether the group read it: the jump is
-`read_or_skipped`. Records that are written below a commit that lies beyond the end of the log are
-skipped as well, once the end has passed the commit. docs/why.md has the limits and what they were
-tried on.
+commit passed all unread records, the group may or may not have read them: the jump is
+`read_or_skipped`. Records written below a commit that lies beyond the end of the log are skipped as
+well, once the end has passed the commit. docs/why.md has the limits and what they were tried on.
 """
 
 from __future__ import annotations
@@ -31,16 +30,15 @@ from kafka_lag.lag.previous_rows import (
     set_where_read,
 )
 
-# Records a second of one partition that any client may read, whatever is usual for it.
+# Any client may read this many records a second from one partition, whatever is usual for it.
 _READABLE = 10_000.0
-# Whoever was away catches up at ten or a hundred times the usual rate, at times at more.
+# A group that was away catches up at ten or a hundred times the usual rate, sometimes at more.
 _TIMES_USUAL = 300.0
-# A jump within this factor of the last one, or of the usual rate, is the way in which this group
-# reads.
+# A jump within this factor of the last one, or of the usual rate, is how this group reads.
 _ALIKE = 3.0
-# Whoever reads on at this share of the speed of a jump has read that as well.
+# A group that reads on at this share of a jump's speed has read the records of the jump as well.
 _GOES_ON = 0.1
-# A group that commits less often than this many intervals is not stopped between two commits.
+# A group whose commits are farther apart than this many intervals does not stop between them.
 _SELDOM_INTERVALS = 1.5
 _COMPACT = "compact"
 
@@ -54,24 +52,24 @@ def add_skips(
     taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """The rows with what their commits last jumped over without reading it.
+    """Returns the rows with the last skip of their commits.
 
-    `topics` holds the partition of each row, `groups` its group, and `old_groups` that group as
-    the previous run left it. `skipped_from` and `skipped_to`:
-    the commits before and after it. `skipped_at`: the run, ms, that first saw the latter.
-    `skip_reason`: one of SKIP_REASONS. All are unknown without such a jump, and again if the group
-    read on as fast within a window: then it was no skip, unless somebody was seen to set the
-    commit. While a commit lies beyond the end, `skipped_at` is unknown: the end of the log as it
-    was first seen there and the commit are the others, and records between them will be skipped
-    unless the commit goes back. A compacted topic has none, as its offsets are not all records; nor
-    has a topic whose clean-up policy is unknown. A row with too few readings to know what is usual
-    for it has only jumps that do not depend on that.
+    `topics` holds the partition of each row, `groups` its group, `old_groups` the previous row of
+    that group. `skipped_from` and `skipped_to`: the commits before and after the skip.
+    `skipped_at`: the first run, ms, that saw the commit after it. `skip_reason`: one of
+    SKIP_REASONS. All are unknown without a skip. They become unknown again if the group reads on as
+    fast within a window: then the jump was no skip, unless the commit was seen to be set.
+    While a commit lies beyond the end of the log, `skipped_at` is unknown, `skipped_from` is the
+    end when the commit was first seen there, and `skipped_to` is the commit: records between them
+    will be skipped unless the commit goes back. A compacted topic has no skips, because not each of
+    its offsets is a record; nor has a topic with an unknown clean-up policy. A row with too few
+    readings to know its usual rate has only skips that do not depend on that rate.
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
     backlog = last_known_lag(old)
     position = old.numbers("end_offset") - backlog
-    # What was written since the last reading may have been read as fast as it was written.
+    # Records written since the last reading may have been read as fast as they were written.
     jumped = (now - position).clip(0, most=backlog)
     records = _offsets_are_records(topics) & (now <= rows.numbers("end_offset"))
     was_set = (now > position) & records & _was_set(rows, old, groups)
@@ -86,7 +84,7 @@ def add_skips(
     fast = jumped / seconds > _READABLE
     is_beyond = now > rows.numbers("end_offset")
     if not (fast | was_set | unsure | is_beyond | old.numbers("skipped_from").known).any():
-        # What was not read in this run keeps what it has, and no other row has anything.
+        # Unread rows keep their columns, and no other row has a skip.
         return rows
     rows = _add_skips_beyond_end(rows, previous, topics, taken_at)
     size = old.numbers("skipped_to") - old.numbers("skipped_from")
@@ -96,7 +94,7 @@ def add_skips(
     far = judged & (jumped / seconds > limit)
     lately = is_within_window(old.numbers("skipped_at"), taken_at, rules)
     speed = size / (rules.interval_ms / 1_000)
-    # A slower one was no guess.
+    # A slower jump was not found by its speed.
     written = topics.numbers("produce_rate").fill(0.0)
     guessed = lately & (speed > np.maximum(_READABLE, _TIMES_USUAL * written))
     goes_on = guessed & (jumped / seconds >= speed * _GOES_ON)
@@ -116,7 +114,7 @@ def add_skips(
 
 
 def has_skipped(rows: Frame, old: Frame) -> Mask:
-    """Rows whose commit jumped over records since the previous run that it may not have read."""
+    """Marks rows whose commit, since the previous run, passed records it may not have read."""
     at = rows.numbers("skipped_at")
     jumped = ~rows.strings("skip_reason").is_in(contract.SKIPPED_BEYOND_END)
     mask: Mask = at.known & jumped & ~(at == old.numbers("skipped_at"))
@@ -126,10 +124,10 @@ def has_skipped(rows: Frame, old: Frame) -> Mask:
 def _add_skips_beyond_end(
     rows: Frame, previous: PreviousRows, topics: Frame, taken_at: int
 ) -> Frame:
-    """The rows with the skips of the previous run, and those of commits beyond the end.
+    """Returns the rows with the skips of the previous run and those of commits beyond the end.
 
-    One reading of such a commit is no proof unless the log was seen to become shorter: the commit
-    and the end are read at different moments.
+    One reading of such a commit is no proof unless the topic was recreated or truncated, because
+    the commit and the end are read at different moments.
     """
     old, now = previous.rows, rows.numbers("committed_offset")
     end, old_end = rows.numbers("end_offset"), old.numbers("end_offset")
@@ -158,9 +156,9 @@ def _add_skips_beyond_end(
 
 
 def _was_set(rows: Frame, old: Frame, groups: Frame) -> Mask:
-    """Rows whose commit has no leader epoch any more, of a group that has no member.
+    """Marks rows whose commit lost its leader epoch, in groups without members.
 
-    Where members are, a new release of theirs may have ceased to write it.
+    If a group has members, a new version of their client may have stopped writing the epoch.
     """
     ceased = old.numbers("commit_epoch").known & ~rows.numbers("commit_epoch").known
     mask: Mask = ceased & is_read(rows) & (groups.numbers("members") == 0)
@@ -168,8 +166,8 @@ def _was_set(rows: Frame, old: Frame, groups: Frame) -> Mask:
 
 
 def _may_have_read(old: Frame, old_groups: Frame, taken_at: int, rules: Rules) -> Mask:
-    """Rows whose group may have read on after the last reading: it had members then, or commits
-    without being a member, as consumers do that assign partitions themselves.
+    """Marks rows whose group may have read on after the last reading: it had members then, or its
+    consumers commit without being members, because they assign partitions themselves.
     """
     moved = is_within_window(old.numbers("commit_changed_at"), taken_at, rules)
     assigns = ~old.numbers("owned_at").known & moved & (old.numbers("consume_rate") > 0)
@@ -178,9 +176,9 @@ def _may_have_read(old: Frame, old_groups: Frame, taken_at: int, rules: Rules) -
 
 
 def _may_be_a_last_commit(speed: Column, old: Frame, topics: Frame) -> Mask:
-    """Rows of which a reader may have read on at this `speed`, records/s, until it left.
+    """Marks rows that a member may have read at this `speed`, records/s, until it left.
 
-    Some clients commit as they close by another call than before, which writes no epoch.
+    Some clients, when they close, commit by another call than before, which writes no epoch.
     """
     unknown = ~old.numbers("consume_rate").known
     mask: Mask = unknown | (speed <= _ALIKE * _usual_rate(old, topics))
@@ -196,12 +194,12 @@ def _may_have_been_set(
     taken_at: int,
     rules: Rules,
 ) -> Mask:
-    """Rows among those given of a group with members that may have had none since the last reading,
-    so that somebody may have set its commit.
+    """Marks rows, of those in `among`, whose group has members but may have had none since the last
+    reading, so that its commit may have been set.
 
-    The group had no member in that reading, or it was late and each of its members is another now.
-    A group of which no member was ever seen to own the partition, one whose client writes no epoch
-    and one that comes and goes as a job does have no such row.
+    The group had no member in that reading, or it was late and has only other members now. Rows
+    are not marked if no member was ever seen to own the partition, if the client writes no epoch,
+    or if the group comes and goes like a job.
     """
     interval = rules.interval_ms / 1_000
     gap = old.numbers("commit_gap_seconds").fill(interval)
@@ -218,7 +216,7 @@ def _may_have_been_set(
 
 
 def _have_other_members(rows: Frame, old: Frame, among: Mask) -> Mask:
-    """Those of the rows `among` in whose group no owner of the previous run owns anything now."""
+    """Marks rows, of those in `among`, whose group has owners but none of the previous run's."""
     if not among.any():
         return among
     names = rows.strings("consumer_group")
@@ -235,9 +233,9 @@ def _have_other_members(rows: Frame, old: Frame, among: Mask) -> Mask:
 
 
 def _usual_rate(old: Frame, topics: Frame) -> Seconds:
-    """Records/s: the greatest known speed of producing, consuming, and of what made the backlog.
+    """Returns the greatest known rate, records/s: produced, consumed, or that made the backlog.
 
-    An age without an upper bound says nothing of the last one.
+    The last is known only if the age has an upper bound.
     """
     dated = old.numbers("time_lag_error_seconds").known
     backlog = (old.numbers("lag") / old.numbers("time_lag_seconds")).only(dated)

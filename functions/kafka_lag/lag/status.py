@@ -20,10 +20,10 @@ from kafka_lag.lag.progress import add_progress, is_not_catching_up, was_warned
 from kafka_lag.lag.sets import distinct
 from kafka_lag.lag.time_lag import Ages
 
-# The rows it fits, and the status and reason that it gives them.
+# The rows that a rule fits, and the status and reason that it gives them.
 StatusRule: TypeAlias = tuple[Mask, str | None, contract.StatusReason | None]
 
-# What the consumer does, where its status has a word of its own.
+# The consumer status for partition statuses that have one of their own.
 _WORDS = {
     contract.STOP: contract.STOPPED,
     contract.STALL: contract.STALLED,
@@ -32,8 +32,8 @@ _WORDS = {
 _INACTIVE_MS = 24 * 3_600_000
 # One reading shows no movement.
 _READINGS = 2
-# An estimated age counts as it is where its bounds are no farther apart than this share of the
-# window; else only what is proven of it does.
+# An estimated age is used if its bounds are no farther apart than this share of the window; else
+# its lower bound is used.
 _NARROW_SHARE = 0.5
 # After WARN the age must be at most this share of the window, so that noise does not flip it.
 _CALM_SHARE = 0.9
@@ -48,24 +48,23 @@ def add_status(
     taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """The rows with `status`, `last_status`, `status_reason` and `consumer_status`.
+    """Returns the rows with `status`, `last_status`, `status_reason` and `consumer_status`.
 
-    By the first rule that fits. A loss is ERR whatever the consumer does; that stands in
-    `consumer_status`, by the same rules: null where nothing is wrong with it.
+    The first rule that fits decides. A loss is always ERR; `consumer_status` then still says what
+    the consumer does, by the same rules. It is null if nothing is wrong with the consumer.
     `groups` holds each row's group. `allowed` is the lag, in records, that is still OK. An unread
     row has no `status`, and keeps its `last_status` and reason. A row without a lag, because
     nothing is committed, has neither status nor reason. The first reading of a partition gives at
     most a reason, and the first reading of a commit beyond the end gives nothing. A row has no
     status either if nothing proves that its next record came within the window: its commit has not
     moved since the previous run, and only a lower bound of its age is known.
-    `inactive` stands in for the reason of any status of a group and topic that `find_inactive`
-    finds.
+    Rows marked by `find_inactive` have the reason `inactive`, whatever their status.
     """
     window = rules.window_ms / 1_000
     rows = add_progress(rows, previous.rows, _judged_age(ages, window), allowed, taken_at, rules)
     in_order = _list_rules(rows, groups, previous, ages, allowed, taken_at, rules)
     fits = np.select([where for where, _, _ in in_order], list(range(len(in_order))))
-    # Behind all rules: a loss, whichever of them fits.
+    # A loss overrides the status and reason of every rule, so it has a place after them.
     losing = _is_losing(rows)
     judged = np.where(losing, len(in_order), fits)
     in_order.append((losing, contract.ERR, contract.RECORDS_LOST))
@@ -91,9 +90,9 @@ def _list_rules(
     taken_at: int,
     rules: Rules,
 ) -> list[StatusRule]:
-    """The rules of what a consumer does; the first that fits a row counts, and the last fits all.
+    """Returns the rules for what a consumer does; the first that fits counts, the last fits all.
 
-    `rows` have their progress.
+    `rows` must have the columns of `add_progress`.
     """
     old, window = previous.rows, rules.window_ms / 1_000
     lag, age = rows.numbers("lag"), _judged_age(ages, window)
@@ -101,12 +100,12 @@ def _list_rules(
     is_unowned, moves = find_unowned(rows, groups), _moves_lately(rows, taken_at, rules)
     owned_lately = is_within_window(rows.numbers("owned_at"), taken_at, rules)
     went_back = is_within_window(rows.numbers("rewound_at"), taken_at, rules)
-    # Nobody can commit what cannot be read.
+    # A commit could not move while an open transaction held it up.
     released = is_within_window(rows.numbers("held_up_at"), taken_at, rules)
     still = is_still(rows, taken_at, rules) & ~released
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
     warned, reasons = was_warned(old), _warning_reasons(old)
-    # Between two moves rates fall, which says nothing new of a group that is slow.
+    # Rates fall between two commits; that is no news about a group that is slow.
     between = warned & ~_has_moved(rows, old)
     pauses = find_usual_pauses(rows, ages.least, still, warned, taken_at, rules)
     batches = find_expected_batches(rows, ages.least, still, taken_at)
@@ -115,11 +114,10 @@ def _list_rules(
     not_catching_up = is_not_catching_up(rows, old, age, taken_at, rules)
     oldest = ages.most.fill(np.inf)
     left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, taken_at)
-    # What is left of a log that deletes unread records is young however late the group is, and may
-    # be nothing.
+    # If a log deletes unread records, those that remain are young, however late the group is.
     losing = _is_losing(rows)
     kept_up = (left_over <= window * np.where(warned, _CALM_SHARE, 1.0)) & ~losing
-    # The next record of a commit that has not moved may be of any age without an upper bound.
+    # Without an upper bound, the next record of a commit that has not moved may be of any age.
     unproven = ~ages.most.known & ~_has_moved(rows, old)
     nothing_left = (lag <= allowed) & ~(losing & still & ~owned_lately)
     return [
@@ -129,22 +127,22 @@ def _list_rules(
         # Nothing is committed.
         (~lag.known, None, None),
         (nothing_left, contract.OK, None),
-        # One reading shows no movement, only that nobody is there to read what is old.
+        # One reading shows no movement, only that old records have no member to read them.
         (first & is_unowned & ((age > window) | losing), None, contract.NO_MEMBER),
         (first, None, None),
         (went_back, contract.REWIND, None),
-        # Only a commit ends a stop: an age falls by itself where the next record is cleaned away.
+        # Only a commit ends a stop: the age also falls if log cleaning removes the next record.
         (stuck & owned_lately, contract.STALL, None),
         (stuck, contract.STOP, None),
-        # When it last moved, it kept up.
+        # The group kept up when the commit last moved.
         (kept_up & ~unproven, contract.OK, None),
         (still & explained, contract.OK, contract.PAUSING),
         (explained, contract.OK, None),
         (kept_up, None, None),
-        # It has not moved for a window, with a member that owns it, or without.
+        # The commit has not moved for a window, with a member that owns the partition or without.
         (still & ~usual & owned_lately, contract.STALL, None),
         (still & ~usual, contract.STOP, None),
-        # It moves, and is behind.
+        # The commit moves, and the group is behind.
         (~not_catching_up, contract.OK, None),
         (is_unowned & ~moves, contract.WARN, contract.NO_MEMBER),
         (between & reasons.is_in([contract.SLOW]), contract.WARN, contract.SLOW),
@@ -159,23 +157,23 @@ def _list_rules(
 
 
 def _is_losing(rows: Frame) -> Mask:
-    """Rows of which records were deleted before they were committed."""
+    """Marks rows whose records were deleted before they were committed."""
     mask: Mask = is_read(rows) & (rows.numbers("records_lost") > 0)
     return mask
 
 
 def _name_consumer_status(status: str | None, reason: str | None) -> str | None:
-    """What a rule that gives this status and reason says of the consumer."""
+    """Returns the consumer status for a rule's status and reason; null if nothing is wrong."""
     return _WORDS.get(status or "") or (
         reason if reason in contract.CONSUMER_STATUS_SEVERITIES else None
     )
 
 
 def find_inactive(rows: Frame, taken_at: int) -> Mask:
-    """Rows of a group and topic that the group has left.
+    """Marks rows of a topic that their group has left.
 
-    That is, in the last 24 h no member owned a partition of the topic and no commit of the group on
-    it changed. An unread row counts with the owner and commit of its last reading. A group that has
+    In the last 24 h no member owned a partition of the topic and no commit of the group on it
+    changed. An unread row counts with the owner and commit of its last reading. A group that has
     committed nothing on a topic has not left it.
     """
     owned, moved = rows.numbers("owned_at"), rows.numbers("commit_changed_at")
@@ -191,9 +189,9 @@ def find_inactive(rows: Frame, taken_at: int) -> Mask:
 
 
 def _beyond_end(rows: Frame, previous: PreviousRows) -> Mask:
-    """Commits past the end of the log: of a recreated topic, or seen there in two runs.
+    """Marks commits past the end of the log: on a recreated topic, or seen there in two runs.
 
-    One run is no proof: the commit and the end are read at different moments.
+    One run is no proof, because the commit and the end are read at different moments.
     """
     again = _past_end(previous.rows) & ~_has_moved(rows, previous.rows)
     mask: Mask = _past_end(rows) & (previous.recreated | again)
@@ -205,10 +203,10 @@ def _past_end(rows: Frame) -> Mask:
 
 
 def _age_after_last_move(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
-    """The age, s, that was left when the commit last moved; the age itself of a still commit.
+    """Returns the age, s, that was left when the commit last moved; `age` if the commit is still.
 
-    Between two moves the age of any consumer grows. Only what a move leaves over shows whether it
-    keeps up.
+    Between two commits the age of any consumer grows. Only the age left by a commit shows whether
+    the consumer keeps up.
     """
     since_move = (taken_at - rows.numbers("commit_changed_at")) / 1_000
     left_over: Seconds = age - since_move.only(~still).fill(0.0)
@@ -216,15 +214,15 @@ def _age_after_last_move(rows: Frame, age: Seconds, still: Mask, taken_at: int) 
 
 
 def _has_moved(rows: Frame, old: Frame) -> Mask:
-    """Rows whose commit is another than in the previous run."""
+    """Marks rows whose commit differs from the previous run's."""
     return rows.numbers("committed_offset") != old.numbers("committed_offset")
 
 
 def _moves_lately(rows: Frame, taken_at: int, rules: Rules) -> Mask:
-    """Rows whose commit was seen to move within the window.
+    """Marks rows whose commit was seen to move within the window.
 
-    Consumers that assign partitions themselves commit without being members of the group. A commit
-    that was never seen to move has no rate, although it was first seen just now.
+    Consumers that assign partitions themselves commit without being members of the group. The rate
+    tells a commit that moved from one that was merely first seen within the window.
     """
     changed = is_within_window(rows.numbers("commit_changed_at"), taken_at, rules)
     mask: Mask = changed & (rows.numbers("consume_rate") > 0)
@@ -232,20 +230,20 @@ def _moves_lately(rows: Frame, taken_at: int, rules: Rules) -> Mask:
 
 
 def _was_stuck(old: Frame) -> Mask:
-    """Rows that the previous run called STOP or STALL."""
+    """Marks rows whose status was last STOP or STALL."""
     return old.strings("last_status").is_in([contract.STOP, contract.STALL])
 
 
 def _warning_reasons(old: Frame) -> Strings:
-    """Why the previous run called a row WARN, or would have but for a loss."""
+    """Returns why rows were WARN in the previous run, or would have been without a loss."""
     return old.strings("consumer_status").or_else(old.strings("status_reason"))
 
 
 def _judged_age(ages: Ages, window: float) -> Seconds:
-    """The age, s, by which a row is judged; an unknown one counts as 0.
+    """Returns the age, s, by which a row is judged; an unknown age counts as 0.
 
-    What is proven at least jumps by the distance of two known log ends wherever look-ups are
-    missing. So an estimate counts where its bounds are close.
+    It is the estimate if its bounds are close, else the lower bound. The lower bound jumps by the
+    distance of two known log ends if look-ups are missing.
     """
     narrow = ages.most - ages.least <= window * _NARROW_SHARE
     age: Seconds = ages.seconds.where(narrow, ages.least).fill(0.0)

@@ -22,14 +22,14 @@ from kafka_lag.lag.rests import find_short_rests
 def estimate_time_lag(
     rows: Frame, lag: Column, allowed: Column, markers: Mask, times: AppendTimes, now: Column
 ) -> Ages:
-    """The time lag of each row, 0 where its lag is `allowed` (records), or is `markers` alone.
+    """Returns the time lag of rows, 0 if the lag is within `allowed` (records) or all `markers`.
 
     `times` are append times of the next unread records; `now`, ms, is when the row was read.
     """
     caught_up = (lag <= allowed) | markers
     nothing = Column(np.zeros(len(rows)), caught_up)
     behind = ~caught_up & lag.known
-    # Append times may be by another clock: one that is ahead of `now` is age 0, not less.
+    # Append times may be by another clock: a time ahead of `now` gives age 0, not less.
     dated = behind & times.best.known
     return Ages(
         seconds=nothing.or_else(_seconds(now, times.best).only(dated)),
@@ -40,9 +40,9 @@ def estimate_time_lag(
 
 
 def add_time_lag(rows: Frame, ages: Ages, times: AppendTimes) -> Frame:
-    """The rows with their time lag, its error and method; unknown where unread in this run.
+    """Returns the rows with time lag, its error and method; unknown if unread in this run.
 
-    The error is the distance to the farther of the two proven bounds; unknown without an upper one.
+    The error is the distance to the farther proven bound; unknown without an upper bound.
     """
     read = ~rows.strings("unread_reason").known
     younger = ages.seconds - ages.least.fill(0.0)
@@ -81,8 +81,8 @@ def _seconds(now: Column, time: Column) -> Column:
 class Ages:
     """Time lags of group-partitions in seconds, by the reporter's clock.
 
-    `seconds` is the estimate. The true value lies within `least` and `most`; an unknown `least` is
-    0, an unknown `most` is no bound at all. `method` is one of the contract's METHOD_ values.
+    `seconds` is the estimate. The true value lies between `least` and `most`; an unknown `least` is
+    0, an unknown `most` is no bound. `method` is one of the contract's METHOD_ values.
     """
 
     seconds: Column
@@ -91,16 +91,20 @@ class Ages:
     method: Strings
 
     def after_cleaning(self, compacted: Mask) -> Ages:
-        """These ages, but for what cleaning may have removed since an earlier run dated them.
+        """Returns these ages with a lower bound of 0 for carried ages on compacted topics.
 
-        On a compacted topic the record may be gone, and the next one be as new as this run.
+        Log cleaning may have removed the record since an earlier run dated it, and the next one may
+        be as new as this run.
         """
         carried = compacted & self.method.is_in([contract.METHOD_CARRIED])
         nothing = Column.of(np.zeros(len(self.seconds)))
         return replace(self, least=nothing.where(carried & self.least.known, self.least))
 
     def reaching_to(self, oldest: Column, mask: Mask) -> Ages:
-        """These ages, but in the marked rows also as old as `oldest`, s; unknown is any age."""
+        """Returns these ages with upper bounds of at least `oldest`, s, in the marked rows.
+
+        An unknown `oldest` gives no upper bound.
+        """
         farthest = self.most.where(self.most > oldest, oldest).only(self.most.known & oldest.known)
         return replace(self, most=farthest.where(mask, self.most))
 
@@ -117,12 +121,12 @@ def widen_for_short_rests(
     rules: Rules,
     taken_at: int,
 ) -> Ages:
-    """The ages, but where a group may still read what it is taken to rest below: its next record
-    may be as old as its position allows.
+    """Returns the ages, with wider bounds for rows whose rest is short.
 
-    `position`: of rows that stand below their next record, unknown elsewhere, and `records`, how
-    many to it. `at_topic`: the row of each row's partition in `topics`. `old` holds the previous
-    row of each row.
+    Their group may still read the offsets taken for markers, so the next record may be as old as
+    the commit's position allows. `position`: the offset of rows that stand below their next record,
+    else unknown; `records`: how many offsets lie between. `at_topic`: the row of `topics` of each
+    row's partition. `old` holds the previous row of each row.
     """
     positions = find_positions(topics, at_topic, position)
     at = np.flatnonzero(positions.of_row >= 0)
