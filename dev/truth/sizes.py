@@ -69,11 +69,11 @@ _SECTION = """\
 
 `python -m dev.truth.sizes` on {date}, three brokers and the programs on two cores. Each program
 runs alone on the same brokers and is scraped each 15 s. CPU is of a scrape, or of a read where a
-program reads by itself, and all that it does between two of them counts. Ours is there twice: `serve`, whose
-scrapes read no broker, by topic as [exporter.md](exporter.md) recommends; and a run of the
-collector as in Lambda ({runs} warm ones, by SCRAM over TLS, with metrics and snapshots made), for
-which the seconds and the CPU are those of reading the brokers. Requests are counted by the brokers'
-own log, on a cluster apart.
+program reads by itself, and all that it does between two of them counts. Ours is there twice:
+`serve`, whose scrapes read no broker, by topic as [exporter.md](exporter.md) recommends; and a
+run of the collector as in Lambda ({runs} warm ones, by SCRAM over TLS, with metrics and snapshots
+made), for which the seconds and the CPU are those of reading the brokers. Requests are counted
+by the brokers' own log, on a cluster apart.
 
 {sizes}
 
