@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is carried over from the previous run: rows that could not be read now, and old values.
+"""Rows that this run could not read are carried over from the previous run.
 
 A run that fails to read something loses no state: a carried row has every column of its previous
 row, and the reason why it was not read. It ends when its group or topic is confirmed deleted, when
-the configuration no longer includes it, or after 24 hours: 30 days if it is denied, or listed by
-nobody. A group or partition that is still listed then has a row without numbers.
+the configuration no longer includes it, or after 24 hours: 30 days if access to it is denied, or no
+broker lists it. A group or partition that is still listed then has a row without numbers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kafka_lag.lag.model import ClusterReading, Snapshot
 from kafka_lag.lag.previous_rows import is_other_topic, is_read
 
 CARRIED_FOR_MS = 24 * 3_600_000
-# An ACL hides for as long as nobody looks, and what is forgotten looks like a recovery.
+# An ACL may hide a group for long, and a group that is dropped looks like one that recovered.
 HIDDEN_FOR_MS = contract.UNWATCHED_AFTER_MS
 
 _GROUP = ("consumer_group",)
 _PARTITION = ("topic", "partition_id")
 _GROUP_PARTITION = ("consumer_group", "topic", "partition_id")
 _MEMBER = ("client_id", "client_host", "member_id")
-# Known of a row even if it could not be read: from the metadata, and from the group listing.
+# Columns known even if a row could not be read: from the metadata, and from the group listing.
 _OF_METADATA = ("unread_reason", "leader", "leader_rack", "replicas", "in_sync_replicas")
 _OF_LISTING = ("unread_reason", "group_state", "group_type", "protocol")
 # Columns of a deleted group that a message about it needs.
@@ -51,7 +51,7 @@ _OF_DELETED = (
 def carry_topic_partitions(
     reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int
 ) -> Frame:
-    """Rows of all partitions that were requested, and of topics that this run could not list."""
+    """Returns rows of all partitions requested, and of topics that this run could not list."""
     old = previous.topic_partitions
     rows = reading.topic_partitions.completed(contract.TOPIC_PARTITIONS)
     rows = _fill_unread(rows, old, _PARTITION, taken_at, keep=_OF_METADATA)
@@ -60,7 +60,7 @@ def carry_topic_partitions(
 
 
 def carry_groups(reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int) -> Frame:
-    """Rows of all groups that were requested, without deleted ones."""
+    """Returns rows of all groups that were requested, without deleted ones."""
     read = reading.groups.completed(contract.GROUPS)
     unlisted = read.strings("consumer_group").is_in(reading.unlisted_groups)
     rows = _fill_unread(read, previous.groups, _GROUP, taken_at, unlisted)
@@ -71,7 +71,7 @@ def carry_groups(reading: ClusterReading, previous: Snapshot, rules: Rules, take
 
 
 def _was_never_read(groups: Frame, previous: Snapshot) -> Mask:
-    """Groups listed before and not read, whose coordinator answers neither now nor then."""
+    """Marks groups of the previous run that have never been read, though no ACL denies it."""
     at = locate(groups, previous.groups, _GROUP)
     read = previous.groups.numbers("read_at").take(at).known
     denied = groups.strings("unread_reason").is_in([contract.DENIED])
@@ -82,10 +82,10 @@ def _was_never_read(groups: Frame, previous: Snapshot) -> Mask:
 def carry_group_partitions(
     reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int, partitions: Frame
 ) -> Frame:
-    """Rows of all commits that were requested, and of unread groups and of topics not listed.
+    """Returns rows of all commits requested, and of unread groups and topics not listed.
 
-    A row of an unread partition is unread as a whole: a new commit beside an old end would be a lag
-    that never was.
+    A row of an unread partition is unread as a whole, because a new commit and an old end would
+    give a lag that never existed.
     """
     old = previous.group_partitions
     rows = reading.group_partitions.completed(contract.GROUP_PARTITIONS)
@@ -109,9 +109,9 @@ def carry_group_partitions(
 def add_deleted_groups(
     groups: Frame, reading: ClusterReading, previous: Snapshot, taken_at: int
 ) -> Frame:
-    """The groups, and one last row for each that was deleted since the previous run.
+    """Returns the groups, and one last row for each that was deleted since the previous run.
 
-    What such a group left unread, as far as it was known, is in its `records_skipped`.
+    `records_skipped` of such a row is the group's last known lag.
     """
     old = previous.groups
     announced = old.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
@@ -128,7 +128,7 @@ def add_deleted_groups(
 
 
 def add_last_rows(groups: Frame, ended: Frame, reason: contract.StatusReason) -> Frame:
-    """The groups, and a row without numbers for each that `ended`, from its previous row."""
+    """Returns the groups, and a row with a few columns of each row in `ended`."""
     if not len(ended):
         return groups
     unknown = Frame.empty(contract.GROUPS).take(np.full(len(ended), -1, np.int64))
@@ -138,7 +138,7 @@ def add_last_rows(groups: Frame, ended: Frame, reason: contract.StatusReason) ->
 
 
 def _keep_members(rows: Frame, groups: Frame, old: Frame) -> Frame:
-    """The rows with the members of the previous run, in groups whose members could not be read."""
+    """Returns the rows with the previous run's members, in groups whose members were not read."""
     described = groups.numbers("members").take(locate(rows, groups, _GROUP)).known
     at = np.where(described, -1, locate(rows, old, _GROUP_PARTITION))
     members = {n: rows.strings(n).or_else(old.strings(n).take(at)) for n in _MEMBER}
@@ -153,7 +153,7 @@ def _fill_unread(
     unlisted: Mask | None = None,
     keep: Collection[str] = (),
 ) -> Frame:
-    """The rows, the unread ones with all columns of the previous run but those to `keep`."""
+    """Returns the rows; unread ones have the previous row's columns, apart from those to `keep`."""
     unread = ~is_read(rows)
     if not unread.any():
         return rows
@@ -181,7 +181,7 @@ def _fill_unread(
 def _append(
     rows: Frame, old: Frame, reason: Strings, young: Mask, key: tuple[str, ...], rules: Rules
 ) -> Frame:
-    """The rows, then the young ones of the old that are not among them and have a `reason`."""
+    """Returns the rows, then `young` rows of `old` that are absent and have a `reason`."""
     absent = locate(old, rows, key) < 0
     carried = reason.known & young & absent & accept_rows(old, rules)
     if not carried.any():
@@ -190,8 +190,8 @@ def _append(
 
 
 def _is_young(old: Frame, taken_at: int, hidden: Mask) -> Mask:
-    """Previous rows that may be carried over. One run that is unread for another reason does not
-    end the time of what was denied before it.
+    """Marks previous rows that may be carried over; a row that was last denied keeps the longer
+    limit, also if this run could not read it for another reason.
     """
     hidden = hidden | old.strings("unread_reason").is_in([contract.DENIED])
     limit = np.where(hidden, HIDDEN_FOR_MS, CARRIED_FOR_MS)
@@ -199,7 +199,7 @@ def _is_young(old: Frame, taken_at: int, hidden: Mask) -> Mask:
 
 
 def accept_rows(frame: Frame, rules: Rules) -> Mask:
-    """Rows whose group and topic the configuration includes."""
+    """Marks rows whose group and topic the configuration includes."""
     accepted = np.ones(len(frame), bool)
     for column, filter_ in (("consumer_group", rules.groups), ("topic", rules.topics)):
         if column in frame:
@@ -215,7 +215,7 @@ def _unread_reasons(groups: Frame) -> dict[str, str]:
 
 
 def _by_name(names: Strings, reasons: Mapping[str, str]) -> Strings:
-    """For each name its reason; unknown where there is none."""
+    """Returns the reason of each name; unknown if there is none."""
     return Strings.of(reasons.get(name) for name in names.categories).take(
         names.codes.fill(-1).astype(np.int64)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One group in trouble, as rules see it, and what they find: a cause, or why it is none."""
+"""The data of one group for the cause rules, and their result: a cause, or why it does not fit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Evidence: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One group's: a name of contract.CAUSES, since when, ms, and the numbers that decided it."""
+    """A group's cause: a name of contract.CAUSES, since when, ms, and the numbers that decided."""
 
     name: str
     since: int | None
@@ -30,8 +30,9 @@ class Cause:
 class RuledOut:
     """A cause that does not fit a group, and the numbers that say so.
 
-    They are reckoned when somebody wants to see them: a run looks for what fits alone. A limit
-    stands beside its number, as `..._from` from which on it fits, or `..._below`.
+    `reckon` computes them only on demand, because a run needs only the cause that fits. A limit
+    stands beside its number: `..._from` is the least value that would fit, `..._below` one above
+    all that would.
     """
 
     name: str
@@ -43,7 +44,7 @@ Finding: TypeAlias = Cause | RuledOut
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A broker under which several groups are behind, and nowhere else; with counts of them."""
+    """A broker to blame for the lag of groups, with counts of these groups and their partitions."""
 
     id: int
     groups: int
@@ -52,14 +53,14 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One group in trouble, and those of its partitions that count.
+    """One group in trouble, and its partitions that count.
 
-    `group` has the columns GROUP_COLUMNS. Ages in seconds, rates in records/s, 0 where they are
-    unknown. `behind` marks partitions to which it owes its status, `active` those with records to
-    read, `still` those whose commit has not moved for half a window, `members` are codes, -1 for
-    nobody, `window` is in seconds. `broker`: the one to blame with how many groups and partitions.
-    `recreated` and `made_anew` are of this run, `old` has the rows of the one before: None where
-    that is not at hand.
+    `group` has the columns GROUP_COLUMNS. Ages are in seconds, rates in records/s, 0 if unknown.
+    `behind` marks the partitions that caused the group's status, `active` those with records to
+    read, `still` those behind whose commit has not moved for half a window. `members` are codes, -1
+    for no member. `window` is in seconds. `broker`: the broker to blame, None if none is.
+    `recreated` and `made_anew` are of this run, `old` has the previous rows: None if the previous
+    run is not available.
     """
 
     group: Mapping[str, Any]
@@ -80,23 +81,23 @@ class Case:
     old: Frame | None = None
 
     def row(self, at: int) -> Mapping[str, Any]:
-        """The partition by name, with the member that owns it."""
+        """Returns topic and number of the partition, and the member that owns it."""
         names = ("topic", "partition_id", "member_id")
         topic, partition, member = (self.rows.columns[name].to_list()[at] for name in names)
         return {"topic": topic, "partition": partition, "member": member}
 
     def value(self, at: int, name: str) -> Any:
-        """A column of the partition, None for unknown."""
+        """Returns a column of the partition, None for unknown."""
         return self.rows.columns[name].to_list()[at]
 
     @property
     def worst(self) -> int:
-        """The partition that is behind with the oldest record."""
+        """Returns the partition, of those behind, with the oldest record."""
         return int(np.argmax(np.where(self.behind, self.age, -1.0)))
 
     @property
     def fine(self) -> Mask:
-        """Partitions with records to read that are not behind."""
+        """Marks partitions with records to read that are not behind."""
         return self.active & ~self.behind
 
     @property
@@ -105,7 +106,7 @@ class Case:
         return since
 
 
-# What a case holds of its group.
+# The columns of its group that a case holds.
 GROUP_COLUMNS = (
     *("status", "worst_status", "worst_status_since", "members"),
     *("rebalancing_share", "rebalances", "group_epoch"),
@@ -134,7 +135,7 @@ def list_rates(case: Case) -> Evidence:
 
 
 def read_rate(case: Case) -> float | None:
-    """Records/s; 0 once all that is behind stands still: averages fall for minutes after that."""
+    """Returns records/s read; 0 if all partitions behind are still, as averages fall slowly."""
     behind = case.still[case.behind]
     rate: float | None = case.group["consume_rate"]
     return 0.0 if len(behind) and behind.all() else rate

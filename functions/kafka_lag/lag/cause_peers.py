@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Causes that partitions and members show beside each other, in one run."""
+"""Rules for causes that a comparison of partitions and members in one run shows."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from kafka_lag.lag.cause_case import (
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.sets import unique
 
-# So many times what the others get is a hot partition, and so many hot ones of all are none.
+# A partition is hot if it gets this many times what the others get; above this share of all
+# partitions there is no hot one.
 HOT, _MOST_HOT = 1.5, 0.34
-# A member is as busy as another one to which such a part of that is written.
+# A member is as busy as another if this share of the other's records is written to it.
 _AS_BUSY = 0.95
-# One member is slow that is behind with such a part of what it has to read.
+# A member is slow if it is behind with this share of its partitions.
 _MOST_OF_ITS_OWN = 0.8
 
 
 def weigh_hot_partition(case: Case) -> Finding:
-    """To partitions that are behind more is written than to any that is not; others that are behind
-    have the member of one of these."""
+    """Weighs `hot_partition`: those behind get more records than all others, or have the member of
+    one that does."""
     behind, fine = case.behind, case.fine
     most = max(1.0, _MOST_HOT * case.active.sum())
     if not behind.any() or not fine.any():
@@ -41,7 +42,7 @@ def weigh_hot_partition(case: Case) -> Finding:
     others = case.produced[fine]
     needed = max(HOT * others.mean(), others.max())
     hot = behind & (case.produced >= needed)
-    # What else its member reads waits for it.
+    # Other partitions of the member wait for the hot one.
     waits = behind & ~hot & (case.members >= 0) & np.isin(case.members, case.members[hot])
     least = case.produced[behind & ~waits].min()
     if least < needed or hot.sum() > most:
@@ -70,7 +71,8 @@ def weigh_hot_partition(case: Case) -> Finding:
 
 
 def weigh_slow_partition(case: Case) -> Finding:
-    """One partition is behind, and its member reads its others in time: its records take longer."""
+    """Weighs `hot_partition`: one is behind, its member reads its others in time. So its records
+    take longer."""
     at = case.worst
     own = case.active & (case.members == case.members[at])
     if case.behind.sum() > 1 or own.sum() == 1 or case.members[at] < 0 or case.still[at]:
@@ -96,7 +98,7 @@ def weigh_slow_partition(case: Case) -> Finding:
 
 
 def weigh_stuck_record(case: Case) -> Finding:
-    """A commit that does not move, though a member owns the partition, and its peers' do."""
+    """Weighs `stuck_record`: a commit does not move though a member owns it; other commits move."""
     stalled = case.rows.strings("consumer_status").is_in([contract.STALLED]) & case.behind
     moving = case.active & ~case.still
 
@@ -135,7 +137,7 @@ def weigh_stuck_record(case: Case) -> Finding:
 
 
 def weigh_slow_member(case: Case) -> Finding:
-    """One member is behind with nearly all that it owns; no other member is."""
+    """Weighs `slow_member`: one member is behind with nearly all it owns; no other member is."""
     members = unique(case.members[case.behind])
     others = case.active & (case.members != members[0])
     if len(members) != 1 or members[0] < 0 or not others.any():
@@ -182,8 +184,8 @@ def weigh_slow_member(case: Case) -> Finding:
 
 
 def has_busier_peer(case: Case) -> bool:
-    """Whether a member that is in time gets as much as the one that is behind: it owes that to
-    itself, whatever was written and read before."""
+    """Returns true if another member gets at least as many records as the one behind, which then is
+    slow itself, whatever was written and read before."""
     owned = case.active & (case.members >= 0)
     loads = np.bincount(case.members[owned], case.produced[owned])
     own = case.members[case.worst]
@@ -191,13 +193,14 @@ def has_busier_peer(case: Case) -> bool:
 
 
 def _last_move(case: Case, rows: Mask) -> int | None:
-    """When the last commit on these partitions was seen to move, ms."""
+    """Returns when the last commit on these partitions was seen to move, ms."""
     changed = case.rows.numbers("commit_changed_at").only(rows).to_list()
     return max((at for at in changed if at is not None), default=None)
 
 
 def is_spread(case: Case) -> bool:
-    """Whether nearly every member with something to read is behind."""
+    """Returns true if three in four members with records to read are behind; without members, if
+    half of the partitions are."""
     owned = case.members >= 0
     if not owned[case.active].any():
         return bool(case.behind.sum() * 2 >= case.active.sum())
@@ -206,7 +209,7 @@ def is_spread(case: Case) -> bool:
 
 
 def count_members(case: Case) -> dict[str, int]:
-    """Members with something to read, and those of them that are behind."""
+    """Returns the counts of members with records to read, and of those behind."""
     owned = case.members >= 0
     return {
         "members_behind": len(unique(case.members[case.behind & owned])),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Causes that statuses and readings prove, whatever the rates: each rule looks at one of them."""
+"""Rules for causes that statuses and readings prove, whatever the rates; one rule per cause."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from kafka_lag.lag.columns import Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.sets import unique
 
-# A group that is behind owes it to rebalances that were seen in such a part of the last runs: a
-# classic one that waits in every second reading has one in two.
+# A group is behind because of rebalances if they were seen in this share of the last runs: a
+# classic group that waits in every second reading has a share of 0.5.
 REBALANCING = 0.4
-# Who takes a partition over reads again what was read there in such a part of a window, or between
-# two commits: that goes back, and nobody set it.
+# A new owner of a partition reads again the records of this share of a window, or those between two
+# commits: the commit goes back, but no tool reset it.
 _READ_AGAIN_WINDOWS = 0.5
 UNOWNED = (contract.STOPPED, contract.NO_MEMBER)
 RESET = (contract.REWOUND, contract.BEYOND_END)
@@ -32,9 +32,11 @@ _LATEST = np.iinfo(np.int64).max
 
 
 def weigh_unavailable(case: Case) -> Finding:
-    """No leader; or just those partitions are behind whose followers are out of step."""
+    """Weighs `unavailable`: a partition has no leader, or exactly those with followers out of sync
+    are behind.
+    """
     if case.leaderless.any():
-        # The one that has been without for longest, whichever row it is in.
+        # The partition that has been without a leader for longest.
         at = int(np.argmin(case.rows.numbers("read_at").only(case.leaderless).fill(_LATEST)))
         since = case.value(at, "read_at")
         return Cause(
@@ -77,14 +79,14 @@ def weigh_unavailable(case: Case) -> Finding:
 
 
 def _lengths(lists: Strings) -> Rows:
-    """How many entries each list has; 0 of an unknown one."""
+    """Returns how many entries each list has; 0 for an unknown list."""
     table = np.array([*(len(each) for each in lists.categories), 0], np.int64)
     lengths: Rows = table[lists.codes.fill(len(lists.categories))]
     return lengths
 
 
 def is_under_replicated(topics: Frame) -> Mask:
-    """Where followers are out of step."""
+    """Marks partitions with followers out of sync."""
     lengths = (_lengths(topics.strings(name)) for name in ("in_sync_replicas", "replicas"))
     in_sync, replicas = lengths
     under: Mask = in_sync < replicas
@@ -92,7 +94,7 @@ def is_under_replicated(topics: Frame) -> Mask:
 
 
 def weigh_reset(case: Case) -> Finding:
-    """The commit went back, or lies beyond the end of a log that was made anew."""
+    """Weighs `offsets_reset`: the commit went back, or lies beyond the end of the log."""
     words = case.rows.strings("consumer_status")
     if case.group["worst_status"] not in RESET:
         return RuledOut(
@@ -126,9 +128,9 @@ def weigh_reset(case: Case) -> Finding:
 
 
 def _find_read_again(case: Case) -> Mask:
-    """Partitions whose commit went back by what their new owners read again after a rebalance.
+    """Marks partitions whose commit went back because new owners read again after a rebalance.
 
-    Not where it lost its leader epoch, which members write beside it and operators do not.
+    A commit that lost its leader epoch is not marked: members write the epoch, operators do not.
     """
     rows = case.rows
     back = rows.numbers("rewound_from") - rows.numbers("committed_offset")
@@ -143,12 +145,12 @@ def _find_read_again(case: Case) -> Mask:
 
 
 def _find_fate(case: Case, at: int) -> str | None:
-    """What became of the topic between two runs; None where it was there all the time."""
+    """Returns the topic's fate since the previous run; None if it was there all the time."""
     if case.made_anew is None or case.recreated is None or not case.recreated[at]:
         return None
     if case.made_anew[at]:
         return contract.MADE_ANEW
-    # Kafka before 2.8 has no ids to know that by.
+    # Kafka before 2.8 has no topic ids, so a truncation cannot be told from a recreation.
     return None if case.value(at, "topic_id") is None else contract.CUT
 
 
@@ -169,7 +171,7 @@ def weigh_slow_broker(case: Case) -> Finding:
 
 
 def _count_brokers(case: Case) -> Evidence:
-    """How many lead what is behind; of one alone, how much that it leads is."""
+    """Returns how many brokers lead partitions behind; for a single one, also partition counts."""
     leader = case.rows.numbers("leader")
     leaders = unique(leader.fill(-1)[case.behind & leader.known])
     if len(leaders) != 1:
@@ -184,7 +186,7 @@ def _count_brokers(case: Case) -> Evidence:
 
 
 def weigh_rebalances(case: Case) -> Finding:
-    """One after another: a group of the consumer protocol reads on while one is under way."""
+    """Weighs `rebalances`: one follows another. A consumer-protocol group reads on during one."""
     share, epoch = case.group["rebalancing_share"], case.group["group_epoch"]
     often = share is not None and share >= REBALANCING
     under_way = often and epoch is not None and not case.group["rebalances"]
@@ -210,9 +212,9 @@ def weigh_rebalances(case: Case) -> Finding:
 
 
 def weigh_open_transaction(case: Case) -> Finding:
-    """A transaction that is open holds up a group that has read all before it.
+    """Weighs `open_transaction`: it holds up a group that has read all records before it.
 
-    What it holds up makes no WARN, so one that is behind is so for another reason.
+    An open transaction makes no WARN, so a group in WARN or ERR has another cause.
     """
     group = case.group
     if group["held_up_records"] is None or group["status"] in BAD:
@@ -234,7 +236,7 @@ def weigh_open_transaction(case: Case) -> Finding:
 
 
 def weigh_stopped(case: Case) -> Finding:
-    """Nobody owns what is behind."""
+    """Weighs `stopped`: no partition that is behind has a member."""
     owned = case.rows.strings("member_id").known
     if case.group["worst_status"] not in UNOWNED or owned[case.behind].any():
         return RuledOut(
@@ -260,7 +262,7 @@ def weigh_stopped(case: Case) -> Finding:
 
 
 def weigh_retention_race(case: Case) -> Finding:
-    """Records are deleted of partitions that are read all the time."""
+    """Weighs `retention_race`: records are deleted from partitions that are read all the time."""
     lost = case.rows.numbers("records_lost") > 0
     is_read = case.consumed > 0
     if (

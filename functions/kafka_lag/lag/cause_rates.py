@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Causes that rates make likely: what changed since the group kept up."""
+"""Rules for causes that rates make likely: the changes since the group kept up."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from kafka_lag.lag.cause_peers import (
     weigh_slow_partition,
 )
 
-# Rates that differ by less are the same; and so many standard deviations of records at random that
-# come in a window, as rates are averages of about that time.
+# Rates that differ by less than this share are the same, or by less than this many standard
+# deviations of the records of a window, if they come at random: rates are averages over about that.
 _SAME_RATE, _NO_NOISE = 0.1, 3.0
-# Members that left, of an average of some time.
+# A member has left if members are this many below their average.
 _MEMBERS_LEFT = 0.6
-# A member that reads such a part of what it read before is as fast as it was.
+# A member that reads this share of what it read before is as fast as before.
 _AS_FAST = 0.85
-# Rates show what members can read where no more of the last runs saw a rebalance.
+# Rates show what members can read only if less than this share of the last runs saw a rebalance.
 _SETTLED = 0.25
 _BY_RATES = (
     contract.TOO_FEW_MEMBERS,
@@ -45,10 +45,10 @@ _BY_RATES = (
 
 
 def weigh_rates(case: Case) -> Iterator[Finding]:
-    """What changed since the group kept up: what is written, what is read, or by how many.
+    """Yields what changed since the group kept up: records written, records read, or members.
 
-    Nothing, where to all that is behind no record is written in a window: what was read of it
-    before is not known then.
+    No cause fits if less than a record a window is written to the partitions behind, because it is
+    not known then what was read of them before.
     """
     share = case.group["rebalancing_share"]
     if share is not None and share >= _SETTLED:
@@ -92,10 +92,11 @@ def weigh_rates(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What is written and read now, as shares of what was while the group kept up.
+    """Records written (`grown`) and read now, as shares of the rates when the group kept up.
 
-    `read` is of what is behind: what was written to it then, so what the group read of it; in the
-    proportions of now, as those of then are not kept. Shares within `tolerance` of 1 are the same.
+    `before`: records/s written then. `read` is of the partitions behind: what was written to them
+    then, and so read, is estimated by the present proportions, because earlier ones are not stored.
+    Shares within `tolerance` of 1 are the same.
     """
 
     before: float
@@ -105,22 +106,22 @@ class _Change:
 
     @property
     def rose(self) -> bool:
-        """Whether more is written."""
+        """Returns true if more is written."""
         return self.grown >= 1.0 + self.tolerance
 
     @property
     def fell(self) -> bool:
-        """Whether less is read."""
+        """Returns true if less is read."""
         return self.read <= 1.0 - self.tolerance
 
     @property
     def keeps_pace(self) -> bool:
-        """Whether as much is read as is written, where the group is behind."""
+        """Returns true if as much is read as is written on the partitions behind."""
         return self.grown * self.read >= 1.0
 
 
 def _compare(case: Case, written: float) -> _Change | None:
-    """None for a group that was never seen to keep up, or not since it was unread for long."""
+    """Returns the change; None if the group never kept up, or not since it was unread for long."""
     before = case.group["kept_up_produce_rate"]
     if before is None or before <= 0:
         return None
@@ -154,7 +155,7 @@ def _weigh_more_produced(case: Case, change: _Change) -> Finding:
 
 
 def _weigh_capacity(case: Case, change: _Change) -> Finding:
-    """Less is read than before: on nearly all members, unless more is written as well."""
+    """Weighs `capacity_fell`: less is read, by nearly all members unless more is also written."""
     if change.fell and case.group["members"] and (change.rose or is_spread(case)):
         return Cause(
             contract.CAPACITY_FELL,
@@ -166,10 +167,10 @@ def _weigh_capacity(case: Case, change: _Change) -> Finding:
 
 
 def _weigh_too_few_members(case: Case, change: _Change) -> Finding:
-    """Members left, and those that stay read as much as each did before.
+    """Weighs `too_few_members`: members left, and each of the others reads as much as before.
 
-    If more is written as well, it is they that are missing where those that stay could not have
-    read what was written before, and as many as before would read what is written now.
+    If more is written as well, it fits only if those that stay read less than was written before,
+    and as many as before would read what is written now.
     """
     members, before = case.group["members"], case.group["kept_up_members"]
     written, read = case.group["kept_up_produce_rate"], case.group["consume_rate"]
@@ -193,7 +194,7 @@ def _weigh_too_few_members(case: Case, change: _Change) -> Finding:
 
 
 def _weigh_too_few_since_ever(case: Case, written: float) -> Finding:
-    """A group that never kept up, whose members read all the time as much as they can."""
+    """Weighs `too_few_members`: the group never kept up, and its members read all they can."""
     members, capacity = case.group["members"], case.group["capacity"]
     if (
         case.kept_up_at is not None
@@ -222,7 +223,7 @@ def _weigh_too_few_since_ever(case: Case, written: float) -> Finding:
 
 
 def weigh_unusual(case: Case) -> Finding:
-    """Of a group that is OK: more is written than at this hour of other weeks."""
+    """Weighs `more_produced` for a group in OK: more than at this hour of other weeks."""
     usual, written = case.group["usual_produce_rate"], case.group["produce_rate"]
     if usual is None or written is None or written < HOT * usual:
         return RuledOut(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules by which a group's cause is found, in their order: the first that fits is its cause.
+"""The ordered rules that find a group's cause: the first that fits is its cause.
 
-What statuses and readings prove comes first, then what partitions and members show beside each
-other, then what rates make likely.
+Causes proven by statuses and readings come first, then those that a comparison of partitions and
+members shows, then those that rates make likely.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RULES: tuple[Callable[[Case], Finding], ...] = (
 
 
 def find_cause(case: Case) -> Cause:
-    """The first that fits; `unexplained` where none does."""
+    """Returns the first cause that fits; `unexplained` if none does."""
     for finding in weigh(case):
         if isinstance(finding, Cause):
             return finding
@@ -45,9 +45,9 @@ def find_cause(case: Case) -> Cause:
 
 
 def weigh(case: Case) -> Iterator[Finding]:
-    """What each rule finds, in their order: what statuses and readings prove, then what figures
-    beside each other show. A cause may come more than once, by several rules. Nothing, of a group
-    that has no partition in this run.
+    """Yields the finding of each rule, in order; nothing if the group has no partition in this run.
+
+    A cause may come more than once, from several rules.
     """
     if not len(case.rows):
         return

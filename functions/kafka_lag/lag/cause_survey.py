@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's partitions as causes see them: which are behind, under whose broker, group by group."""
+"""A run's partitions for the cause rules: which are behind, and which broker is to blame."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from kafka_lag.lag.previous_rows import PreviousRows
 from kafka_lag.lag.rollup import Counts
 from kafka_lag.lag.sets import Sets, distinct, unique
 
-# A partition is behind whose age is such a part of its group's oldest, and such a part of a window.
+# A partition is behind if its age is this share of its group's oldest, and of a window.
 _BEHIND_SHARE, _BEHIND_WINDOWS = 0.25, 0.2
-# A broker is to blame for this many groups at least, on so many partitions, for such a part of the
-# groups under it, and of each group's partitions there.
+# A broker is to blame for at least this many groups, on at least this many partitions, and for this
+# share of the groups that read from it, and of each group's partitions there.
 _LEAST_GROUPS, _LEAST_PARTITIONS, _OF_GROUPS, _OF_PARTITIONS = 2, 3, 0.5, 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """All group-partitions of a run, a row each: `topics` holds their partitions, `at_group` their
-    groups. `leaderless` had no leader in two runs. `previous`: their rows of the run before, None
-    where that is not at hand.
+    """All group-partitions of a run, a row each.
+
+    `topics` holds their partitions, `at_group` their groups. `leaderless` rows had no leader in two
+    runs. `previous`: their previous rows, None if the previous run is not available.
     """
 
     rows: Frame
@@ -57,7 +58,7 @@ def survey_partitions(groups: Frame, every: Partitions) -> Survey:
     rates = every.topics.numbers("produce_rate")
     least = _BEHIND_WINDOWS * every.rules.window_ms / 1_000
     error = every.rows.numbers("time_lag_error_seconds").fill(0.0)
-    # An age that may be next to nothing as well is no proof.
+    # If the error is large, only the proven part of an age counts.
     proven = (every.counts.age - error).clip(0.0)
     age = every.counts.age.where(error <= least, proven)
     behind, active = _find_behind(sets, age, every.lagging, rates, least)
@@ -66,7 +67,7 @@ def survey_partitions(groups: Frame, every: Partitions) -> Survey:
 
 
 def list_cases(chosen: Rows, groups: Frame, every: Partitions, survey: Survey) -> Iterator[Case]:
-    """The groups that were chosen, one after another."""
+    """Yields the case of each chosen group."""
     sets, behind, active, brokers = survey.sets, survey.behind, survey.active, survey.brokers
     rates = every.topics.numbers("produce_rate")
     age, produced = every.counts.age.fill(0.0), rates.fill(0.0)
@@ -106,8 +107,8 @@ def list_cases(chosen: Rows, groups: Frame, every: Partitions, survey: Survey) -
 def _find_behind(
     sets: Sets, age: Column, lagging: Mask, produce_rate: Column, least: float
 ) -> tuple[Mask, Mask]:
-    """Rows that are behind by a part of their group's worst, and by `least` seconds; and those with
-    records to read."""
+    """Marks rows that are behind by a share of their group's oldest age and by `least` seconds, and
+    rows with records to read."""
     oldest = sets.maximum(age.only(lagging)).fill(0.0)
     limit = np.maximum(np.append(oldest, 0.0) * _BEHIND_SHARE, least)[sets.of_row]
     behind = lagging & (age >= limit)
@@ -118,11 +119,11 @@ def _find_behind(
 def _blame_brokers(
     sets: Sets, rows: Frame, age: Column, active: Mask, behind: Mask, least: float
 ) -> dict[int, Broker]:
-    """By group, the broker that it owes its lag to, where it does.
+    """Returns the broker to blame for a group's lag, by group.
 
-    It does where all that is behind lies under one broker, and most of what it reads there is, and
-    the same is so of most other groups that read there. Beside such groups one that is behind
-    elsewhere as well owes it to the broker if it was behind there first, by `least` seconds.
+    A broker is to blame if it leads all partitions that are behind, if these are most of those that
+    the group reads there, and if that is so for most groups that read there. Then a group that is
+    behind elsewhere as well is included if it was behind at this broker first, by `least` seconds.
     """
     leader = rows.numbers("leader")
     leaders = leader.fill(-1)
@@ -153,7 +154,7 @@ def _blame_brokers(
 
 
 def find_leaderless(rows: Frame, taken_at: int, rules: Rules) -> Mask:
-    """Rows that had no leader in this run nor in the one before: an election is over by then."""
+    """Marks rows without a leader in this run and the previous one: no election takes that long."""
     reason = rows.strings("unread_reason").is_in([contract.NO_LEADER])
     if not reason.any():
         return reason

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a group is behind: one cause of each group in WARN or ERR, with the numbers that decide it.
+"""The cause of each group in WARN or ERR, with the numbers that decide it.
 
-A cause is named where the figures leave no other, else it is `unexplained`: a wrong one costs more
-than none. They are compared with those of the last runs in which the group kept up, with those of
-its other partitions and members in this run, and with other groups under the same broker.
+A cause is named if the figures leave no other, else it is `unexplained`: a wrong cause costs more
+than none. The figures are compared with those of the last runs in which the group kept up, with its
+other partitions and members in this run, and with other groups that read from the same broker.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from kafka_lag.lag.previous_rows import PreviousRows, seconds_between
 from kafka_lag.lag.rollup import Counts, counts_of
 from kafka_lag.lag.sets import Sets
 
-# After so many windows without a reading nothing is named before the next one.
+# After this many windows without a reading, causes are named only from the next run on.
 _UNSEEN_WINDOWS = 1.0
-# Kafka takes names of 32,000 bytes; nobody reads them whole.
+# Names in evidence are cut to this length; Kafka allows 32,000 bytes.
 _LONGEST_NAME = 200
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
-# What the statuses prove takes the place of what rates made likely.
+# Causes that statuses prove; they replace one that rates made likely.
 _PROVEN = frozenset(
     {
         contract.STOPPED,
@@ -65,15 +65,15 @@ def add_causes(
     taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """The groups with `cause`, `cause_since` (ms) and `cause_evidence`, and what later runs compare
-    with: `kept_up_at` (ms), `kept_up_members`, `kept_up_produce_rate` (records/s).
+    """Returns the groups with `cause`, `cause_since` (ms) and `cause_evidence`, and the columns of
+    `add_kept_up`.
 
-    `old`: each group's row of the run before; `topics`: each row's partition; `lagging` rows have
-    more to read than is allowed; `previous`: their rows of the run before. A cause is known of
-    groups in WARN or ERR, of those that are unusual, and of those with a partition that has no
-    leader for a second run. It stays until the group is OK, unless another one is proven; so its
-    evidence is of the run that named it. In a run that does not know the status, or that comes long
-    after the one before, it is kept.
+    `old`: each group's previous row; `topics`: each row's partition; `lagging` rows have more to
+    read than is allowed; `previous`: the rows' previous rows. A cause is known for groups in WARN
+    or ERR, for unusual ones, for those with a partition that has no leader for a second run, and
+    for those that an open transaction holds up. It stays until the group is OK, unless another one
+    is proven, so its evidence is of the run that named it. It is kept in a run that does not know
+    the status, or that comes long after the previous one.
     """
     at_group = locate(rows, groups, _GROUP)
     groups = add_kept_up(groups, old, rows, at_group, taken_at, rules)
@@ -112,10 +112,10 @@ def add_causes(
 
 
 def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding, ...]:
-    """What each rule finds of one group in a run that was kept: the first that fits is its cause.
+    """Returns each rule's finding for one group in a stored run; the first that fits is its cause.
 
-    Of `rules` the interval and the window count; partitions that lag by no more than is allowed
-    have the age 0. Empty for a group that the run does not have.
+    Only the interval and the window of `rules` are used; a lag within the allowed one has age 0.
+    The result is empty if the run does not have the group.
     """
     groups, rows = snapshot.groups, snapshot.group_partitions
     chosen = np.flatnonzero(groups.strings("consumer_group").is_in([group]))[:1]
@@ -138,7 +138,7 @@ def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding,
 
 
 def find_lagging(rows: Frame, counts: Counts) -> Mask:
-    """Rows of a run that was kept with more to read than was allowed, nearly."""
+    """Marks rows of a stored run with more to read than was allowed; an approximation."""
     lagging: Mask = (counts.lag > 0) & ~(counts.age == 0) & ~rows.numbers("held_up_at").known
     return lagging
 
@@ -154,7 +154,7 @@ def _no_causes(length: int) -> dict[str, AnyColumn]:
 def _keep_causes(
     found: Sequence[Cause | None], groups: Frame, old: Frame, kept: Mask
 ) -> dict[str, AnyColumn]:
-    """The columns, with a cause of the run before where it still holds."""
+    """Returns the cause columns; a previous cause stays if it still holds."""
     names = old.strings("cause").to_list()
     since = old.numbers("cause_since").to_list()
     evidence = old.strings("cause_evidence").to_list()
@@ -176,7 +176,7 @@ def _keep_causes(
 
 
 def _find_over(groups: Frame, old: Frame) -> Mask:
-    """Groups whose last cause was that nothing is read, and that read again."""
+    """Marks groups whose previous cause was that nothing is read, and that read again."""
     worst, last = groups.strings("worst_status"), old.strings("cause")
     over = last.is_in([contract.STOPPED]) & ~worst.is_in([contract.STOPPED, contract.NO_MEMBER])
     over |= last.is_in([contract.STUCK_RECORD]) & ~worst.is_in([contract.STALLED])
@@ -185,9 +185,9 @@ def _find_over(groups: Frame, old: Frame) -> Mask:
 
 
 def _replaces(name: str, last: str) -> bool:
-    """Whether a cause takes the place of the one before.
+    """Returns true if cause `name` replaces the previous cause `last`.
 
-    While a backlog is worked off, what made it is over: no other one is looked for then.
+    Only a proven cause replaces a named one: while a backlog is worked off, its cause is over.
     """
     if name in (last, contract.UNEXPLAINED):
         return False
@@ -195,24 +195,24 @@ def _replaces(name: str, last: str) -> bool:
 
 
 def write_evidence(evidence: Evidence) -> str:
-    """As JSON: rates rounded, names cut, times in ms UTC, what is unknown left out."""
+    """Returns evidence as JSON: rates rounded, names cut, times in ms UTC, no unknown values."""
     shown = {name: shorten(value) for name, value in evidence.items() if value is not None}
     return json.dumps(shown, ensure_ascii=False)
 
 
 def shorten(value: Any) -> Any:
-    """A number of evidence to four digits, a name cut."""
+    """Returns a value of evidence: a float rounded to four digits, a name cut."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     return value[:_LONGEST_NAME] if isinstance(value, str) else value
 
 
 def _find_settled(groups: Frame, old: Frame, every: Partitions, survey: Survey) -> Mask:
-    """Groups whose last cause stays, as nothing hints at another one that would be proven.
+    """Marks groups whose previous cause stays, because nothing hints at another proven one.
 
-    A hint is what a rule of `_PROVEN` looks at first. Where there is none, the rules would find the
-    same cause or one that rates alone make likely, and neither takes the place of the last, unless
-    that is over.
+    A hint is the condition that a rule for a cause in `_PROVEN` checks first. Without a hint, the
+    rules would find the same cause or one that rates make likely, and neither replaces the previous
+    cause unless that is over.
     """
     last, worst = old.strings("cause"), groups.strings("worst_status")
     named = last.known & ~last.is_in([contract.UNEXPLAINED])

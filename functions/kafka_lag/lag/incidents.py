@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group's status over time: since when it is so, which status is held, since when it is not OK.
+"""A group's status over time: since when it lasts, which one is held, since when it is not OK.
 
-And its troubles, which no status has a word for: since when it loses records, is near to a loss, or
-is older than promised.
-What must be known of earlier runs stands in the group's row of the previous snapshot.
+Troubles are tracked apart from the status: since when a group loses records, is near a loss, or has
+a time lag above its SLA. All state of earlier runs is in the group's row of the previous snapshot.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rollup import BY_RATES, GROUP_STATUSES
 
-# What a consumer does that reads nothing, or the same again.
+# Statuses of a consumer that reads nothing, or reads the same records again.
 _STANDING = (contract.STOPPED, contract.STALLED, contract.REWOUND, contract.BEYOND_END)
 
 
 def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rules) -> Frame:
-    """The groups with last_status, status_since, held_status, held_since and incident_since, and
-    with the columns of all `TROUBLES`.
+    """Returns the groups with last_status, status_since, held_status, held_since, incident_since,
+    and the columns of all `TROUBLES`.
 
     Times are of runs, ms UTC. A status is held once it has lasted `rules.hold` runs. A run in which
-    the status is unknown does not end it; `worst_status` is kept like `last_status` then. A group
-    that had been deleted starts anew, as does one of which nothing was left that is watched. A
-    group without a previous row counts as OK so far.
+    the status is unknown does not end it, and keeps `worst_status` like `last_status`. A group that
+    had been deleted, or had no watched partition left, starts without a history. A group without a
+    previous row counts as OK so far.
     """
     old = _find_previous(groups, previous)
     status, last = _codes(groups, "status"), _codes(old, "last_status")
@@ -55,25 +54,26 @@ def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rul
 
 
 def find_loss(groups: Frame) -> Finding:
-    """Whether records were deleted before the group committed them."""
+    """Finds groups whose records were deleted before they were committed."""
     lost = groups.numbers("records_lost")
     return Finding(lost > 0, lost.known)
 
 
 def find_risk(groups: Frame) -> Finding:
-    """Whether retention will delete unread records, or did."""
+    """Finds groups whose unread records retention will delete, or deleted."""
     left = groups.numbers("seconds_until_loss")
     return Finding(left < contract.NO_LOSS_SECONDS, left.known)
 
 
 def find_sla_used(groups: Frame) -> Column:
-    """The time lag as a share of what is promised; above 1 the promise is broken."""
+    """Returns the time lag as a share of the SLA; above 1 the SLA is broken."""
     return groups.numbers("time_lag_seconds") / groups.numbers("sla_seconds")
 
 
 def find_broken_sla(groups: Frame) -> Finding:
-    """Whether the oldest unread record is older than promised; a group without a promise has none
-    to break. An age that is a least one proves only that it is.
+    """Finds groups with a time lag above their SLA; a group without an SLA breaks none.
+
+    A time lag without an upper bound can prove a broken SLA, but not a kept one.
     """
     age, promised = groups.numbers("time_lag_seconds"), groups.numbers("sla_seconds")
     broken = age > promised
@@ -83,13 +83,13 @@ def find_broken_sla(groups: Frame) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Groups that have a trouble, and those of which it is known whether they have it."""
+    """Groups that have a trouble, `found`, and groups for which that is `known`."""
 
     found: Mask
     known: Mask
 
 
-# By the name in its columns: `<name>_since`, `<name>_seen_at` and `held_<name>_since`.
+# The keys are parts of column names: `<name>_since`, `<name>_seen_at` and `held_<name>_since`.
 TROUBLES: Mapping[str, Callable[[Frame], Finding]] = {
     contract.TROUBLE_LOSS: find_loss,
     contract.TROUBLE_AT_RISK: find_risk,
@@ -98,10 +98,10 @@ TROUBLES: Mapping[str, Callable[[Frame], Finding]] = {
 
 
 def _track_troubles(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> dict[str, AnyColumn]:
-    """The columns of all troubles, ms.
+    """Returns the columns of all troubles, ms.
 
-    A trouble ends in a run that does not see it, once none of the last `hold` runs did: what comes
-    and goes from run to run is one. It is held once it has lasted `hold` runs, until it ends.
+    A trouble ends once none of the last `hold` runs has seen it, so that one which comes and goes
+    from run to run lasts. It is held once it has lasted `hold` runs, until it ends.
     """
     columns: dict[str, AnyColumn] = {}
     now = Column.of(np.full(len(groups), taken_at, np.int64))
@@ -122,11 +122,11 @@ def _track_troubles(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> d
 
 
 def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> dict[str, AnyColumn]:
-    """What the consumer does, and since when; as last known where no status is.
+    """Returns the consumer status and since when; the last known if the status is unknown.
 
-    What the rates decide keeps its first beginning: a later one would be estimated anew. It begins
-    `now` (ms) where the group is still held to be in ERR for what its consumer did, as its backlog
-    is of a stop. A commit is beyond the end since the first run that found it there.
+    A status that rates decide keeps its first beginning, because later ones are new estimates. It
+    begins `now` (ms) if the group is still held in ERR for what its consumer did, because its
+    backlog then comes from a stop. A commit is beyond the end since the first run that found it so.
     """
     worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
     kept = ~groups.strings("status").known & ~worst.known
@@ -142,7 +142,7 @@ def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> dict[str, AnyC
 
 
 def _was_held_for_its_consumer(old: Frame) -> Mask:
-    """Groups that were held to be in ERR for another reason than a loss alone."""
+    """Marks groups that were held in ERR for another reason than a loss alone."""
     in_error = old.strings("held_status").is_in([contract.ERR])
     by_loss = old.numbers("loss_since") <= old.numbers("held_since")
     mask: Mask = in_error & (~by_loss | old.strings("worst_status").is_in(_STANDING))
@@ -152,10 +152,10 @@ def _was_held_for_its_consumer(old: Frame) -> Mask:
 def _incident(
     old: Frame, status: Column, held_status: Column, held_since: Column, settled_by: int
 ) -> Column:
-    """Since when the held status is not OK, ms.
+    """Returns since when the held status is not OK, ms.
 
-    An incident ends in a run that sees OK, once OK was held for a whole window: since `settled_by`
-    or longer. A new one before that is the same incident.
+    An incident ends in a run that sees OK, once OK has been held since `settled_by` or earlier, a
+    whole window. If the group gets worse before that, the incident goes on.
     """
     over = (status == held_status) & (held_status == 0) & (held_since <= settled_by)
     return old.numbers("incident_since").only(~over).or_else(held_since.only(held_status > 0))
@@ -171,5 +171,5 @@ def _find_previous(groups: Frame, previous: Snapshot) -> Frame:
 
 
 def _codes(groups: Frame, name: str) -> Column:
-    """Statuses as numbers, 0 for OK."""
+    """Returns statuses as numbers, 0 for OK."""
     return groups.strings(name).codes_in(GROUP_STATUSES)
