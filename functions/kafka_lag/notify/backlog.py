@@ -35,7 +35,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """What an incident was at the most, in the runs since it began.
+    """The largest backlog of an incident, in the runs since it began.
 
     `records` behind in the run of `at`, ms UTC. `seconds`: the oldest age, which `is_least` where
     that run, of `seconds_at`, knew no more; an older release stored no such time. `lost`: records
@@ -108,7 +108,7 @@ def raise_peak(peak: Peak | None, row: Row, at: int) -> Peak:
 
 
 def find_unhealthy_backlog(row: Row, at: int) -> Backlog | None:
-    """What the run of `at` saw unread, where it saw that all is not well."""
+    """Return the backlog of a group that is not OK in the run of `at`; null if OK or unread."""
     is_ill = row["status"] not in (contract.OK, None) and row["unread_reason"] is None
     lag = row["lag"]
     if not (is_ill and lag):
@@ -117,7 +117,7 @@ def find_unhealthy_backlog(row: Row, at: int) -> Backlog | None:
 
 
 def follow_catching_up(catching_up: CatchingUp, row: Row, at: int) -> CatchingUp | None:
-    """What is left to follow; None once the backlog is gone, or stays as it is."""
+    """Return what is still to follow; null once the backlog is gone, or no longer shrinks."""
     lag = row["lag"]
     if lag is None or row["status"] != contract.OK or not was_read(row):
         return catching_up

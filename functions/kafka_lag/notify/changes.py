@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed in a run: held statuses other than those last reported, troubles that began or ended
+"""Changes of a run: held statuses other than those last reported, troubles that began or ended
 whatever the status, skipped records, and deleted groups.
 
 Nothing here reads or sends.

@@ -40,7 +40,7 @@ class Claim:
 
 
 class Claims:
-    """Those of one channel, on all clusters. All methods raise StoreError.
+    """The claims of one channel, on all clusters. All methods raise StoreError.
 
     `clock` in seconds since the epoch; `owner` is a word that no other process has.
     """

@@ -56,7 +56,7 @@ class S3ConditionalObjects:
             raise self._error("read", key, error) from error
 
     def _is_absent(self, key: str) -> bool:
-        """Whether a list of the key, which the role may make, says that there is no object.
+        """Return true if a list of the key, which the role may make, has no such object.
 
         S3 answers 403 for a missing object to those who may not list. Whether a right to list that
         has a condition on the prefix counts for that is not documented: if it does not, a

@@ -27,7 +27,7 @@ class Cursor(Reported):
 
 
 class Cursors:
-    """Those of one channel, one a cluster. All methods raise StoreError."""
+    """The cursors of one channel, one for each cluster. All methods raise StoreError."""
 
     def __init__(self, objects: ConditionalObjects, channel: str) -> None:
         self._objects = objects

@@ -56,7 +56,7 @@ class Channel(Protocol):
 
     @property
     def name(self) -> str:
-        """In the keys of its cursors and claims, and in the log."""
+        """The name in the keys of its cursors and claims, and in the log."""
 
     def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> Mapping[str, Unsent]:
         """Messages that are not out, by id; those that are out are absent.
@@ -67,7 +67,7 @@ class Channel(Protocol):
 
 @dataclass(slots=True)
 class _Batch:
-    """What was claimed of a few messages, without events that an earlier attempt brought out.
+    """The claimed messages among a few, without events that an earlier attempt sent.
 
     `elsewhere` are other processes' at the moment; `error` is why the rest was not claimed.
     """
@@ -79,7 +79,7 @@ class _Batch:
 
 
 class Delivery:
-    """By one channel."""
+    """Sends messages by one channel."""
 
     def __init__(self, channel: Channel, claims: Claims) -> None:
         self._channel = channel

@@ -58,7 +58,7 @@ class EventBridgeChannel:
         }
 
     def _put(self, entries: list[_Entry]) -> tuple[list[_Entry], str, bool]:
-        """Those not taken however often they were sent, why, and whether they may be out."""
+        """Return the entries that were always rejected, why, and whether they may still be out."""
         rejected = entries
         try:
             rejected, code = self._put_once(rejected)
@@ -72,7 +72,7 @@ class EventBridgeChannel:
         return rejected, self._explain(code), False
 
     def _put_once(self, entries: list[_Entry]) -> tuple[list[_Entry], str]:
-        """Those that were not taken, and EventBridge's code for the last of them."""
+        """Return the entries that were rejected, and EventBridge's code for the last of them."""
         answer = self._client.put_events(Entries=[self._build_entry(event) for _, event in entries])
         codes = [result.get("ErrorCode") for result in answer["Entries"]]
         rejected = [entry for entry, code in zip(entries, codes, strict=True) if code]

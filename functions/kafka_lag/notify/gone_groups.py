@@ -42,7 +42,7 @@ def find_deletion(run: ComparedRun, row: Row, incident: Incident | None) -> Iter
 
 
 def is_unwatched(row: Row) -> bool:
-    """Whether nothing that is watched is bad, as the row's topic no longer is."""
+    """Return true if only a topic that is no longer watched was bad."""
     if row["status_reason"] != contract.TOPIC_UNWATCHED:
         return False
     if any(row[trouble.held_since] is not None for trouble in TROUBLES):

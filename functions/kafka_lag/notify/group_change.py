@@ -45,7 +45,7 @@ class GroupChange:
 
     @property
     def changes_status(self) -> bool:
-        """Whether the status changed, or is known no more."""
+        """True if the status changed, or is no longer known."""
         return self.kind in _OF_STATUS
 
     @property
@@ -79,9 +79,9 @@ class GroupChange:
 
 
 def is_catching_up(change: GroupChange) -> bool:
-    """Whether a group that is OK again still has a backlog, which it works off.
+    """Return true for a group that is OK again and still works off a backlog.
 
-    Rates are averages, which show that minutes after a stop has ended.
+    The backlog itself is compared too: averaged rates show it minutes after a stop has ended.
     """
     row, before, skip = change.row, change.incident.backlog, change.incident.skip
     lag, skipped = row.get("lag"), count_skipped(row)

@@ -38,12 +38,12 @@ def list_rows(groups: Frame) -> list[Row]:
 
 
 def was_read(row: Row) -> bool:
-    """Whether this run proves anything: missing data is no recovery."""
+    """Return true if this run read the group: missing data is not a recovery."""
     return row["status"] is not None and row["unread_reason"] is None
 
 
 def is_behind(row: Row) -> bool:
-    """Whether what is unread is old, or more than is written in a short time."""
+    """Return true if unread records are old, or more than are written in a short time."""
     age, lag, written = (row.get(name) for name in ("time_lag_seconds", "lag", "produce_rate"))
     is_old = age is not None and age > YOUNG_SECONDS
     is_long = lag is not None and written is not None and lag > written * YOUNG_SECONDS

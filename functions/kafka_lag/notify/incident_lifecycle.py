@@ -34,7 +34,7 @@ _MakeChange: TypeAlias = Callable[..., GroupChange]
 def follow_group(
     run: ComparedRun, row: Row, incident: Incident | None
 ) -> tuple[list[GroupChange], Incident | None]:
-    """What changed in a group, and its incident after that; None: all is well."""
+    """Return what changed in a group, and its incident afterwards; null if there is none."""
     reported = incident or Incident(contract.OK, run.taken_at)
     status, skip = _read_status(run, row, reported)
     troubles = follow_troubles(
@@ -73,9 +73,9 @@ def follow_group(
 
 
 def _read_status(run: ComparedRun, row: Row, reported: Incident) -> tuple[str, Skip | None]:
-    """What the row says now: the status to report, and the skip that keeps it from being OK.
+    """Return the status to report, and the skip that keeps it from being OK.
 
-    That is the held status, unless it is better and not read in this run.
+    It is the held status, unless that one is better and was not read in this run.
     """
     status, previous = row["held_status"], reported.status
     if status not in _RANK or (_RANK[status] < _RANK[previous] and not was_read(row)):
@@ -145,7 +145,7 @@ def _find_first_sight(run: ComparedRun, row: Row) -> int | None:
 
 
 def _was_never_ok(group: str, earlier: Mapping[str, Row]) -> bool:
-    """Whether the run before had no held status of it; not so where nobody can read that run."""
+    """Return true if the previous run had no held status of the group; false if unreadable."""
     return bool(earlier) and earlier.get(group, {}).get("held_status") is None
 
 
@@ -171,8 +171,8 @@ def _report_troubles(
 def _report_skip(
     change: _MakeChange, run: ComparedRun, row: Row, known: Incident
 ) -> Iterator[GroupChange]:
-    """What a run since the last reported one saw skipped, unless an incident is open: its end says
-    what became of its records.
+    """Yield a skip that a run after the last reported one saw, unless an incident is open: the end
+    of an incident says what became of its records.
     """
     at = row["skipped_at"]
     if at is not None and at > run.last_reported and known.status == contract.OK:
@@ -199,7 +199,7 @@ def _turn(
 def _catch_up(
     change: _MakeChange, run: ComparedRun, row: Row, known: Incident
 ) -> tuple[list[GroupChange], CatchingUp | None]:
-    """What is left to follow of a group that was said to catch up; a change, once it is over."""
+    """Return a change once a group has caught up, and else what is still to follow of it."""
     if known.catching_up is None:
         return [], None
     catching_up = follow_catching_up(known.catching_up, row, run.taken_at)

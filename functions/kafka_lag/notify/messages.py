@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed, as messages: notices for people, events for machines; no AWS, no clock.
+"""Messages about changes: notices for people, events for machines; no AWS, no clock.
 
 Subjects, texts, attributes and JSON are public interface, see docs/notifications.md.
 """
@@ -87,7 +87,7 @@ _EVENT_WORST = ("worst_topic", "worst_partition", "worst_leader", "worst_member"
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """For people: `subject` is printable ASCII under 100 characters, `text` a few lines.
+    """A message for people: `subject` is ASCII under 100 characters, `text` a few lines.
 
     `attributes` are what subscribers filter by, a tuple being a list of values; `thread` is shared
     by all notices of an incident.
@@ -101,7 +101,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class StatusEvent:
-    """For machines, of one change: `id` is its `message_id`, `detail` JSON, `taken_at` ms UTC."""
+    """One change for machines: `id` is its `message_id`, `detail` JSON, `taken_at` ms UTC."""
 
     id: str
     detail: str
@@ -200,7 +200,7 @@ def _format_subject(changes: Sequence[GroupChange]) -> str:
 
 
 def _list_endings(changes: Sequence[GroupChange], word: str, status: str) -> Iterator[str]:
-    """What the consumer does and what changed, the longest first."""
+    """Yield endings of a subject, the longest first: what the consumer does, and what changed."""
     first, *more = changes
     all_kinds = ", ".join(map(format_kind, changes))
     some = f"{format_kind(first)} and {len(more)} more" if more else all_kinds

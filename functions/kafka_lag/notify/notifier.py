@@ -30,10 +30,10 @@ _CACHED_RUNS = 8
 
 
 class NotifierLogger(Protocol):
-    """For the people who run the notifier; powertools' Logger is one."""
+    """A log for the people who run the notifier; powertools' Logger is one."""
 
     def info(self, message: str, /) -> None:
-        """What was done."""
+        """Log what was done."""
 
     def warning(self, message: str, /) -> None:
         """Something was not as it should be, and the run went on."""
@@ -50,9 +50,9 @@ class CompleteRuns(Protocol):
 
 
 class StoredRuns:
-    """In a store of snapshots; nothing is listed or read before it is requested.
+    """The runs of a store of snapshots; a run is listed and read when it is requested.
 
-    The newest are cached, as each channel reads them.
+    The newest runs are cached, because each channel reads them.
     """
 
     def __init__(self, store: SnapshotStore) -> None:
@@ -88,7 +88,7 @@ class NotifyResult:
 
 
 class Notifier:
-    """By all channels, for all clusters of one store.
+    """Sends the messages of all clusters of one store by all channels.
 
     Each channel has its own cursors: while one is down, the others go on. `clock` in seconds since
     the epoch; `owner` is a word that no other process has.
@@ -142,7 +142,7 @@ class Notifier:
         return result
 
     def _share_time(self, until: float | None, turns: int) -> HasTime:
-        """Whether the first of so many turns is still in its time."""
+        """Return a function that is true while the first of so many turns has time left."""
         if until is None:
             return lambda: True
         now = self._clock()
@@ -159,7 +159,7 @@ class Notifier:
 
 
 class _ChannelNotifier:
-    """By one channel."""
+    """Sends the messages of all clusters by one channel."""
 
     def __init__(
         self,

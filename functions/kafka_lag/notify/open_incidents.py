@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """Of a group without a row: the last run that had one, and the first that had none, ms UTC."""
+    """A group without a row: the last run with a row, and the first one without, ms UTC."""
 
     last_seen: int
     since: int
@@ -60,7 +60,7 @@ OpenIncidents: TypeAlias = Mapping[str, Incident]
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What a channel has reported of a cluster: its newest run, ms UTC, and incidents open then."""
+    """The newest run of a cluster that a channel has reported, ms UTC, and incidents open then."""
 
     cluster: str
     taken_at: int
@@ -68,7 +68,7 @@ class Reported:
 
 
 def encode_incident(incident: Incident) -> dict[str, Any]:
-    """As JSON, in this order of keys: what is not known, or not so, has none."""
+    """Return JSON with keys in this order; a value that is unknown or false has no key."""
     content = {
         "status": incident.status,
         "incident_since": incident.since,
@@ -91,9 +91,9 @@ def encode_incident(incident: Incident) -> dict[str, Any]:
 
 
 def decode_incident(content: Any) -> Incident:
-    """Of any release: one without `troubles` reported none, and what else lacks is not known.
+    """Return the incident in JSON of any release; a key that an older release lacks is unknown.
 
-    Raises ValueError, TypeError, KeyError or AttributeError for what is no incident.
+    Raises ValueError, TypeError, KeyError or AttributeError if it is not an incident.
     """
     if content["status"] not in contract.GROUP_STATUS_VALUES:
         raise ValueError(f"status {content['status']}")
@@ -147,5 +147,5 @@ def _decode_skip(content: Any) -> Skip:
 
 
 def _select_fields(kind: type, content: Any) -> dict[str, Any]:
-    """What this release knows of it."""
+    """Return the fields that this release knows."""
     return {each.name: content[each.name] for each in fields(kind) if each.name in content}

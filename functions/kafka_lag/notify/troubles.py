@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is worse than a status: lost records, a broken promise, a loss that is near; which of these
-begin and end in a run, whatever the status is."""
+"""Troubles beside the status: lost records, a broken SLA, a near loss; and which of them begin and
+end in a run."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class TroubleChanges:
 def follow_troubles(
     row: Row, taken_at: int, reported: Mapping[str, OpenTrouble], *, near_reported: bool
 ) -> TroubleChanges:
-    """What a run says of troubles, beside those that are `reported`.
+    """Return which troubles begin and end in a run, given those that are `reported`.
 
-    A near loss is reported once an incident, and not beside a loss, which ends it without a word.
+    A near loss is reported at most once per incident. A loss ends it without a message.
     """
     begun = [each for each in TROUBLES if _has_begun(each, row, reported.get(each.name))]
     if near_reported or row[LOSS.held_since] is not None:
@@ -87,13 +87,13 @@ def follow_troubles(
 
 
 def _has_begun(trouble: Trouble, row: Row, reported: OpenTrouble | None) -> bool:
-    """Whether it is held, and not reported yet; of a near loss any is the one that is reported."""
+    """Return true if the trouble is held and not reported yet; a near loss need not be another."""
     since = row[trouble.held_since]
     return since is not None and (trouble is RISK or _is_another(since, reported))
 
 
 def _has_ended(trouble: Trouble, row: Row, reported: OpenTrouble) -> bool:
-    """Whether one that was reported is over; or another has begun since."""
+    """Return true if a reported trouble is over, or another one has begun since."""
     since = row[trouble.held_since]
     if since is None:
         return was_read(row)

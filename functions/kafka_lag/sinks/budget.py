@@ -55,7 +55,7 @@ class Plan:
 
 
 def plan(report: LagReport, previous: Snapshot, levels: Levels) -> Plan:
-    """What fits: whole groups first, then whole topics of them, then partitions."""
+    """Return the metric sets that fit: groups first, then their topics, then partitions."""
     rows, pairs = report.snapshot.group_partitions, report.group_topics
     groups, old = report.snapshot.groups, previous.group_partitions
     group_ranks = _ranks(groups, old, _GROUP, levels)
@@ -134,7 +134,7 @@ class _Costs:
 
 
 def _costs(report: LagReport, levels: Levels) -> _Costs:
-    """What each set holds when all of it is known: a set is planned for, not its values of now."""
+    """Return how many metrics each set has if all of its values are known."""
     rows, pairs = report.snapshot.group_partitions, report.group_topics
     groups = report.snapshot.groups
     scaled = match_names(groups.strings("consumer_group"), levels.scaling)
@@ -158,7 +158,7 @@ class _Claims:
         self.taken = 0
 
     def take(self, wanted: Mask, costs: Rows) -> Mask:
-        """Those of the wanted that fit; behind the first that does not, none does."""
+        """Mask the wanted sets that fit; after the first one that does not fit, none is taken."""
         cost_each = np.where(wanted, costs, 0)
         fits: Mask = (cost_each > 0) & (np.cumsum(cost_each) <= self._left)
         cost = int(cost_each[fits].sum())
@@ -168,7 +168,7 @@ class _Claims:
 
 
 def _ranks(sets: Frame, old: Frame, key: tuple[str, ...], levels: Levels) -> Rows:
-    """Which sets may claim first; a key of one, two or three names is of that level."""
+    """Return the rank of each set, lowest first; the level is the number of names in `key`."""
     level = old.strings("published").codes_in(_PUBLISHED_LEVELS)
     published = old.lazy_where(level.known & (level.values >= len(key)))
     ranks = np.where(locate(sets, published, key) >= 0, _PUBLISHED, _NEW)

@@ -16,7 +16,7 @@ CLOUDWATCH_NAMES, OTEL_NAMES = OTLP_NAMES = ("cloudwatch", "otel")
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """What is published: topics by default, partitions only of pairs that both filters accept.
+    """The published levels: topics by default, partitions only of pairs that both filters accept.
 
     `named` groups are those that an alarm or a scaling policy watches; they come first.
     `scaling` accepts the groups that a policy scales by their lag; None accepts none.

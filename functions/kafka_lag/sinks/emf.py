@@ -50,7 +50,7 @@ def emf_line(one: MetricSet, taken_at: int, namespace: str) -> str:
 # Thousands of lines of a run have a handful of directives, each longer than the rest of its line.
 @lru_cache(maxsize=256)
 def _directive(namespace: str, dimensions: tuple[str, ...], metrics: tuple[str, ...]) -> str:
-    """What CloudWatch shall take from a line, as a member of `_aws`."""
+    """Return the member of `_aws` that names the metrics of a line for CloudWatch."""
     directive = {
         "Namespace": namespace,
         "Dimensions": [dimensions],

@@ -174,7 +174,7 @@ def _sets(frame: Frame, cluster: str, values: Mapping[str, Column]) -> Iterator[
 
 
 def _round_known(column: Column) -> list[Any]:
-    """As published: NaN, infinity and negative values are unknown."""
+    """Return the values as published: NaN, infinity and negative values are unknown."""
     good = column.known & np.isfinite(column.values) & (column.values >= 0)
     return [None if v is None else round(v, _DIGITS) for v in column.only(good).to_list()]
 

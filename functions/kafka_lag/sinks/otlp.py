@@ -77,7 +77,7 @@ _OWN_HEADERS = {"content-type", "content-encoding", "content-length", "transfer-
 
 
 class Authorization:
-    """What makes an endpoint take a request; this one is of an endpoint that needs nothing."""
+    """Authorizes requests to an endpoint; this one for an endpoint that needs none."""
 
     def headers(self, url: str, body: bytes, base: Mapping[str, str]) -> dict[str, str]:  # noqa: ARG002
         """All headers to send, the base among them. Raises SinkError."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How metrics and their attributes are called over OTLP: as in CloudWatch, or as OpenTelemetry's.
+"""Names of metrics and attributes over OTLP: those of CloudWatch, or those of OpenTelemetry.
 
-OpenTelemetry's own are those of its collector's receiver for Kafka, where it has the same quantity:
-lag by partition, its sum by topic, members [opentelemetry-collector-contrib kafkametricsreceiver
-metadata]. It has no sum over a group's topics, and none of the others; these are called alike.
+OpenTelemetry's Kafka receiver has names for lag by partition, its sum by topic, and members
+[opentelemetry-collector-contrib kafkametricsreceiver metadata]. All other metrics follow the same
+pattern, because the receiver has no name for them.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves behind: three Parquet objects, which are also all the state there is."""
+"""The snapshot of a run: three Parquet objects, which are all the state that there is."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run knows of previous runs: loaded when cold, handed on from run to run while warm.
+"""Knowledge of previous runs: loaded by a cold process, handed on from run to run by a warm one.
 
-That is the newest complete snapshot, and log end offsets over time: of all late runs and then of
-fewer and fewer, 8 h in 32 points at a run a minute.
+It is the newest complete snapshot, and log end offsets over time: all of the latest runs, then
+fewer and fewer; at a run a minute, 32 points reach back 8 h.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _POINTS_PER_INTERVAL = 4
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[T]):
-    """What was loaded, and for a person what could not be."""
+    """A loaded value, and sentences about what could not be loaded."""
 
     value: T
     warnings: tuple[str, ...] = ()
@@ -73,12 +73,12 @@ class Memory:
         return cls(Snapshot.empty())
 
     def previous_runs(self) -> PreviousRuns:
-        """What the next run starts from."""
+        """Return what the next run starts from."""
         times = tuple(sorted(self.ends))
         return PreviousRuns(self.newest, tuple(self.ends[time] for time in times), times)
 
     def add_run(self, snapshot: Snapshot, interval_ms: int, *, stored: bool) -> Memory:
-        """What is known after one more run, for the one that follows an interval later.
+        """Return what is known after one more run, for the run an interval later.
 
         Once the store takes snapshots again, what it misses is forgotten: the next run loads.
         """
@@ -95,7 +95,7 @@ class Memory:
 def load_memory(
     store: SnapshotStore, cluster: str, taken_at: int, interval_ms: int
 ) -> Loaded[Memory]:
-    """What the store knows before the run scheduled at `taken_at`, ms.
+    """Return what the store knows before the run scheduled at `taken_at`, ms.
 
     Raises StoreError when the store itself does not answer.
     """
@@ -161,13 +161,13 @@ def load_log_ends(
 
 
 def select_log_ends(topic_partitions: Frame) -> Frame:
-    """What later runs need of a run's `topic_partitions`."""
+    """Return the columns of `topic_partitions` that later runs need."""
     columns = {name: topic_partitions.columns[name] for name in LOG_END_COLUMNS}
     return Frame(columns, len(topic_partitions))
 
 
 def downsample(times: Iterable[int], taken_at: int, interval_ms: int) -> list[int]:
-    """Of these run times, ms, those whose log ends the run of `taken_at` starts from, ascending.
+    """Return the run times, ms, ascending, whose log ends the run of `taken_at` starts from.
 
     The last 8 intervals keep the first run in each quarter of an interval, so every scheduled
     one; ages from 8·2^(j-1) to 8·2^j intervals keep the first run in each slot of 2^j intervals,
@@ -196,7 +196,7 @@ def needed_since(taken_at: int, interval_ms: int) -> int:
 
 
 def _slot_quarters(age: int, interval_ms: int) -> int | None:
-    """How wide slots are at this age, in quarters of an interval; None where none are retained."""
+    """Return the width of slots at this age, in quarters of an interval; null if none are kept."""
     doublings = ((age - 1) // (_EVERY_RUN_INTERVALS * interval_ms)).bit_length()
     if doublings > _DOUBLINGS:
         return None
