@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run: read, evaluate, publish, store; and whatever fails, the rest is still tried."""
+"""One run: read, evaluate, publish, store. If one step fails, the others are still tried."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ from kafka_lag.snapshots.usual import load_usual
 
 # Problems named in a log; a broker that is down can make thousands of partitions unread.
 _NAMED_PROBLEMS = 20
-# Those in the error of a run that read nothing: brokers come first.
+# Problems named in the error of a run that read nothing: brokers come first.
 _NAMED_CAUSES = 3
 
-# By which share of a run's time, counted from its beginning, each step must be over. A wide error
-# on a time lag is better than none, so times are looked up last; what is left after the
-# reading is for the arithmetic, the sinks and the snapshot.
+# The share of a run's time, from its beginning, by which each step must be over. A time lag with a
+# wide error is better than none, so times are looked up last. The time after the reading is for the
+# evaluation, the sinks and the snapshot.
 _LOADING_SHARE = 0.3
 _LOOK_UP_SHARE = 0.6
 _READING_SHARE = 0.9
 
-# A sink and the store are tried for so many seconds also where the time of the run is used up.
+# A sink and the store are tried for this many seconds even if the time of the run is used up.
 _LEAST_SECONDS = 1.0
 
-# A loss that is so much farther away than a risk may be one in the next run.
+# A loss that is at most this much farther away than a risk may be a risk in the next run.
 _NEAR_LOSS_SECONDS = 3_600.0
 
 _HOUR_MS = 3_600_000
@@ -69,16 +69,16 @@ _NO_HOUR = -1
 
 
 class WarningLogger(Protocol):
-    """Takes what people should know of a run; powertools' Logger is one."""
+    """Takes warnings about a run; powertools' Logger is one."""
 
     def warning(self, message: str, /) -> None:
-        """Something was not as it should be, and the run went on."""
+        """Logs that something was wrong, and that the run went on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run has done: its report, how many snapshot objects are new, and what failed of all
-    that came after the reading, in one error with every cause; null: nothing.
+    """The result of a run: its report, how many snapshot objects it wrote, and one error with every
+    cause if a step failed, else null.
     """
 
     report: LagReport
@@ -88,8 +88,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Usual:
-    """The usual figures of an hour (since 1970) and of those beside it, or the warning that there
-    are none.
+    """The usual figures of an hour (counted since 1970) and of the hours beside it, or the warning
+    that they could not be read.
     """
 
     hour: int = _NO_HOUR
@@ -98,7 +98,7 @@ class _Usual:
 
 
 class Collector:
-    """Runs for one cluster; `memory` is what a warm run need not load."""
+    """Runs for one cluster; `memory` holds the earlier runs that a warm function need not load."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Collector:
         self._logger = logger
         self._clock = clock
         self.memory = Memory.empty()
-        # Whether the store may know more than the memory.
+        # True if the store may hold runs that the memory lacks.
         self._must_load = False
         self._usual = _Usual()
 
@@ -128,14 +128,14 @@ class Collector:
 
     @property
     def rules(self) -> Rules:
-        """By which runs are evaluated."""
+        """The rules by which runs are evaluated."""
         return self._settings.rules
 
     def run(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
-        """One run for the scheduled time `taken_at`, ms UTC.
+        """Makes one run for the scheduled time `taken_at`, ms UTC.
 
-        Raises ReporterError with every cause when something failed, after all else was done;
-        only then is there no CollectorSuccess.
+        Raises ReporterError with every cause if something failed, after all else was done. Only
+        then is there no CollectorSuccess.
         """
         outcome = self.collect(taken_at, seconds_left)
         if outcome.failure:
@@ -143,7 +143,7 @@ class Collector:
         return outcome
 
     def collect(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
-        """The same, for views that show what was read even if it could not be stored or published.
+        """Makes one run for views that show the report even if it was not stored or published.
 
         Raises ReporterError, after all else was done, only if nothing was read.
         """
@@ -152,7 +152,7 @@ class Collector:
         limit = limit if seconds_left is None else min(limit, seconds_left)
         end = began + limit
         memory, failures = self._load_memory(taken_at, _LOADING_SHARE * limit)
-        # A set made without knowing the store's last one would become the newest, and forget that.
+        # A snapshot made without the store's last one would become the newest, and lose its state.
         may_store = not failures
         if not failures:
             self._load_usual(taken_at, began + _LOADING_SHARE * limit - self._clock())
@@ -174,13 +174,13 @@ class Collector:
         partial = _find_partial(reading, snapshot, memory.newest, self._settings.rules)
         if partial:
             failures.append(partial)
-        # A second core makes the snapshot's objects, or the store is waited for, meanwhile.
+        # Meanwhile a second core makes the snapshot's objects, or the store is waited for.
         storing = self._start_storing(snapshot) if may_store and not partial else None
         failures += self._publish(lags, taken_at, end)
         written = 0
         if storing is None:
-            # A run that is repeated without its past knows less than what it would replace, and a
-            # partial one is no previous run of the whole.
+            # A repeated run without its previous runs knows less than the memory it would replace,
+            # and a partial run lacks groups.
             if taken_at != self.memory.newest.taken_at and not partial:
                 self._remember(memory.add_run(snapshot, self._settings.interval_ms, stored=False))
         else:
@@ -204,10 +204,10 @@ class Collector:
         return Outcome(replace(report, snapshot=snapshot), written, failure)
 
     def _load_memory(self, taken_at: int, seconds: float) -> tuple[Memory, list[ReporterError]]:
-        """What is known before this run: memory if it is of the very last one, else the store's.
+        """Returns the earlier runs: the memory if it is of the previous run, else the store's.
 
-        With a store that does not answer it is the memory of any run within the window, else none;
-        the store is tried again in each run, and nothing is stored, until it has answered.
+        If the store does not answer, it is the memory of any run within the window, else none. The
+        store is then tried again in each run, and nothing is stored until it has answered.
         """
         settings = self._settings
         age = taken_at - self.memory.newest.taken_at
@@ -227,9 +227,9 @@ class Collector:
         return loaded.value, []
 
     def _load_usual(self, taken_at: int, seconds: float) -> None:
-        """What is usual at this hour, once an hour; without it a run is as good but for that.
+        """Loads the usual figures of this hour, once an hour; a run also works without them.
 
-        A store that does not answer is asked again in the next run.
+        If the store does not answer, the next run tries again.
         """
         hour = taken_at // _HOUR_MS
         if self._usual.hour == hour:
@@ -245,7 +245,7 @@ class Collector:
             if not isinstance(error, UnusableError):
                 known_for = _NO_HOUR
             warning = f"what is usual for the groups is not known: {error}"
-            # What stands for days is said once by each warm function.
+            # A warning that lasts for days is logged once by each warm function.
             if warning != self._usual.warning:
                 self._log_warnings([warning])
         self._usual = _Usual(known_for, figures, warning)
@@ -263,7 +263,7 @@ class Collector:
     def _read_request(self, previous: Snapshot, taken_at: int) -> ReadRequest:
         groups = previous.groups
         gone = groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
-        # A group without lag has nothing to lose, and other protocols cannot confirm a deletion.
+        # Share groups have no lag to lose, and their protocol cannot confirm a deletion.
         other = groups.strings("group_type").is_in(contract.UNSUPPORTED_GROUP_TYPES)
         return ReadRequest(
             groups=self._settings.rules.groups,
@@ -284,7 +284,9 @@ class Collector:
         )
 
     def _topics_near_loss(self, previous: Snapshot) -> frozenset[str]:
-        """Topics with a partition at risk, or nearly: settings decide there within minutes."""
+        """Returns topics with a partition at risk, or nearly: a change of their settings matters
+        within minutes.
+        """
         rows = previous.group_partitions
         left = rows.numbers("seconds_until_loss")
         near = self._settings.rules.risk_horizon_ms / 1000 + _NEAR_LOSS_SECONDS
@@ -301,9 +303,10 @@ class Collector:
         deadline: float,
         failures: list[ReporterError],
     ) -> LagReport:
-        """The report, its look-ups ended by `deadline`; brokers that failed these among its
-        problems, and what throttled the run. What the look-ups raise is added to the failures, and
-        costs only times.
+        """Returns the report; its look-ups end by `deadline`.
+
+        It includes brokers that did not answer look-ups as problems, and how the run was throttled.
+        An error of the look-ups is added to the failures, and only their times are missing.
         """
         send = look_up_until(self._source, deadline, self._clock)
 
@@ -326,10 +329,10 @@ class Collector:
     def _publish(
         self, sets_of: Callable[[Levels], list[MetricSet]], taken_at: int, deadline: float
     ) -> list[ReporterError]:
-        """To every sink what its levels chose: one that hangs takes no more than its share of the
-        time that is left to those after it and the snapshot.
+        """Publishes to every sink the metrics that its levels chose, and returns what failed.
 
-        Returns what failed.
+        A sink that hangs takes no more than an equal share of the time left for it, the sinks after
+        it and the snapshot.
         """
         failures: list[ReporterError] = []
         for behind, each in zip(range(len(self._sinks), 0, -1), self._sinks, strict=True):
@@ -349,7 +352,7 @@ class Collector:
         memory: Memory,
         seconds: float,
     ) -> int:
-        """How many objects were written; `memory` and this run become the next run's memory.
+        """Returns how many objects were written; adds this run to `memory`, for the next run.
 
         Raises StoreError.
         """
@@ -362,19 +365,19 @@ class Collector:
         if written == len(contract.DATASETS):
             self._remember(memory.add_run(snapshot, interval_ms, stored=True))
         elif not self._is_late(snapshot.taken_at):
-            # What another run wrote for this minute is the truth then, and is loaded next time.
+            # The snapshot that another run wrote for this minute counts, and is loaded next time.
             self.memory = Memory.empty()
         return written
 
     def _remember(self, memory: Memory) -> None:
-        """For the next run. One that comes late, after another of a later time, leaves nothing: it
-        dates what it saw by its own time, and does not know what was seen meanwhile.
+        """Keeps the memory for the next run, unless this run comes late, after one of a later time:
+        it dates its observations by its own time, and does not know those made meanwhile.
         """
         if not self._is_late(memory.newest.taken_at):
             self.memory = memory
 
     def _is_late(self, taken_at: int) -> bool:
-        """A longer way back is that of a clock."""
+        """Returns true after a run of a later time; more than a window means a clock set back."""
         return 0 < self.memory.newest.taken_at - taken_at <= self._settings.rules.window_ms
 
     def _log_warnings(self, lines: Iterable[str]) -> None:
@@ -384,10 +387,10 @@ class Collector:
 
 @contextmanager
 def _isolate(failures: list[ReporterError], kind: type[ReporterError], what: str) -> Iterator[None]:
-    """Adds whatever a block raises to the failures of a run, which goes on after the block.
+    """Adds errors that a block raises to the failures of a run, which goes on after the block.
 
-    KeyboardInterrupt and SystemExit are raised at once: somebody wants the process to end, and no
-    part of the run has failed.
+    KeyboardInterrupt and SystemExit are raised at once, because the process is to end and no part
+    of the run has failed.
     """
     try:
         yield
@@ -402,9 +405,9 @@ def _isolate(failures: list[ReporterError], kind: type[ReporterError], what: str
 
 
 def problem_lines(problems: tuple[Problem, ...]) -> list[str]:
-    """Problems as lines for a log, the first twenty by name and the rest counted.
+    """Returns problems as lines for a log, the first twenty by name and the rest counted.
 
-    Whatever was not read because of one broker is one line with the broker's host and port.
+    Problems caused by one broker share a line with the broker's host and port.
     """
     causes: dict[str | int, list[Problem]] = {}
     for number, problem in enumerate(problems):
@@ -416,7 +419,7 @@ def problem_lines(problems: tuple[Problem, ...]) -> list[str]:
 
 
 def _problem_line(problems: Sequence[Problem]) -> str:
-    """One line for problems that have one cause."""
+    """Returns one line for problems that have one cause."""
     first = next((each for each in problems if each.scope == "broker"), problems[0])
     if first.broker is None:
         return f"{first.scope} {first.name!r} not read ({first.reason}): {first.detail}"
@@ -431,7 +434,7 @@ def _problem_line(problems: Sequence[Problem]) -> str:
 
 
 def _committed_groups(rows: Frame) -> frozenset[str]:
-    """Groups with a commit on a topic that no ACL hid."""
+    """Returns groups with a commit on a topic that no ACL hid."""
     shown = ~rows.strings("unread_reason").is_in([contract.DENIED])
     committed = rows.numbers("committed_offset").known & shown
     return frozenset(rows.strings("consumer_group").only(committed).pruned().categories)
@@ -444,8 +447,8 @@ def _unread(frame: Frame) -> Frame:
 def _find_partial(
     reading: ClusterReading, snapshot: Snapshot, previous: Snapshot, rules: Rules
 ) -> SourceError | None:
-    """What fails a run that no broker gave a list of groups, if it lacks groups of the previous
-    run: stored, it would count as the whole.
+    """Returns an error for a run that no broker gave a list of groups and that lacks groups of the
+    previous run, because once stored it would count as complete.
     """
     if reading.lists_groups:
         return None
@@ -462,7 +465,7 @@ def _find_partial(
 
 
 def _nothing_read(report: LagReport) -> SourceError | None:
-    """What fails a run without the commits of any group, though there are or may be some."""
+    """Returns an error for a run that read no group's commits, though there are or may be some."""
     unread = report.snapshot.groups.strings("unread_reason").known.any()
     if groups_read(report) or not (unread or any(p.scope == "broker" for p in report.problems)):
         return None

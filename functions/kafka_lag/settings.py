@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deployed document of one cluster as one frozen object.
+"""The deployed configuration of one cluster as one frozen object.
 
-`kafka_lag_cdk.config` has checked the document, filled in what was left out and written it in the
-units that are used here, so that nothing is left to check but what a deployment adds.
+`kafka_lag_cdk.config` has checked the configuration, filled in defaults and converted it to the
+units used here. So only the values that a deployment adds are checked here.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from kafka_lag.lag.group_settings import (
 )
 from kafka_lag.sinks.config import CLOUDWATCH, EMF, Levels, OtlpConfig, SinkConfig
 
-# Kafka's and MSK's own bookkeeping, which nobody's consumers lag on by accident.
+# Kafka's and MSK's own topics, on which the lag of a consumer is of no interest.
 INTERNAL_TOPICS = r"^__(consumer_offsets|transaction_state|share_group_state)$|^__amazon_msk_"
 
 # How a broker's address is written.
 SERVER = re.compile(r".+:\d{1,5}")
 
-# Somebody may have put the document itself where its path belongs.
+# The variable may hold the configuration itself instead of its path, so this much of it is shown.
 _SHOWN = 60
 
 _SERVERS = "bootstrap_servers"
 _OTLP = "otlp"
 
-# What to do about a document of another release.
+# Advice for a configuration of another release.
 _TOGETHER = "deploy both together, or write it anew with kafka-lag config"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the collector is configured by; times in seconds unless the name says ms.
+    """All settings of the collector; times in seconds unless the name says ms.
 
-    `secret_id` is None where the brokers need nothing that a secret holds; `region` is the AWS
-    region of the function and its cluster, None outside AWS.
+    `secret_id` is None if the brokers need no secret; `region` is the AWS region of the function
+    and its cluster, None outside AWS.
     """
 
     cluster: str
@@ -65,16 +65,16 @@ class Settings:
     sinks: tuple[SinkConfig, ...] = (EMF,)
 
 
-# What is left out of a configuration is as here.
+# Defaults for settings that a configuration leaves out.
 DEFAULTS = Settings("", Access(()), Rules(topics=NameFilter(deny=re.compile(INTERNAL_TOPICS))))
 
 
 def from_environment(environ: Mapping[str, str]) -> Settings:
-    """The settings of this function. Raises ConfigError, every fault in it.
+    """Returns the settings of this function. Raises ConfigError with every fault.
 
-    The environment names the document (KAFKA_LAG_CONFIG) and the bucket (KAFKA_LAG_BUCKET), and
-    may name the brokers and the secret in place of the document (KAFKA_LAG_BOOTSTRAP_SERVERS,
-    KAFKA_LAG_SECRET_ID). A relative cafile is in the folder of the document.
+    The environment names the configuration (KAFKA_LAG_CONFIG) and the bucket (KAFKA_LAG_BUCKET).
+    Brokers and secret in it (KAFKA_LAG_BOOTSTRAP_SERVERS, KAFKA_LAG_SECRET_ID) replace those of the
+    configuration. A relative cafile is in the configuration's folder.
     """
     faults = [
         f"{name} is not set in the environment"
@@ -96,19 +96,19 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
 
 
 def settings_of(document: Any, bucket: str = "") -> Settings:
-    """Settings from a normalised document. Raises ConfigError."""
+    """Returns settings from a normalised configuration. Raises ConfigError."""
     fault = _version_fault(document)
     _raise_any([fault] if fault else _faults(document))
     return _settings(document, bucket)
 
 
 def filter_of(document: Mapping[str, str | None]) -> NameFilter:
-    """A filter from its two expressions, None for neither."""
+    """Returns a filter from its two expressions; None for an expression that is not set."""
     return NameFilter(_compiled(document["allow"]), _compiled(document["deny"]))
 
 
 def levels_of(document: Mapping[str, Any]) -> Levels:
-    """Which metrics are published, of a cluster or of one sink."""
+    """Returns which metrics are published for a cluster or to one sink."""
     partitions, scaling = document["partitions"], document["scaling"]
     return Levels(
         max_metrics=document["max_metrics"],
@@ -123,9 +123,9 @@ def levels_of(document: Mapping[str, Any]) -> Levels:
 
 
 def authorities_fault(path: Path, shown: str) -> str | None:
-    """What is wrong with a file of CA certificates, None for one that a TLS client takes.
+    """Returns what is wrong with a file of CA certificates, None if a TLS client accepts it.
 
-    `shown` is its name for the person who wrote it.
+    `shown` is the file's name in the message.
     """
     try:
         if not path.is_file():
@@ -142,7 +142,7 @@ def authorities_fault(path: Path, shown: str) -> str | None:
 def _read_document(
     path: Path, environ: Mapping[str, str]
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """The document, with what its deployment knows better: brokers, secret, and where files are."""
+    """Returns the configuration, with brokers and secret of the environment, and its faults."""
     try:
         document = json.loads(path.read_text())
     except OSError as error:
@@ -183,7 +183,7 @@ def _version_fault(document: Any) -> str | None:
 
 
 def _faults(document: Mapping[str, Any]) -> list[str]:
-    """What can be wrong with a document that was checked when it was written."""
+    """Returns the faults that a configuration can have although it was checked when written."""
     servers = document.get(_SERVERS)
     faults = [
         f"{_SERVERS}.{index}: must be host:port, not {server!r}"
@@ -199,7 +199,7 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
 
 
 def _signed(document: Mapping[str, Any]) -> str | None:
-    """What has a signature of this function's region."""
+    """Returns what is signed for this function's region, None if nothing is."""
     if document.get("sasl_mechanism") == IAM:
         return "tokens"
     sinks = document.get("sinks", ())
@@ -214,7 +214,7 @@ def _raise_any(faults: list[str]) -> None:
 
 
 def _settings(document: Mapping[str, Any], bucket: str, region: str | None = None) -> Settings:
-    """Raises ConfigError for a document without a key, as one of an older release is."""
+    """Returns the settings. Raises ConfigError for a missing key, as in one of an older release."""
     try:
         return _whole(document, bucket, region)
     except KeyError as error:

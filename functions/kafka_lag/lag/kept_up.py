@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a group was like while it kept up: averages with which a cause compares it later."""
+"""Averages of a group while it kept up, with which the cause rules compare it later."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.sets import Sets
 
-# A group keeps up in a run whose oldest unread record is younger than so many intervals; or than
-# such a part of a window and no older than in the run before: of many it comes and goes.
+# A group keeps up in a run if its time lag is at most this many intervals; or at most this share of
+# a window and no more than in the previous run, because the time lag of many groups goes up and
+# down.
 _KEEPS_UP_INTERVALS, _KEEPS_UP_WINDOWS = 2.0, 0.5
-# Half-life of what it is compared with, in windows: a ramp of an hour still stands out against it.
+# Half-life of the averages, in windows: a rise over an hour still stands out against them.
 _HALF_LIFE_WINDOWS = 6.0
-# After so many windows without a reading rates are of a time that nobody saw.
+# After this many windows without a reading, rates cover a time that no run saw.
 _RATES_UNSEEN_WINDOWS = 0.5
-# So many times the usual is the usual from now on of a group that keeps up with it.
+# A group that keeps up with this many times its average produce rate starts a new average.
 _NEW_LEVEL = 3.0
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -32,11 +33,11 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 def add_kept_up(
     groups: Frame, old: Frame, rows: Frame, at_group: Rows, taken_at: int, rules: Rules
 ) -> Frame:
-    """What the group was like while it kept up.
+    """Returns the groups with `kept_up_at`, ms, `kept_up_members` and `kept_up_produce_rate`.
 
-    Averages over the runs in which it did, as time goes by between two readings. They are forgotten
-    of a group that does no more after a long time without a reading: what it reads and what is
-    written is of that time as well then.
+    The last two are moving averages over the runs in which the group kept up. They become unknown
+    if the group does not keep up after a long time without a reading, because its rates then cover
+    that time as well.
     """
     age, rate = groups.numbers("time_lag_seconds"), groups.numbers("produce_rate")
     fine = groups.strings("status").is_in([contract.OK]) & is_read(groups)
@@ -44,9 +45,9 @@ def add_kept_up(
     comes_and_goes = age <= _KEEPS_UP_WINDOWS * rules.window_ms / 1_000
     comes_and_goes &= age <= old.numbers("time_lag_seconds")
     fine &= (young | comes_and_goes) & rate.known
-    # An age that is a least one proves nothing.
+    # A time lag without an upper bound does not prove that a group keeps up.
     fine &= groups.numbers("time_lag_error_seconds").known
-    # Nor does a small one of a group that has read nothing since it was first seen.
+    # Nor does a small one if the group has read nothing since it was first seen.
     fine &= (groups.numbers("consume_rate") > 0) | (rate == 0)
     now = Column.of(np.full(len(groups), taken_at, np.int64))
     half_life = _HALF_LIFE_WINDOWS * rules.window_ms / 1_000
@@ -66,8 +67,8 @@ def add_kept_up(
 
 
 def _find_least_share(groups: Frame, rows: Frame, at_group: Rows, rules: Rules) -> Floats:
-    """The least share of this run in a group's averages: one in n in its n-th run with a rate, 0
-    after half a window. Else the first of all would count for hours."""
+    """Returns the least weight of this run in a group's averages: 1/n in its n-th run with a rate,
+    0 after half a window. Otherwise the first run would count for hours."""
     seen = Sets(at_group, len(groups)).maximum(rows.numbers("observations")).fill(2)
     shares: Floats = np.where(
         seen * 2 < most_observations(rules), 1.0 / np.maximum(seen - 1, 1), 0.0

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rests below the end, learnt: a consumer that has read all, and lags for ever.
+"""Rests: a consumer has read all records and still lags, because its commit stays below the end.
 
-A marker takes an offset that no consumer can read, and many consumers commit the offset after the
-last record: so they rest one marker below the end, or several. Brokers show nobody which offsets
-are markers. But a consumer that rests so moves past them with the next record, and never onto them.
-So what it rested below twice, while the log stood and then moved on, is taken for markers.
+A transaction marker takes an offset that no consumer can read, and many consumers commit the offset
+after the last record, so their commit rests one or several markers below the end. Brokers do not
+say which offsets are markers. But such a consumer moves past them with the next record, and never
+commits one of them. So offsets below which it rested twice, while the log stood still and then
+moved on, are taken for markers.
 
-That counts only on topics in which a transaction was seen open: a job that always leaves some
-records to its next run would else look the same. It is learnt before: the first transaction that is
-seen may be one that stays open.
+Rests count only on topics in which a transaction was seen open, because a job that always leaves
+some records to its next run looks the same. They are learnt before that, because the first
+transaction that is seen may stay open.
 
 On other topics a consumer that rests exactly one record below the end, again and again, and never
 reaches the end, commits the offset of its last record instead of the next one.
@@ -24,31 +25,29 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import is_read, set_where_read
 
-# No more offsets than this are taken for markers and aborted records.
+# At most this many offsets are taken for markers and aborted records.
 _MOST_RECORDS = 10
-# So many rests make it known.
+# A consumer is known to rest after this many rests.
 _NEEDED = 2
-# A rest is seen in so many intervals, the one in which it began and the one in which it ended not
-# counted.
+# A rest lasts longer than this many intervals.
 _INTERVALS = 2
-# Rests of one record on topics without transactions need more proof, as a consumer that waits while
-# a broker fails looks the same: so many rests, each of this share of the window at least. Two short
-# ones made 33 ages of 7,855 false in a minute of faults on real brokers.
+# Rests of one record on topics without transactions need more proof, because a consumer that waits
+# while a broker fails looks the same: this many rests, each longer than the window divided by the
+# second number. Two short rests made 33 of 7,855 ages wrong in a minute of faults on real brokers.
 _NEEDED_BY_ONE, _SHARE_BY_ONE = 3, 2
 
 
 def add_rests(
     rows: Frame, old: Frame, transactional: frozenset[str], taken_at: int, rules: Rules
 ) -> Frame:
-    """The rows with what is known of their rests; unread rows are unchanged.
+    """Returns the rows with the columns of their rests; unread rows are unchanged.
 
-    `old` holds each row of the previous run. `transactional`: topics in which a run saw a
-    transaction open.
-    `rest_end`: where what can be read ended when this commit was first seen, if the commit was near
-    below; it moves on with further markers once rests are known. `rest_left_at`: the run, ms, from
-    which on more was there to be read. `rests_seen`: rests in a row that ended with a commit beyond
-    `rest_end`; one that ended below it was no rest, and the count begins again. `rest_records`: the
-    longest of them, in records.
+    `old` holds each row's previous row. `transactional`: topics in which a run saw a transaction
+    open.
+    `rest_end`: the readable end when this commit was first seen, if the commit was just below it;
+    it moves on with further markers once rests are known. `rest_left_at`: the first run, ms, with
+    more to read. `rests_seen`: rests in a row that ended with a commit beyond `rest_end`; a commit
+    below it was no rest, and the count begins again. `rest_records`: the longest rest, in records.
 
     On topics without transactions a rest of one record may also end with a commit at `rest_end`,
     the first rest of one record after longer ones begins the count again, and a commit that reaches
@@ -93,13 +92,13 @@ def add_rests(
 
 
 def find_readable_end(rows: Frame) -> Column:
-    """The offset up to which a consumer of committed records can read; the end, if that is all."""
+    """Returns the offset up to which a consumer of committed records can read, at most the end."""
     end = rows.numbers("end_offset")
     return rows.numbers("stable_offset").or_else(end).clip(most=end)
 
 
 def forget_rests(rows: Frame, transactional: frozenset[str]) -> Frame:
-    """The rows without rests on topics that are not `transactional`, but those that are known to be
+    """Returns the rows without rests on topics that are not `transactional`, apart from known rests
     of one record.
     """
     counts = rows.strings("topic").is_in(transactional) | find_off_by_one(rows, transactional)
@@ -107,14 +106,14 @@ def forget_rests(rows: Frame, transactional: frozenset[str]) -> Frame:
 
 
 def find_off_by_one(rows: Frame, transactional: frozenset[str]) -> Mask:
-    """Rows of consumers that commit the offset of their last record instead of the next one."""
+    """Marks rows of consumers that commit the offset of their last record, not of the next one."""
     known = (rows.numbers("rests_seen") >= _NEEDED_BY_ONE) & (rows.numbers("rest_records") == 1)
     mask: Mask = known & ~rows.strings("topic").is_in(transactional)
     return mask
 
 
 def name_off_by_one(rows: Frame, transactional: frozenset[str]) -> Frame:
-    """The rows, with the reason `off_by_one` for such consumers where nothing is wrong."""
+    """Returns the rows with the reason `off_by_one` for consumers in OK that commit one too low."""
     named = find_off_by_one(rows, transactional) & is_read(rows)
     named &= rows.strings("status") == contract.OK
     reason = Strings.constant(contract.OFF_BY_ONE, len(rows)).only(named)
@@ -122,17 +121,17 @@ def name_off_by_one(rows: Frame, transactional: frozenset[str]) -> Frame:
 
 
 def skip_markers(rows: Frame, position: Column) -> Column:
-    """The `position` of each row's next record, behind the markers that it rests at."""
+    """Returns each row's `position`, moved past the markers below which it rests."""
     rest, commit = rows.numbers("rest_end"), rows.numbers("committed_offset")
     known = rows.numbers("rest_records").only(rows.numbers("rests_seen") >= _NEEDED)
     return rest.where((rest - commit <= known) & (rest > position), position)
 
 
 def find_short_rests(rows: Frame, old: Frame, seen: Column, taken_at: int, rules: Rules) -> Mask:
-    """Rows that may be about to read what they are taken to rest below.
+    """Marks rows that may be about to read the offsets taken for markers.
 
-    `old` holds each row of the previous run; `seen` is when a run first saw the last of it, ms. A
-    consumer that rests has left it for as long as a rest lasts.
+    `old` holds each row's previous row; `seen` is when a run first saw the last of these offsets,
+    ms. A consumer that rests has not read them for as long as a rest lasts.
     """
     now = _times(len(rows), taken_at)
     same = rows.numbers("committed_offset") == old.numbers("committed_offset")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks that a group needs: for what is written, and to work off its backlog in time.
+"""The number of tasks that a group needs for the records written and to work off its backlog.
 
-One task can read no more than its capacity, and one partition has one reader: a partition counts
-as one member at most. The number comes to rest: it rises with the mean of the last minutes once
-those there are would be late, and falls only to what would have been enough in all of them. It is
-never above the members that are enough where all share what is full.
+One member reads no more than its capacity, and one partition has one reader, so a partition counts
+as at most one member. The number is steady: it rises with the mean of the last minutes once the
+present tasks would be late, and falls only to a number that would have been enough in all of them.
+It is never above the shared limit (`shared_limit`).
 """
 
 from __future__ import annotations
@@ -25,37 +25,38 @@ from kafka_lag.lag.rollup import Counted, fill_last_status
 from kafka_lag.lag.sets import Sets
 
 _GROUP = ("consumer_group",)
-# The time over which rates are compared, and values at least, whatever the interval. A value is of
-# a minute, or of a run where runs are rarer: with a run a second there would be 900 of a group.
+# The time over which rates are compared, the time of one value, and the least number of values. If
+# runs are rarer than the second number, a value is a run's.
 _LATELY_MS, _SLOT_MS, _FEWEST_RATES = 900_000, 60_000, 3
-# The newest values are this part of them.
+# One in this many of the values are the newest.
 _NEWEST = 3
-# So much of the time to catch up records of a burst may wait: tasks for their mean work it off.
+# Records of a burst may wait this share of the time to catch up: tasks for the mean rate read them.
 _BURST = 0.5
-# In two values in a row so many times the mean, so many standard deviations above it, and so many
-# times as many as in any before: more records come, and it is neither noise nor a usual burst.
+# The rate has jumped, beyond noise and usual bursts, if the last values are all this many times the
+# mean, this many standard deviations above it, and this many times any value before.
 _JUMP, _NO_NOISE, _NEW = 1.3, 3.0, 1.05
 _VALUES_OF_A_JUMP = 2
-# Standard errors that the mean may be too high by.
+# The mean may be too high by this many standard errors.
 _SURE = 1.0
-# So much more must fit into fewer tasks, and so many standard errors: noise would take it back.
+# Fewer tasks must be enough for this many times the rate, and for this many standard errors more,
+# or noise would raise the number again.
 _SPARE, _SPARE_NOISE = 1.016, 3.75
-# A task that is given this much more than its capacity still keeps up: neither is known better.
+# A member given this many times its capacity still keeps up: neither number is more exact.
 _FITS = 1.02
-# But not where the group falls behind: then it is given less.
+# In a group that falls behind a member is given this many times its capacity.
 _FITS_BEHIND = 0.98
-# A backlog that is read within this share of the time to catch up is none.
+# A backlog that is read within this share of the time to catch up does not count.
 _SOON = 0.4
-# It is worked off when less is left.
+# A backlog is worked off if less than this share is left.
 _WORKED_OFF = 0.05
-# Tasks may fall so far behind before more are called for, while they get so much more than they
-# read at most.
+# Tasks may fall this share of the time to catch up behind before more are called for, if they are
+# given at most this share more than they can read.
 _LATE, _MOST_LATE = 0.2, 0.3
-# Seconds until a task that is wanted reads: the metric's way, its start, a rebalance.
+# Seconds until a new task reads: the metric arrives, the task starts, the group rebalances.
 _START_SECONDS = 180.0
-# A partition that gets less than this share of an even part of the records is not written to.
+# A partition that gets less than this share of an even part of the records counts as idle.
 _IDLE = 0.05
-# And one that gets so many times an even part is hot.
+# A partition that gets this many times an even part is hot.
 _HOT = 1.5
 # Numbers that differ by less are the same.
 _EPSILON = 1e-9
@@ -72,16 +73,16 @@ def add_tasks_needed(
     taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """The groups, which have their `capacity`, with `tasks_needed` and why it is that many.
+    """Returns the groups, which have their `capacity`, with `tasks_needed` and its reason.
 
-    `old`: each group's row of the run before.
-    `rates_lately`: records/s that were written to the group's partitions, a value a minute, or a
-    run where runs are rarer, of the last 15 minutes; unknown without a capacity.
-    `tasks_needed_reason`: one of the contract's.
-    `tasks_needed` is unknown, and the reason says why, where a partition was not read in this run;
-    `last_tasks_needed` is the last that was known.
+    `old`: each group's previous row.
+    `rates_lately`: records/s written to the group's partitions in the last 15 minutes, a value a
+    minute, or a value a run if runs are rarer; unknown without a capacity.
+    `tasks_needed` is unknown without a capacity or a rate, and if a partition was not read in this
+    run; `tasks_needed_reason`, one of the contract's, then says why. `last_tasks_needed` is the
+    last that was known.
     `hottest_topic`, `hottest_partition` and `hottest_share`: the partition to which most records
-    are written, and its share of the group's.
+    are written, and its share of the group's records.
     """
     capacity = groups.numbers("capacity")
     if not capacity.known.any():
@@ -100,12 +101,12 @@ def add_tasks_needed(
     rate = _present_rate(rates)
     now = work.members(rate, _SOON, np.maximum(members, called_for))
     needed, for_rate = settings.tasks(now.members), settings.tasks(now.members_for_rate)
-    # Where more run than were called for, it would never be seen that these are too few.
+    # If more members run than were called for, it would never show that these are too few.
     waits = (settings.tasks(work.members_soon(rate)) <= last) & (members <= called_for)
     needed = np.where(waits & (now.behind == 0), np.minimum(needed, last), needed)
     rest = np.maximum(_find_rest(rates, work, settings, rules, last), for_rate)
     wanted = np.maximum(needed, np.minimum(last, rest))
-    # Where all share what is full, more members would only make each read less.
+    # At a shared limit more members would only make each read less.
     most = settings.tasks((groups.numbers("shared_limit_members") * 1.0).fill(np.inf))
     tasks = Column.of(np.minimum(wanted, most).astype(np.int32), known)
     unknown = (~capacity.known, unread, ~known)
@@ -125,7 +126,7 @@ def add_tasks_needed(
 
 
 def _find_rates(parts: _Partitions, rates_lately: Strings, taken_at: int, rules: Rules) -> Recent:
-    """Records/s written to each group in the last minutes, until this run."""
+    """Returns the records/s written to each group in the last minutes, up to this run."""
     slot_ms = _find_slot_ms(rules)
     rates = Recent.of(rates_lately, max(_FEWEST_RATES, round(_LATELY_MS / slot_ms)))
     rate, seconds = parts.written()
@@ -136,17 +137,18 @@ def _find_rates(parts: _Partitions, rates_lately: Strings, taken_at: int, rules:
 
 
 def _find_slot_ms(rules: Rules) -> int:
-    """The time, ms, of one value of `rates_lately`."""
+    """Returns the time, ms, that one value of `rates_lately` covers."""
     return max(rules.interval_ms, _SLOT_MS)
 
 
 def _find_rest(
     rates: Recent, work: _Work, settings: _Settings, rules: Rules, last: Values
 ) -> Values:
-    """Tasks to which the number may fall, or the `last` one.
+    """Returns the number of tasks to which the number may fall, or `last` if it stays.
 
-    That stays until the newest rates need as many as all do, so that a fall is one step; and while
-    a backlog is worked off, as fewer tasks would only make it last; not that of one partition.
+    It stays while the newest rates need fewer tasks than all rates, so that a fall is one step. It
+    stays while a backlog on more than one partition is worked off, because fewer tasks would only
+    prolong that.
     """
     late = settings.catch_up_seconds * _BURST * 1_000 / _find_slot_ms(rules)
     spare = rates.usual_noise() * (_SPARE_NOISE / np.sqrt(np.maximum(rates.count, 1)))
@@ -170,12 +172,12 @@ def _explain(
     at_rest: Mask,
     for_backlog: Mask,
 ) -> Strings:
-    """Why it is that many, or `unknown`: for want of a capacity, of a reading, of a rate."""
+    """Returns the reason for the number; `unknown`: groups without capacity, reading or rate."""
     cases = (*unknown, limited, at_rest, now.is_full, now.has_hot, for_backlog)
     return _REASONS.take(np.select(cases, range(len(cases)), default=len(cases)))
 
 
-# In the order of the cases, the first that holds.
+# In the order of the cases; the first that holds counts.
 _REASONS = Strings.of(
     [
         contract.NO_CAPACITY,
@@ -206,7 +208,7 @@ def _without_capacity(groups: Frame) -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """What is configured, a value a group."""
+    """The configured settings, a value per group."""
 
     catch_up_seconds: Values
     members_per_task: Values
@@ -229,15 +231,15 @@ class _Settings:
         )
 
     def tasks(self, members: Values) -> Values:
-        """Tasks with so many members."""
+        """Returns how many tasks have this many members."""
         return np.ceil(members / self.members_per_task - _EPSILON)
 
 
 @dataclass(frozen=True, slots=True)
 class _Partitions:
-    """The rows of groups with a capacity, and their previous ones, without topics they have left.
+    """Rows of groups with a capacity, and their previous rows, without topics they have left.
 
-    `surplus`: records beyond what is allowed; `produced`: records/s. `missing`: not known now.
+    `surplus`: records beyond the allowed lag; `produced`: records/s. `missing`: not read now.
     """
 
     sets: Sets
@@ -265,7 +267,7 @@ class _Partitions:
         )
 
     def written(self) -> tuple[Column, Values]:
-        """Records/s written to each group since the run before, and the seconds since then."""
+        """Returns records/s written to each group since its previous reading, and how many s."""
         seconds = seconds_between(self.rows, self.old)
         grown = self.rows.numbers("end_offset") - self.old.numbers("end_offset")
         rate = (grown.clip(0) / seconds).only(is_read(self.rows) & is_read(self.old))
@@ -274,10 +276,11 @@ class _Partitions:
 
 @dataclass(frozen=True, slots=True)
 class _Needed:
-    """Members that a group needs in all, and for what is written alone.
+    """The members that a group needs in all, and for the produce rate alone.
 
-    `behind`: partitions with a backlog that counts. `is_full`: every partition has a member of its
-    own. `has_hot`: a partition is more than one member can read, or needs one nearly alone.
+    `behind`: partitions with a backlog that counts. `is_full`: every partition has its own member,
+    and these are not enough. `has_hot`: a partition has more than one member can read, or needs one
+    nearly alone.
     """
 
     members: Values
@@ -289,12 +292,12 @@ class _Needed:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What there is to read, by partition; `share` is a partition's of what is written.
+    """The records to read, by partition; `share` is the partition's share of the produce rate.
 
-    `backlog`: members that would work it off in time, a value a partition; `waiting`: the same of
-    groups in which nobody reads. `lagging`: groups of which anything is unread. `start` and
-    `unseen`: shares of that time until a new task reads, and since when a run knows nothing of the
-    backlog.
+    `backlog`: the members that would work it off in the time to catch up, a value per partition;
+    `waiting`: the same for groups in which no commit moves. `lagging`: groups with unread records.
+    `start` and `unseen` are shares of the time to catch up: until a new task reads, and half an
+    interval, for which the backlog has not been seen.
     """
 
     sets: Sets
@@ -335,17 +338,16 @@ class _Work:
 
     @property
     def hottest(self) -> npt.NDArray[np.int64]:
-        """The row of each group's partition with most of the records, -1 where none is known."""
+        """Returns the row of each group's partition with the largest share, -1 if none is known."""
         return self.sets.first_at_maximum(self.share.known, self.share.fill(0.0))
 
     def _at_rows(self, members: Column) -> Values:
-        """A group's members by partition, as records are written to them."""
+        """Returns a group's members divided among partitions by their share of records written."""
         return (self.share * members.take(self.sets.of_row)).fill(0.0)
 
     def members_soon(self, rate: Column) -> Values:
-        """The fewest who can be given more, as there is time, until others read, before the
-        backlog is one to speak of, also one that nobody reads; one at least where anything is
-        unread.
+        """Returns the fewest members that do for now, because others can be started before their
+        backlog counts, including one that no member reads; at least 1 if anything is unread.
         """
         of_rate = self._at_rows(rate / self.capacity)
         backlog = self.backlog.or_else(self.waiting)
@@ -354,28 +356,28 @@ class _Work:
         return np.maximum(self.members_for_rate(rate, _FITS + more), self.lagging)
 
     def members_for_rate(self, rate: Column, fits: Values) -> Values:
-        """What so many records a second need, without the backlog."""
+        """Returns the members that this rate, records/s, needs, without the backlog."""
         of_rate = self._at_rows(rate / self.capacity)
         members, _ = self._count(of_rate, of_rate >= 1.0, fits)
         return np.minimum(members, self._readable(np.zeros(len(of_rate), bool)))
 
     def members(self, rate: Column, least: float, coming: Values | None = None) -> _Needed:
-        """What so many records a second, and the backlog, need.
+        """Returns the members that this rate, records/s, and the backlog need.
 
-        `coming`: members that read now, or were called for: until more of them read, it grows.
-        `least`: the share of the time to catch up from which on a backlog is one.
+        `coming`: members that read now, or were called for; the backlog grows until more members
+        read. `least`: a backlog counts from this share of the time to catch up on.
         """
         load = rate / self.capacity
         of_rate = self._at_rows(load)
-        # These need a reader of their own, who will not keep up either.
+        # These partitions need a member of their own, which will not keep up either.
         full = of_rate >= 1.0
         come = np.full(len(load), np.inf) if coming is None else coming
-        # What it grows by until others can read.
+        # Growth of the backlog until more members read.
         more = (load - come).clip(0.0) * self.start + load * self.unseen
         soon = self.backlog + self._at_rows(more.only(load > come))
         counts = (self.backlog > 0) & (soon > of_rate * least)
         backlog, behind = self.backlog.only(counts).fill(0.0), self.sets.rows(counts).fill(0.0)
-        # Only where those that come are too few: more of them are called for once, not twice.
+        # The growth counts only if the coming members are too few; more are then called for once.
         short = load + self.sets.total(Column.of(backlog)) > come
         backlog = backlog + np.where(counts, self._at_rows(more.only(short)), 0.0)
         fits = np.where((behind > 0) & short, _FITS_BEHIND, _FITS)
@@ -385,7 +387,7 @@ class _Work:
         if counts.any():
             with_backlog, _ = self._count(np.minimum(of_rate + backlog, 1.0), full, fits)
             members = np.minimum(with_backlog, self._drop_idle(for_rate + behind))
-            # Who is full with a partition that is behind would never work it off.
+            # A member that is full with a partition that is behind would never work it off.
             given = np.where(behind > 0, _FITS_BEHIND, _FITS)
             members = np.maximum(members, self._count(of_rate, full, given)[0])
         members = np.minimum(np.maximum(members, for_rate), readable)
@@ -399,10 +401,10 @@ class _Work:
         )
 
     def _count(self, load: Values, full: Mask, fits: Values) -> tuple[Values, Mask]:
-        """Members for a load, a value a partition in members, and where a hot one decides it.
+        """Returns the members for a load, and marks groups in which a hot partition decides.
 
-        Partitions that nobody reads or writes are shared out as well. `fits`: what one member is
-        given at most.
+        `load` and `full` have a value per partition; a load of 1 is one member's capacity. Idle
+        partitions are assigned as well. `fits`: the most that one member is given.
         """
         sets = self.sets
         rest, alone = Column.of(load).only(~full), sets.rows(full).fill(0.0)
@@ -416,21 +418,22 @@ class _Work:
         return alone + members, (alone > 0) | (self.prefer_even & (uneven > even))
 
     def _drop_idle(self, members: Values) -> Values:
-        """The fewest of whom none has more partitions than of so many."""
+        """Returns the fewest members of which none has more partitions than with `members`."""
         number = self.sets.rows().fill(0.0)
         each = np.maximum(np.ceil(number / np.maximum(members, 1.0)), 1.0)
         return np.where(self.prefer_even, np.minimum(np.ceil(number / each), members), members)
 
     def _readable(self, behind: Mask) -> Values:
-        """Partitions of each group that are written to, or have a backlog that moves."""
+        """Returns how many partitions of each group are written to, or marked as `behind`."""
         even = 1.0 / self.sets.rows().take(self.sets.of_row).fill(1.0)
         found: Values = self.sets.rows((self.share >= _IDLE * even) | behind).fill(0.0)
         return found
 
 
 def _divide(partitions: Values, hottest: Values, others: Values, fits: Values) -> Values:
-    """Members where each has as many partitions as any other, or one more, of so much work each:
-    the fewest of which the one with the hottest partition can read all that it has.
+    """Returns the fewest members of which the one with the hottest partition can read all it has.
+
+    Partitions are divided evenly; `hottest` and `others` are the loads of one partition.
     """
     spare = np.maximum(fits - hottest, 0.0)
     beside = np.floor(spare / np.where(others > 0, others, np.inf))
@@ -440,9 +443,9 @@ def _divide(partitions: Values, hottest: Values, others: Values, fits: Values) -
 
 
 def _present_rate(rates: Recent) -> Column:
-    """Records/s that are written for sure: the mean of the last minutes less what may be noise.
+    """Returns the records/s certainly written: the mean of the last minutes less possible noise.
 
-    If the last values are far above the mean, and above all before, what they have in common.
+    If the last values are far above the mean, and above all before, it is the least of them.
     """
     mean, noise, least = rates.mean(), rates.noise(), rates.last(_VALUES_OF_A_JUMP).minimum()
     earlier = rates.without(_VALUES_OF_A_JUMP).maximum()
@@ -452,7 +455,7 @@ def _present_rate(rates: Recent) -> Column:
 
 
 def _find_backlog(parts: _Partitions, taken_at: int, rules: Rules) -> Column:
-    """Records that a consumer left over at its last commit, not those that came after it.
+    """Returns the records that a consumer left at its last commit, without those that came later.
 
     A run sees a commit up to an interval after it was made.
     """
@@ -463,7 +466,7 @@ def _find_backlog(parts: _Partitions, taken_at: int, rules: Rules) -> Column:
 
 
 def _moves(rows: Frame, taken_at: int, rules: Rules) -> Mask:
-    """Rows whose commit moved not longer ago than it usually takes, and a run more."""
+    """Marks rows whose commit moved within its usual time between commits and one interval."""
     gap = rows.numbers("commit_gap_seconds").fill(0.0) + rules.interval_ms / 1_000
     since = (taken_at - rows.numbers("commit_changed_at")) / 1_000
     mask: Mask = since <= gap

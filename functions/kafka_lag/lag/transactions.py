@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open transactions: where the last stable offset stands, since when, and who waits for it."""
+"""Open transactions: where the last stable offset is, since when, and which groups wait for it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ _COMPARED = (
 
 
 def add_transactions(topics: Frame, previous: Snapshot, taken_at: int) -> Frame:
-    """The partitions with what their last stable offsets show; unread rows are unchanged.
+    """Returns the partitions with the columns of their transactions; unread rows are unchanged.
 
     `open_transaction_since`: the first run, ms, by which the first record of the oldest open
-    transaction was written; it may have been written up to an interval earlier. A transaction that
-    ends moves the stable offset, so one that stands is one transaction. Unknown where none is open,
-    or nobody asked. `transaction_seen_at`: the last run that saw one open.
+    transaction was written; it may have been written up to an interval earlier. The end of a
+    transaction moves the stable offset, so an offset that does not move means the same transaction.
+    Unknown if none is open or the stable offset was not requested. `transaction_seen_at`: the last
+    run, ms, that saw one open.
     """
     every = previous.topic_partitions
     at = locate(topics, every, _PARTITION)
@@ -39,7 +40,7 @@ def add_transactions(topics: Frame, previous: Snapshot, taken_at: int) -> Frame:
     stable, end = topics.numbers("stable_offset"), topics.numbers("end_offset")
     is_open = (stable < end) & is_read(topics)
     this_run = Column(np.full(len(topics), taken_at, np.int64), is_open)
-    # It was there in the previous run: behind another one, or nobody asked.
+    # It was open in the previous run: after another one, or the offset was not requested.
     begun = old.numbers("taken_at").where(old.numbers("end_offset") > stable, this_run)
     since = old.numbers("open_transaction_since").only(old.numbers("stable_offset") == stable)
     return set_where_read(
@@ -50,16 +51,16 @@ def add_transactions(topics: Frame, previous: Snapshot, taken_at: int) -> Frame:
 
 
 def find_transactional(topics: Frame) -> frozenset[str]:
-    """Topics in which a transaction was ever seen open, in any partition."""
+    """Returns the topics in which a transaction was ever seen open, in any partition."""
     seen = topics.numbers("transaction_seen_at").known
     return frozenset(topics.strings("topic").only(seen).pruned().categories)
 
 
 def find_held_up(rows: Frame, position: Column) -> Mask:
-    """Rows whose next record, at `position`, is the first of an open transaction.
+    """Marks rows whose next record, at `position`, is the first of an open transaction.
 
-    A consumer that reads committed records has nothing to read there. Brokers do not say which
-    consumers do.
+    A consumer of committed records has nothing to read there. Brokers do not say which consumers
+    read only those.
     """
     stable = rows.numbers("stable_offset")
     mask: Mask = (position == stable) & (stable < rows.numbers("end_offset")) & is_read(rows)
@@ -67,8 +68,8 @@ def find_held_up(rows: Frame, position: Column) -> Mask:
 
 
 def add_held_up(rows: Frame, old: Frame, held_up: Mask, taken_at: int) -> Frame:
-    """The rows with `held_up_at`: the last run, ms, in which an open transaction `held_up` a
-    commit that has not moved since.
+    """Returns the rows with `held_up_at`: the last run, ms, in which an open transaction `held_up`
+    a commit that has not moved since.
     """
     same = rows.numbers("committed_offset") == old.numbers("committed_offset")
     this_run = Column(np.full(len(rows), taken_at, np.int64), held_up)
@@ -76,21 +77,21 @@ def add_held_up(rows: Frame, old: Frame, held_up: Mask, taken_at: int) -> Frame:
 
 
 def is_held_up(rows: Frame) -> Mask:
-    """Rows of a run in which an open transaction held them up."""
+    """Marks rows that an open transaction held up in their run."""
     mask: Mask = rows.numbers("held_up_at") == rows.numbers("taken_at")
     return mask
 
 
 def wait_of_reader(rows: Frame) -> Column:
-    """The time lag of each row, s, in which there was something to read: none of one held up."""
+    """Returns the time lag of each row, s; 0 if a transaction holds it up: nothing can be read."""
     return rows.numbers("time_lag_seconds") * ~is_held_up(rows)
 
 
 def name_held_up(rows: Frame, topics: Frame, taken_at: int) -> Frame:
-    """The rows, with the reason `open_transaction` where one holds them up and nothing is wrong.
+    """Returns the rows; those in OK that a transaction holds up get the reason `open_transaction`.
 
-    `topics` holds each row's partition. Two runs must have seen the transaction: most are over
-    before the next.
+    `topics` holds each row's partition. Two runs must have seen the transaction, because most end
+    before the next run.
     """
     seen_before = topics.numbers("open_transaction_since") < taken_at
     named = (rows.numbers("held_up_at") == taken_at) & seen_before & is_read(rows)
@@ -100,11 +101,11 @@ def name_held_up(rows: Frame, topics: Frame, taken_at: int) -> Frame:
 
 
 def add_open_transactions(groups: Frame, rows: Frame, topics: Frame) -> Frame:
-    """The groups with what open transactions that two runs saw keep from them.
+    """Returns the groups with the records that open transactions, seen by two runs, hold up.
 
-    `topics` holds the partition of each row. `held_up_records` lie behind the stable offsets of
-    partitions that are held up; unknown where none is. `open_transaction_since`, `_topic` and
-    `_partition` are of the oldest. A group that is OK has the reason `open_transaction`.
+    `topics` holds the partition of each row. `held_up_records` are at or after the stable offsets
+    of partitions that are held up; unknown if none is. `open_transaction_since`, `_topic` and
+    `_partition` are of the oldest transaction. A group in OK has the reason `open_transaction`.
     """
     since = topics.numbers("open_transaction_since")
     named = is_held_up(rows) & (since < rows.numbers("taken_at")) & is_read(rows)
