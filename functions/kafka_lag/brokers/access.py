@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the brokers are, how to talk to them and as whom; no client library needed to say so."""
+"""Addresses of the brokers, protocol and login; this module needs no client library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TLS_VERSIONS: TlsVersions = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.MAXIMUM_SUP
 
 
 class Login(Protocol):
-    """Who we are to the brokers; what proves it is in no repr, log or error."""
+    """An identity for the brokers; its proof is in no repr, log or error."""
 
     def client_options(self) -> dict[str, Any]:
         """Its settings of kafka-python's connection manager. Raises ConfigError."""
@@ -44,7 +44,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where the brokers are and how to talk to them.
+    """The addresses of the brokers, and how to talk to them.
 
     `broker_timeout` is in seconds, and the most there is: a short run gives its brokers less.
     `tls_versions` None are 1.2 and all above.
@@ -59,7 +59,7 @@ class Access:
 
     @property
     def logs_in(self) -> bool:
-        """Whether the protocol asks who we are."""
+        """True if the protocol has a login."""
         return self.security_protocol.startswith("SASL")
 
     def client_options(self, login: Login | None) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class ProbeLimits:
 
     @classmethod
     def within(cls, seconds: float) -> ProbeLimits:
-        """Those of somebody who waits so long in all, a tenth of it for one answer.
+        """Return limits for a probe of so many seconds, with a tenth of it for one answer.
 
         No answer is given less than by default.
         """

@@ -131,7 +131,7 @@ class _FixedProvider(CredentialProvider):
         self._credentials = credentials
 
     def load(self) -> Any:
-        """What the credentials are by now, as some are renewed before they expire."""
+        """Return the present credentials: some are renewed before they expire."""
         try:
             return self._credentials.get_frozen_credentials()
         except BotoCoreError as error:

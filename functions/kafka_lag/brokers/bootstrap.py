@@ -47,7 +47,7 @@ class BootstrapError(Exception):
 
     @property
     def rejects_login(self) -> bool:
-        """Whether another login may help."""
+        """True if another login may help."""
         return any(isinstance(error, LOGIN_ERRORS) for _, error in self.causes)
 
 
@@ -101,7 +101,8 @@ def connect(
 def explain_unread(
     connections: Connections, error: SourceError, deadline: float, limits: ProbeLimits
 ) -> SourceError:
-    """What keeps us from the brokers that a bootstrap server named; else the error itself."""
+    """Return the error that explains why the brokers that a bootstrap server named are unreachable;
+    else the given error."""
     from kafka_lag.brokers.diagnosis.unreachable import advertised_error  # noqa: PLC0415
 
     brokers = connections.pool.manager.cluster.brokers()
@@ -120,7 +121,7 @@ def diagnose(
     *,
     mechanisms: bool = True,
 ) -> tuple[ServerFindings, ...]:
-    """What is found on the servers' ports, in a part of the time that is left."""
+    """Return the findings on the servers' ports, made in a part of the time that is left."""
     from kafka_lag.brokers.diagnosis.ports import probe_servers  # noqa: PLC0415
 
     seconds = min(limits.total, _PROBE_SHARE * (deadline - time.monotonic()))

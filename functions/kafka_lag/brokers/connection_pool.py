@@ -106,7 +106,8 @@ class ConnectionPool:
         return entry.connection
 
     def try_next_login(self, node: Any, connection: Any) -> bool:
-        """Whether there is another login for the broker that rejected the one of a connection."""
+        """Return true if there is another login for the broker that rejected this connection's
+        login."""
         entry = self._entries.get(node)
         if entry is not None and entry.connection is connection:
             self._rejected[node].append(entry.login)

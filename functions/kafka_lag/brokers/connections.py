@@ -111,11 +111,11 @@ class Connections:
         return dict(self._down)
 
     def not_responding(self) -> dict[Any, UnansweredError]:
-        """Those of `down` that did not run out of the run's time, as slow or throttled ones do."""
+        """Return the brokers of `down` without those that only ran out of the run's time."""
         return {node: why for node, why in self._down.items() if node not in self._cut_off}
 
     def throttled_seconds(self) -> dict[Any, float]:
-        """For how long a client quota held back requests in this run, by broker."""
+        """Return by broker for how many seconds a client quota held back requests in this run."""
         return self._throttling.seconds()
 
     def unexpected_answers(self) -> dict[Any, str]:
@@ -127,7 +127,7 @@ class Connections:
         self._unexpected.setdefault(node, detail)
 
     def seconds_left(self) -> float:
-        """Until this run must end."""
+        """The seconds until this run must end."""
         return self._deadline - time.monotonic()
 
     async def pause(self, seconds: float) -> None:
@@ -310,14 +310,14 @@ class Connections:
                     raise
 
     def _end_of_request(self, node: Any, connection: Any, began: float) -> float:
-        """Until when a broker may take for a request: its time begins once it mutes no more."""
+        """Return when a request must end; its time begins once the broker no longer mutes us."""
         muted_until = self._throttling.until(node)
         if _is_muted(connection):
             muted_until = max(muted_until, time.monotonic())
         return min(max(began, muted_until) + self.timeout, self._deadline)
 
     def _is_throttled(self, node: Any, connection: Any, error: Exception, began: float) -> bool:
-        """Whether a client quota held a request back, in the time that its broker still had."""
+        """Return true if a client quota held a request back while its broker still had time."""
         muted_until = self._throttling.until(node)
         had_time = muted_until > began and time.monotonic() < muted_until + self.timeout
         return isinstance(error, _LATE) and (had_time or _is_muted(connection))
@@ -336,11 +336,11 @@ class Connections:
 
 
 def _is_muted(connection: Any) -> bool:
-    """Whether a client quota mutes it, as it also does after the answer that begins it."""
+    """Return true if a client quota mutes the connection, also right after the answer that tells."""
     return connection is not None and "throttle" in connection.paused
 
 
 def _is_stale(connection: Any, error: Exception) -> bool:
-    """Whether a connection that had been made ended, as one does that was idle between runs."""
+    """Return true if an established connection ended, for example while idle between runs."""
     ended = type(error) in (errors.KafkaConnectionError, errors.Cancelled)
     return ended and connection is not None and bool(connection.init_future.succeeded())

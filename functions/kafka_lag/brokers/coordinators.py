@@ -44,7 +44,7 @@ class ConsumerGroup:
 
     @property
     def supported(self) -> bool:
-        """Whether its lag is commits against log ends."""
+        """True if the group's lag is the distance from its commits to the log ends."""
         return (self.kind or "").lower() not in contract.UNSUPPORTED_GROUP_TYPES
 
 

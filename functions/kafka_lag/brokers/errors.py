@@ -100,7 +100,7 @@ NOT_KNOWN_YET = Failure(
 
 
 def failure_of_code(code: int) -> Failure | None:
-    """What a broker's error code stands for, None for success."""
+    """Return the failure of a broker's error code; null for success."""
     if code == 0:
         return None
     error = errors.for_code(code)
@@ -137,18 +137,18 @@ def reason_of(error: Exception) -> contract.UnreadReason:
 
 
 def cause(error: Exception) -> str:
-    """What an exception says, on one line of bounded length; its type where it says nothing."""
+    """Return an exception's text on one line of bounded length; its type if it has no text."""
     text = _PREFIX.sub("", " ".join(str(error).split()))
     return (text or type(error).__name__)[:_LONGEST]
 
 
 def is_certificate_alert(error: Exception) -> bool:
-    """Whether a broker objects to our certificate, or to there being none."""
+    """Return true if a broker objects to our certificate, or to its absence."""
     return bool(_ALERT.search(str(error)))
 
 
 def is_login_rejected(access: Access, connection: Any, error: Exception) -> bool:
-    """Whether an error is a login that the broker rejected, a client certificate included.
+    """Return true if an error is a login that the broker rejected, a client certificate included.
 
     Over TLS its reason can get lost: the broker closes right behind it, and kafka-python drops
     what it read together with the end. So an end between the answer about versions, which needs

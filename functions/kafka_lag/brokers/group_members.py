@@ -64,7 +64,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """What a coordinator says of a group; `absent` means that it does not exist.
+    """A coordinator's description of a group; `absent` means that it does not exist.
 
     `members` is None when they are not known; `failure` is set when the group was not described;
     `kind` is the group's type where the answer has it, `epoch` how often a group of the consumer

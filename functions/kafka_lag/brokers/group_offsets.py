@@ -222,7 +222,7 @@ def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[
 
 
 def _find_repeated(group: Rows, row: Rows) -> list[int]:
-    """Where a pair stands first that comes more than once."""
+    """Return the first places of pairs that come more than once."""
     cell = group * (int(row.max(initial=0)) + 1) + row
     ordered = np.sort(cell)
     if not (ordered[1:] == ordered[:-1]).any():

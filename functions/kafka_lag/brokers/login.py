@@ -22,13 +22,13 @@ Shape = Callable[[str, Any], Login]
 
 
 class CredentialSource(Protocol):
-    """Where a login comes from."""
+    """A source of logins."""
 
     def candidates(self) -> Iterator[Login | None]:
-        """What to try, in order, until the brokers accept one; None means no login is needed."""
+        """Yield logins to try in order until the brokers accept one; null: no login is needed."""
 
     def others(self) -> Iterator[Login | None]:
-        """What else could be tried when some brokers reject what others took."""
+        """Yield further logins to try if some brokers reject the one that others accepted."""
 
     def remember(self, login: Login | None) -> None:
         """Takes what the brokers accepted, to start with it next time."""
@@ -143,7 +143,7 @@ def _fault(
     password: str,
     names: tuple[str, str, str] = ('"private_key"', '"certificate"', '"private_key_password"'),
 ) -> str | None:
-    """What is wrong with a pair, None once the context holds it; `names` are those of its parts."""
+    """Load a key and certificate into the context. Return what is wrong with them, else null."""
     key, chain, secret = names
     try:
         with as_file(pem.encode()) as path:

@@ -108,7 +108,8 @@ class FetchedOffsets:
 
 @dataclass(frozen=True, slots=True)
 class RequestedPartitions:
-    """What a ListOffsets is about: `names` of topics, and by partition the name's code and number.
+    """The partitions of a ListOffsets request: `names` of topics, and by partition the name's code
+    and number.
 
     Each topic's partitions stand side by side. They are encoded once for each version of the
     request; times are set in the bytes.
@@ -167,7 +168,7 @@ class _Decoder:
         return self._library.parse_header(data)
 
     def decode(self, data: Any) -> Any:
-        """What follows the header."""
+        """Return the decoded answer behind its header."""
         return self._decode(data.read(), self._version)
 
 
@@ -314,8 +315,8 @@ def _check_untagged(data: bytes, at: int, version: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How a version writes a partition. `metadata` are the places of the bytes of the length of a
-    commit's metadata, which is empty in `record`; `decode` is the library's decoder of a topic.
+    """The layout of a partition in one version. `metadata` are the places of the bytes of the length
+    of a commit's metadata, which is empty in `record`; `decode` is the library's decoder of a topic.
     """
 
     flexible: bool
@@ -476,7 +477,7 @@ def _request_record(version: int) -> np.dtype[Any]:
 
 
 def _offset(record: np.dtype[Any], name: str) -> int:
-    """Where a field stands in a record."""
+    """Return the place of a field in a record, in bytes."""
     place: int = record.fields[name][1] if record.fields else 0
     return place
 

@@ -120,7 +120,7 @@ class OffsetReader:
         return answers.finish(self._table, frozenset()).offset.only(wanted)
 
     async def read_local_start(self, wanted: Mask) -> Column:
-        """Where what the leaders have on their own disks begins, of the `wanted` rows.
+        """Return the first offset that the leaders have on their own disks, of the `wanted` rows.
 
         What fails, or brokers do not know, is unknown, and not retried.
         """
@@ -168,7 +168,8 @@ class OffsetReader:
             self._connections.note_unexpected(node, detail)
 
     def _partitions(self, node: int, rows: Rows) -> RequestedPartitions:
-        """What the request for these rows is about. The table has a topic's rows side by side."""
+        """Return the request's partitions for these rows. The table has a topic's rows side by
+        side."""
         before = self._requested.get(node)
         if before is None or not np.array_equal(before[0], rows):
             frame = self._table.frame

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one reading could not read, in words: brokers, topics, groups and partitions."""
+"""Sentences about what a reading could not read: brokers, topics, groups and partitions."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def name_brokers(connections: Connections, unlisted: Iterable[Problem]) -> Itera
 def name_broker(
     connections: Connections, node: int, reason: contract.UnreadReason, detail: str
 ) -> Problem:
-    """What one broker did not do."""
+    """Return the problem of one broker."""
     return Problem("broker", str(node), reason, detail, str(node), connections.address_of(node))
 
 
 def find_absent(
     connections: Connections, table: TopicTable, failures: Mapping[int, Failure]
 ) -> dict[int, int]:
-    """By row of a partition without a leader, the broker that the brokers do not list and that
-    would lead it; a partition that waits for no such broker is left out.
+    """Return, by row of a partition without a leader, the absent broker that would lead it; a
+    partition that waits for no absent broker is left out.
     """
     listed = set(connections.nodes)
     absent: dict[int, int] = {}
@@ -166,5 +166,5 @@ def _topic_and_number(table: TopicTable, row: int) -> tuple[str, int]:
 
 
 def without_name(node: int, why: UnansweredError) -> str:
-    """What a broker did not do, for a problem that has its name already."""
+    """Return the problem without the broker's name, for texts that have it already."""
     return why.detail.removeprefix(f"broker {node}: ")

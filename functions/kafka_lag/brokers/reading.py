@@ -59,7 +59,8 @@ def _no_partitions() -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What to read: name filters, and what an earlier run knew and this one must account for.
+    """A request for one reading: name filters, and what an earlier run knew and this one must
+    account for.
 
     `committed_groups` had a commit that may be read. `taken_at` is the run's scheduled time, ms, by
     which settings age. Those of `topics_near_loss` are read in this run. What was unread in the run
@@ -179,7 +180,8 @@ def _find_tiered(table: TopicTable, settings: TopicSettings) -> Mask:
 async def _hidden_and_gone(
     connections: Connections, listing: TopicListing, missing: frozenset[str]
 ) -> tuple[dict[str, Failure], frozenset[str]]:
-    """What hides topics, and which are deleted, those that went missing meanwhile included."""
+    """Return why topics are hidden, and which are deleted, including those that went missing
+    meanwhile."""
     named = await describe_topics(connections, sorted(missing))
     return {**listing.hidden, **named.hidden}, listing.gone | named.gone
 

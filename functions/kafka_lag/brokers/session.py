@@ -33,11 +33,11 @@ class Session:
 
     @property
     def connections(self) -> Connections | None:
-        """Those there are, None before the first and after they broke."""
+        """The present connections; null before the first ones and after they broke."""
         return self._connections
 
     def connect(self, deadline: float) -> Connections:
-        """Those there are, else new ones, made by `deadline` (time.monotonic).
+        """Return the present connections, else new ones made by `deadline` (time.monotonic).
 
         Raises LoginError or SourceError when no broker answers, ConfigError for a secret.
         """
@@ -49,7 +49,7 @@ class Session:
         return self._connections
 
     def run(self, connections: Connections, coroutine: Coroutine[Any, Any, T]) -> T:
-        """What comes of requests on these; after an error they are closed."""
+        """Run requests on these connections and return the result; an error closes them."""
         try:
             return connections.run(coroutine)
         except BaseException:
@@ -58,7 +58,8 @@ class Session:
             raise
 
     def add_logins(self) -> list[Login | None]:
-        """Those that the secret holds by now and the connections lack, once one was rejected."""
+        """Add and return the secret's present logins that the connections lack, once one was
+        rejected."""
         added: list[Login | None] = []
         if self._connections is None or not self._connections.login_rejected:
             return added

@@ -35,7 +35,7 @@ class ClusterSource(Protocol):
         """One reading, ended by `deadline` (time.monotonic). Raises SourceError, ConfigError."""
 
     def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
-        """What the time index answered by `deadline`; nothing where no broker could be reached."""
+        """Return the answers of the time index by `deadline`; none if no broker was reached."""
 
     def not_responding(self) -> tuple[Problem, ...]:
         """Brokers that answered the last reading, and then not its look-ups."""
@@ -62,7 +62,7 @@ class KafkaSource:
         self._reported: frozenset[int] = frozenset()
 
     def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
-        """What the brokers answer until `deadline` (time.monotonic).
+        """Return what the brokers answer until `deadline` (time.monotonic).
 
         Raises LoginError or SourceError when no broker answers, ConfigError for a secret.
         """
@@ -77,7 +77,7 @@ class KafkaSource:
         return reading
 
     def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
-        """What the brokers' time index answers until `deadline` (time.monotonic).
+        """Return the answers of the brokers' time index until `deadline` (time.monotonic).
 
         Raises nothing for brokers that do not answer. One that hung or was slow since the last
         `read` began gets no look-up before the next, and without a reading none does.

@@ -25,7 +25,7 @@ _REPORTED_SECONDS = 1.0
 
 
 class Throttling:
-    """How long each broker mutes the connection to it; times are those of time.monotonic."""
+    """The times for which each broker mutes its connection, by time.monotonic."""
 
     def __init__(self) -> None:
         self._until: dict[Any, float] = {}

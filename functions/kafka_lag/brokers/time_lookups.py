@@ -53,7 +53,7 @@ _NUMBER = 0xFFFFFFFF
 
 
 class LookUpBudget:
-    """How many look-ups each broker may get between one reading and the next.
+    """The number of look-ups that each broker may get between one reading and the next.
 
     Time beyond what is fair adds up and is made good by quick answers, so that a broker costs a
     run a few seconds at most, however many look-ups were fast before. What it takes for `tiered`
@@ -66,7 +66,7 @@ class LookUpBudget:
         self._answered: dict[int, float] = {}
 
     def next_request(self, node: int, *, tiered: bool = False) -> int:
-        """How many look-ups the next request may hold, 0 for a broker that is excluded."""
+        """Return how many look-ups the next request may hold; 0 for an excluded broker."""
         if (node, tiered) in self._excluded:
             return 0
         return SMALL_REQUEST if self._excess[node, tiered] else FULL_REQUEST
@@ -97,7 +97,7 @@ async def look_up(
     clock: Callable[[], float] = time.monotonic,
     tiered: Collection[str] = (),
 ) -> LookupResults:
-    """What the leaders answer, read uncommitted, until `deadline` (of the clock, seconds).
+    """Return what the leaders answer, read uncommitted, until `deadline` (of the clock, seconds).
 
     Look-ups of the topics that are `tiered` wait for all others.
 
@@ -129,7 +129,8 @@ class _BatchSender:
         self.answers = LookupResults.unanswered(len(batch))
 
     async def send_all(self, node: int, queues: _Queues) -> None:
-        """What a broker is to get, tiered topics last: a connection's requests wait for another."""
+        """Send a broker its look-ups, tiered topics last: requests of a connection wait for one
+        another."""
         for tiered in (False, True):
             if (node, tiered) in queues:
                 await self._send(node, queues[node, tiered], tiered)
@@ -281,7 +282,7 @@ def _build_batch(partitions: Frame, times: Rows, newest: bool, tiered: Collectio
 
 
 def _begins(*columns: Rows) -> Mask:
-    """Where a row is not like the one before it."""
+    """Mask the rows that differ from the row before."""
     begins = np.ones(len(columns[0]), bool)
     begins[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return begins

@@ -43,7 +43,7 @@ Values: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """By topic the settings that are known, and why those of the others, or some, are not."""
+    """Known settings by topic, and why other settings are unknown."""
 
     values: dict[str, Values]
     failures: dict[str, Failure]
@@ -95,7 +95,7 @@ class TopicSettingsCache:
 
 
 def is_tiered(settings: Values) -> bool:
-    """Whether a topic's old segments lie in remote storage."""
+    """Return true if a topic's old segments lie in remote storage."""
     return settings.get(_TIERED) == "true"
 
 
@@ -142,7 +142,7 @@ async def _read_part(connections: Connections, names: list[str]) -> TopicSetting
 
 
 def _values(configs: Collection[Any]) -> tuple[Values, Failure | None]:
-    """What was answered of `_CONFIGS`, and what is wrong with it."""
+    """Return the answered values of `_CONFIGS`, and the failure if a value is wrong."""
     answered = {config.name: config.value for config in configs}
     values: Values = {}
     failure = None

@@ -90,7 +90,7 @@ class TopicListing:
 
 @dataclass(frozen=True, slots=True)
 class DescribedTopics:
-    """What the metadata says of topics requested by name: a failure for each that is `hidden`."""
+    """The metadata of topics requested by name; each `hidden` one has a failure."""
 
     found: list[Any] = field(default_factory=list)
     hidden: dict[str, Failure] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed in a group, in the lines that people read; no AWS, no clock.
+"""Lines about a group's changes for people; no AWS, no clock.
 
-What is unknown is not mentioned.
+Unknown values are not mentioned.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _write_headline(change: GroupChange) -> str:
 
 
 def _write_caught_up(change: GroupChange, group: str) -> str:
-    """That nothing is left to work off, or that what is left stays."""
+    """Write that the backlog is gone, or that the rest of it stays."""
     was = _describe_past(change)
     ok = "" if change.ok_since is None else f", OK again since {format_minute(change.ok_since)}"
     if is_behind(change.row):
@@ -175,7 +175,7 @@ def _write_caught_up(change: GroupChange, group: str) -> str:
 
 
 def _write_broken_promise(change: GroupChange, group: str) -> str:
-    """By how much it is broken, and that the status may be OK all the same."""
+    """Write by how much the SLA is broken, and that the status is OK if it is."""
     age, promised = (change.row.get(name) for name in ("time_lag_seconds", "sla_seconds"))
     of = "" if promised is None else f" of {format_short_duration(promised)}"
     waited = "" if age is None else _format_waited(age, change.row, precise=True)
@@ -186,7 +186,8 @@ def _write_broken_promise(change: GroupChange, group: str) -> str:
 
 
 def _describe_what_ended(change: GroupChange) -> str:
-    """What the consumer did before it was OK, since when and for how long; else its status."""
+    """Describe what the consumer did before it was OK, since when and for how long; else its
+    status."""
     if past := _describe_past(change):
         return past
     worst, since = change.incident.worst_status, change.incident.status_since
@@ -196,7 +197,7 @@ def _describe_what_ended(change: GroupChange) -> str:
 
 
 def _describe_past(change: GroupChange) -> str:
-    """What the consumer did, since when and for how long; empty where that is not known."""
+    """Describe what the consumer did, since when and for how long; empty if unknown."""
     worst, since = change.incident.worst_status, change.incident.worst_since
     if worst is None or since is None:
         return ""
@@ -212,7 +213,7 @@ def _describe_past(change: GroupChange) -> str:
 
 
 def _write_peak(changes: Sequence[GroupChange], kinds: Set[str]) -> Iterator[str]:
-    """What an incident was at the most, once its status is OK again."""
+    """Write the largest backlog of an incident, once its status is OK again."""
     first = changes[0]
     peak, written = first.incident.peak, first.row.get("produce_rate") or 0.0
     if peak is None or not kinds <= set(ENDS) or first.status != contract.OK:
@@ -243,7 +244,7 @@ def find_lost(changes: Sequence[GroupChange]) -> int:
 
 
 def _write_what_became(change: GroupChange) -> Iterator[str]:
-    """What became of the records that were unread when all was not well.
+    """Write what became of the records that were unread during the incident.
 
     A commit says where a group reads on, and not what it has read.
     """
@@ -279,7 +280,7 @@ def _write_what_became(change: GroupChange) -> Iterator[str]:
 
 
 def _write_unknown_while_beyond(change: GroupChange, written: float) -> str:
-    """What nobody knows of a group whose commit was beyond the end."""
+    """Write what is unknown about a group whose commit was beyond the end."""
     since = change.incident.worst_since
     if since is None or not written:
         what = "what was written"
@@ -291,7 +292,7 @@ def _write_unknown_while_beyond(change: GroupChange, written: float) -> str:
 
 
 def _find_passed(change: GroupChange) -> Backlog | None:
-    """What was left before the commit passed it all at once; None where it went bit by bit."""
+    """Return the backlog that the commit passed all at once; null if it went bit by bit."""
     if change.kind == contract.RESOLVED:
         return change.incident.backlog
     match change.incident.lately:
@@ -302,7 +303,7 @@ def _find_passed(change: GroupChange) -> Backlog | None:
 
 
 def _describe_speed(change: GroupChange, before: Backlog, written: float) -> str:
-    """How fast the commit went past what was unread, records/s; empty where that is not known."""
+    """Describe how fast the commit passed the backlog, records/s; empty if unknown."""
     passed = (change.since - before.at) / 1_000
     if passed <= 0:
         return ""
@@ -315,7 +316,7 @@ def _describe_speed(change: GroupChange, before: Backlog, written: float) -> str
 
 
 def _write_end(change: GroupChange, ended: OpenTrouble, group: str) -> str:
-    """What ended, from when to when it was so, and what it was at the most."""
+    """Write which trouble ended, from when to when it lasted, and its largest extent."""
     row = change.row
     lasted = f"from {format_minute(ended.since)} to {format_minute(ended.seen_at)}"
     if change.kind == LOSS.ended:
@@ -336,7 +337,7 @@ def _write_end(change: GroupChange, ended: OpenTrouble, group: str) -> str:
 
 
 def _describe_open(change: GroupChange) -> str:
-    """What a group was in when it was last seen."""
+    """Describe the troubles of a group when it was last seen."""
     parts = []
     if change.previous_status != contract.OK:
         parts.append(f"was {change.previous_status}")
@@ -369,7 +370,7 @@ def _explain_end(change: GroupChange) -> str:
 
 
 def _write_unwatched(change: GroupChange, group: str) -> str:
-    """What nobody could read for so long that it is given up."""
+    """Write which group or topic is given up, because it was unreadable for so long."""
     row = change.row
     since = format_minute(change.since - contract.UNWATCHED_AFTER_MS)
     worst = change.incident.worst_status or row.get("worst_status")
@@ -385,7 +386,7 @@ def _write_unwatched(change: GroupChange, group: str) -> str:
 
 
 def _name_unwatched(row: Row) -> str:
-    """What the reporter may not see."""
+    """Name the group or topic that the reporter may not see."""
     is_topic, name = row["status_reason"] == contract.TOPIC_UNWATCHED, row.get("worst_topic")
     if not is_topic:
         return "the group"
@@ -393,7 +394,7 @@ def _name_unwatched(row: Row) -> str:
 
 
 def _advise_unwatched(row: Row) -> str:
-    """How it is watched again, or no more on purpose."""
+    """Advise how to watch it again, or how to stop watching it on purpose."""
     kind = "topics" if row["status_reason"] == contract.TOPIC_UNWATCHED else "groups"
     return (
         f"see whether the reporter may Describe {_name_unwatched(row)}, and allow it; or name it "
@@ -402,7 +403,7 @@ def _advise_unwatched(row: Row) -> str:
 
 
 def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
-    """What the consumer does, and the worst partition with broker and member."""
+    """Write what the consumer does, and the worst partition with its broker and member."""
     row, worst_status = change.row, find_worst_status(change)
     if _is_rebalancing(row):
         yield _write_rebalancing(worst_status, change)
@@ -440,7 +441,7 @@ def _format_rewound(row: Row, again: int) -> str:
 
 
 def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
-    """What is lost, or soon will be, and what was promised; also where the status is OK again."""
+    """Write what is lost, or soon will be, and the SLA; also if the status is OK again."""
     row = change.row
     if lost := row.get("records_lost"):
         since = _format_since(LOSS, row, kinds)
@@ -468,7 +469,7 @@ def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
 
 
 def _write_hints(change: GroupChange) -> Iterator[str]:
-    """What else is to be known of it, and what to do."""
+    """Write further facts about the group, and what to do."""
     row = change.row
     if unknown := row.get("partitions_unknown"):
         yield f"Not read: {format_quantity(unknown, 'partition')}, counted as last seen."
@@ -504,7 +505,7 @@ def _describe_cause(change: GroupChange) -> CauseText | None:
 
 
 def _write_worst_status(worst_status: str, change: GroupChange) -> str:
-    """What the consumer does, since when, and what that means."""
+    """Write what the consumer does, since when, and what that means."""
     since = change.row.get("worst_status_since")
     began = "" if since is None else f" since {_format_beginning(since, worst_status, change)}"
     meaning = MEANINGS[worst_status]
@@ -520,13 +521,13 @@ def _write_worst_status(worst_status: str, change: GroupChange) -> str:
 
 
 def _is_worked_off_soon(row: Row) -> bool:
-    """Whether the present speed is one that no consumer would be called too slow for."""
+    """Return true if the present speed is too high for the status `slow`."""
     drain, age = row.get("drain_seconds"), row.get("time_lag_seconds")
     return drain is not None and age is not None and drain <= age * contract.SLOW_FROM_AGES
 
 
 def _grows(row: Row) -> bool:
-    """Whether clearly less is read than is written."""
+    """Return true if clearly less is read than is written."""
     produced, consumed = row.get("produce_rate"), row.get("consume_rate")
     if produced is None or consumed is None:
         return False
@@ -551,7 +552,7 @@ def _is_near(one: int, other: int) -> bool:
 
 
 def _write_rebalancing(worst_status: str | None, change: GroupChange) -> str:
-    """That the group rebalances, and what comes of that."""
+    """Write that the group rebalances, and what follows from it."""
     since = change.row.get("worst_status_since")
     if worst_status in (contract.STALLED, contract.STOPPED):
         nothing = "nothing" if since is None else f"nothing since {format_minute(since)}"
@@ -562,7 +563,7 @@ def _write_rebalancing(worst_status: str | None, change: GroupChange) -> str:
 
 
 def _format_rates(row: Row) -> str | None:
-    """What is written and read; None unless both are known. Rates that differ look different."""
+    """Format both rates, so that rates that differ look different; null unless both are known."""
     produced, consumed = row.get("produce_rate"), row.get("consume_rate")
     if produced is None or consumed is None:
         return None
@@ -574,8 +575,8 @@ def _format_rates(row: Row) -> str | None:
 
 
 def _has_turned(change: GroupChange) -> bool:
-    """Whether the backlog went another way in the last runs than the rates say, as averages do
-    minutes after a turn."""
+    """Return true if the backlog turned in the last runs: the rates, which are averages, show that
+    minutes later."""
     growth = find_growth(change.incident.lately)
     produced, consumed = (change.row.get(name) for name in ("produce_rate", "consume_rate"))
     if growth is None or not produced or consumed is None:
@@ -585,7 +586,7 @@ def _has_turned(change: GroupChange) -> bool:
 
 
 def _describe_growth(change: GroupChange) -> str:
-    """What the last runs saw of the backlog."""
+    """Describe how the backlog changed in the last runs."""
     lately = change.incident.lately
     first, last = lately[-READINGS], lately[-1]
     span = format_short_duration((last.at - first.at) / 1_000)
@@ -599,7 +600,7 @@ def _describe_growth(change: GroupChange) -> str:
 
 
 def _keeps_pace(change: GroupChange) -> bool:
-    """Whether the last runs saw as much read as written."""
+    """Return true if as much was read as written in the last runs."""
     growth, written = find_growth(change.incident.lately), change.row.get("produce_rate")
     if growth is None or not written:
         return False
@@ -607,13 +608,13 @@ def _keeps_pace(change: GroupChange) -> bool:
 
 
 def _reads_nothing(change: GroupChange) -> bool:
-    """Whether the last runs saw the backlog grow by all that was written."""
+    """Return true if the backlog grew by all that was written in the last runs."""
     growth, written = find_growth(change.incident.lately), change.row.get("produce_rate")
     return bool(growth and written and growth[0] >= (1 - _CLEAR_GROWTH) * written)
 
 
 def _describe_usual(row: Row) -> str:
-    """What the group is like otherwise; what was not learnt is not mentioned."""
+    """Describe the group's usual values; unknown ones are not mentioned."""
     lag, age, rate = (row.get(f"usual_{name}") for name in ("lag", "time_lag", "produce_rate"))
     parts = [] if lag is None else [f"{format_quantity(round(lag), 'record')} behind"]
     parts += [] if age is None else [f"the oldest {_format_age(age)} old"]
@@ -633,7 +634,7 @@ def _format_since(trouble: Trouble, row: Row, kinds: Set[str]) -> str:
 
 
 def _format_time_left(row: Row) -> str | None:
-    """How soon after the run a loss may come; None: none is in sight."""
+    """Format how soon after the run a loss may come; null if none is in sight."""
     left, taken_at = row.get("seconds_until_loss"), row.get("taken_at")
     if left is None or not left < contract.NO_LOSS_SECONDS:
         return None
@@ -642,7 +643,7 @@ def _format_time_left(row: Row) -> str | None:
 
 
 def _format_promise(row: Row) -> str:
-    """By how much it is broken."""
+    """Format by how much the SLA is broken."""
     age, promised = row.get("time_lag_seconds"), row.get("sla_seconds")
     if age is None or promised is None:
         return ""
@@ -665,7 +666,7 @@ def _format_bounded(seconds: float, *, is_least: bool, precise: bool = False) ->
 
 
 def _advise(change: GroupChange, worst_status: str | None) -> str:
-    """What to do first, and then."""
+    """Advise what to do first, and what next."""
     row = change.row
     owner = row.get("owner")
     if change.kind == contract.SKIPPED and not count_skipped(row):
@@ -702,7 +703,7 @@ def _advise(change: GroupChange, worst_status: str | None) -> str:
 
 
 def _advise_late(change: GroupChange) -> Iterator[str]:
-    """What to do about a promise that is broken beside a good status."""
+    """Advise what to do about an SLA that is broken while the status is OK."""
     if _keeps_pace(change):
         yield _DELAYED
     elif change.row.get("members") and _reads_nothing(change):
@@ -712,7 +713,7 @@ def _advise_late(change: GroupChange) -> Iterator[str]:
 
 
 def _advise_speed(row: Row) -> Iterator[str]:
-    """What may make a group read faster; what cannot is not advised."""
+    """Advise what may make a group read faster."""
     written, usual = row.get("produce_rate"), row.get("usual_produce_rate")
     times = written / usual if row.get("unusual") and written and usual else 0.0
     is_flood = times >= _UNUSUAL_TIMES
@@ -802,7 +803,7 @@ def _format_age(seconds: float) -> str:
 
 
 def is_unwatched(change: GroupChange) -> bool:
-    """Whether the reporter gives it up, though it may be there still."""
+    """Return true if the reporter gives the group up although it may still exist."""
     return change.kind == contract.GONE and change.row.get("status_reason") in _UNWATCHED
 
 
@@ -820,7 +821,7 @@ def format_kind(change: GroupChange) -> str:
 
 
 def find_worst_status(change: GroupChange) -> str | None:
-    """What the consumer does, unless the change is that all is well, or nobody knows any more."""
+    """Return what the consumer does; null if the group is OK again, or gone."""
     if change.kind in (contract.RESOLVED, contract.GONE):
         return None
     worst: str | None = change.row.get("worst_status")

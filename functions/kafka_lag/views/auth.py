@@ -19,7 +19,7 @@ _FAILURE_TTL_SECONDS = 5.0
 
 
 def is_signed(event: Mapping[str, Any]) -> bool:
-    """Whether Lambda itself has checked an IAM signature of a function URL's event."""
+    """Return true if Lambda itself has checked an IAM signature of a function URL's event."""
     authorizer = event["requestContext"].get("authorizer") or {}
     return bool(authorizer.get("iam"))
 
@@ -39,7 +39,8 @@ class Bearer:
         self._failed_until = float("-inf")
 
     def allows(self, authorization: str) -> bool:
-        """Whether an Authorization header holds the token. Raises ConfigError where `read` does.
+        """Return true if an Authorization header holds the token. Raises ConfigError if `read`
+        does.
 
         Any header takes the same time: hashes of one length are compared, whatever was sent.
         """

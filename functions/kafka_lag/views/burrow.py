@@ -162,7 +162,7 @@ def answer_alive(_: BurrowRequest) -> Answer:
 
 
 def answer_ready(request: BurrowRequest) -> Answer:
-    """Whether any cluster has a snapshot; raises StoreError where that cannot be known."""
+    """Answer whether any cluster has a snapshot; raises StoreError if that cannot be known."""
     if any(request.snapshots.newest(cluster) for cluster in request.snapshots.clusters()):
         return Answer(200, _TEXT, b"READY")
     return Answer(503, _TEXT, b"STARTING")
@@ -381,7 +381,7 @@ def _find_word(record: _Record, *, unread: bool) -> str:
 
 
 def _windows(earlier: Sequence[Frame], newest: Frame) -> dict[str, list[dict[str, Any]]]:
-    """By topic, the newest reading's partitions, their places in the lists being their numbers."""
+    """Return the newest reading's partitions by topic; the place in a list is the number."""
     seen: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for rows in (*earlier, newest):
         for record in _records(rows):
@@ -397,7 +397,7 @@ def _windows(earlier: Sequence[Frame], newest: Frame) -> dict[str, list[dict[str
 
 
 def _window(record: _Record, offsets: list[dict[str, Any]], lag: int) -> dict[str, Any]:
-    """As Burrow fills it: nulls first where the window is not full, nothing where none was ever."""
+    """Return a window as Burrow fills it: nulls first if it is not full, nothing if it is empty."""
     missing: list[None] = [None] * (WINDOW - len(offsets)) if offsets else []
     return {
         "offsets": [*missing, *offsets],
@@ -433,12 +433,12 @@ def _records(rows: Frame) -> list[_Record]:
 
 
 def _log_of(record: _Record) -> tuple[Any, ...]:
-    """Which log a record is of; a topic that was recreated is another."""
+    """Return the log of a record; a topic that was recreated has another log."""
     return record["topic"], record["topic_id"], record["partition_id"]
 
 
 def _current_lags(rows: Frame) -> list[int]:
-    """Of each row: its lag, else the last one known, else 0, as Burrow has no word for unknown."""
+    """Return each row's lag, else its last known one, else 0: Burrow has no value for unknown."""
     committed, start = rows.numbers("committed_offset"), rows.numbers("start_offset")
     # Deleted records cannot be read any more.
     position = committed.where(~(start > committed), start)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How pages are made of templates: all that is filled in is escaped, and a misspelt name fails."""
+"""Pages made from templates: every value is escaped, and a misspelt name fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def make_environment(package: str) -> Environment:
-    """For the files in the folder `templates` of a package."""
+    """Return an environment for the files in the folder `templates` of a package."""
     # Costs the start of those alone who open a page.
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 

@@ -90,7 +90,7 @@ def redirect_trailing_slash(request: Request, is_path: Callable[[str], bool]) ->
 
 
 def _accepts_gzip(accepted: str) -> bool:
-    """As RFC 9110 (12.5.3) has it: * is for codings that are not named."""
+    """Return true if gzip is accepted; * stands for all unnamed codings (RFC 9110, 12.5.3)."""
     codings: dict[str, bool] = {}
     for each in accepted.lower().split(","):
         coding, _, weight = each.partition(";")

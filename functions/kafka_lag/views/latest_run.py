@@ -60,7 +60,7 @@ _FrameKey = tuple[str, tuple[str, ...] | None]
 
 
 class Snapshots:
-    """Of all clusters in one store; `clock` in seconds since the epoch.
+    """The snapshots of all clusters in one store; `clock` in seconds since the epoch.
 
     Listings are cached for `ttl_seconds`; what was read never changes. Runs dated more than ten
     minutes ahead are left out. All methods raise StoreError when the store does not answer. For one
@@ -180,7 +180,7 @@ class Snapshots:
     def frames(
         self, cluster: str, dataset: str, times: Sequence[int], columns: Sequence[str] | None = None
     ) -> dict[int, Frame]:
-        """Those of several runs, read in parallel, without those that cannot be read.
+        """Return the frames of several runs, read in parallel, without those that cannot be read.
 
         With `columns` these alone, which is far less to decode and to cache.
         """
@@ -224,7 +224,7 @@ class Snapshots:
         return frame
 
     def _read_bytes(self, key: str) -> bytes | None:
-        """None where there is no such object."""
+        """Return an object's bytes; null if there is no such object."""
         try:
             return self._store.read(key)
         except UnusableError:
@@ -250,7 +250,7 @@ class Snapshots:
         return self._runs_listed[prefix][1]
 
     def _is_listed(self, prefix: str, end: int) -> bool:
-        """Whether the runs of an hour or a day that ends then, ms, need not be listed again."""
+        """Return true if the runs of an hour or day that ends at `end`, ms, need no new listing."""
         settled = end + _SETTLED_MS < self._clock() * 1000
         ttl = max(self._ttl, _SETTLED_TTL_SECONDS) if settled else self._ttl
         return self._is_fresh(self._runs_listed, prefix, ttl)
@@ -284,8 +284,8 @@ class _HeldRun:
 
 
 def _join(held: list[_T], list_stored: Callable[[], list[_T]]) -> set[_T]:
-    """What is held and what the store lists. A store that fails costs nothing of what is held; if
-    nothing is, its StoreError is raised.
+    """Return the union of held values and those that the store lists. If the store fails, the held
+    values are returned; if there are none, its StoreError is raised.
     """
     try:
         return {*held, *list_stored()}
@@ -319,8 +319,8 @@ class LatestRun:
 
     @property
     def old(self) -> bool:
-        """Whether more than three runs are missing, or all of the last hours: what is shown may be
-        over long ago."""
+        """True if more than three runs are missing, or all of the last hours: the values shown may
+        be long outdated."""
         late = _OLD_AFTER_INTERVALS * self.interval_seconds
         return self.age_seconds > min(late, RECENT_HOURS * HOUR_MS / 1000)
 

@@ -18,7 +18,7 @@ _PARTITION = ("topic", "partition_id")
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What was deleted of a topic before a group read it; None is unknown.
+    """Records of a topic that were deleted before a group read them; null is unknown.
 
     A retention below 0 is none. Rates, records/s, are of the partitions that lost records.
     """
@@ -55,7 +55,7 @@ def find_losses(rows: Frame, logs: Frame) -> list[Loss]:
 
 
 def _sum(values: Column) -> float | None:
-    """None where one is unknown."""
+    """Return the sum; null if a value is unknown."""
     return float(values.values.sum()) if values.known.all() else None
 
 

@@ -130,7 +130,7 @@ def parse_link(path: str, named: str) -> tuple[str, str, str] | None:
 
 
 def _is_link(sent_path: str) -> bool:
-    """Whether it holds a group's or topic's name; an empty one has only the slash before it."""
+    """Return true if a path holds a group's or topic's name, even an empty one."""
     return parse_link(unquote(sent_path), "") is not None
 
 
@@ -267,7 +267,7 @@ def _answer_missing(kind: str, name: str, run: LatestRun, now_ms: int) -> Answer
 
 
 def _split_abandoned(runs: list[LatestRun]) -> tuple[list[LatestRun], list[LatestRun]]:
-    """Those to show, and those left out beside them: clusters that nobody reads any more.
+    """Return the runs to show, and the abandoned ones: clusters that nobody reads any more.
 
     Their snapshots stay, and their last numbers would stand among the living for ever.
     """
@@ -309,7 +309,7 @@ def _select_name(frame: Frame, column: str, name: str) -> Frame:
 
 
 def _first_known(frame: Frame, column: str) -> Any:
-    """None where no value is known."""
+    """Return the first known value; null if there is none."""
     values = frame.columns[column]
     at = np.flatnonzero(values.known)[:1]
     return next(iter(values.take(at).to_list()), None)

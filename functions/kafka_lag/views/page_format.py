@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the templates show of a row: numbers with a space that does not break, statuses in words."""
+"""Values of a row for the templates: numbers with a no-break space, statuses in words."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def state(word: str) -> str:
 
 
 def troubles(row: Mapping[str, Any], now: int | None = None) -> list[str]:
-    """What the status of a group or partition stands for, or why there is none.
+    """Return the words for the status of a group or partition, or why it has none.
 
     With `now`, ms, since when each is so, where a group's row says it.
     """
@@ -136,7 +136,7 @@ def group_level(status: str) -> str:
 
 
 def cause_of_loss(loss: Loss) -> str:
-    """How long its topic keeps records, and the rates; nothing where none of it is known."""
+    """Return how long the topic keeps records, and the rates; empty if all of it is unknown."""
     return format_cause_of_loss(
         *(loss.retention_ms, loss.retention_bytes, loss.produce_rate, loss.consume_rate),
         space=NO_BREAK_SPACE,
@@ -144,7 +144,7 @@ def cause_of_loss(loss: Loss) -> str:
 
 
 def is_link(text: str | None) -> bool:
-    """Whether a browser may follow it: a script is none, whoever wrote the snapshot."""
+    """Return true if a browser may follow the link: a script is never one, whoever wrote it."""
     return text is not None and text.startswith(("https://", "http://"))
 
 

@@ -166,17 +166,17 @@ class PageOptions:
 
     @property
     def column(self) -> str:
-        """What is sorted by, whichever way round."""
+        """The column to sort by, in either direction."""
         return self.sort.removeprefix("-")
 
     @property
     def reversed(self) -> bool:
-        """Whether the other way round than is usual for the column."""
+        """True if the order is the reverse of the column's usual one."""
         return self.sort.startswith("-")
 
     @property
     def narrowed(self) -> bool:
-        """Whether rows are left out on purpose."""
+        """True if a filter leaves rows out."""
         return bool(self.q or self.status or self.owner or self.cluster)
 
 
@@ -214,7 +214,8 @@ class GroupTable:
 
 
 def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupTable:
-    """Of the newest readable runs; every filter but `status` narrows the tally too."""
+    """Return the table of the newest readable runs; every filter but `status` narrows the tally
+    too."""
     frame = _join_clusters(latest)
     names = frame.strings("owner").pruned().categories
     has_promises = bool(frame.numbers("sla_seconds").known.any())
@@ -365,7 +366,7 @@ class MemberTable:
 
     @property
     def shown(self) -> int:
-        """How many members have a row."""
+        """The number of members that have a row."""
         return sum(row["name"] is not None for row in self.rows)
 
 

@@ -134,7 +134,7 @@ class ScrapeOptions:
         return names.is_in(name for name in wanted if self._is_in_shard(name))
 
     def ways_to_less(self) -> Iterator[str]:
-        """What to ask for instead where all of this is too much."""
+        """Yield smaller requests to propose if an answer is too large."""
         if self.group is None:
             yield "one group (?group=NAME)"
         if self.cluster is None:
@@ -337,7 +337,7 @@ def _commit_ages(rows: Frame) -> Column:
 
 
 def _read(rows: Frame) -> Frame:
-    """Those that were read for this snapshot."""
+    """Return the rows that were read in this run."""
     return rows.where(~rows.strings("unread_reason").known)
 
 

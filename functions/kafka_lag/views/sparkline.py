@@ -19,8 +19,8 @@ _COLUMNS = ("consumer_group", "lag", "time_lag_seconds")
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """How far back a curve goes, and from how many runs at most it is drawn: large, or small in a
-    table. The runs but one are spread evenly, so that their distance is a round one."""
+    """The time that a curve covers, and the most runs that it is drawn from, large or in a table.
+    All runs but one are spread evenly, at a round distance."""
 
     name: str
     hours: int

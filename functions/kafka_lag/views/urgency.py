@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which groups need somebody first, alike on a terminal and on the page."""
+"""The order of groups, the most urgent first, on the terminal and on the status page."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Acl:
     prefixed: bool = False
 
     def covers(self, resource: Resource, name: str) -> bool:
-        """Whether it is about this resource; the name `*` stands for one that nobody knows."""
+        """Return true if the ACL is about this resource; the name `*` stands for an unknown one."""
         if self.resource != resource:
             return False
         if self.prefixed:
@@ -57,7 +57,7 @@ class Acl:
         return self.name in (name, ANY_NAME)
 
     def denies(self, principal: str, operation: str, resource: Resource, name: str) -> bool:
-        """Whether it forbids this, from some host at least."""
+        """Return true if the ACL forbids this operation, from some host at least."""
         return (
             not self.allows
             and self.principal in (principal, ANYBODY)

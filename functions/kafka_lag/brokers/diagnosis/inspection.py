@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a login may do on a cluster, and what of it a monitor cannot read; nothing is changed.
+"""The rights of a login on a cluster, and what a monitor cannot read there; nothing is changed.
 
-A right on all topics or groups is tried on a name that nobody has: brokers look at the right first,
-and say that there is no such thing only to those who have it.
+A right on all topics or groups is tried on a name that nobody uses: brokers check the right first,
+and tell only a login that has it that the name does not exist.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FIRST = 0
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What the login may do; None where no broker said.
+    """The rights of the login; null if no broker told.
 
     `topics`, `settings` and `groups` are of names that nobody has named: Describe, DescribeConfigs
     and Describe. `hidden_topics` are owned by members of groups, or named by ACLs, and may not be
@@ -112,7 +112,7 @@ class Clocks:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was found; `login` is the one that the brokers accepted.
+    """The findings of an inspection; `login` is the one that the brokers accepted.
 
     `version` is the least that the brokers can be by what they speak. `not_responding` has a cause
     by address. `given_up` are addresses of brokers that a client quota kept from answering;
@@ -139,12 +139,12 @@ class Inspection:
 
     @property
     def heard_all(self) -> bool:
-        """Whether every broker listed its groups: each lists only those that it coordinates."""
+        """True if every broker listed its groups: each lists only those that it coordinates."""
         return not (self.not_responding or self.given_up or self.unlisted)
 
     @property
     def lists_all_groups(self) -> bool:
-        """Whether no group can be missing from `groups`, but for the filters."""
+        """True if only the filters can keep a group out of `groups`."""
         return self.heard_all and bool(self.rights.cluster or self.rights.groups)
 
 
@@ -273,7 +273,7 @@ class _Inspector:
         )
 
     def _prefixes(self, listing: AclListing) -> list[str]:
-        """Those of ACLs on topics, where all topics are wanted but for some that are refused."""
+        """Return the prefixes of ACLs on topics, if all topics but some denied ones are wanted."""
         if self._topics.allow is not None:
             return []
         found = {acl.name for acl in listing.acls or () if acl.resource == "topic" and acl.prefixed}
@@ -300,7 +300,7 @@ class _Inspector:
         return topics, None if operations is None else ACLOperation.DESCRIBE in operations
 
     async def _look_for_topics(self, names: Sequence[str]) -> tuple[tuple[str, ...], bool | None]:
-        """Those of the names that may not be described, and whether one that nobody has may be."""
+        """Return the names that may not be described, and whether an unused name may be."""
         codes: dict[str, int] = {}
         for part in chunks([self._nobody, *names], _NAMES_PER_REQUEST):
             request = [MetadataRequest.MetadataRequestTopic(name=name) for name in part]
@@ -315,7 +315,7 @@ class _Inspector:
         return denied, _allowed(codes.get(self._nobody), _TOPIC_DENIED)
 
     async def _look_for_settings(self, names: Sequence[str]) -> tuple[tuple[str, ...], bool | None]:
-        """Those of the names whose configs may not be described, and the same of one of nobody."""
+        """Return the names whose configs may not be read, and whether an unused name's may be."""
         resource = DescribeConfigsRequest.DescribeConfigsResource
         codes: dict[str, int] = {}
         for part in chunks([self._nobody, *names], _NAMES_PER_REQUEST):
@@ -409,8 +409,8 @@ class _Inspector:
 
 @dataclass(frozen=True, slots=True)
 class _NewestTimes:
-    """By topic the newest time of each partition that holds records, how many hold none, of how
-    many it was requested, and when the brokers had said so, ms.
+    """By topic: the newest time of each partition with records, how many are empty, how many were
+    requested, and when the brokers answered, ms.
     """
 
     times: Mapping[str, list[int]]
@@ -424,7 +424,7 @@ def _allowed(code: int | None, denied: int) -> bool | None:
 
 
 def _operations(answer: Any) -> set[int] | None:
-    """What may be done with what an answer is about; None where it does not say."""
+    """Return the operations that an answer allows; null if it does not say."""
     found = getattr(answer, "authorized_operations", None)
     if found is None or found == _NOT_SAID:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What speaks on a port: name, TCP, TLS and protocol of each server, looked at from outside.
+"""A look at ports from outside: name, TCP, TLS and protocol of each server.
 
 For the error path. No password, token or client certificate is ever sent: one request for the
 versions, and one for a SASL mechanism that nobody has, which a broker answers with those it
@@ -64,7 +64,7 @@ class TlsFindings:
 
 @dataclass(frozen=True, slots=True)
 class ServerFindings:
-    """What was found out about `server` (host:port) until the time was up; None is unknown.
+    """The findings about `server` (host:port) until the time was up; null is unknown.
 
     `addresses` are empty where the name does not resolve, and `connect_fault` says why no
     connection was made. `tls` is None too where the port speaks no TLS. `banner` is the beginning
@@ -82,7 +82,7 @@ class ServerFindings:
 
     @property
     def is_stranger(self) -> bool:
-        """Whether something other than a Kafka broker answers."""
+        """True if something other than a Kafka broker answers."""
         return self.spoken in ("controller", "HTTP", "SSH", "unknown")
 
 
@@ -94,7 +94,7 @@ def probe_servers(
     mechanisms: bool = True,
     limits: ProbeLimits = PROBE_LIMITS,
 ) -> tuple[ServerFindings, ...]:
-    """What each server speaks, as far as it shows within these limits, in the order given.
+    """Return what each server speaks, as far as these limits show it, in the order given.
 
     Certificates are checked against `cafile`, None for the system's; `tls_first` is what a client
     of this configuration would speak. To find `mechanisms` costs the brokers a failed
@@ -126,7 +126,7 @@ def probe_servers(
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """What came back: a decoded answer of Kafka's, or what was said instead."""
+    """A decoded answer of Kafka's, or the bytes that came instead."""
 
     answer: Any = None
     said: bytes = b""
@@ -135,7 +135,7 @@ class _Reply:
 
     @property
     def is_silence(self) -> bool:
-        """Whether nothing came back at all."""
+        """True if nothing came back."""
         return self.answer is None and not (self.said or self.closed)
 
 
@@ -224,7 +224,7 @@ class _Probe:
         return self._look_inside(found, self._connect)
 
     def _look_with_tls(self, found: ServerFindings) -> ServerFindings | None:
-        """None where the port does not speak TLS."""
+        """Return the findings; null if the port does not speak TLS."""
         context, tls = self._context, TlsFindings()
         try:
             try:
@@ -269,7 +269,7 @@ class _Probe:
         connect: Callable[[], socket.socket],
         connection: socket.socket | None = None,
     ) -> ServerFindings:
-        """What is spoken on connections made in this way, the first of which may be there."""
+        """Return the protocol spoken on connections of `connect`; the first may exist already."""
         first = _Conversation(connection or connect(), self._left)
         with closing(first):
             reply = first.listen(self._limits.first_word) if found.tls else _Reply()
@@ -340,7 +340,7 @@ class _Conversation:
                 return _Reply(answer=answers[0][1])
 
     def listen(self, seconds: float) -> _Reply:
-        """What is said next; nothing at all is an empty reply."""
+        """Return the next bytes; an empty reply if nothing comes."""
         self._connection.settimeout(self._left(seconds))
         try:
             said = self._connection.recv(4096)
@@ -352,7 +352,7 @@ class _Conversation:
 
 
 def _named(found: ServerFindings, reply: _Reply) -> ServerFindings:
-    """What a reply that is none of Kafka's says of the port."""
+    """Return the findings with what a reply that is not Kafka's says about the port."""
     if reply.wants_certificate and found.tls is not None:
         return replace(found, tls=replace(found.tls, wants_certificate=True))
     if not reply.said or reply.said.startswith(_TLS_RECORDS):

@@ -44,7 +44,7 @@ _SPOKEN_AT = {
 
 
 class Kind(IntEnum):
-    """What a fault is, those first that decide how the error begins and what it is."""
+    """Kinds of faults, in the order in which they decide the error and its first words."""
 
     MECHANISM = 0
     LOGIN = 1
@@ -53,9 +53,9 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a server, and a whole sentence of what to do.
+    """A fault of a server, and a whole sentence about what to do.
 
-    The finding is empty where the kind says all.
+    The finding is empty if the kind says all.
     """
 
     kind: Kind
@@ -128,7 +128,7 @@ def advertised_error(
 def find_fault(
     access: Access, found: ServerFindings, *, has_certificate: bool = True
 ) -> Fault | None:
-    """What keeps a client of this configuration out, None where that is not to be seen."""
+    """Return the fault that keeps a client of this configuration out; null if none is visible."""
     port = _msk_port(access, found.server)
     network = _network_fault(found) or _stranger(found)
     if network is not None:
@@ -273,7 +273,8 @@ def _tls_fault(access: Access, found: ServerFindings, has_certificate: bool) -> 
 
 
 def _shows_certificate(access: Access, has_certificate: bool) -> bool:
-    """Whether the client shows one, as the probe does not: its own error knows more."""
+    """Return true if the client shows a certificate. The probe does not, so the client's own error
+    knows more."""
     return has_certificate and access.security_protocol == "SSL"
 
 
@@ -370,14 +371,14 @@ def _sasl_fault(access: Access, found: ServerFindings) -> Fault | None:
 
 
 def _mechanism_too(access: Access, mechanisms: tuple[str, ...]) -> str:
-    """What to set beside the protocol, nothing where that is right already."""
+    """Return what to set beside the protocol; empty if the mechanism is right already."""
     if access.logs_in and access.sasl_mechanism in mechanisms:
         return ""
     return f" and sasl_mechanism to {_choice(mechanisms)}"
 
 
 def _choice(mechanisms: tuple[str, ...]) -> str:
-    """Those of a list just given that the configuration can have."""
+    """Return words for the members of a list just given that the configuration can have."""
     ours = [each for each in mechanisms if each in _OURS]
     if ours and len(ours) < len(mechanisms):
         return _listed(ours, "or")
