@@ -336,7 +336,7 @@ class Connections:
 
 
 def _is_muted(connection: Any) -> bool:
-    """Return true if a client quota mutes the connection, also right after the answer that tells."""
+    """Return true if a client quota mutes the connection, or just began to."""
     return connection is not None and "throttle" in connection.paused
 
 

@@ -315,8 +315,10 @@ def _check_untagged(data: bytes, at: int, version: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The layout of a partition in one version. `metadata` are the places of the bytes of the length
-    of a commit's metadata, which is empty in `record`; `decode` is the library's decoder of a topic.
+    """The layout of a partition in one version of the request.
+
+    `metadata` are the places of the bytes of the length of a commit's metadata, which is empty in
+    `record`; `decode` is the library's decoder of a topic.
     """
 
     flexible: bool
