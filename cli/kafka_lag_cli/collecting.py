@@ -65,7 +65,7 @@ class Collecting:
         self._thread.join(_END_SECONDS)
 
     def own(self, store: BrowsableStore) -> BrowsableStore:
-        """What a store has of the cluster that is collected here."""
+        """Return a view of the store with the collected cluster alone."""
         return OneCluster(store, lambda: self._cluster)
 
     def show_by(self, show: Callable[[str, Snapshot], None]) -> None:
@@ -73,7 +73,7 @@ class Collecting:
         self._show = show
 
     def health(self) -> str | None:
-        """What is wrong, None where a run succeeded lately."""
+        """Return what is wrong; null if a run succeeded lately."""
         what = "been read and kept" if self._is_unkept else "succeeded"
         if self._succeeded is None:
             return f"no run has {what} yet"

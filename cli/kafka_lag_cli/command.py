@@ -181,7 +181,7 @@ def _sentence(error: click.UsageError) -> str:
 
 
 def _advice(error: click.NoSuchOption) -> str:
-    """What was meant, as far as can be seen."""
+    """Return advice about what was probably meant."""
     name = error.option_name
     if error.ctx is None or error.ctx.parent is None:
         return f"Name a subcommand first: {', '.join(_SUBCOMMANDS)}."

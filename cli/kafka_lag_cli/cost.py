@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration will cost a month, read and printed."""
+"""The monthly cost of a configuration, read and printed."""
 
 from __future__ import annotations
 

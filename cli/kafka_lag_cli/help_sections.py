@@ -73,7 +73,7 @@ def given_name(ctx: click.Context, parameter: click.Parameter) -> str | None:
 
 
 def is_from_variable(name: str) -> bool:
-    """Whether a parameter of the command that runs has its value from a variable."""
+    """Return true if a parameter of the running command has its value from a variable."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and ctx.get_parameter_source(name) is ParameterSource.ENVIRONMENT
 

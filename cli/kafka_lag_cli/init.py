@@ -55,7 +55,7 @@ _BY_HAND = "Without AWS, copy and edit a document of examples/ (scaling-ecs.json
 
 @dataclass(frozen=True, slots=True)
 class InitOptions:
-    """What a person said by options; None is what AWS, a question or a default decides."""
+    """A person's options; for a null value AWS, a question or a default decides."""
 
     name: str | None = None
     auth: str | None = None

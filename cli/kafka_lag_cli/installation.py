@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How this copy was installed (PEP 610), and the command that installs it so with an extra.
+"""The way this copy was installed (PEP 610), and the command that adds an extra to it.
 
 Its name belongs to nobody on an index, where anybody may register it: no command names it alone.
 """
@@ -25,7 +25,7 @@ _FOR_A_CALL = re.compile(r"(?:archive|environments)-v\d+")
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What an installer wrote down of this copy."""
+    """An installer's record of this copy."""
 
     # PEP 610's direct_url.json; null for a copy from an index, and for one that is not installed.
     direct_url: dict[str, Any] | None
@@ -50,7 +50,7 @@ class Installation:
         return shlex.join([self.python, "-m", "pip", "install", *requirement])
 
     def _receipt(self) -> str | None:
-        """What `uv tool install` keeps of a tool; null for an environment of another kind."""
+        """Return the record of `uv tool install`; null for an environment of another kind."""
         try:
             return (self.prefix / "uv-receipt.toml").read_text()
         except OSError:

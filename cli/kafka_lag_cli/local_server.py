@@ -145,7 +145,7 @@ class LocalServer:
         self._awaker.close()
 
     def wait(self) -> None:
-        """Until somebody interrupts, in the main thread alone.
+        """Wait until somebody interrupts; in the main thread only.
 
         A lock would not do: a signal that comes just before it is waited for, or to another thread,
         is seen only once somebody has it.
@@ -181,7 +181,7 @@ class LocalServer:
         await send({"type": "http.response.body", "body": result.body})
 
     async def _answer(self, request: Request, authorization: str) -> Answer:
-        """What is answered, whatever happens."""
+        """Return an answer, whatever happens."""
         try:
             if request.path == _HEALTH_PATH:
                 return _health_answer(request, self._health())
@@ -224,14 +224,14 @@ class LocalServer:
 
 
 def _health_answer(request: Request, fault: str | None) -> Answer:
-    """For whoever restarts what is broken; names nothing of the cluster."""
+    """Return the health answer, which names nothing of the cluster."""
     status = HTTPStatus.OK if fault is None else HTTPStatus.SERVICE_UNAVAILABLE
     body = b"" if request.method == "HEAD" else f"{fault or 'ok'}\n".encode()
     return Answer(status, "text/plain; charset=utf-8", body)
 
 
 def _is_own_name(host: str) -> bool:
-    """Whether a Host header, with or without a port, is this machine's own name."""
+    """Return true if a Host header, with or without a port, is this machine's own name."""
     try:
         return not host or urlsplit(f"//{host}").hostname in _OWN_NAMES
     except ValueError:
@@ -249,7 +249,7 @@ class _Server(uvicorn.Server):
         self._ended = asyncio.Event()
 
     async def main_loop(self) -> None:
-        """Until the end; a tick is for a certificate, which is loaded again after a while."""
+        """Serve until the end; a tick reloads a certificate after a while."""
         self._loop = asyncio.get_running_loop()
         seconds = None if self.config.callback_notify is None else self.config.timeout_notify
         while not await self.on_tick(0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a subcommand needs beside the packages that every installation has."""
+"""Packages that a subcommand needs beside those of every installation."""
 
 from __future__ import annotations
 

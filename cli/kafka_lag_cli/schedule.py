@@ -26,7 +26,7 @@ class Run:
 
     @property
     def warning(self) -> str | None:
-        """What went wrong, in a sentence; None: nothing."""
+        """A sentence on what went wrong; null if nothing did."""
         if self.error is None:
             return None
         is_unkept = self.report is not None and not self.kept

@@ -44,14 +44,14 @@ _OF_COLLECTOR = ("interval", "cluster", "keep_days")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen; port 0 takes any that is free."""
+    """An address to listen on; port 0 takes any free port."""
 
     host: str
     port: int
 
     @property
     def is_loopback(self) -> bool:
-        """Whether this machine alone can reach it."""
+        """True if only this machine can reach the address."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -217,7 +217,7 @@ def _check_who_is_answered(address: Address, options: Mapping[str, Any]) -> None
 
 
 def _warnings(address: Address, options: Mapping[str, Any]) -> Iterator[str]:
-    """What the network sees, where that may not be meant."""
+    """Yield warnings about what the network can see."""
     if options["no_token"]:
         yield (
             f"Everybody who reaches {address.host}:{address.port} can read the names of groups, "

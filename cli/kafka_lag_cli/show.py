@@ -134,7 +134,7 @@ def _write(
 
 @dataclass(frozen=True, slots=True)
 class TwoReadings:
-    """What the second of two readings says, `gap` seconds after the first; 0 if there is one.
+    """The second of two readings, `gap` seconds after the first one; 0 if there is only one.
 
     `idle`: by group, how many partitions have lag and no new commit in between, and how many have
     lag. Where nothing else is known of them for as long as a status takes, the snapshot has no
@@ -190,7 +190,7 @@ def read_twice(
 
 
 def judge_at(settings: Settings, interval_ms: int) -> Settings:
-    """By runs as far apart as those of whoever collects into the state."""
+    """Return settings for runs as far apart as those of the collector that shares the state."""
     return replace(settings, rules=settings.rules.at_interval(interval_ms))
 
 
@@ -231,7 +231,7 @@ def take_readings(
 def compare_readings(
     cluster: str, first: Snapshot, second: Snapshot, rules: Rules, gap: int
 ) -> TwoReadings:
-    """Who stood still between two readings, and whose status is therefore not known yet."""
+    """Find groups that stood still between two readings; their status is not known yet."""
     rows = second.group_partitions
     before = first.group_partitions.take(locate(rows, first.group_partitions, _ROW))
     same = rows.numbers("committed_offset") == before.numbers("committed_offset")
@@ -306,7 +306,7 @@ def print_report(report: TwoReadings, selection: Selection, rules: Rules) -> Non
 
 
 def idle_remarks(report: TwoReadings) -> dict[str, str]:
-    """By group, how many of the partitions that have lag stood still; all, if no number is said."""
+    """Return by group how many partitions with lag stood still; without a number, all did."""
     waited = format_short_duration(report.gap)
     return {
         name: f"idle {waited}" if idle == lagging else f"{idle} of {lagging} idle"

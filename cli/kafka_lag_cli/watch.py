@@ -138,7 +138,7 @@ def _append(view: WatchView, options: Mapping[str, Any], screen: Console, *, hea
 
 @dataclass(slots=True)
 class WatchView:
-    """What a redrawn terminal shows: the newest run, those before it, and when the next is.
+    """The content of a redrawn terminal: the newest run, the runs before, and the next one's time.
 
     `due` is in seconds since the epoch.
     """
@@ -234,7 +234,7 @@ def draw_trend(values: Sequence[int | None]) -> str:
 
 
 def _counts(snapshot: Snapshot) -> Text:
-    """How many groups there are, and of each status."""
+    """Return the number of groups, in all and by status."""
     statuses = snapshot.groups.strings("status").to_list()
     parts = [
         Text(f"{statuses.count(word)} {word}", STATUS_COLOURS[word])

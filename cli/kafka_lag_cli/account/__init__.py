@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What AWS knows of a cluster and its network, for `init` and `doctor`."""
+"""Facts from AWS about a cluster and its network, for `init` and `doctor`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What AWS answers instead of what a command needs, and the right that the call takes."""
+"""Errors of AWS's answers, each with the right that the call needs."""
 
 from __future__ import annotations
 

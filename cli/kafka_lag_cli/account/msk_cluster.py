@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MSK, Secrets Manager and KMS say of a cluster and its login; nothing is changed."""
+"""Facts from MSK, Secrets Manager and KMS about a cluster and its login; nothing is changed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which two subnets of a VPC a collector is put into."""
+"""The choice of two subnets of a VPC for a collector."""
 
 from __future__ import annotations
 

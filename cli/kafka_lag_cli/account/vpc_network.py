@@ -67,7 +67,7 @@ class SecurityGroup:
     lets_in: tuple[tuple[IPv4Network, int, int], ...]
 
     def opens(self, port: int, subnets: Iterable[Subnet]) -> bool:
-        """Whether all addresses of these subnets get in on a port of TCP."""
+        """Return true if all addresses of these subnets get in on a TCP port."""
         return all(
             any(
                 first <= port <= last and IPv4Network(subnet.cidr).subnet_of(network)
@@ -87,7 +87,7 @@ class VpcNetwork:
     endpoints: tuple[Endpoint, ...]
 
     def by_id(self, ids: Iterable[str]) -> tuple[Subnet, ...]:
-        """Those of these subnets that lie here, in the order asked for."""
+        """Return those of the subnets that lie in this network, in the order given."""
         known = {subnet.id: subnet for subnet in self.subnets}
         return tuple(known[each] for each in ids if each in known)
 
@@ -118,7 +118,7 @@ def vpc_of(client: Any, subnets: Collection[str]) -> dict[str, str]:
 
 
 def vpc_exists(client: Any, vpc: str) -> bool:
-    """Whether the client's account and region have the VPC. Raises AwsError."""
+    """Return true if the client's account and region have the VPC. Raises AwsError."""
     return bool(_pages(client, "describe_vpcs", "Vpcs", {"vpc-id": [vpc]}))
 
 
@@ -159,7 +159,7 @@ def read_network(client: Any, vpc: str, region: str) -> VpcNetwork:
 
 
 def read_security_groups(client: Any, ids: Collection[str]) -> dict[str, SecurityGroup]:
-    """Those of these security groups that there are, by id. Raises AwsError."""
+    """Return those of the security groups that exist, by id. Raises AwsError."""
     return _security_groups(client, {"group-id": list(ids)}) if ids else {}
 
 
@@ -170,7 +170,7 @@ def default_security_group(client: Any, vpc: str) -> str | None:
 
 
 def dns_attributes_off(client: Any, vpc: str) -> list[str]:
-    """Those of the two attributes that private names of endpoints need and that are off.
+    """Return which of the two attributes that private names of endpoints need are off.
 
     Raises AwsError.
     """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a cluster is reached and read: options on the command line, or a deployed document."""
+"""Ways to reach and read a cluster: options on the command line, or a deployed configuration."""

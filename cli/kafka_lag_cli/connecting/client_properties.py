@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Kafka's own tools take as --command-config: a login in a file of Java's properties.
+"""A login in a file of Java properties, which Kafka's own tools take as --command-config.
 
 The format is that of java.util.Properties, the value of `sasl.jaas.config` that of JAAS. Keys that
 say nothing of where brokers are or who we are to them are left out, as they are in Java.
@@ -186,7 +186,7 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _decode(content: bytes) -> str:
-    """As UTF-8 where it is that, else as Latin-1, which Java takes such a file for."""
+    """Decode UTF-8 if the bytes are valid, else Latin-1, which Java takes such a file for."""
     # Windows PowerShell writes UTF-16 with a mark.
     is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     for encoding in ("utf-16",) if is_utf_16 else ("utf-8-sig", "latin-1"):
@@ -198,7 +198,7 @@ def _decode(content: bytes) -> str:
 
 
 class _FaultError(Exception):
-    """What is wrong with a key, for people; the file's name comes before it."""
+    """A sentence about what is wrong with a key; the file's name comes before it."""
 
 
 def _logical_lines(text: str) -> Iterator[str]:
@@ -445,7 +445,7 @@ def _parse_jaas(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _jaas_words(text: str) -> list[str | None]:
-    """Up to the semicolon; None is the sign between name and value, as a quoted one is a word."""
+    """Return the words up to the semicolon; null stands for an unquoted equals sign."""
     words: list[str | None] = []
     at = 0
     while found := _JAAS_WORD.match(text, at):
@@ -469,7 +469,7 @@ def _jaas_words(text: str) -> list[str | None]:
 
 
 def _truststore(properties: Mapping[str, str], folder: Path) -> dict[str, Any]:
-    """Where CA certificates are, as fields of the login: in the file, in one of PEM, in a store."""
+    """Return the login's fields for CA certificates: inline, in a PEM file, or in a store."""
     inline = _inline_pem(properties, f"{_TRUST}.certificates")
     if inline is not None:
         return {"authorities": _check_authorities(inline, f"{_TRUST}.certificates: it")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is collected, as whom and by which rules: by options, or by the document of a deployment."""
+"""What to collect, as whom and by which rules: from options, or from a configuration."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def collect_options_of(
 
 
 def names_brokers(options: Mapping[str, Any]) -> bool:
-    """Whether a cluster is to be read, where snapshots could be read instead."""
+    """Return true if the options name a cluster to read, rather than snapshots."""
     return any(options[name] for name in _BROKERS)
 
 

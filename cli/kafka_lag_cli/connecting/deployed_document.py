@@ -139,7 +139,7 @@ def _make_source(settings: Settings, region: str | None, profile: str | None) ->
 
 
 def _find_region(settings: Settings, region: str | None, profile: str | None) -> str:
-    """That of the deployment, of the brokers by their names, or of the AWS settings here."""
+    """Return the region of the deployment, else of the brokers' names, else of the AWS settings."""
     found = region or region_of(settings.access.bootstrap_servers)
     found = found or open_session(profile).region_name
     if not found:

@@ -36,7 +36,7 @@ def find_type(content: bytes) -> str | None:
 
 
 def can_read_pkcs12() -> bool:
-    """Whether the package is there that reads PKCS12."""
+    """Return true if the package that reads PKCS12 is installed."""
     return find_spec("cryptography") is not None
 
 

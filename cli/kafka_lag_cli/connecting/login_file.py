@@ -31,7 +31,7 @@ class LoginFile:
         yield from self.others()
 
     def others(self) -> Iterator[Login | None]:
-        """What the file holds, unless that is what was accepted before."""
+        """Yield the file's login, unless it was accepted before."""
         self._read_again()
         if self._last != self._accepted:
             yield self._last

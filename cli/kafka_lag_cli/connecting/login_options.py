@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the brokers are and who we are to them, as options of a subcommand.
+"""Options of a subcommand for the brokers' addresses and the login.
 
 Nothing secret is an option: a password comes by the environment or a prompt, a key from its file,
 and AWS credentials from where the AWS command line has them.
@@ -52,7 +52,7 @@ _MSK_REGION = re.compile(r"\.kafka(?:-serverless)?\.([a-z]{2}(?:-[a-z]+)+-\d)\."
 
 @dataclass(frozen=True, slots=True)
 class BrokerOptions:
-    """How to reach the brokers, and what the login is made of; None of each that is not used.
+    """How to reach the brokers, and the parts of the login; null for each unused one.
 
     `region` is that of the cluster, `profile` and `role` AWS's, for IAM alone. The protocol is a
     guess unless `protocol_named`. `authorities` holds the file of `cafile` where that is ours.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a login may not do, where nothing was read: brokers leave out in silence what is denied."""
+"""Missing rights of a login that read nothing: brokers leave out denied names in silence."""
 
 from __future__ import annotations
 

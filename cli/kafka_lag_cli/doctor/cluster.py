@@ -51,7 +51,7 @@ _METRIC_PRICE = "custom_metric"
 def check_brokers(
     access: Access, inspection: Inspection, found: Iterable[ServerFindings]
 ) -> Iterable[Finding]:
-    """Whether each broker answers at the address it advertises; `found` of those that do not."""
+    """Check that each broker answers at its advertised address; `found` is about the others."""
     down = inspection.not_responding
     if inspection.given_up:
         names = format_list([*map(printable, inspection.given_up)], _MOST_NAMES)
@@ -76,7 +76,7 @@ def check_brokers(
 
 
 def check_quota(inspection: Inspection, report: LagReport | None, repair: RightsRepair) -> Finding:
-    """Whether a client quota holds back what this login requests: a fault where that costs rows."""
+    """Check whether a client quota holds back this login: a fault if that costs rows."""
     delays = [inspection.throttled, report.throttled if report else None]
     throttled = max(filter(None, delays), key=lambda each: each.seconds, default=None)
     lost = [each for each in report.problems if each.reason == contract.THROTTLED] if report else []
@@ -97,7 +97,7 @@ def check_quota(inspection: Inspection, report: LagReport | None, repair: Rights
 
 
 def check_version(version: tuple[int, ...] | None) -> Finding:
-    """Whether the brokers are of a version that is known to work."""
+    """Check that the brokers have a version that is known to work."""
     if version is None:
         return Finding(VERSION, "unknown", "the brokers do not say what they speak")
     said = f"Kafka {'.'.join(map(str, version))} or newer, by the requests the brokers take"
@@ -141,7 +141,7 @@ def check_clocks(clocks: Clocks, *, may_describe: bool | None = True) -> Iterabl
 
 
 def _coverage(read: int, clocks: Clocks) -> Severity:
-    """What it is worth that so many partitions were looked at; a limit of ours is no failure."""
+    """Return the severity if so many partitions were looked at; our own limit is not a failure."""
     if read < clocks.requested:
         return "unknown"
     return "ok" if clocks.requested == clocks.wanted else "info"
@@ -160,9 +160,7 @@ _CLOCKS: Mapping[bool | None, str] = {
 def check_kinds(
     groups: Mapping[str | None, tuple[str, ...]], *, is_complete: bool = True
 ) -> Iterable[Finding]:
-    """Which groups there are, and of which no lag is computed; there may be more unless
-    `is_complete`.
-    """
+    """List groups by kind, and the kinds without lag; there may be more unless `is_complete`."""
     counts = [
         f"{format_count(len(names))} {printable(kind) if kind else 'of a kind not said'}"
         for kind, names in sorted(groups.items(), key=lambda item: item[0] or "")
@@ -189,7 +187,7 @@ def check_kinds(
 def check_transactions(
     has_transactions: bool | None, report: LagReport | None, rules: Rules
 ) -> Iterable[Finding]:
-    """Whether producers write in transactions, whose markers look like a lag of 1."""
+    """Check whether producers write in transactions, whose markers look like a lag of 1."""
     if has_transactions is None:
         yield Finding(TRANSACTIONS, "unknown", "the brokers do not show whether there are any")
     elif not has_transactions:
@@ -238,7 +236,7 @@ def _one_behind(topics: Sequence[str]) -> Finding:
 
 
 def check_reading(report: LagReport, inspection: Inspection) -> Finding:
-    """What a run as the collector makes it could not read; what is denied is behind the others."""
+    """Report what a run like the collector's could not read; denied names come last."""
     problems = sorted(report.problems, key=lambda each: each.reason == contract.DENIED)
     rows = len(report.snapshot.group_partitions)
     said = (
@@ -257,8 +255,8 @@ def check_reading(report: LagReport, inspection: Inspection) -> Finding:
 
 
 def _left_out(said: str, rows: int, inspection: Inspection) -> Finding | None:
-    """What a reading without an error is worth where rights are missing, or not known to be there;
-    null where all are.
+    """Return the finding on a reading without errors if rights are missing or unknown; null if all
+    are there.
     """
     rights = inspection.rights
     kinds = {"groups": rights.groups, "topics": rights.topics}
@@ -275,7 +273,7 @@ def _left_out(said: str, rows: int, inspection: Inspection) -> Finding | None:
 
 
 def check_commits(report: LagReport) -> Iterable[Finding]:
-    """What a reading noted on the commits of groups."""
+    """Report what a reading noted about the commits of groups."""
     for note in report.notes:
         why = "Brokers store what a client commits. The group itself is read as always."
         yield Finding(COMMITS, "info", printable(note), why)
@@ -303,7 +301,7 @@ def check_retention(report: LagReport, interval_ms: int) -> Iterable[Finding]:
 def check_metrics(
     plan: Plan, levels: Levels, region: str | None, prices: PricesByRegion
 ) -> Iterable[Finding]:
-    """How many custom metrics CloudWatch would get each month, and what these cost."""
+    """Report how many custom metrics CloudWatch would get each month, and their cost."""
     priced = region if region is not None and region in prices else REFERENCE_REGION
     price = prices[priced][_METRIC_PRICE]
     dollars = price.cost(plan.metrics)

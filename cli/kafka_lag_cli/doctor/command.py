@@ -129,7 +129,7 @@ def doctor(**options: Any) -> int:
 
 
 def _check_document(options: Mapping[str, Any]) -> list[Finding]:
-    """What AWS says of a deployment, if the document is of one, and then the brokers."""
+    """Check a deployment in AWS, if the configuration is one, and then the brokers."""
     # Costs the start of those alone who have a document.
     from kafka_lag_cli.doctor.deployment import check_document  # noqa: PLC0415
 
@@ -251,7 +251,7 @@ def _check_cluster(
     inspection: Inspection,
     repair: RightsRepair,
 ) -> list[Finding]:
-    """What can be said once the login is accepted, whatever it may do."""
+    """Check everything that an accepted login allows."""
     access, rules = collect.settings.access, collect.settings.rules
     report, failed = _read(collect)
     findings = [

@@ -35,7 +35,7 @@ def check_connection(
     has_certificate: bool,
     options: Mapping[str, Any] | None,
 ) -> list[Finding]:
-    """What stands in the way to each server, and what does not.
+    """Check each stage of the way to each server.
 
     A server that cannot be used is a warning where another can. `options` are the command's own,
     None where a document has brokers and login.
@@ -67,12 +67,12 @@ def check_connection(
 
 
 def is_usable(findings: Iterable[Finding]) -> bool:
-    """Whether a login can be tried."""
+    """Return true if a login can be tried."""
     return not any(each.check in STAGES and each.severity == "fault" for each in findings)
 
 
 def _stage(access: Access, found: ServerFindings) -> str:
-    """What a fault of this server is about."""
+    """Return the stage of this server's fault."""
     if found.addresses == ():
         return NAME
     if found.connect_fault is not None:
@@ -88,7 +88,7 @@ def _stage(access: Access, found: ServerFindings) -> str:
 
 
 def _has_passed(found: ServerFindings, stage: str, stage_of: dict[str, str]) -> bool:
-    """Whether a stage is known to be well: those behind a fault were not looked at."""
+    """Return true if a stage is known to be well; the stages behind a fault were not checked."""
     failed = stage_of.get(found.server)
     if failed is not None and STAGES.index(failed) <= STAGES.index(stage):
         return False
@@ -102,7 +102,8 @@ def _has_passed(found: ServerFindings, stage: str, stage_of: dict[str, str]) -> 
 
 
 def _wants_certificate(found: ServerFindings) -> bool:
-    """Whether it answers those alone who show one, which only the login does."""
+    """Return true if the server answers only clients with a certificate, which only the login
+    shows."""
     return found.tls is not None and found.tls.wants_certificate
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `doctor --deployed` finds of a deployment that runs: what is so, and what was expected.
+"""Checks of `doctor --deployed`: the running deployment beside what was expected.
 
 These are the checks of a first account that only AWS can answer. Nothing is changed, and one URL
 is called without rights.
@@ -52,7 +52,7 @@ _GOING = ("STARTING", "RUNNING", "STOPPING", "WAITING")
 
 
 def fetch_status(url: str) -> int:
-    """What the URL answers to a request without a signature or a token."""
+    """Return the URL's HTTP status for a request without a signature or a token."""
     try:
         with urlopen(url, timeout=_TIMEOUT) as answer:  # noqa: S310 - a function URL is https
             return int(answer.status)
@@ -126,7 +126,7 @@ class _Deployed:
         return alarm_name(self.place.deployment.name, self.place.cluster.name, rule)
 
     def _stacks(self, *, here: bool) -> list[StackName]:
-        """Those of this cluster's account, or of others, which these credentials do not show."""
+        """Return the stacks in this cluster's account, or those in other accounts."""
         return [
             each
             for each in stack_names_for(self.place.deployment, self.place.cluster)
@@ -134,7 +134,7 @@ class _Deployed:
         ]
 
     def stacks(self) -> Iterator[Finding]:
-        """That all are there and complete."""
+        """Check that all stacks exist and are complete."""
         stacks = self._stacks(here=True)
         names = [each.name for each in stacks]
         states = {
@@ -151,7 +151,7 @@ class _Deployed:
         )
 
     def stacks_elsewhere(self) -> Iterator[Finding]:
-        """Which are in accounts that are not looked at."""
+        """List the stacks in accounts that are not checked."""
         if names := [f"{each.name} in {each.account}" for each in self._stacks(here=False)]:
             yield Finding(
                 "stacks elsewhere",
@@ -160,7 +160,7 @@ class _Deployed:
             )
 
     def runs(self) -> Iterator[Finding]:
-        """That one of the last runs has stored a snapshot: brokers, login and S3 are reached."""
+        """Check that one of the last runs stored a snapshot: brokers, login and S3 are reached."""
         bucket = self._shared.get("Bucket")
         minutes = _RUNS * self.place.cluster.interval_minutes
         expected = f"a snapshot of the last {minutes} minutes"
@@ -196,7 +196,7 @@ class _Deployed:
         return max(times, default=None)
 
     def addresses(self) -> Iterator[Finding]:
-        """That MSK was asked for brokers, at the port of the login."""
+        """Check that the function has broker addresses from MSK, at the port of the login."""
         ports = [first for first, _ in self.place.cluster.ports]
         function = self._own.get("Function")
         servers = ""
@@ -218,7 +218,7 @@ class _Deployed:
         )
 
     def metrics(self) -> Iterator[Finding]:
-        """That runs succeed, and that CloudWatch has their metrics."""
+        """Check that runs succeed, and that CloudWatch has their metrics."""
         minutes = max(_MINUTES_OF_METRICS, 2 * self.place.cluster.interval_minutes)
         count = self._count(
             self.place.cluster.namespace,
@@ -282,7 +282,7 @@ class _Deployed:
         )
 
     def broker_alarms(self) -> Iterator[Finding]:
-        """That MSK's metrics of its brokers reach them."""
+        """Check that MSK's broker metrics reach the alarms."""
         rules = broker_rules(brokers=True, disks=self.place.cluster.has_disks)
         names = [self._alarm(rule.name) for rule in rules]
         with using("cloudwatch:DescribeAlarms"):
@@ -298,7 +298,7 @@ class _Deployed:
         )
 
     def topic(self) -> Iterator[Finding]:
-        """That CloudWatch may publish to it and use its key: else alarms are lost."""
+        """Check that CloudWatch may publish to the topic and use its key: else alarms are lost."""
         to_do = (
             "Every alarm is lost without a word until it may: docs/configuration.md has what a "
             "topic of yours needs."
@@ -359,7 +359,7 @@ class _Deployed:
         return None
 
     def _lets_use_key(self, key: KmsKey, call: ServiceCall) -> bool | None:
-        """Whether the key's policy lets the call use it; None where a condition is not judged."""
+        """Return true if the key's policy allows the call; null if a condition is not judged."""
         with using("kms:GetKeyPolicy"):
             # It takes no alias.
             policy = self.place.client("kms").get_key_policy(KeyId=key.id, PolicyName="default")
@@ -385,7 +385,7 @@ class _Deployed:
         return ServiceCall(_ALARM_SERVICE, account, f"arn:{partition or 'aws'}:{source}")
 
     def subscriptions(self) -> Iterator[Finding]:
-        """That each receiver has confirmed it; whoever else listens is not looked at."""
+        """Check that each receiver has confirmed its subscription; others are not checked."""
         notify = self.place.deployment.shared.notify
         mail = [("email", each) for each in notify.email]
         of_alarms = [*mail, *(("https", each) for each in notify.https)]
@@ -428,7 +428,7 @@ class _Deployed:
             }
 
     def views(self) -> Iterator[Finding]:
-        """That they are there, and closed to whoever has no rights."""
+        """Check that the views exist, and refuse a request without rights."""
         settings = self.place.deployment.shared.views
         wanted = _REFUSED[settings.auth] if settings else None
         url = self._outputs_of(self.place.deployment.views_stack_name).get("ViewsUrl")
@@ -468,7 +468,7 @@ class _Deployed:
         return [run for run in self._runs() if run["JobRunState"] not in _GOING]
 
     def report(self) -> Iterator[Finding]:
-        """That the newest run that is over succeeded."""
+        """Check that the newest finished run succeeded."""
         check = "daily report"
         going = [run for run in self._runs() if run["JobRunState"] in _GOING]
         if going:
@@ -488,7 +488,7 @@ class _Deployed:
         )
 
     def report_log(self) -> Iterator[Finding]:
-        """That it writes where this deployment keeps it for a while."""
+        """Check that the report writes to a log group of this deployment."""
         group = report_log_group(self.place.deployment.name, OUTPUT)
         ended = self._ended_runs()
         if not ended:
@@ -508,7 +508,7 @@ class _Deployed:
         )
 
     def report_metric(self) -> Iterator[Finding]:
-        """That it says so by its metric, on which `report-missing` goes."""
+        """Check that the report writes its metric, on which the alarm `report-missing` relies."""
         # A run by hand writes none, and names no trigger.
         scheduled = any(run.get("TriggerName") for run in self._ended_runs())
         count = self._count(
@@ -529,7 +529,7 @@ class _Deployed:
         )
 
     def lifecycle(self) -> Iterator[Finding]:
-        """That the bucket has the rules by which things expire."""
+        """Check that the bucket has the lifecycle rules."""
         bucket = self._shared.get("Bucket")
         messages = self.place.deployment.shared.status_messages
         wanted = lifecycle_rule_ids(claims=messages is not None)
@@ -565,7 +565,8 @@ def _finding(
     severity: Severity = "fault",
     repair: str | None = None,
 ) -> Finding:
-    """What was found beside what was expected; `severity` and what follows where they differ."""
+    """Return a finding that compares found and expected; `severity` and the rest apply if they
+    differ."""
     said = f"{found} (expected: {expected})"
     return Finding(check, "ok", said) if ok else Finding(check, severity, said, to_do, repair)
 
@@ -580,11 +581,12 @@ def _said_of(run: dict[str, Any]) -> str:
 
 
 def _endpoint(address: str) -> str:
-    """As it is compared: SNS hides the password that an https address may have."""
+    """Return an address for comparison: SNS hides the password that an https address may have."""
     scheme, found, rest = address.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}" if found else address.lower()
 
 
 def _address(protocol: str, address: str) -> str:
-    """As it is shown: of an https address the host alone, as its path may be a secret."""
+    """Return an address for people: only the host of an https address, because its path may be
+    secret."""
     return address if protocol == "email" else f"https://{urlsplit(address).hostname}/..."

@@ -105,7 +105,7 @@ def _not_started(place: Place, error: Exception) -> Finding:
 
 
 def explain(payload: Any, *, failed: bool, log: str | None) -> Finding:
-    """What the function's answer means; `log` is the line that shows its log."""
+    """Return the finding on the function's answer; `log` is the line that shows its log."""
     if failed:
         return _explain_error(payload if isinstance(payload, Mapping) else {}, log)
     if not isinstance(payload, Mapping) or "groups" not in payload:

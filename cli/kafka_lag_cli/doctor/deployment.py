@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `doctor` finds in AWS: credentials, clock, cluster, login, secret, network, limits, a run.
+"""Checks of `doctor` in AWS: credentials, clock, cluster, login, secret, network, limits, a run.
 
 Each check says what is so, what follows, and the line that repairs it. One that takes a right that
 is missing says which, and is "unknown".
@@ -43,7 +43,7 @@ def check_document(
     invoke: bool = False,
     deployed: bool = False,
 ) -> list[Finding]:
-    """What AWS says of a cluster in the document of a deployment; nothing of another document.
+    """Check a cluster of a deployment's configuration in AWS; empty for another configuration.
 
     To be called before MSK is asked for brokers: where the login is not enabled it names none.
     Raises ConfigError for a document or a profile that cannot be used.
@@ -64,7 +64,7 @@ def check_deployment(
     clock: Clock = time.time,
     fetch: Fetch = fetch_status,
 ) -> list[Finding]:
-    """What AWS says of one cluster of a deployment, with the credentials of a boto3 session.
+    """Check one cluster of a deployment in AWS, with the credentials of a boto3 session.
 
     With `invoke` the deployed function runs once, with `deployed` all that runs is looked at, its
     URL by `fetch`. Raises nothing for what AWS answers.

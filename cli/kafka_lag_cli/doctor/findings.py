@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `doctor` finds, whoever looked: a check, how bad it is, and the line that repairs it."""
+"""Findings of `doctor`: a check, its severity, and the line that repairs it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def exit_code(findings: Iterable[Finding]) -> int:
 
 
 def collect_findings(check: str, found: Iterable[Finding]) -> list[Finding]:
-    """What a check finds until AWS does not answer it."""
+    """Return a check's findings up to the first error of AWS."""
     findings = []
     try:
         for finding in found:

@@ -51,7 +51,7 @@ def findings_json(findings: Iterable[Finding]) -> str:
 
 
 def _line_key(finding: Finding) -> tuple[Severity, str, str]:
-    """What is the same for findings on one line, which those not made alone may be."""
+    """Return the key that findings on one line share; unknown ones without reason share one."""
     is_alike = finding.severity == "unknown" and not finding.why
     return finding.severity, finding.what, "" if is_alike else finding.check
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `doctor` finds in the account's limits: concurrency, alarms, network interfaces.
+"""Checks of the account's limits: concurrency, alarms, network interfaces.
 
 CloudFormation meets them in the middle of a deploy and rolls a stack back.
 """
@@ -96,7 +96,7 @@ def _off(keys: Iterable[str]) -> str:
 
 
 def _reserved(place: Place, stack: str, output: str) -> int:
-    """What a function that is deployed has reserved already; 0 where it is not.
+    """Return the concurrency that a deployed function has reserved; 0 if it is not deployed.
 
     The function of messages is no output: where its stack is there, it is taken to have its one.
     """

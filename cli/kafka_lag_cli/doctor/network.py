@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `doctor` finds in the VPC: the collector's subnets, its ways to AWS, and who lets it in."""
+"""Checks of the VPC: the collector's subnets, its ways to AWS, and who lets it in."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Inside:
 
 
 def _read(place: Place) -> _Inside | None:
-    """None without a VPC or subnets, which is said by the check of these."""
+    """Return the network; null without a VPC or subnets, which have a check of their own."""
     vpc = place.cluster.vpc
     client = place.client("ec2")
     if not vpc_exists(client, vpc.id):
@@ -376,7 +376,7 @@ def _own_endpoints(place: Place) -> set[str]:
 
 
 def _check_names(place: Place, check: str, inside: _Inside) -> Iterator[Finding]:
-    """What interface endpoints need beside a range: names in the VPC, and a subnet a zone."""
+    """Check what interface endpoints need too: names in the VPC, and a subnet in each zone."""
     for attribute in dns_attributes_off(place.client("ec2"), inside.network.id):
         yield Finding(
             check,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a cluster's collector is deployed: its clients of AWS, and lines of a shell for it."""
+"""The place of a cluster's collector: its AWS clients, and shell lines for it."""
 
 from __future__ import annotations
 

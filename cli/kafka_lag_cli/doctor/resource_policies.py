@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the policy of a topic or key lets a service of AWS in, as far as it can be read.
+"""Whether the policy of a topic or key allows an AWS service, as far as this can be read.
 
 Of conditions those on whose resource the service acts for are judged, and on TLS, which services
 use. Of any other nothing is known [IAM user guide, policy evaluation logic].
@@ -24,7 +24,7 @@ class ServiceCall:
 
 
 def lets_in(policy: str, action: str, call: ServiceCall) -> bool | None:
-    """None where it depends on a condition that is not judged here."""
+    """Return true if the policy allows the call; null if that depends on an unjudged condition."""
     allowed = [
         _meets(each.get("Condition", {}), call)
         for each in _statements(policy, "Allow", action, call)
@@ -41,7 +41,7 @@ def lets_in(policy: str, action: str, call: ServiceCall) -> bool | None:
 def _statements(
     policy: str, effect: str, action: str, call: ServiceCall
 ) -> Iterator[Mapping[str, Any]]:
-    """Those of the effect that are about the service and the action."""
+    """Yield the statements of this effect about the service and the action."""
     for each in _listed(json.loads(policy or "{}").get("Statement", [])):
         if each.get("Effect") != effect:
             continue

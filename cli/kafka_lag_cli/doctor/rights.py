@@ -41,7 +41,7 @@ _ADD_NONE = "Add none: the first ACL on a topic or group locks everybody else ou
 
 @dataclass(frozen=True, slots=True)
 class WantedNames:
-    """Whether the command shall read all topics and all groups that there are."""
+    """Whether the command reads all topics and all groups."""
 
     all_topics: bool = True
     all_groups: bool = True
@@ -106,7 +106,7 @@ class _Checks:
             yield from self._open_by_default(listing.acls)
 
     def _open_by_default(self, acls: Sequence[Acl]) -> Iterable[Finding]:
-        """Where names that no ACL is about are open to everybody, one on all names shuts them."""
+        """Warn if names without ACLs are open to all: an ACL on all names would close them."""
         rights = self.inspection.rights
         kinds: tuple[tuple[Resource, bool | None], ...] = (
             ("topic", rights.topics),
@@ -258,7 +258,7 @@ class _Checks:
             )
 
     def _severity(self, wants_all: bool) -> Severity:
-        """What a right on all names is worth to a command that shall read some alone."""
+        """Return the severity of a missing right on all names."""
         return "fault" if wants_all else "warning"
 
     def _denied(
@@ -319,7 +319,7 @@ class _Checks:
     def _by_name(
         self, resource: Resource, operation: str, names: Iterable[str], on_all: bool | None
     ) -> list[str]:
-        """Those that a right on all names would not give: all, if there is it, else the denied."""
+        """Return the names that a right on all names would not open: those denied, else all."""
         return [
             name
             for name in names

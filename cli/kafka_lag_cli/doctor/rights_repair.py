@@ -144,7 +144,7 @@ def rights_repair(access: Access, login: Login | None, certfile: str | None) -> 
 
 
 def can_be_named(name: str) -> bool:
-    """Whether kafka-acls, which takes blanks off its ends, takes this name as it is."""
+    """Return true if kafka-acls, which strips blanks, takes this name as it is."""
     return bool(name) and name == name.strip(_TRIMMED)
 
 

@@ -127,7 +127,7 @@ def _judge_key_of_aws(place: Place, secret: Secret, auth: SecretAuth, *, of_msk:
 
 
 def _judge_key(place: Place, key: KmsKey, auth: SecretAuth) -> Iterator[Finding]:
-    """Of a customer's key: that it can be used, and is the document's."""
+    """Check that a customer's key can be used, and is the one of the configuration."""
     if key.state == "PendingDeletion":
         yield Finding(
             _KEY,
@@ -212,7 +212,7 @@ def _blank_ends(text: str | None, login: str) -> list[str]:
 
 
 def _missing_fields(text: str | None, login: str) -> str:
-    """What is wrong with a secret's text, without a word of it."""
+    """Return what is wrong with a secret's text, without quoting it."""
     try:
         content = json.loads(text or "")
     except ValueError:

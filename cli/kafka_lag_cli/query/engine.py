@@ -268,7 +268,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _partition_conditions(tree: exp.Query) -> dict[str, list[list[exp.Expr]]]:
-    """For each table that is read, the conditions on its partitions of each place it is read at.
+    """Return for each table the conditions on its partitions, at each place where it is read.
 
     Raises ConfigError for a table that there is not.
     """
@@ -287,7 +287,7 @@ def _partition_conditions(tree: exp.Query) -> dict[str, list[list[exp.Expr]]]:
 
 
 def _conditions(scope: Scope, alias: str, table: Table) -> Iterator[exp.Expr]:
-    """What all rows of a table must fulfil, and its partition columns alone decide."""
+    """Yield the conditions on all rows of a table that its partition columns alone decide."""
     where = scope.expression.args.get("where")
     joins = scope.expression.args.get("joins") or []
     if where is None or any(join.side for join in joins):
@@ -332,7 +332,7 @@ class _Finder:
     table: Table
 
     def find(self, alternatives: Sequence[Sequence[exp.Expr]]) -> _Found:
-        """What is in partitions that fulfil all conditions of an alternative.
+        """Return the files in partitions that fulfil all conditions of an alternative.
 
         Days of clusters that no condition leaves are not among the days.
         """

@@ -137,7 +137,7 @@ def _csv_cell(cell: Any) -> Any:
 
 
 def _json_value(cell: Any) -> Any:
-    """What JSON has for it: times in UTC as snapshots' are printed elsewhere, no NaN."""
+    """Return a cell's JSON value: times in UTC as elsewhere, null for NaN."""
     if isinstance(cell, datetime):
         return f"{cell.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
     if isinstance(cell, date):

@@ -40,7 +40,7 @@ class Request:
     now: datetime | None = None
 
     def time(self, clock: datetime) -> datetime:
-        """What is now; of the day that is not over no more than is."""
+        """Return the present time; on the present day it is at most the clock's."""
         if self.now is None or self.now.date() == clock.date():
             return min(self.now or clock, clock)
         return self.now
@@ -102,7 +102,7 @@ def _set_day(request: Request, part: exp.Select, name: str, value: str) -> Reque
 
 
 def _set_days(request: Request, part: exp.Select, name: str, value: str) -> Request:
-    """How many days up to the last one."""
+    """Set the number of days, up to and including the last one."""
     if not (value.isascii() and value.isdigit() and 1 <= int(value) <= _MOST_DAYS):
         raise ConfigError(f"{name}={value} must be a number of days, 1 to {_MOST_DAYS:,}.")
     (between,) = part.find_all(exp.Between)
@@ -113,7 +113,7 @@ def _set_days(request: Request, part: exp.Select, name: str, value: str) -> Requ
 
 
 def _set_at(request: Request, part: exp.Select, name: str, value: str) -> Request:
-    """What is now; runs after it are left out."""
+    """Set the present time; later runs are left out."""
     try:
         at = datetime.fromisoformat(value)
     except ValueError:
@@ -157,7 +157,7 @@ def _read_day(name: str, value: str) -> date:
 
 
 def _last_day(part: exp.Select) -> exp.Expr:
-    """What `dt` is compared with, the later of two."""
+    """Return the value that `dt` is compared with, the later one of two."""
     for node in part.find_all(exp.Between, exp.EQ):
         if node.this.name == DATE:
             last: exp.Expr = node.args.get("high") or node.expression

@@ -48,19 +48,19 @@ class GroupAlarm:
 
     @property
     def name(self) -> str:
-        """As it is a part of the alarms' names."""
+        """The rule's part of the alarms' names."""
         return self.rule.name
 
 
 def alarm_family(rule: str) -> str:
-    """What a rule watches: the same for a group's own alarm and for the query on all others."""
+    """Return what a rule watches: the same for a group's own alarm and the query on others."""
     return _OF_ONE.get(rule, rule)
 
 
 def deployed_alarms(
     cluster: Cluster, groups: Sequence[str], only: Collection[str] = ()
 ) -> Iterator[GroupAlarm]:
-    """Those of a cluster on these groups: named ones first, then the queries' on all others.
+    """Yield a cluster's alarms on these groups: named groups first, then queries on all others.
 
     `only`: of these, those; empty for all.
     Groups that the document's filters deny have none, nor has a cluster that publishes nothing.
@@ -104,7 +104,7 @@ def heartbeat(cluster: Cluster) -> Condition | None:
 
 
 def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
-    """What the document would deploy and a replay cannot know of, a sentence each."""
+    """Yield a sentence for each thing that the configuration deploys and a replay cannot know."""
     if cluster.paused:
         yield "the cluster is paused: nothing is collected, so nothing pages"
         return
@@ -144,7 +144,7 @@ def condition_of(
     *,
     query: bool = False,
 ) -> Condition:
-    """What makes an alarm of a rule go off, by the bound of all series or of each."""
+    """Return the condition of a rule's alarm, with one bound for all series or one for each."""
     return Condition(
         operator=OPERATORS[rule.operator],
         bound=bound,

@@ -76,7 +76,7 @@ def _alarms(deployment: str, cluster: Cluster, groups: Sequence[str]) -> Iterato
 
 
 def _items(client: Any, name: str, begin: int, end: int) -> Iterator[Mapping[str, Any]]:
-    """In order of time."""
+    """Yield the items in order of time."""
     since, until = (datetime.fromtimestamp(at / 1000, UTC) for at in (begin, end))
     with using(_RIGHT):
         for page in client.get_paginator("describe_alarm_history").paginate(

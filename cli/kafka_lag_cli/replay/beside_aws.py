@@ -19,7 +19,7 @@ _SAME_SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class AwsHistory:
-    """What one cluster's alarms did.
+    """The history of one cluster's alarms.
 
     `since`: of each alarm, by rule and group, when it was last made or changed, ms UTC; what it did
     before, another document decided. `unknown` alarms have no history: they were never deployed, or
@@ -32,15 +32,15 @@ class AwsHistory:
     alarms: int
 
     def covers(self, page: Page) -> bool:
-        """Whether the alarm of a page was as it is now when the page began."""
+        """Return true if a page's alarm was already as it is now when the page began."""
         own = self.since.get((page.rule, page.group), 0)
         return page.begin >= max(own, self.since.get((page.rule, None), 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How one set of assumptions fits: pages of both at the same time or at another, of CloudWatch
-    alone, and of the model alone.
+    """The fit of one set of assumptions: pages of both at the same time or at another, of
+    CloudWatch alone, and of the model alone.
     """
 
     assumed: Assumptions

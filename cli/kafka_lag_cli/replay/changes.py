@@ -13,7 +13,7 @@ from kafka_lag_cli.replay.pages import Page
 
 
 class Kind(Enum):
-    """What becomes of a page."""
+    """The change of a page."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -39,7 +39,8 @@ class Change:
 
     @property
     def later_seconds(self) -> float | None:
-        """How much later it goes out, negative for earlier; None without both."""
+        """The seconds by which the page goes out later, negative for earlier; null without both
+        pages."""
         if self.before is None or self.after is None:
             return None
         return (self.after.begin - self.before.begin) / 1000

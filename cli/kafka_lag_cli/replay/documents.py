@@ -85,8 +85,8 @@ def read_days(
     since: int,
     until: int,
 ) -> Iterator[Days]:
-    """Those of each cluster that has any, beside the other document's of the same name. Raises
-    ConfigError where none has."""
+    """Yield the recorded days of each cluster, beside the other configuration's cluster of that
+    name. Raises ConfigError if no cluster has any."""
     by_name = {each.name: each for each in others}
     stored = _stored_clusters(store)
     if not any(cluster.name in stored for cluster in wanted):
@@ -112,7 +112,7 @@ def read_days(
 
 
 def _stored_clusters(store: BrowsableStore) -> list[str]:
-    """Those with snapshots or a history, by name."""
+    """Return the names of clusters with snapshots or a history."""
     history = store.folders(f"{contract.HISTORY_PREFIX}/{contract.GROUPS}/")
     of_history = {name.removeprefix("cluster=") for name in history}
     return sorted(of_history.union(Snapshots(store, time.time).clusters()))
@@ -126,7 +126,7 @@ def replay_days(
     *,
     compared: bool,
 ) -> Replay:
-    """Beside a document without this cluster each page is added."""
+    """Replay the days; beside a configuration without this cluster each page is an added one."""
     before = None
     if compared:
         before = (

@@ -74,7 +74,7 @@ def print_replays(replays: Sequence[Replay], screen: Console, *, every_line: boo
 
 
 def print_summaries(replays: Sequence[Replay], screen: Console) -> None:
-    """What becomes of each cluster's pages, a sentence each."""
+    """Print a sentence about each cluster's pages."""
     for replay in replays:
         _print(screen, f"{replay.cluster}: {summarise(replay)}")
 
@@ -123,7 +123,8 @@ def _print_one(replay: Replay, screen: Console, *, every_line: bool) -> None:
 
 
 def summarise(replay: Replay) -> str:
-    """How many pages, or what becomes of them beside the other document, in one sentence."""
+    """Return a sentence on the number of pages, or on their changes against the other
+    configuration."""
     days = format_quantity(max(round(replay.days), 1), "day")
     side = replay.after
     if replay.before is None:
@@ -268,7 +269,7 @@ def _later(seconds: float | None) -> Text:
 
 
 def print_beside_aws(found: Sequence[BesideAws], screen: Console) -> None:
-    """How many pages agree by each set of assumptions, and where the model is wrong."""
+    """Print how many pages agree under each set of assumptions, and where the model is wrong."""
     for number, beside in enumerate(found):
         if number:
             screen.print()

@@ -52,7 +52,7 @@ class Page:
 
     @property
     def family(self) -> str:
-        """What it is about: the same of a group's own alarm and of the query on all others."""
+        """What the page is about: the same for a group's own alarm and the query on others."""
         return alarm_family(self.rule)
 
 
@@ -129,7 +129,7 @@ def count_by_rule(pages: Sequence[Page]) -> Counter[str]:
 
 
 def _count(values: Grid, condition: Condition, since: int = 0) -> Range:
-    """Of pages from the row `since` on."""
+    """Count pages from the row `since` on."""
     readings = {
         reading if condition.contributors else replace(reading, series_end=ASSUMED.series_end)
         for reading in READINGS

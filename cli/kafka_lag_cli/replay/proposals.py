@@ -68,8 +68,8 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class _Promise:
-    """What an alarm on a group's age goes by; `soonest` is how many seconds after its last commit a
-    group that stands still pages.
+    """The parameters of an alarm on a group's age; `soonest` is how many seconds after its last
+    commit a group that stands still pages.
     """
 
     seconds: float
@@ -92,7 +92,7 @@ class _Days:
 
     @classmethod
     def of(cls, ages: Grid) -> _Days | None:
-        """None for a group of which no age is known."""
+        """Return a group's days; null if no age is known."""
         known = np.flatnonzero(~np.isnan(ages))
         if not len(known):
             return None
@@ -101,7 +101,7 @@ class _Days:
 
     @property
     def suffice(self) -> bool:
-        """Whether they say anything of a month."""
+        """Return true if there are enough days to judge a month."""
         return self.end - self.first >= LEAST_DAYS * _DAY_MINUTES
 
     def chosen(self, spans: _Spans) -> float:
@@ -124,7 +124,7 @@ class _Days:
 
 
 def find_promises(recorded: Recorded, cluster: Cluster, pages_a_month: float) -> Iterator[Proposal]:
-    """For each group the promise that reports a standing group soonest, of those that keep to the
+    """Yield for each group the SLA that reports a standing group soonest, among those within the
     budget on the days that choose.
     """
     ages = recorded.metric(contract.ESTIMATED_TIME_LAG, cluster)
@@ -161,7 +161,7 @@ def find_promises(recorded: Recorded, cluster: Cluster, pages_a_month: float) ->
 def _choose(
     ages: Grid, cluster: Cluster, every: Mapping[int, _Days], pages_a_month: float
 ) -> dict[int, tuple[_Promise, _Spans]]:
-    """By group; of two that report as soon, the one of fewer runs."""
+    """Return the choice by group; of two that report equally soon, the one with fewer runs."""
     best: dict[int, tuple[_Promise, _Spans]] = {}
     for counts in COUNTS:
         for seconds in CANDIDATES:
@@ -189,7 +189,7 @@ def _promised_now(cluster: Cluster, group: str) -> _Promise | None:
 
 
 def _spans(ages: Grid, promise: _Promise, cluster: Cluster) -> list[_Spans]:
-    """By group, when an alarm on this promise would have been on."""
+    """Return by group the times at which an alarm on this SLA would have been on."""
     rule = replace(SLA, datapoints=promise.datapoints, periods=promise.periods)
     condition = condition_of(cluster, rule, float(promise.seconds))
     found: list[_Spans] = [[] for _ in range(ages.shape[1])]
@@ -214,7 +214,7 @@ def _median_delay(recorded: Recorded, at: int, spans: _Spans) -> float | None:
 
 
 def _later(promise: _Promise, spans: _Spans, now: _Promise, of_now: _Spans) -> float | None:
-    """How much later the median page comes, seconds; negative for earlier."""
+    """Return by how many seconds the median page comes later; negative for earlier."""
     begins, begins_now = ([begin for begin, _ in each] for each in (spans, of_now))
     if promise.soonest >= now.soonest:
         return _median_gap(begins_now, begins)
@@ -223,7 +223,7 @@ def _later(promise: _Promise, spans: _Spans, now: _Promise, of_now: _Spans) -> f
 
 
 def _median_gap(sooner: Sequence[int], later: Sequence[int]) -> float | None:
-    """Of each of the later pages since the one of the others before it, seconds."""
+    """Return the median time, s, from each later page back to the sooner page before it."""
     places = np.searchsorted(sooner, later, "right") - 1
     gaps = [page - sooner[at] for page, at in zip(later, places, strict=True) if at >= 0]
     return float(np.median(gaps)) * _MINUTE_SECONDS if gaps else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was published of a cluster's groups, minute by minute, from their snapshots or history."""
+"""Published metrics of a cluster's groups, minute by minute, from snapshots or history."""
 
 from __future__ import annotations
 
@@ -113,6 +113,6 @@ def read_recorded(
 
 
 def _published(values: Grid) -> Grid:
-    """As sinks round it; what is negative is not published."""
+    """Return values as sinks round them; negative values are not published."""
     rounded: Grid = np.round(values, _DIGITS)
     return np.where(rounded >= 0, rounded, np.nan)

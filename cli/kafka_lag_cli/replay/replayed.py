@@ -18,7 +18,7 @@ _FEW = 3
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one document would have done; `left_out` says what a replay of it cannot know."""
+    """The result of one configuration; `left_out` says what its replay cannot know."""
 
     cluster: Cluster
     pages: Pages
@@ -27,7 +27,7 @@ class Side:
 
     @property
     def task_hours(self) -> float:
-        """Of all services that are replayed."""
+        """The task hours of all replayed services."""
         return sum(service.task_hours for service in self.services)
 
 
@@ -46,7 +46,7 @@ class Replay:
 
     @property
     def days(self) -> float:
-        """How long the minutes are together."""
+        """The total time of the minutes, in days."""
         return len(self.recorded.has_run) / (24 * 60)
 
     @property

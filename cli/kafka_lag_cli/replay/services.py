@@ -32,12 +32,12 @@ class ServiceTasks:
 
     @property
     def task_hours(self) -> float:
-        """Of the tasks that were set."""
+        """The task hours of the tasks that were set."""
         return float(self.tasks.sum()) / _MINUTES_AN_HOUR
 
     @property
     def changes(self) -> int:
-        """How often their number changes."""
+        """How often the number of tasks changes."""
         return int((np.diff(self.tasks) != 0).sum())
 
 
@@ -52,7 +52,7 @@ def replay_services(recorded: Recorded, cluster: Cluster) -> Iterator[ServiceTas
 
 
 def is_replayed(scaling: Scaling) -> bool:
-    """Whether its rules follow numbers that do not depend on the tasks that they set."""
+    """Return true if the rules follow numbers that do not depend on the tasks that they set."""
     return scaling.tasks is not None
 
 

@@ -53,7 +53,7 @@ class Timeline:
 
 
 def draw_timelines(replay: Replay) -> tuple[list[Timeline], int]:
-    """Those of the groups with most pages, and how many groups with pages are left out."""
+    """Return timelines of the groups with most pages, and how many groups are left out."""
     changes = replay.changes
     counts = Counter(each.page.group for each in changes if each.page.group is not None)
     groups = [group for group, _ in counts.most_common()]
@@ -62,7 +62,7 @@ def draw_timelines(replay: Replay) -> tuple[list[Timeline], int]:
 
 
 def find_days(replay: Replay) -> list[tuple[float, int]]:
-    """Where each UTC day begins on the time axis, and when that is, ms UTC."""
+    """Return the place of each UTC day's beginning on the time axis, and its time, ms UTC."""
     begin, minutes = replay.recorded.begin, len(replay.recorded.has_run)
     day = 24 * 60 * MINUTE_MS
     first = -(-begin // day) * day

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the command keeps and finds snapshots: a folder that it may share, or a bucket."""
+"""The command's snapshots: in a folder that it may share, or in a bucket."""

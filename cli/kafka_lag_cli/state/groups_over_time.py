@@ -56,7 +56,7 @@ class Period:
 
     @property
     def days(self) -> int:
-        """As many as it was made of, a part of one counting whole."""
+        """The number of days, rounded up."""
         return -(-(self.until - self.since) // DAY_MS)
 
     @property
@@ -202,7 +202,7 @@ class _Slots:
         self._values = {name: np.full((count, len(self._groups)), np.nan) for name in columns}
 
     def has(self, slot: int) -> bool:
-        """Whether there is a run of it."""
+        """Return true if the slot has a run."""
         return bool(self._has_run[slot - self._period.slots.start])
 
     def take(self, frame: Frame) -> None:

@@ -34,7 +34,8 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPlace:
-    """Where snapshots are; `bucket` None: the folder `state`, or where `watch` keeps them."""
+    """The place of snapshots; with a null `bucket` the folder `state`, or the one that `watch`
+    uses."""
 
     state: Path | None = None
     bucket: str | None = None
@@ -59,7 +60,7 @@ class SnapshotPlace:
         return self.open_bucket(connections)
 
     def describe(self) -> str:
-        """What errors call it. Raises ConfigError where there is no folder."""
+        """Return the place's name for errors. Raises ConfigError if there is no folder."""
         return str(self.folder()) if self.bucket is None else f"the bucket {self.bucket}"
 
 

@@ -35,7 +35,7 @@ class HeldStore:
         return self._held[key] if key in self._held else self._store.read(key)
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """Whether it is new among those held; what the store has is not looked at."""
+        """Hold an object. Return true if it is new among those held; the store is not read."""
         return self._held.setdefault(key, data) is data
 
     def save(self, taken_at: int) -> None:
@@ -66,14 +66,15 @@ class NarrowedStore:
         return self._store.read(key)
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """Whether it was written: nothing of a run that is not taken is."""
+        """Write an object. Return false for a run that is not taken."""
         at = taken_at_of(key)
         if at not in self._takes:
             self._takes = {at: not self._holds_more(key, at or 0)}
         return self._takes[at] and self._store.write_once(key, data)
 
     def _holds_more(self, key: str, taken_at: int) -> bool:
-        """Whether the newest run up to then has groups or topics that the filters hide."""
+        """Return true if the newest run up to `taken_at` has groups or topics that the filters
+        hide."""
         cluster = key.partition(_OF_CLUSTER)[2].partition("/")[0]
         newest = load_newest(self._store, cluster, taken_at + 1).value
         frames = (newest.groups, newest.topic_partitions)
@@ -85,7 +86,7 @@ class NarrowedStore:
 
 
 class OneCluster:
-    """What a store has of one cluster; nothing while `find_name` does not know its name.
+    """A store's objects of one cluster; none while `find_name` does not know its name.
 
     An exporter that published its neighbours' would report each twice, or one that nobody reads.
     """

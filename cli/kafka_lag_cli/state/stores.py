@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where snapshots are read from, or a cluster's are kept: a folder."""
+"""Stores to read snapshots from, or to keep a cluster's in: a folder."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be said of the tasks of a group from its newest row and its runs over days."""
+"""Advice on a group's tasks, from its newest row and its runs over days."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Of one group: now, by hour of the week, and what was beside what would have been.
+    """Advice on one group: now, by hour of the week, and the past beside what would have been.
 
     `partitions_wanted`: without which what is written cannot be read. `bounds` of its tasks.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a group's members did, and what as many tasks as were needed would have done: a model.
+"""A model: what a group's members did, and what as many tasks as needed would have done.
 
 The number of tasks is what Application Auto Scaling would have set by the numbers that were
 recorded, minute by minute. The backlog is a fluid: it grows by what was written, and shrinks by
@@ -38,7 +38,7 @@ Policy = Callable[[int, Sequence[float]], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of one way to set the number of tasks; minutes over the promise are None without one.
+    """The outcome of one number of tasks; minutes over the SLA are null without an SLA.
 
     `minutes_over` were seen, `minutes_over_modelled` are those of the model.
     """
@@ -64,12 +64,12 @@ class Comparison:
 
     @property
     def is_modelled_badly(self) -> bool:
-        """Whether the model of what was is far from what was seen."""
+        """True if the model of the past is far from the past itself."""
         seen, modelled = self.recorded.minutes_over, self.recorded.minutes_over_modelled
         return seen is not None and modelled is not None and self.is_many(abs(seen - modelled))
 
     def is_many(self, minutes: int) -> bool:
-        """Whether these are enough to judge otherwise."""
+        """Return true if so many minutes change the verdict."""
         return minutes > self.minutes * _MANY
 
 
@@ -82,7 +82,7 @@ def compare(
     members_per_task: int = 1,
     sla_seconds: float | None = None,
 ) -> Comparison | None:
-    """What was beside what would have been; None where no minute is known.
+    """Return the past beside what would have been; null if no minute is known.
 
     `runs` have `taken_at` and `COLUMNS`.
     """

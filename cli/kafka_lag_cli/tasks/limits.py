@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where more tasks do not help a group, and why, in sentences.
+"""Sentences on why more tasks would not help a group.
 
 Names in them are as Kafka has them: escape the sentence where strangers' names may do harm.
 """
@@ -72,7 +72,7 @@ def explain_limits(row: Row, members_per_task: int = 1) -> Iterator[str]:
 
 
 def _has_all_readers(row: Row, members_per_task: int) -> bool:
-    """Whether there are as many members as partitions that have anything to read."""
+    """Return true if there are as many members as partitions with anything to read."""
     members, needed = row["members"], row["tasks_needed"]
     if row["tasks_needed_reason"] != contract.LIMITED_BY_PARTITIONS:
         return False
@@ -80,7 +80,7 @@ def _has_all_readers(row: Row, members_per_task: int) -> bool:
 
 
 def explain_saturated_day(day: SaturatedDay) -> str:
-    """What more members read, in numbers."""
+    """Explain in numbers what more members read."""
     verdict = "less in all" if day.is_slower else "no more in all"
     return (
         f"{day.day}: with a backlog {format_quantity(day.fewer, 'member')} read "

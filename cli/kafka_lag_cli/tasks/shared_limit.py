@@ -42,7 +42,7 @@ class SaturatedDay:
 
     @property
     def is_slower(self) -> bool:
-        """Whether more members read less in all, and not merely no more."""
+        """True if more members read less in all, rather than just no more."""
         return self.rate_of_more < self.rate_of_fewer * (1 - LEAST_GAIN / 5)
 
 
@@ -89,7 +89,7 @@ def _has_backlog(runs: Frame) -> Mask:
 
 
 def _is_settled(runs: Frame) -> Mask:
-    """Whether the members, and that there is a backlog, are the same as so long ago."""
+    """Mask runs whose members, and whether there is a backlog, have been the same for a while."""
     times, members = runs.numbers("taken_at").values, runs.numbers("members")
     standing = _has_backlog(runs)
     same = np.zeros(len(runs), bool)

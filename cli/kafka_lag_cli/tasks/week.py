@@ -23,7 +23,7 @@ _EPOCH_HOUR = WEEKDAYS.index("Thu") * HOURS
 
 @dataclass(frozen=True, slots=True)
 class Quartiles:
-    """Of whole numbers of tasks, each a number that was needed; `minutes` are those known."""
+    """Quartiles of numbers of tasks, each of them needed once; `minutes` are the known ones."""
 
     minutes: int
     lower: int
@@ -42,7 +42,7 @@ class HourOfWeek:
 
 
 def find_quartiles(needed: Column, slot_ms: int) -> Quartiles | None:
-    """Of what is known, each value standing for a slot; None where nothing is."""
+    """Return quartiles of the known values, each for one slot; null if none is known."""
     return _quartiles(needed.values[needed.known], slot_ms)
 
 

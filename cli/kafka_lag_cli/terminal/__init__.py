@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is printed of groups: the table, one in detail, rows for programs; which are chosen."""
+"""Output about groups: the table, one group in detail, rows for programs, and their choice."""

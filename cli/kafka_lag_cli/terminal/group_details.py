@@ -79,7 +79,7 @@ def group_details(
     max_lines: int | None = None,
     selection: Selection = _ALL,
 ) -> Group:
-    """What is known of a group that the snapshot has, no wider than this.
+    """Return the details of a group in the snapshot, at most `width` wide.
 
     In so few lines that not all partitions fit, those with the longest time lag are shown, unless
     the selection sorts them.
@@ -123,7 +123,7 @@ def _longest_first(partitions: Sequence[Row]) -> list[Row]:
 
 
 def _is_new(partitions: Sequence[Row]) -> bool:
-    """Whether none was read before its status could be: what is seen now may be old."""
+    """Return true if no partition was read often enough for a status: what is seen may be old."""
     seen = [row["observations"] for row in partitions if row["observations"] is not None]
     return bool(seen) and max(seen) <= _FIRST_JUDGED
 
@@ -155,7 +155,7 @@ def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
 
 
 def _promise(row: Row, used: Text, now: int, *, is_new: bool) -> Iterable[str | Text]:
-    """What is promised, how much of it is used, and since when it is broken."""
+    """Yield the SLA, how much of it is used, and since when it is broken."""
     if not row["sla_seconds"]:
         return
     yield f", promised {format_duration(row['sla_seconds'])}: "
@@ -165,7 +165,7 @@ def _promise(row: Row, used: Text, now: int, *, is_new: bool) -> Iterable[str | 
 
 
 def _explain(row: Row) -> Iterable[Text]:
-    """What happened, what to do, and the command to look, where a cause is known."""
+    """Yield what happened, what to do, and the command to look with, if the cause is known."""
     text = describe_cause(row)
     if text is not None:
         yield Text(f"cause: {printable(text.happened)}")
@@ -229,7 +229,7 @@ def _name(text: str | None) -> Text:
 
 
 def _members(partitions: Sequence[Row]) -> list[dict[str, Text]]:
-    """Those that own a partition, by what they have to do."""
+    """Return the members that own a partition, ordered by their lag."""
     owned: dict[str, list[Row]] = {}
     for row in partitions:
         if row["member_id"] is not None:

@@ -61,9 +61,10 @@ STATUSES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which groups, in which order; None, or nothing, for all. `group` is one by its whole name, of
-    which `sort` and `top` select the partitions. Without a sort groups come by status; partitions
-    do if there is a top, else by topic and number.
+    """The chosen groups and their order; null or empty for all.
+
+    `group` is the whole name of one group; `sort` and `top` then select its partitions. Without a
+    sort, groups come by status, and partitions by topic and number unless there is a `top`.
     """
 
     sort: str | None = None
@@ -73,7 +74,7 @@ class Selection:
     group: str | None = None
 
     def matches(self, row: Row) -> bool:
-        """Whether a group is one of these, whatever its place."""
+        """Return true if a group is chosen, whatever its place in the order."""
         lost = contract.RECORDS_LOST if row["records_lost"] else None
         known = {row["status"] or UNKNOWN, row["worst_status"], lost}
         return (

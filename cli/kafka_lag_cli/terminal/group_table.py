@@ -129,7 +129,7 @@ def status_level(row: Row) -> Text:
 
 
 def status_words(row: Row, consumer: str | None) -> list[str]:
-    """What the level stands for; of a row that was not read, why."""
+    """Return the words for a row's status, or why it was not read."""
     unread = [find_word(row["unread_reason"])] if row["unread_reason"] else []
     if unread and row["status"] is None:
         return unread
@@ -169,7 +169,7 @@ def time_lag(row: Row) -> Text:
 
 
 def time_to_loss(row: Row, horizon_seconds: float) -> Text:
-    """Of a group or a partition, or how many records were lost; nothing where it is not at risk."""
+    """Return the time to a loss, or how many records were lost; empty if nothing is at risk."""
     if row["records_lost"]:
         return Text(f"{row['records_lost']:,} lost", "bold red")
     seconds = row["seconds_until_loss"]
@@ -182,7 +182,7 @@ def time_to_loss(row: Row, horizon_seconds: float) -> Text:
 
 
 def share_of_sla(row: Row) -> Text:
-    """How much of what is promised is used, nothing without a promise."""
+    """Return how much of the SLA is used; empty without an SLA."""
     if not row["sla_seconds"]:
         return Text()
     used = sla_used(row)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a long reading has come, on a terminal alone."""
+"""Progress of a long reading, on a terminal only."""
 
 from __future__ import annotations
 

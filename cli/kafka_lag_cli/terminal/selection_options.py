@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which groups a person wants to see, and in which form, as options of a subcommand."""
+"""Options of a subcommand for the groups to show, and for the form of the output."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def selection_of(options: Mapping[str, Any]) -> Selection:
 
 
 def row_kind(options: Mapping[str, Any]) -> str:
-    """What a row of the output for programs is."""
+    """Return what a row of the output for programs stands for."""
     return options["by"] or (BY_PARTITION if options["group"] else BY_GROUP)
 
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a terminal needs: strangers' names that can neither colour nor move anything, and tables
-that fit its width.
-"""
+"""Text for terminals: strangers' names without control characters, and tables that fit the width."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ def printable_line(text: str) -> str:
 
 
 def hint_at_name(name: str, names: Sequence[str]) -> str:
-    """Which of the names one that is not among them may stand for, or some that there are."""
+    """Return names that an unknown one may stand for, or else some that exist."""
     near = difflib.get_close_matches(name, names, _FEW_NAMES, cutoff=0.5)
     return f"is it {' or '.join(near)}?" if near else f"there is {format_list(names, _FEW_NAMES)}."
 
@@ -65,7 +63,7 @@ def name_properties(text: str) -> str:
 
 
 def wording_of(*, config: object, command_config: object) -> Callable[[str], str]:
-    """How to word sentences that name keys of a configuration, by the options that were given."""
+    """Return the wording for sentences that name configuration keys, by the given options."""
     if config:
         return str
     return name_properties if command_config else name_options
@@ -98,7 +96,7 @@ def open_screen() -> Console:
 
 @dataclass(frozen=True, slots=True)
 class FittedColumns:
-    """How wide the columns are that have room, the blanks after each, and those that have none."""
+    """The widths of columns that fit, the blanks after each, and the columns that do not fit."""
 
     widths: Mapping[str, int]
     gap: int
@@ -107,7 +105,7 @@ class FittedColumns:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """Which columns a table has, and what happens to them where there is little room.
+    """A table's columns, and what happens to them if there is little room.
 
     `optional` may be left out, those first that get room first; the others are always there.
     `shortened` may be cut for another column to the width given, and at last `elastic` to

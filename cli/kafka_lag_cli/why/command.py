@@ -55,7 +55,7 @@ _TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Of which group, None for all that are in trouble; at which time, ms, None for now."""
+    """A request: the group, null for all groups in trouble; the time, ms, null for now."""
 
     group: str | None
     at: int | None

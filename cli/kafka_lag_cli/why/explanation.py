@@ -25,7 +25,7 @@ _BAD = (contract.WARN, contract.ERR)
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What a rule found of the group: whether its cause fits, and the numbers that say so."""
+    """A rule's finding on the group: whether its cause fits, and the numbers that say so."""
 
     cause: str
     fits: bool
@@ -34,7 +34,7 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Of one group in the run at `row["taken_at"]`.
+    """The explanation of one group in the run at `row["taken_at"]`.
 
     `weighed` is what the rules find in the run at `weighed_at`, ms: the one that named the cause,
     where it can be read, else this one. `others` are groups in WARN or ERR that read the same
@@ -72,7 +72,8 @@ def explain(
     rules: Rules,
     progress: Progress,
 ) -> Explanation:
-    """Of a group that the snapshot has; of `rules` interval and window count. Raises StoreError."""
+    """Explain a group in the snapshot; only the interval and window of `rules` count. Raises
+    StoreError."""
     rows = {row["consumer_group"]: row for row in rows_of(newest.groups)}
     row = rows[group]
     since = newest.taken_at - int(hours * HOUR_MS)

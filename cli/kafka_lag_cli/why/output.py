@@ -56,7 +56,7 @@ _TROUBLES = ColumnLayout(
 
 
 def print_explanation(found: Explanation, screen: Console) -> None:
-    """What is so and what to do; then what it is not, and the last hours."""
+    """Print what is wrong and what to do; then what was ruled out, and the last hours."""
     row, now = found.row, found.row["taken_at"]
     title = f"{printable(row['consumer_group'])} on {found.cluster} at {format_minute(now)}"
     screen.print(Text(title, "bold"), soft_wrap=True)

@@ -60,7 +60,7 @@ class Minute:
 
     @property
     def is_ok(self) -> bool:
-        """Whether nothing is known to be wrong."""
+        """True if nothing is known to be wrong."""
         return self.row["status"] == contract.OK and self.row["cause"] is None
 
 
@@ -220,7 +220,7 @@ class Stretch:
         )
 
     def mean(self, name: str) -> float | None:
-        """Of the runs in which it is known."""
+        """Return the mean over the runs in which the value is known."""
         known = [each.row[name] for each in self.minutes if each.row[name] is not None]
         return float(np.mean(known)) if known else None
 
@@ -231,7 +231,7 @@ class Stretch:
 
 
 def fold(timeline: Timeline) -> list[Stretch]:
-    """As many stretches as a terminal holds, one after another.
+    """Return as many stretches as a terminal holds, in order of time.
 
     Runs are in one stretch while status, cause and members stay and nothing moves. Where that makes
     too many, members and moves may differ, then all may. Trouble that goes on is shown in parts, so
@@ -288,7 +288,7 @@ def _keep_status(before: Minute, now: Minute) -> bool:
 
 
 def _stay(before: Minute, now: Minute) -> bool:
-    """Whether nothing moves between two runs, or something does in each."""
+    """Return true if nothing moves between two runs, or something moves in each."""
     return _keep_status(before, now) and _keep_members(before, now) and moves(before) == moves(now)
 
 
@@ -298,7 +298,7 @@ def _keep_members(before: Minute, now: Minute) -> bool:
 
 
 def moves(minute: Minute) -> bool:
-    """Whether partitions got another owner or leader since the run before."""
+    """Return true if partitions got another owner or leader since the previous run."""
     row = minute.row
     return bool(row["owners_changed"] or row["rebalances"] or minute.leader_changes)
 
@@ -324,7 +324,7 @@ class Event:
 
 
 def list_events(timeline: Timeline) -> list[Event]:
-    """What changed, in order."""
+    """Return the changes in order of time."""
     events: list[Event] = []
     for before, now in pairwise(timeline.minutes):
         gap = _is_gap(before, now, timeline)
