@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds of append times: between which two times a record was appended for sure."""
+"""Bounds of append times: the two times between which a record was certainly appended."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.group_settings import Tolerance
 
-# A follower that hangs holds the high watermark back for so long, until it leaves the in-sync
-# replicas (default of replica.lag.time.max.ms). Meanwhile records are appended, and the end that
-# consumers see stands still: a record may be older by so much than the time it could be read from.
+# A follower that hangs holds the high watermark back for this long, until it leaves the in-sync
+# replicas (default of replica.lag.time.max.ms). Meanwhile records are appended, but the end that
+# consumers see does not move. So a record may have been appended this long before it could be read.
 HELD_BACK_MS = 30_000
 
 
@@ -20,8 +20,8 @@ HELD_BACK_MS = 30_000
 class Bounds:
     """Bounds of append times: from `after` to `before`, ms; unknown is unbounded.
 
-    `end_after` and `end_before`: the log ends at these times, unknown where the bound is not by a
-    log end.
+    `end_after` and `end_before`: the log ends at these times, unknown if the bound does not come
+    from a log end.
     """
 
     after: Column
@@ -31,16 +31,16 @@ class Bounds:
 
     @classmethod
     def between(cls, after: Column, before: Column) -> Bounds:
-        """Bounds by other evidence than log ends, or by those of an earlier run."""
+        """Returns bounds from other evidence than log ends, or from an earlier run."""
         return cls(after, before, Column.unknown(len(after)), Column.unknown(len(before)))
 
     @property
     def width(self) -> Column:
-        """From the lower bound to the upper, ms."""
+        """Returns the time from the lower bound to the upper, ms."""
         return self.before - self.after
 
     def take(self, rows: Rows) -> Bounds:
-        """The bounds of these records."""
+        """Returns the bounds of these records."""
         return Bounds(
             self.after.take(rows),
             self.before.take(rows),
@@ -49,10 +49,10 @@ class Bounds:
         )
 
     def dated_by(self, other: Bounds) -> Bounds:
-        """These bounds, corrected by `other`, of record timestamps; unchanged where they clash.
+        """Returns these bounds, corrected by `other`, of record timestamps; unchanged on a clash.
 
-        No intersection: timestamps may be before these bounds by HELD_BACK_MS, and then the bounds
-        are widened to them. What has a lower bound alone only tightens.
+        This is no intersection: timestamps may be up to HELD_BACK_MS before these bounds, which are
+        then widened to them. An `other` with a lower bound alone only tightens.
         """
         floor = self.after - HELD_BACK_MS
         clash = (other.before < floor) | (other.after > self.before)
@@ -70,7 +70,7 @@ class Bounds:
 
 
 def compute_allowance(tolerance: Tolerance, age: Rows) -> Rows:
-    """The error that is allowed at this age, both in ms."""
+    """Returns the error that is allowed at this age, both in ms."""
     share = np.maximum(age, 0) * tolerance.share
     allowed: Rows = np.maximum(share.astype(np.int64), tolerance.floor_ms)
     return allowed

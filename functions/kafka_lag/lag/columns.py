@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns in which a value may be unknown: a mask beside the numbers, never a magic number."""
+"""Columns whose values may be unknown: a mask beside the numbers says so, never a magic number."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ class Column:
     """Numbers (offsets, counts, milliseconds, codes) of which some are unknown.
 
     `values` and `known` have the same length; a value whose `known` is false means nothing.
-    Arithmetic goes row by row with columns, arrays and numbers; a result is unknown where a part
-    of it is, and where it is a division by 0. A comparison with an unknown is false.
+    Arithmetic goes row by row with columns, arrays and numbers; a result is unknown if a part of it
+    is, or if it is a division by 0. A comparison with an unknown is false.
     """
 
     values: npt.NDArray[Any]
     known: Mask
 
-    # So that numpy leaves `array - column` to the column.
+    # Makes numpy leave `array - column` to the column.
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
     @classmethod
     def of(cls, values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Column:
-        """All known unless a mask says otherwise."""
+        """Returns a column of these values, all known without a mask."""
         array = np.asarray(values)
         mask = _all_true(len(array)) if known is None else np.asarray(known, bool)
         return cls(array, mask)
 
     @classmethod
     def constant(cls, value: float, length: int, dtype: npt.DTypeLike = np.int64) -> Column:
-        """The same value in each row; read-only, and as small as one of one row."""
+        """Returns a column of one value; read-only, and as small as one of one row."""
         return cls(_repeat(np.array(value, dtype).tobytes(), length, dtype), _all_true(length))
 
     @classmethod
     def unknown(cls, length: int, dtype: npt.DTypeLike = np.int64) -> Column:
-        """A column in which nothing is known; read-only, and as small as one of one row."""
+        """Returns a column without known values; read-only, and as small as one of one row."""
         return cls(_repeat(_ZERO, length, dtype), _repeat(_ZERO, length, np.bool_))
 
     def writable(self) -> Column:
-        """A copy whose rows can be set."""
+        """Returns a copy whose rows can be set."""
         return Column(self.values.copy(), self.known.copy())
 
     @classmethod
     def optional(cls, values: Sequence[float | None], dtype: npt.DTypeLike = np.int64) -> Column:
-        """From Python values, None being unknown."""
+        """Returns a column of Python values, None being unknown."""
         known = np.fromiter((v is not None for v in values), bool, len(values))
         return cls(np.array([0 if v is None else v for v in values], dtype), known)
 
@@ -117,21 +117,21 @@ class Column:
         return self._compared(other, np.not_equal)
 
     def clip(self, least: Operand | None = None, most: Operand | None = None) -> Column:
-        """Values not below `least` nor above `most`; unknown where one of them is."""
+        """Returns values not below `least` nor above `most`; unknown if one of the three is."""
         low = self if least is None else self._combined(least, np.maximum)
         return low if most is None else low._combined(most, np.minimum)
 
     def fill(self, value: npt.NDArray[Any] | float) -> npt.NDArray[Any]:
-        """The values, with another in the place of unknowns."""
+        """Returns the values, with another in place of unknowns."""
         filled: npt.NDArray[Any] = np.where(self.known, self.values, value)
         return filled
 
     def rint(self) -> Column:
-        """The nearest whole numbers."""
+        """Returns the nearest whole numbers."""
         return Column(np.rint(self.fill(0)).astype(np.int64), self.known)
 
     def decoded(self, table: Sequence[int]) -> Column:
-        """The table's number at each code."""
+        """Returns the table's number at each code."""
         numbers = np.array(table, np.int32)
         return Column(numbers[np.where(self.known, self.values, 0)], self.known)
 
@@ -148,13 +148,13 @@ class Column:
         return mask
 
     def _known_with(self, other: Mask | None) -> Mask:
-        """Where this one is known, and the other."""
+        """Marks rows that are known in both."""
         if other is None or _is_whole(other):
             return self.known
         return other if _is_whole(self.known) else self.known & other
 
     def take(self, rows: Rows) -> Column:
-        """The values at `rows`; a negative row is unknown."""
+        """Returns the values at `rows`; a negative row is unknown."""
         if not len(self) or _is_empty(self.known):
             return Column.unknown(len(rows), self.values.dtype)
         there = rows >= 0
@@ -164,29 +164,29 @@ class Column:
         return Column(self.values[rows], there)
 
     def only(self, mask: Mask) -> Column:
-        """Unknown wherever the mask is false."""
+        """Returns this column, unknown if the mask is false."""
         return Column(self.values, self.known & mask)
 
     def or_else(self, other: Column) -> Column:
-        """The other's value where this one is unknown."""
+        """Returns this column, with the other's values in place of unknowns."""
         if _is_whole(self.known) and self.values.dtype == other.values.dtype:
             return self
         return Column(np.where(self.known, self.values, other.values), self.known | other.known)
 
     def where(self, mask: Mask, other: Column) -> Column:
-        """This column where the mask is true, the other, unknowns too, where it is false."""
+        """Returns this column if the mask is true, the other (also its unknowns) if false."""
         return Column(
             np.where(mask, self.values, other.values), np.where(mask, self.known, other.known)
         )
 
     def put(self, rows: Rows, other: Column) -> Column:
-        """The same, but with the other's values, unknowns too, at `rows`."""
+        """Returns this column with the other's values (also its unknowns) at `rows`."""
         values, known = self.values.copy(), self.known.copy()
         values[rows], known[rows] = other.values, other.known
         return Column(values, known)
 
     def is_same(self, other: Column | Strings) -> bool:
-        """Whether the other has the same values in all rows, and the same unknowns."""
+        """Returns true if the other has the same values and unknowns in all rows."""
         if self is other:
             return True
         if not isinstance(other, Column) or len(self) != len(other):
@@ -196,28 +196,28 @@ class Column:
         return not np.count_nonzero(differs)
 
     def compacted(self) -> Column:
-        """The same column, in less memory where all rows or none are known, or all are the same;
-        not to be written.
+        """Returns the same column, in less memory if all rows or none are known, or all are the
+        same; it must not be written to.
         """
         known = len(self) if _is_whole(self.known) else int(np.count_nonzero(self.known))
         if not known:
             return Column.unknown(len(self), self.values.dtype)
         if known < len(self):
             return self
-        # The last tells most columns apart without a look at all rows.
+        # Comparing the last row first avoids a look at all rows of most columns.
         if self.values[0] == self.values[-1] and not (self.values != self.values[0]).any():
             value = self.values[:1].tobytes()
             return Column(_repeat(value, known, self.values.dtype), _all_true(known))
         return Column(self.values, _all_true(known))
 
     def concat(self, other: Column) -> Column:
-        """This column, then the other."""
+        """Returns this column followed by the other."""
         return Column(
             np.concatenate([self.values, other.values]), np.concatenate([self.known, other.known])
         )
 
     def to_list(self) -> list[Any]:
-        """Python values, None for unknown."""
+        """Returns Python values, None for unknown."""
         return [v if k else None for v, k in zip(self.values.tolist(), self.known, strict=True)]
 
 
@@ -225,7 +225,7 @@ _ZERO, _TRUE = bytes(8), b"\x01"
 
 
 def _repeat(value: bytes, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """An array of one value, of which it holds one."""
+    """Returns an array of one value that stores it only once."""
     return np.ndarray((length,), dtype, value, strides=(0,))
 
 
@@ -234,12 +234,12 @@ def _all_true(length: int) -> Mask:
 
 
 def _is_whole(known: Mask) -> bool:
-    """Whether a mask is one true value for all rows, which `_all_true` makes."""
+    """Returns true for a mask made by `_all_true`: one true value for all rows."""
     return known.strides == (0,) and len(known) > 0 and bool(known[0])
 
 
 def _is_empty(known: Mask) -> bool:
-    """Whether a mask is one false value for all rows, as `Column.unknown` has it."""
+    """Returns true for a mask made by `Column.unknown`: one false value for all rows."""
     return known.strides == (0,) and len(known) > 0 and not known[0]
 
 
@@ -247,7 +247,7 @@ Operand: TypeAlias = Column | npt.NDArray[Any] | float
 
 
 def _parts(operand: Operand) -> tuple[Any, Mask | None]:
-    """Values, and where they are known; None: in all places."""
+    """Returns the values and the mask of known ones, None if all are known."""
     return (operand.values, operand.known) if isinstance(operand, Column) else (operand, None)
 
 
@@ -256,7 +256,7 @@ class Strings:
     """Strings (or other repeated values) as codes into `categories`, some unknown.
 
     Names repeat: 200,000 group-partitions hold a few thousand topics, compared as integers.
-    A comparison goes row by row with a column or one value; with an unknown it is false.
+    A comparison goes row by row with a column or one value; it is false with an unknown.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -266,7 +266,7 @@ class Strings:
 
     @classmethod
     def of(cls, values: Iterable[Hashable | None]) -> Strings:
-        """From Python values, None being unknown."""
+        """Returns a column of Python values, None being unknown."""
         index: dict[Hashable, int] = {}
         codes = [-1 if v is None else index.setdefault(v, len(index)) for v in values]
         array = np.array(codes, np.int32)
@@ -274,12 +274,12 @@ class Strings:
 
     @classmethod
     def unknown(cls, length: int) -> Strings:
-        """A column in which nothing is known."""
+        """Returns a column in which nothing is known."""
         return cls(Column.unknown(length, np.int32), ())
 
     @classmethod
     def constant(cls, word: Hashable, length: int) -> Strings:
-        """The same word in each row."""
+        """Returns a column with one word in each row."""
         return cls(Column.constant(0, length, np.int32), (word,))
 
     def __len__(self) -> int:
@@ -293,15 +293,15 @@ class Strings:
         return mask
 
     def take(self, rows: Rows) -> Strings:
-        """The values at `rows`; a negative row is unknown."""
+        """Returns the values at `rows`; a negative row is unknown."""
         return Strings(self.codes.take(rows), self.categories)
 
     def only(self, mask: Mask) -> Strings:
-        """Unknown wherever the mask is false."""
+        """Returns this column, unknown if the mask is false."""
         return Strings(self.codes.only(mask), self.categories)
 
     def _codes_of(self, other: object) -> Column:
-        """Another column, or one value in each row, in codes of this one."""
+        """Returns another column, or one value in each row, in codes of this one."""
         if not isinstance(other, Strings):
             other = Strings.constant(other, len(self))
         return other.codes_in(self.categories)
@@ -310,7 +310,7 @@ class Strings:
         return other.known if isinstance(other, Strings) else np.ones(len(self), bool)
 
     def codes_in(self, words: Sequence[Hashable]) -> Column:
-        """The same rows as codes into another dictionary; unknown where it lacks the word."""
+        """Returns the rows as codes into other words; unknown if these lack a row's word."""
         if words == self.categories:
             return self.codes
         index = {word: code for code, word in enumerate(words)}
@@ -319,40 +319,40 @@ class Strings:
         return Column(codes, self._also_known(codes >= 0))
 
     def _places(self) -> npt.NDArray[np.int32]:
-        """Codes, 0 of what is unknown, to look up in a table; not to be written."""
+        """Returns codes, 0 for unknown, to look up in a table; they must not be written to."""
         codes = self.codes
         return codes.values if _is_whole(codes.known) else codes.fill(0)
 
     def _also_known(self, mask: Mask) -> Mask:
-        """The mask, false of what is unknown."""
+        """Returns the mask, false for unknown rows."""
         return mask if _is_whole(self.known) else mask & self.known
 
     def or_else(self, other: Strings) -> Strings:
-        """The other's word where this one is unknown."""
+        """Returns this column, with the other's words in place of unknowns."""
         words = self._words_with(other)
         return Strings(self.codes.or_else(other.codes_in(words)), words)
 
     def where(self, mask: Mask, other: Strings) -> Strings:
-        """This column where the mask is true, the other, unknowns too, where it is false."""
+        """Returns this column if the mask is true, the other (also its unknowns) if false."""
         words = self._words_with(other)
         return Strings(self.codes.where(mask, other.codes_in(words)), words)
 
     def put(self, rows: Rows, other: Strings) -> Strings:
-        """The same, but with the other's words, unknowns too, at `rows`."""
+        """Returns this column with the other's words (also its unknowns) at `rows`."""
         words = self._words_with(other)
         return Strings(self.codes.put(rows, other.codes_in(words)), words)
 
     def concat(self, other: Strings) -> Strings:
-        """This column, then the other, over one dictionary."""
+        """Returns this column followed by the other, over one set of words."""
         words = self._words_with(other)
         return Strings(self.codes.concat(other.codes_in(words)), words)
 
     def _words_with(self, other: Strings) -> tuple[Any, ...]:
-        """The words of both, those of this one with the codes that they have."""
+        """Returns the words of both; the words of this one keep their codes."""
         return tuple(dict.fromkeys(self.categories + other.categories))
 
     def is_in(self, words: Iterable[Hashable]) -> Mask:
-        """True where the word is one of these; unknown is none of them."""
+        """Marks rows whose word is one of these; an unknown is not."""
         wanted = set(words)
         if wanted.isdisjoint(self.categories):
             return np.zeros(len(self), bool)
@@ -360,7 +360,7 @@ class Strings:
         return self._also_known(table[self._places()])
 
     def is_same(self, other: Column | Strings) -> bool:
-        """Whether the other has the same words in all rows by the same codes, unknowns too."""
+        """Returns true if the other has the same words, codes and unknowns in all rows."""
         if self is other:
             return True
         if not isinstance(other, Strings) or self.categories != other.categories:
@@ -368,7 +368,7 @@ class Strings:
         return self.codes.is_same(other.codes)
 
     def pruned(self) -> Strings:
-        """The same rows over a dictionary of only the words they use."""
+        """Returns the same rows with only the words that they use as categories."""
         used = np.zeros(len(self.categories), bool)
         whole = _is_whole(self.known)
         used[self.codes.values if whole else self.codes.values[self.known]] = True
@@ -380,15 +380,15 @@ class Strings:
         return Strings(Column(codes, self.codes.known), words)
 
     def compacted(self) -> Strings:
-        """The same column, as `Column.compacted`, over a dictionary of only the words it uses."""
+        """Returns the column pruned and in less memory; see `pruned` and `Column.compacted`."""
         pruned = self.pruned()
         return Strings(pruned.codes.compacted(), pruned.categories)
 
     @property
     def known(self) -> Mask:
-        """Where there is a word."""
+        """Marks rows with a word."""
         return self.codes.known
 
     def to_list(self) -> list[Any]:
-        """Python values, None for unknown."""
+        """Returns Python values, None for unknown."""
         return [None if code is None else self.categories[code] for code in self.codes.to_list()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows as named columns of one length: the shape in which the parts hand numbers on."""
+"""Tables: named columns of one length, in which modules pass numbers to each other."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ DTYPES: dict[str, Any] = {
 class Frame:
     """Columns by name, all `length` rows long.
 
-    Names and types are those of one dataset of `contract.COLUMNS`; a frame may hold a part of
-    them. A column that is absent is unknown throughout: `completed` adds it, and until then to ask
-    for it is a KeyError.
+    Names and types are those of one dataset of `contract.COLUMNS`; a frame may hold only some of
+    them. Reading an absent column raises KeyError; `completed` adds it with unknown values.
     """
 
     columns: Mapping[str, AnyColumn]
@@ -37,7 +36,7 @@ class Frame:
 
     @classmethod
     def of(cls, columns: Mapping[str, AnyColumn]) -> Frame:
-        """From columns of one length; at least one."""
+        """Returns a frame of at least one column. Raises ValueError for different lengths."""
         lengths = {len(column) for column in columns.values()}
         if len(lengths) != 1:
             raise ValueError(f"columns of different lengths: {sorted(lengths)}")
@@ -45,7 +44,7 @@ class Frame:
 
     @classmethod
     def empty(cls, dataset: str) -> Frame:
-        """Every column of a dataset, no rows."""
+        """Returns a frame with every column of a dataset and no rows."""
         return cls({}, 0).completed(dataset)
 
     def __len__(self) -> int:
@@ -55,65 +54,64 @@ class Frame:
         return name in self.columns
 
     def numbers(self, name: str) -> Column:
-        """A column of numbers, times or truths. Raises TypeError for one of strings."""
+        """Returns a column of numbers, times or booleans. Raises TypeError for one of strings."""
         column = self.columns[name]
         if not isinstance(column, Column):
             raise TypeError(f"{name} holds strings")
         return column
 
     def strings(self, name: str) -> Strings:
-        """A column of strings or lists. Raises TypeError for one of numbers."""
+        """Returns a column of strings or lists. Raises TypeError for one of numbers."""
         column = self.columns[name]
         if not isinstance(column, Strings):
             raise TypeError(f"{name} holds numbers")
         return column
 
     def with_columns(self, **columns: AnyColumn) -> Frame:
-        """The same rows with columns added or replaced. Raises ValueError for other lengths."""
+        """Returns the rows with columns added or replaced. Raises ValueError for other lengths."""
         for name, column in columns.items():
             if len(column) != self.length:
                 raise ValueError(f"column {name} has {len(column)} rows of {self.length}")
         if self.length >= _WORTH_COMPACTING:
-            # Half of the columns of a run are unknown throughout: they must not add up to its end.
+            # Half of the columns of a run are unknown in all rows, and would pile up uncompacted.
             columns = {name: _compact(column) for name, column in columns.items()}
         return Frame({**self.columns, **columns}, self.length)
 
     def take(self, rows: Rows) -> Frame:
-        """The rows at these positions; a negative position is a row of unknowns."""
+        """Returns the rows at these positions; a negative position gives a row of unknowns."""
         if self._is_whole(rows):
             return self
         return Frame({n: c.take(rows) for n, c in self.columns.items()}, len(rows))
 
     def lazy_take(self, rows: Rows) -> Frame:
-        """As `take`, each column once it is used: to join a wide frame, of which a rule uses few.
-
-        It holds on to this frame, so it is not for what is kept.
+        """Returns `take(rows)`, but takes each column only when it is used, which saves work on
+        wide frames. The result keeps this frame in memory, so it must not be stored.
         """
         if self._is_whole(rows):
             return self
         return Frame(_LazyColumns(self.columns, rows), len(rows))
 
     def untaken(self) -> Frame:
-        """The same rows, of a lazy frame without the columns that were taken until now."""
+        """Returns the same rows; a lazy frame forgets the columns taken so far."""
         if not isinstance(self.columns, _LazyColumns):
             return self
         return Frame(self.columns.untaken(), self.length)
 
     def _is_whole(self, rows: Rows) -> bool:
-        """Whether these are all rows in their order, as most often in the run after: no copies."""
+        """Returns true for all rows in order, which is usual from run to run and needs no copy."""
         length = self.length
         return len(rows) == length and not np.count_nonzero(rows != np.arange(length))
 
     def where(self, mask: Mask) -> Frame:
-        """The rows at which the mask is true."""
+        """Returns the rows for which the mask is true."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
     def lazy_where(self, mask: Mask) -> Frame:
-        """As `where`, each column once it is used; like `lazy_take` for what is not kept."""
+        """Returns `where(mask)` with lazy columns; see `lazy_take`."""
         return self if mask.all() else self.lazy_take(np.flatnonzero(mask))
 
     def completed(self, dataset: str) -> Frame:
-        """Exactly the columns of the dataset in its order; those not yet there are unknown."""
+        """Returns exactly the columns of the dataset in its order; absent ones are unknown."""
         columns, kinds = self.columns, contract.COLUMNS[dataset]
         absent = {kind: unknown(kind, self.length) for kind in set(kinds.values())}
         return Frame(
@@ -122,7 +120,7 @@ class Frame:
         )
 
     def compacted(self) -> Frame:
-        """The same rows in as little memory as they can be kept in; see `Column.compacted`."""
+        """Returns the same rows in as little memory as possible; see `Column.compacted`."""
         if self.length < _WORTH_COMPACTING:
             columns = self.columns.items()
             return Frame(
@@ -131,7 +129,7 @@ class Frame:
         return Frame({name: c.compacted() for name, c in self.columns.items()}, self.length)
 
     def concat(self, other: Frame) -> Frame:
-        """These rows, then the other's; both must have the same columns."""
+        """Returns these rows, then the other's; both must have the same columns."""
         joined: dict[str, AnyColumn] = {}
         for name, column in self.columns.items():
             if isinstance(column, Strings):
@@ -156,7 +154,7 @@ class _LazyColumns(Mapping[str, AnyColumn]):
         return self._taken[name]
 
     def untaken(self) -> _LazyColumns:
-        """The same columns, none of them taken yet."""
+        """Returns the same columns, none of them taken yet."""
         return _LazyColumns(self._columns, self._rows)
 
     def __iter__(self) -> Iterator[str]:
@@ -166,36 +164,36 @@ class _LazyColumns(Mapping[str, AnyColumn]):
         return len(self._columns)
 
 
-# Columns of fewer rows are small enough as they are.
+# Columns of fewer rows are not worth compacting.
 _WORTH_COMPACTING = 10_000
 
 
 def _compact(column: AnyColumn) -> AnyColumn:
-    """Without a look at which words of strings are used."""
+    """Returns the column in less memory; unused words of strings are kept."""
     if isinstance(column, Strings):
         return Strings(column.codes.compacted(), column.categories)
     return column.compacted()
 
 
 def unknown(kind: str, length: int) -> AnyColumn:
-    """A column of a contract type in which nothing is known."""
+    """Returns a column of a contract type in which nothing is known."""
     if kind == contract.STRING or kind in contract.LISTS:
         return Strings.unknown(length)
     return Column.unknown(length, DTYPES[kind])
 
 
 def stack_numbers(frames: Sequence[Frame], name: str) -> tuple[Rows, Mask]:
-    """A column of each of these frames, all of one length, as a matrix with a row a frame, and
-    where it is known.
+    """Returns one column of frames of one length as a matrix with a row per frame, and a mask of
+    its known values.
     """
     columns = [frame.numbers(name) for frame in frames]
     return np.array([c.values for c in columns]), np.array([c.known for c in columns])
 
 
 def locate(wanted: Frame, among: Frame, names: tuple[str, ...]) -> Rows:
-    """For each wanted row, the row of `among` with the same key, -1 where there is none.
+    """Returns for each wanted row the row of `among` with the same key, -1 if there is none.
 
-    A key with an unknown part matches nothing. Of several rows with one key the last is meant.
+    A key with an unknown part matches nothing. If several rows have one key, the last is returned.
     """
     if not len(among) or not len(wanted):
         return np.full(len(wanted), -1, np.int64)
@@ -212,14 +210,15 @@ def locate(wanted: Frame, among: Frame, names: tuple[str, ...]) -> Rows:
     return np.where(match, found, -1)
 
 
-# Up to so many possible keys a row a table of them costs less than to sort the rows.
+# Up to this many possible keys per row, a table of keys costs less than sorting the rows.
 _DENSE = 8
 
 
 def have_same_keys(one: Frame, other: Frame, names: tuple[str, ...]) -> bool:
-    """Whether the two have the same keys row by row: what joins one of them joins the other.
+    """Returns true if both have the same keys row by row, so that a join of one serves for both.
 
-    False too where the same words have other codes, as it must cost less than a join.
+    It returns false as well if the same words have other codes, because it must cost less than a
+    join.
     """
     return len(one) == len(other) and all(
         one.columns[name].is_same(other.columns[name]) for name in names
@@ -227,7 +226,7 @@ def have_same_keys(one: Frame, other: Frame, names: tuple[str, ...]) -> bool:
 
 
 def _codes(wanted: Frame, among: Frame, names: tuple[str, ...]) -> tuple[Rows, Rows, int]:
-    """The keys of both as numbers below a count; -1, and -2, for a key with an unknown part."""
+    """Returns the keys of both as numbers below a count; -1 or -2 if a part of a key is unknown."""
     left, right, count = np.zeros(len(wanted), np.int64), np.zeros(len(among), np.int64), 1
     for name in names:
         column = among.columns[name]

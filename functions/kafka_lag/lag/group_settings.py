@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings by which groups and topics are selected and evaluated, some of them by name."""
+"""Settings that select and evaluate groups and topics, some of them by name."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ EARLIEST, APART = "earliest", "apart"
 
 @dataclass(frozen=True, slots=True)
 class NameFilter:
-    """Allow and deny by regular expressions that match anywhere in a name; deny wins."""
+    """Allows and denies names by regular expressions that match anywhere in a name; deny wins."""
 
     allow: re.Pattern[str] | None = None
     deny: re.Pattern[str] | None = None
 
     @property
     def accepts_all(self) -> bool:
-        """Whether every name passes, for want of an expression."""
+        """Returns true if there is no expression, so that every name passes."""
         return self.allow is None and self.deny is None
 
     def accepts(self, name: str) -> bool:
-        """Whether a name passes; without an allow expression all do."""
+        """Returns true for a name that passes; without an allow expression all do."""
         if self.deny is not None and self.deny.search(name):
             return False
         return self.allow is None or self.allow.search(name) is not None
@@ -38,17 +38,17 @@ class NameFilter:
 
 @dataclass(frozen=True, slots=True)
 class ByName(Generic[T]):
-    """Values by name: that of the first expression that is found in a name."""
+    """Values by name: the value of the first expression that is found in a name counts."""
 
     choices: tuple[tuple[re.Pattern[str], T], ...] = ()
 
     @classmethod
     def of(cls, choices: Iterable[tuple[str, T]]) -> ByName[T]:
-        """From expressions as text. Raises re.error for one that is none."""
+        """Returns values by expressions as text. Raises re.error for an invalid expression."""
         return cls(tuple((re.compile(text), value) for text, value in choices))
 
     def get(self, name: str) -> T | None:
-        """The value for a name, None where no expression matches."""
+        """Returns the value for a name, None if no expression matches."""
         return next((value for pattern, value in self.choices if pattern.search(name)), None)
 
 
@@ -62,11 +62,11 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class TaskSettings:
-    """How the tasks that a group needs are reckoned.
+    """Settings for the number of tasks that a group needs.
 
-    `capacity`: records/s of one member; None: what is learnt. `catch_up_seconds`: within these a
-    backlog is to be worked off. `prefer_even`: no more partitions for one task than it can carry,
-    where each gets as many as any other, or one more.
+    `capacity`: records/s of one member, None to use the learnt one. `catch_up_seconds`: the time in
+    which a backlog is to be worked off. `prefer_even`: no task has more partitions than it can read
+    if partitions are divided evenly.
     """
 
     capacity: float | None = None
@@ -80,8 +80,8 @@ _TASKS = TaskSettings()
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a group is to keep: in `target` percent of the minutes of `days` days its oldest unread
-    record is no older than `age_seconds`.
+    """A group's SLO: in `target` percent of the minutes of `days` days its time lag is at most
+    `age_seconds`.
     """
 
     age_seconds: float
@@ -90,16 +90,16 @@ class Objective:
 
     @property
     def budget_minutes(self) -> float:
-        """Minutes of these days that may be broken."""
+        """Returns how many minutes of these days may be above `age_seconds`."""
         return self.days * _DAY_MINUTES * (100 - self.target) / 100
 
 
-# A commit that moves in every run may be seen to do so in every second one only.
+# A commit that moves once an interval may be seen to move only in every second run.
 _LEAST_WINDOW_INTERVALS = 3
 
 
 def least_window_ms(interval_ms: int) -> int:
-    """The shortest window of runs so far apart."""
+    """Returns the shortest window for this interval, both in ms."""
     return _LEAST_WINDOW_INTERVALS * interval_ms
 
 
@@ -107,16 +107,15 @@ def least_window_ms(interval_ms: int) -> int:
 class Rules:
     """The configured rules of an evaluation.
 
-    `groups` and `topics` select by name. `interval_ms`: from one run to the next. `window_ms`: W,
-    in which a consumer must move, and for which an unread row counts with its last reading; a time,
-    whatever the interval.
+    `groups` and `topics` select by name. `interval_ms`: from one run to the next. `window_ms`: the
+    window, in which a consumer must move, and for which an unread row counts with its last reading.
     By topic name: `allowed_lag`, records that are still OK. By group name: `owners`, `sla_seconds`,
-    `objectives`, `runbooks` (URLs, by the owner's name where the group's has none)
-    and `uncommitted`: a partition without a commit lags from the log start (EARLIEST) or is counted
-    apart (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
+    `objectives` (SLOs), `runbooks` (URLs, by the owner's name if the group's has none) and
+    `uncommitted`: a partition without a commit lags from the log start (EARLIEST) or is counted
+    separately (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
     lags. `lookup_budget`: look-ups per run. `risk_horizon_ms`: a loss sooner than this is a risk.
     `ignore_inactive`: topics that a group has left count in none of its sums. `tasks`, by group
-    name: how those that it needs are reckoned.
+    name: settings for the tasks it needs.
     """
 
     groups: NameFilter = field(default_factory=NameFilter)
@@ -137,15 +136,15 @@ class Rules:
     tasks: ByName[TaskSettings] = field(default_factory=ByName)
 
     def tasks_of(self, group: str) -> TaskSettings:
-        """The group's, the default ones where nothing is configured for it."""
+        """Returns the group's task settings, the default ones if none are configured."""
         return self.tasks.get(group) or _TASKS
 
     def runbook_of(self, group: str) -> str | None:
-        """That of the group's name, else that of its owner's."""
+        """Returns the runbook of the group's name, else that of its owner's name."""
         owner = self.owners.get(group)
         return self.runbooks.get(group) or (None if owner is None else self.runbooks.get(owner))
 
     def at_interval(self, interval_ms: int) -> Rules:
-        """The same rules for runs so far apart: the window stays, unless it were too short."""
+        """Returns the same rules for another interval; a window that would be too short grows."""
         window_ms = max(self.window_ms, least_window_ms(interval_ms))
         return replace(self, interval_ms=interval_ms, window_ms=window_ms)

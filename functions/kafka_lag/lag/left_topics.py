@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topics in which a group that is read has no offsets any more, though it left records unread.
+"""Topics in which a group no longer has offsets, although it left records unread.
 
-Offsets expire, a group stops reading a topic, or somebody deletes its offsets. Its rows end then,
-and that would look like a recovery.
+Offsets expire, a group stops reading a topic, or somebody deletes its offsets. Its rows then end,
+which would look like a recovery.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _NAMED = 20
 
 
 def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, rules: Rules) -> Frame:
-    """The rows of the previous run that left records unread and are no row of this one.
+    """Returns previous rows with unread records that have no row in this run.
 
-    Only those of groups and partitions that were read in this run. A topic that was deleted, or
-    recreated since then, has none: its records are gone as well.
+    Only groups and partitions read in this run count. A topic that was deleted or recreated since
+    then has no such row, because its records are gone as well.
     """
     old = previous.group_partitions
     backlog = last_known_lag(old)
@@ -47,9 +47,9 @@ def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, rul
 
 
 def add_left(groups: Frame, old: Frame, left: Frame, taken_at: int, rules: Rules) -> Frame:
-    """The groups with what they `left` unread in this run as what they skipped, for a window.
+    """Returns the groups; for a window, records that they `left` unread count as skipped.
 
-    `old`: each group's row of the previous run. A group that skipped something else has that.
+    `old`: each group's previous row. A group with another skip keeps that.
     """
     sets = Sets(np.where((at := locate(left, groups, _GROUP)) < 0, len(groups), at), len(groups))
     records = sets.total(last_known_lag(left))
@@ -69,7 +69,7 @@ def add_left(groups: Frame, old: Frame, left: Frame, taken_at: int, rules: Rules
 
 
 def describe_left(left: Frame) -> Iterator[str]:
-    """A sentence for each group and topic, at most _NAMED."""
+    """Yields a sentence for each group and topic, at most _NAMED, and one about the others."""
     records: dict[tuple[str, str], int] = {}
     backlog = last_known_lag(left)
     names = (left.strings(name).to_list() for name in ("consumer_group", "topic"))

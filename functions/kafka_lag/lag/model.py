@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes into a run and comes out of it: cluster reading, previous runs, lag report."""
+"""The input and output of a run: cluster reading, previous runs, lag report."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from kafka_lag.lag.frame import Frame, unknown
 class Problem:
     """Something that could not be read.
 
-    `scope` is broker, group, topic or partition. `broker` is the id of the broker because of which
-    it was not read, null if none is known to be the cause; `address` is its host and port, null if
-    not known.
+    `scope` is broker, group, topic or partition. `broker` is the id of the broker that caused the
+    problem, null if none is known; `address` is its host and port, null if not known.
     """
 
     scope: str
@@ -29,9 +28,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """A client quota delayed a run: for how many seconds the slowest broker held requests back.
+    """A client quota delayed a run by `seconds`, on the slowest broker.
 
-    `user` is the login's user name, null where it has none or a rotation left two.
+    `user` is the login's user name, null if it has none or a rotation left two.
     """
 
     seconds: float
@@ -40,13 +39,13 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
-    """What the brokers answered in one run; commits are read before end offsets.
+    """The answers of the brokers in one run; commits are read before end offsets.
 
-    The frames hold those columns of their datasets that brokers report. A row with an
-    `unread_reason` was requested and not answered. `hidden_topics`: known from earlier runs and not
-    listed in this one, with the reason. `unlisted_groups`: likewise; the reason is in their rows.
-    `gone_topics` and `gone_groups` are confirmed deleted. `notes`: sentences for people about what
-    was read, and is odd. Unless some broker `lists_groups`, only groups are there that were known.
+    The frames hold the columns of their datasets that brokers report. A row with an `unread_reason`
+    was requested and not answered. `hidden_topics`: known from earlier runs and not listed in this
+    one, with the reason. `unlisted_groups`: likewise; the reason is in their rows. `gone_topics`
+    and `gone_groups` are confirmed deleted. `notes`: sentences about readings that are odd. Unless
+    some broker `lists_groups`, only groups of earlier runs are included.
     """
 
     topic_partitions: Frame
@@ -72,11 +71,11 @@ class Snapshot:
 
     @classmethod
     def empty(cls) -> Snapshot:
-        """Before the first run: no rows."""
+        """Returns the snapshot before the first run, without rows."""
         return cls(0, *(Frame.empty(dataset) for dataset in contract.DATASETS))
 
     def dataset(self, name: str) -> Frame:
-        """The frame of one of `contract.DATASETS`."""
+        """Returns the frame of one of `contract.DATASETS`."""
         frames = {
             contract.TOPIC_PARTITIONS: self.topic_partitions,
             contract.GROUP_PARTITIONS: self.group_partitions,
@@ -86,22 +85,22 @@ class Snapshot:
 
 
 def no_figures() -> Frame:
-    """Before anything is learnt: the columns of the usual figures, no rows."""
+    """Returns the columns of the usual figures without rows: nothing is learnt yet."""
     columns = {name: unknown(kind, 0) for name, kind in contract.USUAL_COLUMNS.items()}
     return Frame(columns, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousRuns:
-    """What is known of earlier runs: the newest snapshot, and log ends over time.
+    """The data of earlier runs: the newest snapshot, and log ends over time.
 
     `ends` holds a frame per run, the oldest first, with a row for each partition: topic, topic_id,
     partition_id, asked_at, read_at, unread_reason, end_offset. A partition that a run could not
     read has the values of its last reading. `newest` is one of these runs, if there is any.
-    `scheduled`: the scheduled time of each of these runs, ms UTC; empty where that is not known.
-    `usual`: what the daily report says is usual at this run's weekday and hour, a row a group, with
-    the columns of `contract.USUAL_COLUMNS`; `usual_beside`: the same for the hours beside
-    it to which a clock change of the last weeks may have moved the day.
+    `scheduled`: the scheduled time of each of these runs, ms UTC; empty if not known.
+    `usual`: the daily report's usual figures for this run's weekday and hour, a row per group, with
+    the columns of `contract.USUAL_COLUMNS`. `usual_beside`: the same for the hours before and after
+    to which a clock change of the last weeks may have moved the day.
     """
 
     newest: Snapshot
@@ -112,20 +111,20 @@ class PreviousRuns:
 
     @classmethod
     def empty(cls) -> PreviousRuns:
-        """Before the first run: nothing is known."""
+        """Returns the data before the first run: nothing is known."""
         return cls(Snapshot.empty())
 
 
 @dataclass(frozen=True, slots=True)
 class LagReport:
-    """The result of one run: the snapshot, and what only metrics need.
+    """The result of one run: the snapshot, and data that only metrics need.
 
     `group_topics` has a row per group and topic: consumer_group, topic, committed_offset, lag,
     max_lag, time_lag_seconds. `scaling` has a row per group: consumer_group, scaling_lag. In
     `group_topics` an unread partition counts with its last reading for one window. `lags_clamped`:
-    rows with a commit beyond the end, whose lag is 0. `look_ups`: how many were sent.
-    `warnings`: what of the previous runs was not used, and why. `notes`: those of the reading.
-    `throttled` is null where no client quota delayed the run.
+    how many rows have a commit beyond the end, whose lag is 0. `look_ups`: how many were sent.
+    `warnings`: data of previous runs that was not used, and groups and topics no longer watched or
+    read. `notes`: those of the reading. `throttled` is null if no client quota delayed the run.
     """
 
     snapshot: Snapshot

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offset lag of each group-partition, from a commit and then log start and end."""
+"""Offset lag of each group-partition, from its commit and the log's start and end."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from kafka_lag.lag.columns import Column, Mask
 
 @dataclass(frozen=True, slots=True)
 class OffsetLag:
-    """Lag, and what it does not count, a row per group-partition; all in records or offsets.
+    """Lag and the numbers beside it, a row per group-partition; all in records or offsets.
 
-    `position`: the offset of the next unread record, max(committed, log start), or the start of
-    the log where an uncommitted partition counts from there.
-    `lag`: records between max(committed, log start) and the end, never negative; unknown where
-    nothing was committed (see `uncommitted`) or an offset was never seen.
-    `lost`: offsets deleted before they were committed, start - committed where positive.
-    `margin`: records the group is ahead of deletion, committed - start, 0 at least.
+    `position`: the offset of the next unread record, max(committed, log start), or the log start if
+    an uncommitted partition counts from there.
+    `lag`: records between `position` and the end, never negative; unknown if nothing was committed
+    (see `uncommitted`) or an offset was never read.
+    `lost`: offsets deleted before they were committed, start - committed, at least 0.
+    `margin`: records by which the group is ahead of deletion, committed - start, at least 0.
     `uncommitted`: no commit, records to read, and no rule that counts them.
-    `beyond_end`: committed after the end of the log, as after a topic was recreated; lag is 0.
+    `beyond_end`: the commit is beyond the end, for example on a recreated topic; lag is 0.
     """
 
     position: Column
@@ -33,10 +33,10 @@ class OffsetLag:
 def compute_offset_lag(
     committed: Column, start: Column, end: Column, *, from_start: Mask
 ) -> OffsetLag:
-    """Lag of each row; `from_start` marks rows that count from the log start if uncommitted.
+    """Returns each row's lag; `from_start` marks rows that lag from the log start if uncommitted.
 
-    A commit below the log start counts from the start: what is deleted cannot be read any more.
-    An empty partition without a commit has lag 0, as librdkafka commits nothing there.
+    A commit below the log start counts from the start, because deleted records cannot be read. An
+    empty partition without a commit has lag 0, because librdkafka commits nothing there.
     """
     nothing_left = start >= end
     absent = ~committed.known & start.known & end.known

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ownership of partitions: which member has each, since when nobody, and what a run changed."""
+"""Ownership of partitions: which member has each, until when one had it, and what changed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _KEYS = ("consumer_group", "topic", "partition_id")
 
 
 def add_owners(rows: Frame, groups: Frame, previous: Snapshot, taken_at: int) -> Frame:
-    """The rows with `owned_at`: the last run, ms, in which a live member owned the partition.
+    """Returns the rows with `owned_at`: the last run, ms, in which a member owned the partition.
 
-    `groups` holds each row's group. Where its members could not be read in this run, the row's
-    member is of an earlier run, and does not count.
+    `groups` holds each row's group. If its members could not be read in this run, the row's member
+    comes from an earlier run and does not count.
     """
     old = previous.group_partitions
     previously = old.numbers("owned_at").take(locate(rows, old, _KEYS))
@@ -30,10 +30,10 @@ def add_owners(rows: Frame, groups: Frame, previous: Snapshot, taken_at: int) ->
 
 
 def find_unowned(rows: Frame, groups: Frame) -> Mask:
-    """Rows that were read and are owned by no live member.
+    """Marks rows that were read and are owned by no live member.
 
-    `groups` holds each row's group. Not so where the group could not be described, as it may have
-    members, nor while its members wait for an assignment.
+    `groups` holds each row's group. Rows are not marked if the group could not be described,
+    because it may have members, nor while its members wait for an assignment.
     """
     members = groups.numbers("members")
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & (members > 0)
@@ -43,7 +43,7 @@ def find_unowned(rows: Frame, groups: Frame) -> Mask:
 
 
 def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
-    """Rows read in this run whose owner is not that of the previous run, or is new, or has gone."""
+    """Marks rows read in this run whose owner is another than in the previous run, new, or gone."""
     old = previous.group_partitions
     at = locate(rows, old, _KEYS)
     theirs = old.strings("member_id").take(at)
@@ -56,10 +56,10 @@ def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
 
 
 def count_idle(group: Mapping[str, Any], owners: int) -> int | None:
-    """How many members of a described group own no partition that was read, as so many own one.
+    """Returns how many members of a described group own no partition, if `owners` members own one.
 
-    None where it is not known: members of other protocols write it in bytes of their own, in a
-    rebalance they wait for it, and where nobody owns anything it may be unreadable.
+    None if not known: other protocols encode assignments in their own way, members in a rebalance
+    wait for one, and if no member owns a partition the assignments may be unreadable.
     """
     idle = max(0, group["members"] - owners)
     if not idle:

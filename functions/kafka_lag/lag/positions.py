@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where groups with unread records stand: each offset of a partition once, whoever is there."""
+"""The offsets at which groups with unread records are: each offset of a partition once."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kafka_lag.lag.frame import Frame
 class Positions:
     """Offsets at which groups are, each once.
 
-    A row per partition: `partitions`, those of `topic_partitions` in which there is a position. A
-    row per position: `part` (its row of `partitions`), `offset`, `now` (ms, when the end of the
-    partition was read) and `compacted`: whether the record at the offset may be gone. `of_row`: the
-    position of each group-partition, -1 where there is none.
+    A row per partition: `partitions`, the rows of `topic_partitions` with a position. A row per
+    position: `part` (its row of `partitions`), `offset`, `now` (ms, when the end of the partition
+    was read) and `compacted`: true if the record at the offset may be gone. `of_row`: the position
+    of each group-partition, -1 if there is none.
     """
 
     partitions: Frame
@@ -32,7 +32,7 @@ class Positions:
         return len(self.part)
 
     def take(self, at: Rows) -> Positions:
-        """These positions only, numbered anew."""
+        """Returns these positions only, numbered from 0."""
         number = np.full(len(self) + 1, -1, np.int64)
         number[at] = np.arange(len(at))
         return replace(
@@ -45,14 +45,14 @@ class Positions:
         )
 
     def any_of(self, rows: Mask) -> Mask:
-        """Positions of at least one of the marked rows."""
+        """Marks positions of at least one of the marked rows."""
         marked = np.zeros(len(self), bool)
         marked[self.of_row[rows & (self.of_row >= 0)]] = True
         return marked
 
 
 def find_positions(topics: Frame, at_topic: Rows, offset: Column) -> Positions:
-    """The positions of rows with a known `offset` whose partition was read.
+    """Returns the positions of rows with a known `offset` whose partition has been read.
 
     `at_topic`: the row of each row's partition in `topics`, -1 for none.
     """
@@ -72,6 +72,6 @@ def find_positions(topics: Frame, at_topic: Rows, offset: Column) -> Positions:
 
 
 def is_compacted(partitions: Frame) -> Mask:
-    """Partitions of compacted topics: single records may be gone."""
+    """Marks partitions of compacted topics, in which single records may be gone."""
     policy = partitions.strings("cleanup_policy")
     return policy.is_in(word for word in policy.categories if "compact" in word)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each row beside its row of the previous run: which that is, and what the two say together."""
+"""Previous rows: the row of the previous run for each row, and what the two show together."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _GROUP_PARTITION = (*_GROUP, "topic", "partition_id")
 class PreviousRows:
     """The row of the previous run for each row of this one.
 
-    A row of `rows` is unknown throughout where there was none, and where the topic was recreated
-    since then; `recreated` marks the latter, and `made_anew` those of them whose topic has another
-    id.
+    All columns of `rows` are unknown in a row that was not there, or whose topic was recreated or
+    truncated since then. `recreated` marks the latter rows, and `made_anew` those of them whose
+    topic has another id.
     """
 
     rows: Frame
@@ -29,12 +29,12 @@ class PreviousRows:
     made_anew: Mask
 
     def untaken(self) -> PreviousRows:
-        """The same, without the columns that were joined until now: see `Frame.untaken`."""
+        """Returns the same rows without the columns joined so far; see `Frame.untaken`."""
         return replace(self, rows=self.rows.untaken())
 
 
 def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
-    """The previous row of each row, by group, topic and partition."""
+    """Returns the previous row of each row, by group, topic and partition."""
     old = previous.group_partitions
     at = locate(rows, old, _GROUP_PARTITION)
     same = {name: old.columns[name].take(at) for name in ("topic_id", "end_offset")}
@@ -43,37 +43,37 @@ def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
 
 
 def match_previous_groups(groups: Frame, previous: Snapshot) -> Frame:
-    """Each group's row of the previous run, with nothing known where it has none."""
+    """Returns each group's previous row; all its columns are unknown if there is none."""
     return previous.groups.lazy_take(locate(groups, previous.groups, _GROUP))
 
 
 def is_recreated(rows: Frame, previous: Frame) -> Mask:
-    """Rows whose topic id is not that of the previous row, or whose end was read and is lower."""
+    """Marks rows whose topic id changed since the previous row, or whose end, now read, fell."""
     lower = rows.numbers("end_offset") < previous.numbers("end_offset")
     mask: Mask = is_other_topic(rows, previous) | (lower & is_read(rows))
     return mask
 
 
 def last_known_lag(rows: Frame) -> Column:
-    """Each row's lag in records; that of its last reading if it was not read in its run."""
+    """Returns each row's lag in records; if its run did not read it, that of its last reading."""
     return rows.numbers("lag").or_else(rows.numbers("last_lag"))
 
 
 def is_read(rows: Frame) -> Mask:
-    """Rows that were read in this run."""
+    """Marks rows that were read in this run."""
     return ~rows.strings("unread_reason").known
 
 
 def seconds_between(rows: Frame, previous: Frame) -> Column:
-    """Seconds from the previous reading to this one, by the reporter's clock; 0 at least.
+    """Returns the seconds from the previous reading to this one, by the reporter's clock.
 
-    Unknown where either row was never read.
+    They are at least 0, and unknown if either row was never read.
     """
     return ((rows.numbers("read_at") - previous.numbers("read_at")) / 1_000).clip(0.0)
 
 
 def set_where_read(rows: Frame, **columns: AnyColumn) -> Frame:
-    """The rows with these columns set where they were read in this run, as carried elsewhere."""
+    """Returns the rows with these columns set if they were read in this run, else as carried."""
     read = is_read(rows)
     if read.all():
         return rows.with_columns(**columns)
@@ -87,6 +87,6 @@ def set_where_read(rows: Frame, **columns: AnyColumn) -> Frame:
 
 
 def is_other_topic(rows: Frame, previous: Frame) -> Mask:
-    """Rows with another topic id; an unknown id, as with Kafka before 2.8, is no other."""
+    """Marks rows with another topic id; an unknown id (Kafka before 2.8) does not differ."""
     mask: Mask = rows.strings("topic_id") != previous.strings("topic_id")
     return mask

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates from one reading to the next: of producing, consuming, ageing and draining."""
+"""Rates from one reading to the next: producing, consuming, ageing and draining."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import PreviousRows, is_recreated, seconds_between, set_where_read
 from kafka_lag.lag.skips import has_skipped
 
-# A backlog that takes longer than a year is not being worked off: rates differ by noise alone.
+# A backlog that takes longer than a year is not being worked off: the rates differ only by noise.
 LONGEST_DRAIN_SECONDS = 365 * 86_400.0
-# After so many half-lives the newest sample weighs 1 to the last digit.
+# After this many half-lives the newest sample weighs 1 to the last digit.
 _WHOLE_HALF_LIVES = 60.0
-# Steps after which an estimate is within a second where it is longer than the half-life.
+# After this many steps an estimate that is longer than the half-life is exact to a second.
 _STEPS_TO_SOLVE = 30
 _PARTITION = ("topic", "partition_id")
 _COMPARED = ("topic_id", "end_offset", "read_at", "produce_rate")
 
 
 def add_produce_rate(topics: Frame, previous: Snapshot, rules: Rules) -> Frame:
-    """The partitions with `produce_rate`: records/s by which the end moved, EWMA.
+    """Returns the partitions with `produce_rate`: records/s by which the end moved, EWMA.
 
-    Unknown at the first reading of a topic, also of one that was recreated. An unread row keeps its
+    It is unknown at the first reading of a topic, also of a recreated one. An unread row keeps its
     rate.
     """
     every = previous.topic_partitions
@@ -40,12 +40,12 @@ def add_produce_rate(topics: Frame, previous: Snapshot, rules: Rules) -> Frame:
 def add_rates(
     rows: Frame, previous: PreviousRows, produce_rate: Column, allowed: Column, rules: Rules
 ) -> Frame:
-    """The rows with their rates (EWMAs), set where they were read in this run.
+    """Returns the rows with their rates (EWMAs); unread rows are unchanged.
 
     All are unknown until there are two readings.
     `consume_rate`: records/s by which the commit moved. A commit that goes back is left out, and so
     is one beyond the end. It is unknown in a run in which the commit skipped records.
-    `age_growth`: seconds by which the time lag grows in a second, each sample within 0 and 1.
+    `age_growth`: seconds by which the time lag grows in a second, each sample from 0 to 1.
     `drain_seconds`: lag ÷ (consume_rate - `produce_rate`); 0 if no more than `allowed` lags;
     unknown if the lag does not shrink, or if draining takes longer than a year.
     """
@@ -64,9 +64,8 @@ def add_rates(
 
 
 def _consumed(rows: Frame, old: Frame) -> Column:
-    """Records that were read since the last reading; unknown where the commit does not say so.
-
-    What had been deleted by then was not there to be read.
+    """Returns the records read since the previous reading, without those that had been deleted by
+    then; unknown if a commit was beyond the end or went back.
     """
     now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
     within = ~(now > rows.numbers("end_offset")) & ~(then > old.numbers("end_offset"))
@@ -76,17 +75,17 @@ def _consumed(rows: Frame, old: Frame) -> Column:
 
 
 def ewma_weight(seconds: Column, rules: Rules) -> Seconds:
-    """The weight of the newest sample in a rate, by the seconds since the one before; 0 unknown."""
+    """Returns the newest sample's weight in a rate, by the seconds since the last; 0 if unknown."""
     return _weight(seconds.fill(0.0), rules)
 
 
 def estimate_time_since(seconds: Column, rules: Rules) -> Column:
-    """How long ago, s, a backlog began to grow that it takes so many seconds to grow to, at the
-    difference of the rates of now.
+    """Returns how long ago, s, a backlog began to grow; at the present difference of the rates it
+    would take `seconds` to grow.
 
-    Rates follow a change by and by: after `t` seconds they differ by the weight of `t` of what they
-    will differ by. So `seconds` are t ÷ weight(t), which has no closed solution; 0 where no change
-    is that recent. Each step comes nearer from above.
+    Rates follow a change slowly: `t` seconds after it their difference is weight(t) of the final
+    one. So `seconds` = t ÷ weight(t), which has no closed solution; each step comes nearer from
+    above. The result is 0 if no change is that recent.
     """
     longest = since = seconds.fill(0.0)
     for _ in range(_STEPS_TO_SOLVE):
@@ -101,7 +100,7 @@ def _weight(seconds: Seconds, rules: Rules) -> Seconds:
 
 
 def _ewma(mean: Column, change: Column, seconds: Column, rules: Rules) -> Column:
-    """The moving average with one more sample: `change` in `seconds`.
+    """Returns the moving average with one more sample: `change` in `seconds`.
 
     The half-life is half the window, 5 minutes unless configured, over uneven intervals: weight
     1 - 2^(-seconds/half-life), the first sample 1.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rebalances of groups from one run to the next, and whether they hardly ever stop.
+"""Rebalances of groups from one run to the next, and the share of runs that saw one.
 
-Groups of the consumer protocol (KIP-848) have an epoch, which their coordinators count. It rises
-whenever the members shall be assigned anew: one joins, leaves or subscribes to something else, or a
-topic they read is created or gets partitions. Of a classic group a rebalance is known by its
-state, or by members or owners that are others than in the reading before: one at least.
+Groups of the consumer protocol (KIP-848) have an epoch that their coordinator counts. It rises with
+each new assignment: a member joins, leaves or changes its subscription, or a topic they read is
+created or gets partitions. A rebalance of a classic group shows in its state, or in members or
+owners that changed since the previous reading, which count as one rebalance.
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 
 _CONSUMER = "consumer"
-# What one rebalance says of the time since the last reading, at most.
+# One rebalance counts for at most this many intervals.
 _LONGEST_INTERVALS = 2.0
 
 
 def add_rebalances(groups: Frame, old: Frame, rules: Rules) -> Frame:
-    """`group_epoch` and `members_hash` as last read, in an earlier run if not in this one,
-    `rebalances` since, and `rebalancing_share`. `old`: each group's row of the run before.
+    """Returns the groups with `group_epoch` and `members_hash` as last read, `rebalances` since the
+    previous reading, and `rebalancing_share`. `old`: each group's previous row.
 
     `rebalances` is unknown without two readings of one group: when it is first described, in runs
-    that do not, and where the epoch went down or the type changed, as then it is another group of
-    that name. `rebalancing_share` is that of the last runs that saw one, EWMA with a half-life of
-    half the window; runs that know nothing of it leave it as it is. After a longer time without a
-    reading one that is seen counts for _LONGEST_INTERVALS of it: it may have been the only one.
+    that cannot describe it, and if the epoch fell or the type changed, because that is another
+    group of the same name. `rebalancing_share` is the share of the last runs that saw a rebalance,
+    an EWMA with a half-life of half the window; runs that do not know leave it unchanged. After a
+    longer time without a reading, a rebalance counts for _LONGEST_INTERVALS of it, because it may
+    have been the only one.
     """
     same = ~(groups.strings("group_type") != old.strings("group_type"))
     read = is_read(groups)
-    # Rows that were not read have all their columns from the run before, this one too.
+    # Unread rows have all their columns, including this one, from the previous run.
     epoch = groups.numbers("group_epoch").only(read | same)
     last = old.numbers("group_epoch").only(read & same)
     is_new = groups.strings("group_type").is_in([_CONSUMER])
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES)
-    # While members wait for an assignment, what they own is neither the old nor the new.
+    # While members wait for an assignment, their partitions are neither the old nor the new ones.
     members = groups.numbers("members_hash").only(((read & ~waiting) | (~read & same)) & ~is_new)
     known = old.numbers("members_hash").only(read & same & ~is_new)
     waited = old.strings("group_state").is_in(contract.REBALANCING_STATES)
-    # The one that was seen under way is not counted again when it is over.
+    # A rebalance that was seen under way is not counted again when it is over.
     begun = ~waited & (waiting | (members != known))
     described = read & groups.numbers("members").known & (waiting | members.known)
     counted = Column.of(begun.astype(np.int64)).only(known.known & described)

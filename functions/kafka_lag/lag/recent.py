@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last values of each group, the newest last: a list column as numbers to reckon with."""
+"""The last values of each group, the newest last: a list column as a matrix."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Matrix: TypeAlias = npt.NDArray[np.float64]
 
 # The median of the differences of two values of a normal distribution, in standard deviations.
 _MEDIAN_DIFFERENCE = 0.954
-# Digits that are kept: more than are measured, and they cost bytes in every snapshot.
+# Digits that are stored: more than are measured, and each costs bytes in every snapshot.
 _DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """`most` values a row at most: the last `count` of each row of `values` are there."""
+    """At most `most` values per row; only the last `count` of each row of `values` are valid."""
 
     values: Matrix
     count: Rows
 
     @classmethod
     def of(cls, lists: Strings, most: int) -> Recent:
-        """From a list column; unknown is an empty list, and of a longer one the last values."""
+        """Returns the last `most` values of each list; an unknown list has none."""
         taken = [tuple(each)[-most:] for each in lists.categories]
         table, count = np.zeros((len(taken) + 1, most)), np.zeros(len(taken) + 1, np.int64)
         for row, values in enumerate(taken):
@@ -39,18 +39,18 @@ class Recent:
 
     @property
     def most(self) -> int:
-        """Values of a row at most."""
+        """Returns the largest number of values per row."""
         return int(self.values.shape[1])
 
     @property
     def present(self) -> npt.NDArray[np.bool_]:
-        """Where in `values` there is one."""
+        """Marks valid values."""
         most = self.most
         found: npt.NDArray[np.bool_] = np.arange(most) >= most - self.count[:, None]
         return found
 
     def appended(self, value: Column, times: Rows) -> Recent:
-        """With a known value at the end of its row so many times; the oldest give way."""
+        """Returns the rows with a known value added at the end so many `times`; the oldest go."""
         most = self.most
         shift = np.where(value.known, np.clip(times, 0, most), 0)
         at = np.arange(most)[None, :] + shift[:, None]
@@ -58,10 +58,10 @@ class Recent:
         return Recent(np.take_along_axis(wide, at, 1), np.minimum(self.count + shift, most))
 
     def averaged(self, rate: Column, lasted: Rows, now: int, slot_ms: int) -> Recent:
-        """With a known rate, of the last `lasted` ms until `now`, in values that are each the mean
-        of a slot of time; slots end at multiples of `slot_ms`.
+        """Returns the rows with a known rate of the last `lasted` ms until `now` added. Each value
+        is the mean of a slot of time; slots end at multiples of `slot_ms`.
 
-        The rest of a slot that is not over counts as the slot before it.
+        The rest of a slot that is not over counts with the rate of the slot before it.
         """
         then, slot = now - lasted, (now - 1) // slot_ms
         slot_then = (then - 1) // slot_ms
@@ -77,8 +77,8 @@ class Recent:
     def _with_newest(
         self, newest: npt.NDArray[np.float64], rate: Column, share: npt.NDArray[np.float64]
     ) -> Recent:
-        """With `newest` as the newest value where the rate is known, for that `share` of its slot
-        with the rate in place of the value before.
+        """Returns the rows with `newest` as the newest value if the rate is known; for `share` of
+        its slot the rate replaces the value before.
         """
         before = np.where(self.count > 1, self.values[:, -2], newest)
         changed = newest + (rate.fill(0.0) - before) * share
@@ -86,7 +86,7 @@ class Recent:
         return Recent(np.column_stack([self.values[:, :-1], last]), self.count)
 
     def to_lists(self) -> Strings:
-        """The list column; an empty list is unknown."""
+        """Returns the list column; an empty list is unknown."""
         rounded: list[list[Any]] = np.round(self.values, _DIGITS).tolist()
         return Strings.of(
             tuple(values[len(values) - count :]) if count else None
@@ -94,8 +94,8 @@ class Recent:
         )
 
     def sorted_value(self, place: Rows) -> Column:
-        """The value at this place of each row in rising order, the least being 0; unknown where
-        there are not so many.
+        """Returns the value at this place of each row in rising order, from 0; unknown if the row
+        has fewer values.
         """
         most = self.most
         rising = np.sort(np.where(self.present, self.values, -np.inf), axis=1)
@@ -105,16 +105,16 @@ class Recent:
         return Column(np.where(known, found, 0.0), known)
 
     def upper_median(self) -> Column:
-        """The middle value, the upper of two; unknown of none."""
+        """Returns the middle value, the upper of two; unknown without values."""
         return self.sorted_value(self.count // 2)
 
     def mean(self) -> Column:
-        """Unknown of none."""
+        """Returns the mean; unknown without values."""
         total = np.where(self.present, self.values, 0.0).sum(axis=1)
         return Column.of(total) / self.count
 
     def noise(self) -> Column:
-        """The standard deviation around a trend, by the differences of neighbours; 0 of one.
+        """Returns the standard deviation around a trend, by differences of neighbours; 0 for one.
 
         [von Neumann: Distribution of the ratio of the mean square successive difference to the
         variance, 1941].
@@ -124,31 +124,32 @@ class Recent:
         return Column.of(np.sqrt(squares / np.maximum(2 * pairs.sum(axis=1), 1)))
 
     def usual_noise(self) -> Column:
-        """The same by the upper median of those differences, so that a few steps, however large,
-        are none; 0 of one.
+        """Returns the noise by the upper median of these differences, on which a few large steps
+        have no effect; 0 for one value.
         """
         steps = Recent(np.abs(np.diff(self.values, axis=1)), np.maximum(self.count - 1, 0))
         return Column.of(steps.upper_median().fill(0.0) / _MEDIAN_DIFFERENCE)
 
     def last(self, number: int) -> Recent:
-        """Only so many of the newest."""
+        """Returns only this many of the newest values."""
         return Recent(self.values[:, -number:], np.minimum(self.count, number))
 
     def without(self, number: int) -> Recent:
-        """Without so many of the newest."""
+        """Returns the values without this many of the newest."""
         return Recent(self.values[:, :-number], np.maximum(self.count - number, 0))
 
     def maximum(self) -> Column:
-        """Unknown of none."""
+        """Returns the largest value; unknown without values."""
         return self.sorted_value(self.count - 1)
 
     def minimum(self) -> Column:
-        """Unknown of none."""
+        """Returns the smallest value; unknown without values."""
         return self.sorted_value(np.zeros(len(self.count), np.int64))
 
     def even_rate(self, late: npt.NDArray[np.float64]) -> Column:
-        """The least rate at which values in a row are worked off within `late` runs, a value a row:
-        their sum over their number and that, of those where it is greatest; at least the mean.
+        """Returns the least rate that works off any successive values at most `late` values later.
+
+        It is the greatest quotient of their sum by their number plus `late`, at least the mean.
         """
         mean, values = self.mean(), np.where(self.present, self.values, 0.0)
         sums = np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums and extremes over sets of rows, such as the partitions of a group or of a topic.
 
-A sum that leaves out an unknown lag would look like lag that was worked off, and scale a service
-in. So the sum of a set with a missing row is unknown.
+A sum without an unknown lag would look as if that lag had been worked off, and scale a service in.
+So the sum of a set with a missing row is unknown.
 """
 
 from __future__ import annotations
@@ -24,46 +24,46 @@ class Sets:
     count: int
 
     def without(self, mask: Mask) -> Sets:
-        """The same sets without the marked rows."""
+        """Returns the same sets without the marked rows."""
         return Sets(np.where(mask, self.count, self.of_row).astype(np.int64), self.count)
 
     def rows(self, mask: Mask | None = None) -> Column:
-        """Per set the number of rows, or of marked rows."""
+        """Returns each set's number of rows, or of marked rows."""
         of_row = self.of_row if mask is None else self.of_row[mask]
         return Column.of(np.bincount(of_row, minlength=self.count + 1)[:-1])
 
     def have(self, mask: Mask) -> Mask:
-        """The sets that have a marked row."""
+        """Marks the sets that have a marked row."""
         found = np.zeros(self.count + 1, bool)
         found[self.of_row[mask]] = True
         return found[:-1]
 
     def total(self, values: Column, missing: Mask | None = None) -> Column:
-        """Per set the sum of known values; unknown if none is known, or if a row is `missing`."""
+        """Returns each set's sum of known values; unknown if none is, or if a row is `missing`."""
         wide = np.result_type(values.values.dtype, np.int64)
         sums = np.zeros(self.count + 1, wide)
         np.add.at(sums, self.of_row[values.known], values.values[values.known].astype(wide))
         return Column(sums[:-1], self._whole(values.known, missing))
 
     def maximum(self, values: Column, missing: Mask | None = None) -> Column:
-        """Per set the largest known value; unknown as for `total`."""
+        """Returns each set's largest known value; unknown as for `total`."""
         known = values.known
         worst = self._largest(self.of_row[known], values.values[known])
         return Column(worst[:-1], self._whole(known, missing))
 
     def minimum(self, values: Column, missing: Mask | None = None) -> Column:
-        """Per set the smallest known value; unknown as for `total`."""
+        """Returns each set's smallest known value; unknown as for `total`."""
         found = self.maximum(Column(-values.values, values.known), missing)
         return Column(-found.values, found.known)
 
     def first_at_maximum(self, among: Mask, *keys: npt.NDArray[Any]) -> Rows:
-        """Per set the marked row with the largest first key, then second, and so on; -1 for none.
+        """Returns each set's marked row with the largest first key, then second, and so on; or -1.
 
-        Of equal rows it is the first.
+        If rows are equal, it is the first.
         """
         rows = np.flatnonzero(among)
         for key in keys:
-            # Only rows with their set's largest value stay: cheaper than sorting 200,000 rows.
+            # Keeping rows with their set's largest value is cheaper than sorting 200,000 rows.
             of_row, values = self.of_row[rows], key[rows]
             rows = rows[values == self._largest(of_row, values)[of_row]]
         first = np.full(self.count + 1, -1, np.int64)
@@ -71,7 +71,7 @@ class Sets:
         return first[:-1]
 
     def _largest(self, of_row: Rows, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The largest value of each set, then of rows in none; 0 or less for a set without rows."""
+        """Returns each set's largest value, then that of rows in no set; at most 0 without rows."""
         largest = np.full(self.count + 1, values.min(initial=0), values.dtype)
         np.maximum.at(largest, of_row, values)
         return largest
@@ -82,7 +82,7 @@ class Sets:
 
 
 def distinct(*columns: Column | Rows) -> tuple[Sets, Rows]:
-    """Sets of rows that have the same codes in all columns, and the first row of each set."""
+    """Returns sets of rows with the same codes in all columns, and the first row of each set."""
     key = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         codes = column.values if isinstance(column, Column) else column
@@ -92,8 +92,8 @@ def distinct(*columns: Column | Rows) -> tuple[Sets, Rows]:
 
 
 def unique(values: npt.NDArray[Any], axis: int | None = None) -> npt.NDArray[Any]:
-    """numpy's, which without a wish for counts imports masked arrays, a tenth of a second of CPU in
-    each new process.
+    """Returns `np.unique`. Counts are requested, because without them numpy imports masked arrays,
+    which takes a tenth of a second of CPU in each new process.
     """
     found: npt.NDArray[Any] = np.unique(values, return_counts=True, axis=axis)[0]
     return found

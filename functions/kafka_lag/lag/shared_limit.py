@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members that are enough where all share what is full, as a database: more read no more in all.
+"""The shared limit: if members share a full resource, such as a database, more members do not help.
 
-Each member then reads the less the more there are. The capacity that is learnt falls, and the
-backlog stays, so both would ask for more and more. What a group reads with a backlog is compared
-before and after it got more members: where too little of what these should read in addition came,
-the number is held at the fewest that read as much.
+With more members each reads less. The learnt capacity falls and the backlog stays, so both would
+ask for ever more members. So the rate of a group with a backlog is compared before and after it got
+more members: if they added too little, the number is limited to the fewest that read as much.
 """
 
 from __future__ import annotations
@@ -18,18 +17,19 @@ from kafka_lag.lag.columns import Column, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.recent import Recent
 
-# Of the records that more members should read in addition: less is none to speak of.
+# More members help if they read at least this share of the records that they should add.
 LEAST_GAIN = 0.25
-# Minutes with a backlog of the fewer members, and of more, as new ones may begin slowly.
+# Minutes with a backlog that are needed with the fewer members, and with more, which may begin
+# slowly.
 _SAMPLES_OF_FEWER, _SAMPLES_OF_MORE = 2, 3
-# With fewer more, noise is as large as what they should gain.
+# With fewer than this many times the members, noise is as large as what they should gain.
 _LEAST_MORE = 1.25
-# What the fewest read once they are as few again, of what was read: below it they were needed.
-# Above it there is room again, which so many times as many may find.
+# Back at the limit, members that read less than the first share of its rate show that more were
+# needed. Above the second share there is room for more: the limit becomes this many times as many.
 _STILL_READ, _ROOM_AGAIN, _TRIED = 0.8, 1.15, 2
-# By so much of a member the fewest may be too few.
+# The limit may be too low by this part of a member.
 _NEARLY = 0.1
-# Then it is tried anew: those that are held may never show that there is room again.
+# A limit ends after this time, because members at it may never show that there is room again.
 _HELD_FOR_MS = 24 * 3_600_000
 
 Values = npt.NDArray[np.float64]
@@ -38,15 +38,16 @@ Values = npt.NDArray[np.float64]
 def add_shared_limit(
     groups: Frame, old: Frame, sample: Column, runs: Rows, samples: Recent, taken_at: int
 ) -> Frame:
-    """The groups with the members behind each capacity sample, and where more do not help.
+    """Returns the groups with the members of each capacity sample, and with the shared limit.
 
-    `old`: each group's row of the run before. `sample` is this run's, which counts for so many
-    `runs`; `samples` are all of them, this one's among them.
+    `old`: each group's previous row. `sample` is this run's and counts for `runs` runs; `samples`
+    are all samples, including this one.
 
-    `capacity_members`: the members of each of the newest samples, those since the group last kept
-    up: of another day they say nothing. `shared_limit_members`: the fewest that read as much as
-    more did, `shared_limit_rate`: records/s that all read, `shared_limit_since`: the run, ms, that
-    found it; unknown where none did, 24 hours later, and once it is seen to be otherwise.
+    `capacity_members`: the members of each of the newest samples, since the group last kept up,
+    because samples of another day cannot be compared. `shared_limit_members`: the fewest that read
+    as much as more did, `shared_limit_rate`: records/s that all read, `shared_limit_since`: the
+    run, ms, that found it. These three are unknown if no limit was found, 24 hours later, and once
+    the limit proves wrong.
     """
     members = groups.numbers("members")
     behind = ~(old.numbers("kept_up_at") == old.numbers("taken_at"))
@@ -72,14 +73,14 @@ def add_shared_limit(
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """Records/s that one member read, and of how many; 0 members: it is not compared."""
+    """Records/s that one member read, and the number of members; 0: the sample is not compared."""
 
     capacity: Values
     members: Values
 
     def find_enough(self) -> tuple[Column, Column]:
-        """The fewest members that read as much as those of the newest samples, and how much that
-        is; unknown where more read more, or nothing can be compared.
+        """Returns the fewest members that read as much as those of the newest samples, and their
+        records/s; unknown if more members read more, or nothing can be compared.
         """
         many = self.members[:, -1]
         number = (self.members[:, :, None] == self.members[:, None, :]).sum(axis=2)
@@ -96,8 +97,8 @@ class _Samples:
         return Column.of(enough, full), Column.of(rate, full)
 
     def hold(self, held: Column, rate: Column) -> tuple[Column, Column]:
-        """The members that are held and what was read, or what is known better: unknown where so
-        many are seen to read less, more of them where they read more.
+        """Returns the held limit and its rate, corrected by the newest samples: unknown if members
+        at the limit now read less, a higher limit if they read more.
         """
         newest = self.members[:, -1]
         often = (self.members == newest[:, None]).sum(axis=1) >= _SAMPLES_OF_MORE
@@ -109,7 +110,9 @@ class _Samples:
         return more.where(room, held).only(kept), read.where(room, rate).only(kept)
 
     def _median_of(self, members: Values, *, upper: bool = True) -> Values:
-        """The median of the samples with so many members, of two the upper or lower; 0 of none."""
+        """Returns the median of the samples with this many members, the upper or lower of two; 0 if
+        there are none.
+        """
         chosen = self.members == members[:, None]
         rising = np.sort(np.where(chosen, self.capacity, np.inf), axis=1)
         middle = (chosen.sum(axis=1)[:, None] - (not upper)).clip(0) // 2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is no longer watched: hidden for 30 days, and no broker says that it was deleted.
+"""Groups and topics that are no longer watched: hidden for 30 days, and not known to be deleted.
 
-To drop its rows in silence would look like a recovery: its records are still unread.
+Without a word about them they would look recovered, although their records are still unread.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Unwatched:
-    """Rows of the previous run that end with this one: of partitions of hidden topics, as groups
-    read them, and of groups that are not listed.
+    """Previous rows that end with this run: of group-partitions on hidden topics, and of groups
+    that are not listed.
     """
 
     partitions: Frame
     groups: Frame
 
     def sentences(self) -> Iterator[str]:
-        """One for each topic and group, and since when it is unread."""
+        """Yields a sentence for each topic and group that says since when it is unread."""
         topics = self.partitions.strings("topic").to_list()
         yield from _sentences("topic", topics, self.partitions)
         yield from _sentences("group", self.groups.strings("consumer_group").to_list(), self.groups)
@@ -41,7 +41,7 @@ class Unwatched:
 def find_unwatched(
     reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int
 ) -> Unwatched:
-    """What was carried over for as long as it may be."""
+    """Finds rows that were carried over for as long as allowed."""
     rows, groups = previous.group_partitions, previous.groups
     is_hidden = rows.strings("topic").is_in(reading.hidden_topics)
     is_hidden &= ~rows.strings("consumer_group").is_in(reading.gone_groups)
@@ -53,19 +53,17 @@ def find_unwatched(
 
 
 def _end_rows(rows: Frame, hidden: Mask, rules: Rules, taken_at: int) -> Frame:
-    # There hardly ever are any, and a cluster has many columns to take and names to accept.
+    # There are hardly ever such rows, and taking columns and accepting names is expensive.
     ended = rows.lazy_take(np.flatnonzero(hidden & _is_over(rows, taken_at)))
     return ended.where(accept_rows(ended, rules)) if len(ended) else ended
 
 
 def mark_unwatched(groups: Frame, old: Frame, unwatched: Unwatched) -> Frame:
-    """The groups with `unwatched_topic` and `unwatched_partition`, one that is read no more.
+    """Returns the groups with `unwatched_topic` and `unwatched_partition`, one no longer watched.
 
-    Where nothing else is bad they have the reason topic_unwatched. `old`: each group's row of the
-    run before.
-
-    They stay for as long as the incident is open that the partition was part of, and as no status
-    is known: then nothing is left of the group that is watched.
+    Groups that are not in WARN or ERR get the reason topic_unwatched. `old`: each group's previous
+    row. Both columns stay while the incident is open, and while the status is unknown: then nothing
+    of the group is watched any more.
     """
     rows = unwatched.partitions
     status = groups.strings("status")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups beside what is usual for them at this hour of this weekday."""
+"""Groups compared with their usual figures at this hour of this weekday."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _MEASURES = (
     ("produce_rate", "usual_produce_rate", "produce_rate_spread"),
 )
 _GROUP = ("consumer_group",)
-# Hours are those of UTC, and people live by local ones: after a clock change a cluster's day lies
-# an hour beside the usual one. So many times as many groups must say that it does as say no.
+# Hours are in UTC, and people live by local time: after a clock change a cluster's day lies an hour
+# beside the usual one. This many times as many groups must agree with that as disagree.
 _MOST = 2
 
 
@@ -34,16 +34,16 @@ def add_unusual(
     rules: Rules,
     beside: Sequence[Frame] = (),
 ) -> Frame:
-    """The groups with `usual_lag` (records), `usual_time_lag` (s), `usual_produce_rate`
-    (records/s), `unusual_since` (ms, of a run) and `unusual`; `before` has those of the last run.
+    """Returns the groups with `usual_lag` (records), `usual_time_lag` (s), `usual_produce_rate`
+    (records/s), `unusual_since` (ms, of a run) and `unusual`; `before` has the previous rows.
 
-    `figures` are the usual ones of the run's weekday and hour. `unusual`: whether lag, time lag or
-    the records written lie contract.FAR spreads or more from their usual value, up or down, for
-    contract.FAR_RUNS runs. It is true where one is known to be, unknown where none was learnt or
-    one that was is not known in this run. `unusual_since` is the first of the runs that are so.
-    `beside` has the figures of the hours beside to which a clock change may have moved the day: a
-    group that is as usual by those of one of them is not unusual, unless it was before, while most
-    groups say that this hour is like that one.
+    `figures` are the usual ones of the run's weekday and hour. `unusual`: true if lag, time lag or
+    produce rate has been contract.FAR spreads or more from its usual value, up or down, for
+    contract.FAR_RUNS runs. It is unknown if none of them is that far and none was learnt, or one
+    that was learnt is not known in this run. `unusual_since` is the first of these runs.
+    `beside` has the figures of the hours to which a clock change may have moved the day. A group
+    that is as usual by one of these is not unusual, unless it was before, as long as most groups
+    agree with that hour.
     """
     old = before.lazy_take(locate(groups, before, _GROUP))
     rate = _rate_of_this_run(groups, old, rules)
@@ -51,7 +51,7 @@ def add_unusual(
     far, known = _compare(groups, of_group, rate)
     far &= ~_is_moved(groups, rate, far, known, beside) | (old.numbers("unusual") == 1)
     now = Column.of(np.full(len(groups), taken_at, np.int64))
-    # A run in which it is not known does not end it.
+    # A run that does not know it does not end it.
     since = old.numbers("unusual_since").only(far | ~known).or_else(now.only(far))
     lasts = taken_at - since >= (contract.FAR_RUNS - 1) * rules.interval_ms
     return groups.with_columns(
@@ -64,8 +64,8 @@ def add_unusual(
 
 
 def _compare(groups: Frame, usual: Frame, rate: Column) -> tuple[Mask, Mask]:
-    """Groups that are far from their `usual` figures, and those of which it is known whether they
-    are; `rate`: records/s that this run saw written.
+    """Marks groups that are far from their `usual` figures, and groups for which that is known;
+    `rate`: records/s written since the previous run.
     """
     far, learnt = np.zeros(len(groups), bool), np.zeros(len(groups), bool)
     missing = np.zeros(len(groups), bool)
@@ -73,7 +73,7 @@ def _compare(groups: Frame, usual: Frame, rate: Column) -> tuple[Mask, Mask]:
         figure, value = usual.numbers(usual_name), groups.numbers(measure)
         if measure == "produce_rate":
             value = rate
-            # A file of an older release knows nothing of it, and the first run of a group neither.
+            # It is unknown in files of an older release and in the first run of a group.
             figure = figure.only(value.known)
         learnt |= figure.known
         missing |= figure.known & ~value.known
@@ -82,8 +82,8 @@ def _compare(groups: Frame, usual: Frame, rate: Column) -> tuple[Mask, Mask]:
 
 
 def _is_moved(groups: Frame, rate: Column, far: Mask, known: Mask, beside: Sequence[Frame]) -> Mask:
-    """Groups that are far from what is usual at this hour, and as usual by the hour beside it to
-    which the cluster's day has moved; none where most groups do not say that it has.
+    """Marks groups that are far from the usual figures of this hour, but as usual by the hour to
+    which the cluster's day has moved; none unless most groups agree that it has.
     """
     moved = np.zeros(len(groups), bool)
     for figures in beside:
@@ -96,9 +96,9 @@ def _is_moved(groups: Frame, rate: Column, far: Mask, known: Mask, beside: Seque
 
 
 def _rate_of_this_run(groups: Frame, old: Frame, rules: Rules) -> Column:
-    """Records/s written since the run before, out of the two moving averages.
+    """Returns the records/s written since the previous run, computed from the two moving averages.
 
-    The average alone would show only after minutes that nobody writes any more.
+    The average alone would show only after minutes that nothing is written any more.
     """
     now, last = groups.numbers("produce_rate"), old.numbers("produce_rate")
     seconds = seconds_between(groups, old)
