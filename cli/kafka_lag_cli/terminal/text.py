@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text for terminals: strangers' names without control characters, and tables that fit the width."""
+"""Text for terminals: strangers' names without control characters, and tables that fit."""
 
 from __future__ import annotations
 
