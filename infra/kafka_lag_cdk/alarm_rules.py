@@ -23,7 +23,7 @@ from kafka_lag_cdk.config.watched import WatchedCluster
 
 
 class Operator(Enum):
-    """How a value is held against the threshold; the words are those of the documentation."""
+    """Comparisons of a value with the threshold, in the words of the documentation."""
 
     AT_LEAST = ">="
     ABOVE = ">"
@@ -39,7 +39,7 @@ OPERATORS = {
 
 
 class Missing(Enum):
-    """What a period without a value is taken for, in CloudWatch's words.
+    """Treatments of a period without a value, in CloudWatch's words.
 
     MISSING makes it INSUFFICIENT_DATA, which sends nothing: no false alarm and no false recovery.
     BREACHING is for what must come regularly. NOT_BREACHING is for counts that AWS publishes only
@@ -423,7 +423,7 @@ OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
 
 
 def any_group_rules(*, promised: bool) -> tuple[Rule, ...]:
-    """Those on all groups that can have data; `promised`: some group may have an SLA."""
+    """Return the rules on all groups that can have data; `promised`: some group may have an SLA."""
     return OF_ANY_GROUP if promised else (ANY_GROUP, ANY_LOSS)
 
 
@@ -450,7 +450,7 @@ def sla_rule(cluster: WatchedCluster, group: str) -> Rule:
 
 
 def burn_rules(objective: Objective, interval_minutes: int) -> Iterator[Rule]:
-    """Those on how fast an objective's budget is used up, that can be reached.
+    """Yield the reachable rules on how fast an objective's error budget is used up.
 
     A rate that all of the window must be broken for, and more, pages for nothing else than SLA.
     """
@@ -471,7 +471,7 @@ def group_rules(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | No
 
 
 def query_rules(cluster: WatchedCluster) -> Iterator[Rule]:
-    """Those that watch all groups at once."""
+    """Yield the rules that watch all groups at once."""
     if cluster.watches_any_group:
         yield from any_group_rules(promised=bool(cluster.sla_seconds))
     if cluster.watches_unusual:
@@ -500,7 +500,7 @@ def alarm_shares(cluster: WatchedCluster) -> tuple[frozenset[str], ...]:
 
 
 def reporter_rules(*, paused: bool, sinks: Collection[str]) -> tuple[Rule, ...]:
-    """Those on the reporter that can have data, by the `sinks` that publish into CloudWatch.
+    """Return the rules on the reporter that can have data, by the `sinks` into CloudWatch.
 
     Without any, none of its own; without EMF, none on how CloudWatch reads it. A paused cluster has
     no heartbeat to miss.
@@ -523,7 +523,7 @@ def within_sight(rule: Rule, interval_minutes: int) -> Rule:
 
 
 def query_groups(rule: Rule, namespace: str, cluster: str, named: Sequence[str]) -> str:
-    """What an alarm on all groups asks CloudWatch: a Metrics Insights query.
+    """Return the Metrics Insights query of an alarm on all groups.
 
     Exactly the level of groups: a plain FROM would bill topics and partitions as well. The
     `named` groups page for themselves, so those of `left_out` are not asked for.
@@ -533,7 +533,7 @@ def query_groups(rule: Rule, namespace: str, cluster: str, named: Sequence[str])
 
 
 def left_out(rule: Rule, namespace: str, cluster: str, named: Sequence[str]) -> tuple[str, ...]:
-    """Those of the named groups that the query leaves out, as many as it has room for.
+    """Return the named groups that the query leaves out, as many as it has room for.
 
     One whose name holds a quotation mark or a backslash stays in: how those are written in a
     value is not documented.
@@ -560,7 +560,7 @@ def query_brokers(rule: Rule, msk_name: str) -> str:
 
 
 def broker_rules(*, brokers: bool, disks: bool) -> tuple[Rule, ...]:
-    """Those on MSK's metrics of its brokers; Express brokers have no disks, Serverless neither."""
+    """Return the rules on MSK's broker metrics; Express and Serverless have no disks to watch."""
     return tuple(rule for rule in OF_BROKERS if brokers and (disks or rule is not BROKER_DISK))
 
 

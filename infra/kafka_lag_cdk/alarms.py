@@ -83,13 +83,13 @@ class Subject(Protocol):
 
     @property
     def warm_up_minutes(self) -> int:
-        """Until data must be there, in a first deploy."""
+        """Minutes until data must be there, in a first deploy."""
 
     def name(self, rule: Rule) -> str:
         """The alarm's name."""
 
     def description(self, rule: Rule, where: str) -> str:
-        """What it means, what to do first, and `where` to look."""
+        """Return what the alarm means, what to do first, and `where` to look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ class ClusterAlarms:
             yield self._by_query(scope, rule, cluster.alarms.groups)
 
     def _any_unusual(self) -> Iterator[cloudwatch.IAlarm]:
-        """What is unusual of any group; no named group has an alarm of its own on that."""
+        """Yield the alarm on anything unusual in any group; no named group has one of its own."""
         yield self._by_query(Construct(self.scope, "AnyUnusual"), ANY_UNUSUAL, ())
 
     def _by_query(self, scope: Construct, rule: Rule, named: Sequence[str]) -> cloudwatch.IAlarm:
@@ -439,7 +439,7 @@ def _query(expression: str, period: Duration) -> cloudwatch.MathExpression:
 
 
 def _warm_up(alarm: cloudwatch.Alarm, minutes: int) -> None:
-    """Until the window has filled once, or the time for that is over, nothing is evaluated.
+    """Evaluate nothing until the window has filled once, or the time for that is over.
 
     CloudWatch does so once, when it creates an alarm [user guide, "Alarm warm-up periods"].
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `cdk` runs: the configuration read and checked, then its stacks."""
+"""The app that `cdk` runs: it reads and checks the configuration, then makes the stacks."""
 
 from __future__ import annotations
 

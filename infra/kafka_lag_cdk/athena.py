@@ -133,7 +133,7 @@ def _make_table(
 def _projection(
     location: str, keys: Sequence[str], clusters: Sequence[str], days: int
 ) -> dict[str, str]:
-    """What Athena computes partitions from: these clusters, the last days, 24 hours."""
+    """Return the partition projection of Athena: these clusters, the last days, 24 hours."""
     ranges = {
         CLUSTER: {"type": "enum", "values": ",".join(clusters)},
         DATE: {

@@ -146,7 +146,7 @@ class ClusterDashboard(Construct):
 
 
 def _header(cluster: WatchedCluster, *, region: str, log_group: str, workgroup: str | None) -> str:
-    """What a first reader must know, as Markdown; the name is code, as it may hold underscores."""
+    """Return the header in Markdown; the name is code, because it may hold underscores."""
     minutes = cluster.interval_minutes
     every = "every minute" if minutes == 1 else f"every {minutes} minutes"
     links = [
@@ -186,7 +186,7 @@ def _log_url(region: str, log_group: str) -> str:
 
 
 def _group_rows(cluster: WatchedCluster, metrics: LagMetrics) -> list[Row]:
-    """Who is ill, how far behind, how old, who will lose data; then groups with a service level."""
+    """Return rows on statuses, lag, time lag and near losses; then groups with an SLA."""
     service_levels = {
         group: seconds
         for group in cluster.named_groups
@@ -256,7 +256,7 @@ def _service_level_marks(service_levels: dict[str, float]) -> list[Mark]:
 def _service_level_rows(
     cluster: WatchedCluster, metrics: LagMetrics, service_levels: dict[str, float]
 ) -> list[Row]:
-    """What all groups use of theirs, and a graph for each named group with a mark where it is."""
+    """Return the used share of all SLAs, and a graph with the SLA marked for each named group."""
     rows: list[Row] = []
     if cluster.sla_seconds:
         title = "Time lag as a share of the service level, by group"
@@ -290,7 +290,7 @@ def _scaling_rows(
 
 
 def _service_graph(scaling: GroupScaling, metrics: LagMetrics) -> cloudwatch.IWidget:
-    """What drives a service, with what it is compared with, and the tasks that run."""
+    """Return a graph of the metric that drives a service, its thresholds, and the running tasks."""
     service = scaling.ecs_service
     marks: list[Mark] = []
     if scaling.steps and not scaling.tasks:

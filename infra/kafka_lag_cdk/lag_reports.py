@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the clusters of a region share, as one construct: bucket, queries, report, topics."""
+"""One construct for what the clusters of a region share: bucket, queries, report, topics."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class LagReports(Construct):
         self.status_messages = self._make_status_messages(settings, bucket, package, watched)
 
     def expect(self, cluster: WatchedCluster) -> list[Doubt]:
-        """What of a cluster does not fit; its owners are known from now on."""
+        """Register a cluster with its owners. Return the warnings about it."""
         self._collected.append(cluster)
         doubts: list[Doubt] = []
         if self.job_name is None and cluster.watches_unusual:

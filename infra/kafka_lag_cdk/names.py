@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What things are called: after their deployment, readable, legal, and no two alike.
+"""Physical names: after their deployment, readable, legal and unique.
 
 What the shared stack makes and cluster stacks use is passed by name in SSM parameters: an export
 could not change while another stack imports it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where alarms and reports are sent: two topics, their subscriptions, and chat channels.
+"""Receivers of alarms and reports: two topics, their subscriptions, and chat channels.
 
 Alarms page people; the daily summary, a report that was not made and messages on a changed status
 are read. So they have a topic each: https addresses, which are pagers, get alarms alone, mail and
@@ -92,7 +92,7 @@ class Topics(Construct):
         self._subscribe(notify)
 
     def publishing_reports(self) -> tuple[Right, ...]:
-        """What a role takes to publish: the key's policy leaves the account's roles to IAM."""
+        """Return the rights that a role needs to publish: the key's policy leaves roles to IAM."""
         if self.reports is None:
             return ()
         on_topic = allow("sns:Publish", on=self.reports.topic_arn)
@@ -102,7 +102,7 @@ class Topics(Construct):
         return on_topic, allow("kms:Decrypt", "kms:GenerateDataKey", on=self.key.key_arn)
 
     def of_chats(self) -> list[sns.ITopic]:
-        """What a chat channel shows."""
+        """The topics that a chat channel shows."""
         return [topic for topic in (self.alarms, self.reports) if topic is not None]
 
     def _new_key(self) -> kms.Key:
@@ -277,7 +277,7 @@ def let_alarms_in(scope: Construct, topic: sns.ITopic, *, known: kms.IKey | None
 
 
 def _let_alarms_use(scope: Construct, key: kms.IKey) -> bool:
-    """Whether the key's policy is one that can be added to."""
+    """Let alarms use the key. Return false if its policy cannot be extended here."""
     added = key.add_to_resource_policy(
         iam.PolicyStatement(
             principals=[iam.ServicePrincipal(_ALARM_SERVICE)],
@@ -300,7 +300,7 @@ def _same_key(one: kms.IKey, other: kms.IKey) -> bool:
 def topics_of(
     scope: Construct, deployment: str, region: str, *, existing: str | None, reported: bool
 ) -> list[sns.ITopic]:
-    """What a region of the scope's account sends to chats, by the names that it will have.
+    """Return the topics of a region that chats show, by the names that they will have.
 
     Chats listen from one region to the topics of all, and so must know them before they are there.
     """

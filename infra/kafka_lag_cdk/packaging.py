@@ -27,7 +27,7 @@ from rich.table import Table
 
 
 def _cache() -> Path:
-    """In a clone, or else in the user's cache folder."""
+    """Return the cache's folder: in a clone, or else in the user's cache folder."""
     if PROJECT == ROOT:
         return ROOT / ".local" / "package"
     own = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -196,7 +196,7 @@ def glue_package(cache: Path = CACHE, *, project: Path = PROJECT) -> Path:
 
 
 def find_uv() -> str | None:
-    """Where uv is: on the PATH, where `make setup` puts one, or beside this Python, or None."""
+    """Return the path of uv: on the PATH, from `make setup`, or beside this Python; else null."""
     folders = (ROOT / ".local" / "tools" / "bin", Path(sys.executable).parent)
     return shutil.which(
         "uv", path=os.pathsep.join([os.environ.get("PATH", ""), *map(str, folders)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What LagCollector is given: a cluster by objects of CDK, most of which the same app may make."""
+"""The props of LagCollector: a cluster by CDK objects, which the same app may create."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class NewEndpoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Where the collector runs: in private subnets from which it reaches the brokers.
+    """The collector's network: private subnets from which it reaches the brokers.
 
     `subnets` are the VPC's private ones unless chosen. `brokers` is opened for the collector on the
     brokers' port, each of `endpoints` on 443: security groups of brokers, and of VPC endpoints.
@@ -109,7 +109,7 @@ class Network:
         )
 
     def ways_out(self) -> WaysOut:
-        """How the subnets reach AWS, as far as that is known."""
+        """Return the ways from the subnets to AWS, as far as they are known."""
         subnets, nat = self.chosen().subnets, self.nat
         if nat is None:
             with_egress = {subnet.node.path for subnet in self.vpc.private_subnets}
@@ -172,7 +172,7 @@ Msk: TypeAlias = msk.CfnCluster | msk.CfnServerlessCluster | MskCluster | str
 
 
 class Alarms(AlarmSettings):
-    """Which alarms there are, and where they go.
+    """The alarms to create, and where they go.
 
     All go to `topic` instead of the deployment's, and those of a named group to the topic of its
     owner, if `owner_topics` has one. Of topics and keys of the app CloudWatch is let in; an
@@ -236,7 +236,7 @@ class KafkaCluster(WatchedCluster):
     scaling: Annotated[tuple[ServiceScaling, ...], Listed] = ()
 
     def impossible(self) -> Iterator[Fault]:
-        """What cannot be, of objects and keys that are right one by one."""
+        """Yield faults of objects and keys that are each right and impossible together."""
         yield from self._unreachable()
         yield from self._unusable_login()
         yield from self._elsewhere()
@@ -291,7 +291,8 @@ class KafkaCluster(WatchedCluster):
                 )
 
     def _elsewhere(self) -> Iterator[Fault]:
-        """What is of another region: collectors and alarms use their own region's alone."""
+        """Yield faults of objects in another region: collectors and alarms use only their own
+        region's."""
         here = Stack.of(self.network.vpc).region
         for place, used in self._used():
             there = used.env.region
@@ -322,12 +323,12 @@ class KafkaCluster(WatchedCluster):
 
     @property
     def is_msk(self) -> bool:
-        """Whether MSK runs it."""
+        """True if MSK runs the cluster."""
         return self.msk is not None
 
     @property
     def is_serverless(self) -> bool:
-        """Whether it is known to be MSK Serverless."""
+        """True if the cluster is known to be MSK Serverless."""
         if isinstance(self.msk, msk.CfnServerlessCluster):
             return True
         arn = self.arn
@@ -360,12 +361,12 @@ class KafkaCluster(WatchedCluster):
 
     @property
     def has_secret(self) -> bool:
-        """Whether its login is a secret."""
+        """True if the login is a secret."""
         return isinstance(self.login, Scram | Tls)
 
     @property
     def ways_out(self) -> WaysOut:
-        """How the collector reaches AWS."""
+        """The ways from the collector to AWS's services."""
         return self.network.ways_out()
 
     @property

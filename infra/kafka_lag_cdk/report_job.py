@@ -147,7 +147,7 @@ def _code(asset: assets.Asset) -> glue.Code:
 def _arguments(
     bucket: s3.IBucket, report: Report, keep: Keep, topics: Topics | None
 ) -> dict[str, str]:
-    """What every run gets; memory and cores stay as Glue sets them for its workers."""
+    """Return the arguments of every run; memory and cores stay as Glue sets them."""
     address = f"s3://{bucket.bucket_name}"
     arguments = {
         "--input": address,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a role may do, right by right, and the role that may do it."""
+"""Rights of roles, one by one, and the roles that have them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_lag_cdk.acknowledgements import acknowledge_wildcard
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """What may be done to what; `because` where a resource ends with an asterisk.
+    """Actions on resources; `because` gives the reason if a resource ends with an asterisk.
 
     Without `conditions` it always may. ARNs may be tokens.
     """
@@ -59,7 +59,7 @@ def listing(bucket_arn: str, *prefixes: str) -> Right:
 
 
 def using_key(key_arn: str | None, bucket_arn: str, *, writes: bool) -> tuple[Right, ...]:
-    """What the key of a bucket takes, None: nothing, as with S3's own key; for this bucket alone.
+    """Return the rights on a bucket's key, for this bucket only; empty for S3's own key (null).
 
     Parts of an upload are decrypted before they become one object, so whoever writes reads.
     """

@@ -238,6 +238,6 @@ class _PolicyAction:
         self._policy = policy
 
     def bind(self, scope: Construct, alarm: cloudwatch.IAlarm) -> cloudwatch.AlarmActionConfig:
-        """What the alarm calls."""
+        """Return the policy that the alarm calls."""
         del scope, alarm
         return cloudwatch.AlarmActionConfig(alarm_action_arn=self._policy.ref)

@@ -131,7 +131,7 @@ def _needed_in(band: range, names: Sequence[str], *, last: bool) -> str | None:
 
 
 def _greatest(names: Sequence[str]) -> str:
-    """That of several metrics, where each is known."""
+    """Return the expression for the greatest of several metrics, if all are known."""
     if len(names) == 1:
         return names[0]
     return f"MAX([{', '.join(names)}]) + 0 * ({' + '.join(names)})"

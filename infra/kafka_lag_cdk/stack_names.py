@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which stacks a cluster's deployment has, by name, account and region; without CDK.
+"""The stacks of a cluster's deployment by name, account and region; without CDK.
 
 The app makes them by these, and whoever looks at what is deployed looks for them.
 """
@@ -29,7 +29,7 @@ def scaling_accounts(cluster: Cluster) -> tuple[str, ...]:
 
 
 def chat_regions(deployment: Deployment) -> dict[str | None, tuple[str, ...]]:
-    """By account the regions whose topics its chats show; their stack is in the first of them."""
+    """Return by account the regions whose topics its chats show; the stack is in the first one."""
     found: dict[str | None, tuple[str, ...]] = {}
     if deployment.shared.notify.has_chats:
         for account, region in deployment.places():

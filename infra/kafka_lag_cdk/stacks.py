@@ -61,7 +61,7 @@ _OUTPUTS = {
 
 
 class SharedStack(Stack):
-    """What the clusters of one account and region share; its names are in SSM parameters."""
+    """The stack that the clusters of one account and region share; its names are SSM parameters."""
 
     def __init__(
         self,
@@ -419,7 +419,7 @@ def _views(
 
 
 def _apart_from_views(shared: Shared) -> SharedSettings:
-    """What the shared stack makes; views have a stack of their own."""
+    """Return the settings of the shared stack; views have a stack of their own."""
     made = {key: getattr(shared, key) for key in SharedSettings.model_fields.keys() - {"views"}}
     return SharedSettings(**made)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs at deploy time to find the brokers; an asset of its own."""
+"""Code that finds the brokers at deploy time; an asset of its own."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user writes, checked and typed before anything is synthesised."""
+"""The user's configuration, checked and typed before anything is synthesised."""

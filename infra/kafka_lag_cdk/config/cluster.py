@@ -71,7 +71,7 @@ class TopicAlarms(AlarmSettings):
 
 
 class Expected(Strict):
-    """How much the cluster is thought to hold, and what of its network is paid for the collector.
+    """The expected size of the cluster, and the parts of its network that the collector pays for.
 
     Only the cost is reckoned from it. Of what remains after the filters of groups and topics:
     pairs of a group and a topic that it reads, or a partition of one.
@@ -140,7 +140,7 @@ class Cluster(WatchedCluster):
     expected: Expected = Expected()
 
     def impossible(self) -> Iterator[Fault]:
-        """What cannot be, of keys that are right one by one."""
+        """Yield faults of keys that are each right and impossible together."""
         region = self.region or self.arn_part(3)
         yield from self._unreachable()
         yield from login_faults(
@@ -185,7 +185,7 @@ class Cluster(WatchedCluster):
                 )
 
     def distinguished(self, service: EcsService) -> str:
-        """What distinguishes a service from all others; the cluster's account may be left out."""
+        """Return the identity of a service; the cluster's own account may be left out."""
         own = service.account == self.place[0]
         return super().distinguished(replace(service, account=None) if own else service)
 
@@ -200,7 +200,7 @@ class Cluster(WatchedCluster):
 
     @property
     def is_msk(self) -> bool:
-        """Whether MSK runs it."""
+        """True if MSK runs the cluster."""
         return self.arn is not None
 
     @property
@@ -210,17 +210,17 @@ class Cluster(WatchedCluster):
 
     @property
     def is_serverless(self) -> bool:
-        """Whether it is MSK Serverless: IAM alone, no brokers to see, no level by partition."""
+        """True for MSK Serverless: only IAM, no visible brokers, no metrics by partition."""
         return self.arn is not None and is_serverless_arn(self.arn)
 
     @property
     def has_secret(self) -> bool:
-        """Whether its login is a secret."""
+        """True if the login is a secret."""
         return self.secret_arn is not None
 
     @property
     def ways_out(self) -> WaysOut:
-        """How the collector reaches AWS."""
+        """The ways from the collector to AWS's services."""
         made = {kind for kind, wanted in self.vpc.endpoints if wanted}
         return WaysOut(
             key="vpc",

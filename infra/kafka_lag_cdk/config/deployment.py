@@ -118,12 +118,12 @@ class Deployment(Strict):
         return "-".join((self.name, re.sub(r"[^A-Za-z0-9-]", "-", cluster.name), *of))
 
     def group_alarms_stack_names(self, cluster: Cluster) -> tuple[str, ...]:
-        """Those of the alarms on named groups, where they are more than one stack holds."""
+        """Return the stack names of alarms on named groups that do not fit into one stack."""
         numbers = range(1, len(alarm_shares(cluster)) + 1)
         return tuple(self.stack_name(cluster, "groups", str(number)) for number in numbers)
 
     def scaling_stack_name(self, cluster: Cluster) -> str:
-        """That of the services of another account, alike in each."""
+        """Return the stack name for services of another account, the same in each account."""
         return self.stack_name(cluster, "scaling")
 
     @property
@@ -180,7 +180,8 @@ class Deployment(Strict):
                 )
 
     def _half_an_account(self) -> Iterator[str]:
-        """Whoever deploys is in some account: its shared stack may be another's of this region."""
+        """Yield an error if only some clusters of a region name their account: two shared stacks
+        may then be one."""
         for account, region in self.places():
             known = [other for other, there in self.places() if there == region and other]
             if account is None and known:

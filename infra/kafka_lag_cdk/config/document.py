@@ -138,7 +138,7 @@ class FilterSection(Strict):
 
     @property
     def names(self) -> NameFilter:
-        """What decides of a name."""
+        """Return the filter of names."""
         return filter_of(self.model_dump())
 
 
@@ -164,7 +164,7 @@ class PartitionsSection(Strict):
 
 
 class LevelsSection(Strict):
-    """Which metrics are published, and how many at most."""
+    """The metrics to publish, and the most of them."""
 
     max_metrics: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default=_LEVELS.max_metrics, description="the budget, up to 1000000"
@@ -196,7 +196,7 @@ class LevelsSection(Strict):
 
 
 class ToleranceSection(Strict):
-    """How exact a time lag must be: seconds, or a share of the age, the larger."""
+    """The wanted accuracy of a time lag: seconds, or a share of the age, the larger."""
 
     seconds: Annotated[Number, Field(ge=0.001, le=3600)] = Field(
         default=_RULES.tolerance.floor_ms / 1000,
@@ -313,7 +313,7 @@ Sink: TypeAlias = Annotated[
 
 
 class CollectorKeys(Strict):
-    """What a user decides about a collector wherever it runs."""
+    """A collector's settings, wherever it runs."""
 
     groups: FilterSection = FilterSection()
     topics: TopicFilterSection = TopicFilterSection()
@@ -475,12 +475,12 @@ class CollectorKeys(Strict):
         return ByName.of(self.sla_seconds.items()).get(group)
 
     def objective_of(self, group: str) -> Objective | None:
-        """What a group is to keep, None where nothing is configured."""
+        """Return a group's objective; null if none is configured."""
         keys = ByName.of(self.slo.items()).get(group)
         return None if keys is None else keys.objective
 
     def owner_of(self, group: str) -> str | None:
-        """Who looks after a group, None where nobody is named."""
+        """Return the owner of a group; null if none is named."""
         return ByName.of(self.owner.items()).get(group)
 
 

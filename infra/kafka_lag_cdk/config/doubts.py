@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster's keys say and is unlikely to be meant.
+"""Warnings about a cluster's keys that are unlikely to be meant.
 
 Nothing of it is a fault: synthesis and `kafka-lag cost` warn of it, in the same sentences.
 """
@@ -72,7 +72,7 @@ def _one_zone(cluster: WatchedCluster) -> Iterator[Doubt]:
 
 
 def _no_way_out(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Of services that no endpoint is known for: a run would wait for them until its end.
+    """Warn of services without a known endpoint: a run would wait for them until its end.
 
     A security group says nothing: it may be that of any endpoint.
     """
@@ -105,7 +105,7 @@ def find_unused_network(vpc: Vpc) -> Iterator[Doubt]:
 
 
 def _no_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Of named groups without an alarm on their age, where other groups have one."""
+    """Warn of named groups without an SLA alarm if other groups have one."""
     for group in cluster.alarms.groups if cluster.sla_seconds else ():
         if cluster.sla_of(group) is None:
             yield Doubt(
@@ -117,7 +117,7 @@ def _no_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
 
 
 def _unwatched_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Of promises on which no alarm goes off."""
+    """Warn of SLAs without an alarm."""
     named = any(cluster.sla_of(group) is not None for group in cluster.alarms.groups)
     if not cluster.sla_seconds or cluster.paused or named or cluster.watches_any_group:
         return
@@ -135,7 +135,7 @@ def _unwatched_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
 
 
 def _caught_up_late(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Of groups that may take longer to catch up than is promised."""
+    """Warn of groups that may take longer to catch up than their SLA allows."""
     scaled = (group for each in cluster.scaling if each.tasks for group in each.groups)
     named = (find_one_name(expression) for expression in cluster.tasks)
     for group in dict.fromkeys((*scaled, *filter(None, named))):
@@ -154,7 +154,7 @@ def _caught_up_late(cluster: WatchedCluster) -> Iterator[Doubt]:
 
 
 def _small_budgets(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Of objectives that two runs break, where these are farther apart than a minute."""
+    """Warn of objectives that two bad runs break."""
     for expression, keys in cluster.slo.items():
         budget = keys.objective.budget_minutes
         if budget < 2 * cluster.interval_minutes:
@@ -168,7 +168,7 @@ def _small_budgets(cluster: WatchedCluster) -> Iterator[Doubt]:
 
 
 def _paged_twice(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Of named groups that the queries on all groups have no room, or no spelling, to leave out."""
+    """Warn of named groups that the queries on all groups cannot leave out."""
     named = cluster.alarms.groups
     if not named or not cluster.watches_any_group:
         return
@@ -186,7 +186,7 @@ def _paged_twice(cluster: WatchedCluster) -> Iterator[Doubt]:
 
 
 def _unpublished(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Of keys about metrics, and alarms on them, that nothing publishes."""
+    """Warn of keys about metrics, and alarms on them, that nothing publishes."""
     if cluster.sink_names:
         return
     given = cluster.model_fields_set
@@ -203,7 +203,7 @@ def _unpublished(cluster: WatchedCluster) -> Iterator[Doubt]:
 
 
 def _unread_names(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Of values for one group, or one topic, that the filters keep out."""
+    """Warn of values for a group or topic that the filters keep out."""
     for key in _BY_EXPRESSION:
         kind, read = (
             ("topic", cluster.topics) if key == "allowed_lag" else ("group", cluster.groups)

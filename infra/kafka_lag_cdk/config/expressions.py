@@ -49,7 +49,7 @@ def split_atoms(expression: str) -> list[str]:
 
 
 def find_expression_fault(text: str) -> str | None:
-    """What to say behind the expression's place, None if Python reads it as its author does."""
+    """Return what is wrong with an expression; null if Python reads it as its author means it."""
     if not text:
         return "must not be empty: every name matches that; leave it out"
     if found := _IN_SLASHES.fullmatch(text):
@@ -67,7 +67,7 @@ def find_expression_fault(text: str) -> str | None:
 
 
 def _other_constructs(text: str) -> Iterator[tuple[str, str]]:
-    """What other programs have and Python has not, and what to write in its place."""
+    """Yield constructs that other programs have and Python lacks, and what to write instead."""
     for escape in _ESCAPE.findall(text):
         if escape in _ESCAPES:
             yield escape, _ESCAPES[escape]

@@ -12,7 +12,7 @@ Place = tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong at a place, which is empty for the whole.
+    """A fault at a place; an empty place stands for the whole configuration.
 
     `joint` where several keys make it together, so that none of them is wrong by itself; `beside`
     the place are those others of them that are known.
@@ -72,6 +72,6 @@ def path_of(place: Place) -> str:
 
 
 def unknown(key: str, valid: Iterable[str]) -> str:
-    """What to say of a key that means nothing here."""
+    """Return the sentence about an unknown key."""
     near = get_close_matches(key, sorted(valid), n=1)
     return "unknown key" + (f", did you mean {near[0]}?" if near else "")

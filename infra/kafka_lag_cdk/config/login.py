@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As whom a cluster's brokers are read, and what MSK wants of that."""
+"""The login at a cluster's brokers, and MSK's demands on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TYPE = "`scram`, `iam`, `tls` (client certificate) or `none`"
 
 
 class SecretAuth(Strict):
-    """What a login by a secret has; its role may decrypt with the key."""
+    """A login by a secret; the collector's role may decrypt with its key."""
 
     type: Literal["scram", "tls"]
     secret_arn: SecretArn = Field(
@@ -85,7 +85,7 @@ Auth = Annotated[ScramAuth | IamAuth | TlsAuth | OpenAuth, Field(discriminator="
 def login_faults(
     auth: Auth, *, arn: str | None, serverless: bool, region: str | None
 ) -> Iterator[Fault]:
-    """What is wrong with a login to the cluster of an ARN, if it has one, from a region.
+    """Yield faults of a login to a cluster, with its ARN if it has one, from a region.
 
     `serverless` is whether that is MSK Serverless.
     """
@@ -100,7 +100,7 @@ def login_faults(
 
 
 def is_secret_of_msk(arn: str) -> bool:
-    """Whether its name is one that MSK takes; others hold a copy of the same login."""
+    """Return true if MSK takes a secret of this name; others hold a copy of the same login."""
     return _part(arn, _NAME).startswith(_OF_MSK)
 
 

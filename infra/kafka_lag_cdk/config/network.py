@@ -41,7 +41,7 @@ class Endpoints(Strict):
 
     @property
     def interfaces(self) -> bool:
-        """Whether any of them is an interface endpoint, which has a price and a range."""
+        """True if any endpoint is an interface endpoint, which has a price and an address range."""
         return self.secrets_manager or self.monitoring
 
 

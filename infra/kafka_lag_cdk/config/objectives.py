@@ -22,7 +22,7 @@ _TOO_SMALL = (
 
 
 class ObjectiveKeys(Strict):
-    """What a group is to keep."""
+    """A group's objective."""
 
     age_seconds: Annotated[Number, Field(gt=0, le=LONGEST_AGE)] = Field(
         description="a minute is kept where the oldest unread record is no older than this"
@@ -43,5 +43,5 @@ class ObjectiveKeys(Strict):
 
     @property
     def objective(self) -> Objective:
-        """As the collector has it."""
+        """Return the objective in the collector's type."""
         return Objective(self.age_seconds, self.target, self.days)

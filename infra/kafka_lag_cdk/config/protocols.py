@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What brokers speak and how clients log in there, in Kafka's words; no schema library needed."""
+"""Protocols of brokers and mechanisms of logins, in Kafka's words; needs no schema library."""
 
 from __future__ import annotations
 

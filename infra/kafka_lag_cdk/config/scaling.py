@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an ECS service follows the group that it consumes as: the tasks it needs, or its lag."""
+"""Scaling of an ECS service by the group that it consumes as: by tasks needed, or by lag."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Steps(Strict):
 
 
 class Tasks(Strict):
-    """As many tasks as `TasksNeeded` says: of the group, or the most of it and of `groups`."""
+    """Set as many tasks as `TasksNeeded` says: of the group, or the most of it and of `groups`."""
 
     groups: Annotated[tuple[GroupName, ...], Listed] = Field(
         default=(),
@@ -124,7 +124,7 @@ class ScheduledBounds(Strict):
 
 
 class Tracking(Strict):
-    """As many tasks as keep `ScalingLagPerMember` at a value."""
+    """Set as many tasks as keep `ScalingLagPerMember` at a value."""
 
     lag_per_member: Positive = Field(
         description=(
@@ -160,7 +160,7 @@ class EcsService:
 
 
 class GroupScaling(TaskKeys):
-    """How some service follows a group, with no more tasks than that has `partitions` to read."""
+    """Scaling of a service by a group, with at most as many tasks as there are `partitions`."""
 
     group: GroupName = Field(
         description="exact name of the consumer group that the service's tasks are"

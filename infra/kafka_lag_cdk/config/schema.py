@@ -127,7 +127,7 @@ def _rows(
 
 
 def _is_of_some(key: str, models: Sequence[type[Strict]]) -> bool:
-    """Whether some of these types have the key and others do not."""
+    """Return true if some of these types have the key and others do not."""
     return len({key in model.model_fields for model in models}) > 1
 
 

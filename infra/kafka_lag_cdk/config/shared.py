@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the clusters of a region share: storage, queries, the report, recipients, views."""
+"""Settings that the clusters of a region share: storage, queries, report, recipients, views."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Teams(Strict):
 
 
 class OwnerReceivers(Strict):
-    """Who is paged for the groups of one owner."""
+    """Receivers of alarms on the groups of one owner."""
 
     email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
@@ -72,7 +72,7 @@ class OwnerReceivers(Strict):
 
 
 class Notify(Strict):
-    """Who gets alarms and reports."""
+    """Receivers of alarms and reports."""
 
     email: Annotated[tuple[Email, ...], Listed, Distinct] = Field(
         default=(),
@@ -109,17 +109,17 @@ class Notify(Strict):
 
     @property
     def has_chats(self) -> bool:
-        """Whether any chat channel is configured."""
+        """True if any chat channel is configured."""
         return bool(self.slack or self.teams)
 
     @property
     def reads(self) -> bool:
-        """Whether anybody gets what is sent to the topic of reports."""
+        """True if anybody is subscribed to the topic of reports."""
         return bool(self.email) or self.has_chats
 
     @property
     def pages(self) -> bool:
-        """Whether anybody gets alarms of a topic that is made."""
+        """True if anybody gets alarms of the topic that is created."""
         return self.reads or bool(self.https)
 
     def pagers_of_owners(self) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -229,7 +229,7 @@ class Report(Strict):
 
 
 class Athena(Strict):
-    """What one query may read at most."""
+    """The most that one query may read."""
 
     scan_limit_gb: Whole = Field(
         default=10, description="what one query in the workgroup may read at most"
@@ -359,7 +359,7 @@ class KmsKeys(Strict):
 
 
 class SharedSettings(Strict):
-    """What is shared in one region.
+    """Settings shared in one region.
 
     Of `views` and `status_messages` there is nothing unless somebody asked for them. Without
     `athena` there are no catalog, workgroup and queries.
@@ -404,7 +404,7 @@ class SharedSettings(Strict):
 
     @property
     def reported(self) -> bool:
-        """Whether anything is sent to the topic of reports."""
+        """True if anything is sent to the topic of reports."""
         return self.report.enabled or (
             self.status_messages is not None and self.status_messages.topic
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a region's shared part says and is unlikely to be meant, in a document or in an app.
+"""Warnings about shared settings that are unlikely to be meant, in a configuration or an app.
 
 Like `doubts`, of which it has the form: nothing is a fault, and whoever deploys is warned.
 """
@@ -20,7 +20,7 @@ _READERS = "set notify.email, slack or teams"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPlace:
-    """Where settings are used, in the words of whoever wrote them.
+    """The place of settings, in the words of their author.
 
     `key` is what they call the settings, `bucket` a bucket of theirs, None where one is made, and
     `own_topic` how they give a topic; with `has_topic` they did, or else alarms of `paged` go to
@@ -64,7 +64,7 @@ def find_settings_doubts(settings: SharedSettings, place: SharedPlace) -> Iterat
 
 
 def find_unlearnt(watched: Sequence[str]) -> Iterator[Doubt]:
-    """Of clusters with alarms on what is unusual, without the job that learns what is usual."""
+    """Warn of clusters with alarms on unusual groups, without the job that learns what is usual."""
     if watched:
         yield Doubt(
             "nothing-learnt",
@@ -76,7 +76,7 @@ def find_unlearnt(watched: Sequence[str]) -> Iterator[Doubt]:
 
 
 def find_unlisted(cluster: str) -> Iterator[Doubt]:
-    """Of an app's cluster that its tables do not know."""
+    """Warn of an app's cluster that its tables do not know."""
     yield Doubt(
         "unlisted",
         cluster,
@@ -86,7 +86,7 @@ def find_unlisted(cluster: str) -> Iterator[Doubt]:
 
 
 def find_unknown_owners(notify: Notify, named: Collection[str], key: str) -> Iterator[Doubt]:
-    """Of owners who are paged for their groups, and to whom no cluster gives any."""
+    """Warn of owners with receivers to whom no cluster gives a group."""
     for owner in notify.owners:
         if owner not in named:
             yield Doubt(
@@ -98,7 +98,7 @@ def find_unknown_owners(notify: Notify, named: Collection[str], key: str) -> Ite
 
 
 def _no_receiver(settings: SharedSettings, place: SharedPlace) -> Iterator[Doubt]:
-    """Of alarms that go to a topic to which nobody is subscribed."""
+    """Warn of alarms that go to a topic without subscribers."""
     if settings.notify.pages or place.has_topic:
         return
     senders = [*place.paged]
@@ -115,7 +115,7 @@ def _no_receiver(settings: SharedSettings, place: SharedPlace) -> Iterator[Doubt
 
 
 def _no_reader(settings: SharedSettings, key: str) -> Iterator[Doubt]:
-    """Of what is sent to the topic of reports, to which pagers are not subscribed."""
+    """Warn of messages to the topic of reports if it has no subscribers; pagers have none there."""
     if settings.notify.reads:
         return
     report, messages = settings.report, settings.status_messages
@@ -162,7 +162,7 @@ def _unused_key(deployment: Deployment, account: str | None, region: str) -> Ite
 
 
 def _owners_who_get_all(notify: Notify, key: str) -> Iterator[Doubt]:
-    """Of owners' addresses that have a subscription without a filter, beside which there is none.
+    """Warn of owners' addresses that get all alarms already: SNS allows one subscription each.
 
     They are not named: a synthesis' output is widely read.
     """

@@ -17,14 +17,14 @@ _BEYOND_A_SHELL = re.compile(r"[()\[\]{}|\\+?]")
 
 @dataclass(frozen=True, slots=True)
 class ShellPattern:
-    """What is `repeated` by its first such asterisk, and the expression that is likely `meant`."""
+    """The character `repeated` by the first such asterisk, and the expression probably `meant`."""
 
     repeated: str
     meant: str
 
 
 def shell_pattern_in(expression: str) -> ShellPattern | None:
-    """Where an asterisk stands right behind a letter, digit, hyphen or the like, else None."""
+    """Return the pattern if an asterisk follows a letter, digit, hyphen or the like, else null."""
     atoms = split_atoms(expression)
     stars = [
         at

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user wrote, before it has types: JSON or TOML, and what `defaults` add to each cluster."""
+"""The configuration before it has types: JSON or TOML, with `defaults` added to each cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"\s*(//|/\*|#)")
 
 
 def load(path: Path) -> Any:
-    """What a file holds: TOML where its name ends in .toml, else JSON.
+    """Return a file's content: TOML if its name ends in .toml, else JSON.
 
     Raises ConfigurationError where it is not that, or not there.
     """
@@ -69,7 +69,8 @@ def toml_in(text: str, name: str) -> Any:
 
 
 def merge(defaults: Any, own: Any) -> Any:
-    """What a cluster says over what all say; an object of a `type` replaces the other whole.
+    """Return a cluster's values over the defaults; an object of another `type` replaces the
+    default.
 
     Its own keys come first, as among expressions for names the first that fits decides.
     """
@@ -96,7 +97,7 @@ def where_written(fault: Fault, clusters: Sequence[Any], defaults: Any) -> Fault
 
 
 def _begun(place: Place, source: Any) -> Place:
-    """Of a key that is missing in an item of a list, the item: lists are never merged."""
+    """Return the item of a list whose key is missing: lists are never merged."""
     while any(isinstance(part, int) for part in place) and not _holds(source, place):
         place = place[:-1]
     return place
@@ -116,7 +117,7 @@ def _no_number(constant: str) -> Never:
 
 
 def _hint(text: str, error: json.JSONDecodeError) -> str:
-    """What to do where parsing stopped at a comment, or behind a comma that nothing follows."""
+    """Return what to do if parsing stopped at a comment, or after a trailing comma."""
     if _COMMENT.match(text, error.pos):
         return ": take the comment out, as JSON has none; a .toml file may have them"
     # Python 3.13 knows such a comma and stops at it, older ones at what stands behind.

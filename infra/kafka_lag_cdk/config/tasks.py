@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tasks that a group needs are reckoned, wherever they run."""
+"""Settings for the tasks that a group needs, wherever they run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_MEMBERS = 1_000
 
 
 class TaskKeys(Strict):
-    """How the tasks that a group needs are reckoned."""
+    """Settings for the tasks that a group needs."""
 
     capacity: Annotated[Number, Field(gt=0, le=_MOST_RECORDS)] | None = Field(
         default=_DEFAULT.capacity,

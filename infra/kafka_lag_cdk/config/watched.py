@@ -75,7 +75,7 @@ class Function(Strict):
 
 
 class SlaRuns(Strict):
-    """In how many of how many runs a promise must be broken for a page."""
+    """In how many of how many runs an SLA must be broken for a page."""
 
     datapoints: Count = Field(description="runs that must be beyond the promise")
     periods: Count = Field(description="of so many runs, a day's at most")
@@ -88,7 +88,7 @@ class SlaRuns(Strict):
 
 
 class AlarmSettings(Strict):
-    """Which alarms there are; those on the reporter's own health always are."""
+    """The alarms to create; those on the reporter's own health always exist."""
 
     groups: Groups = Field(
         default=(),
@@ -146,7 +146,7 @@ class AlarmSettings(Strict):
 
 @dataclass(frozen=True, slots=True)
 class WaysOut:
-    """How AWS's services are reached from a cluster's subnets; `key` is what says so.
+    """The ways to AWS's services from a cluster's subnets, as written below `key`.
 
     `endpoints` are those of VPC endpoints, `makes` whether the key could make some.
     """
@@ -238,7 +238,7 @@ class WatchedCluster(CollectorKeys):
         return self
 
     def impossible(self) -> Iterator[Fault]:
-        """What cannot be, of keys that are right one by one."""
+        """Yield faults of keys that are each right and impossible together."""
         yield from self._two_masters()
         yield from self._two_needs()
 
@@ -256,7 +256,7 @@ class WatchedCluster(CollectorKeys):
             first.setdefault(service, scaling.group)
 
     def distinguished(self, service: EcsService) -> str:
-        """What distinguishes a service from all others."""
+        """Return the identity of a service."""
         return f"{service.account}:{service}" if service.account else service.known_as
 
     def _two_needs(self) -> Iterator[Fault]:
@@ -273,12 +273,12 @@ class WatchedCluster(CollectorKeys):
     @property
     @abstractmethod
     def is_msk(self) -> bool:
-        """Whether MSK runs it."""
+        """True if MSK runs the cluster."""
 
     @property
     @abstractmethod
     def is_serverless(self) -> bool:
-        """Whether it is MSK Serverless: IAM alone, no brokers to see, no level by partition."""
+        """True for MSK Serverless: only IAM, no visible brokers, no metrics by partition."""
 
     @property
     @abstractmethod
@@ -293,26 +293,27 @@ class WatchedCluster(CollectorKeys):
     @property
     @abstractmethod
     def has_secret(self) -> bool:
-        """Whether its login is a secret."""
+        """True if the login is a secret."""
 
     @property
     @abstractmethod
     def ways_out(self) -> WaysOut:
-        """How the collector reaches AWS."""
+        """The ways from the collector to AWS's services."""
 
     @property
     def has_brokers(self) -> bool:
-        """Whether MSK publishes metrics of its brokers."""
+        """True if MSK publishes metrics of its brokers."""
         return self.is_msk and not self.is_serverless
 
     @property
     def has_disks(self) -> bool:
-        """Whether the brokers have disks that can be full."""
+        """True if the brokers have disks that can fill up."""
         return self.has_brokers and self.broker_type == "standard"
 
     @property
     def watches_any_group(self) -> bool:
-        """Whether queries watch all groups: of a paused cluster none has data, and all are charged.
+        """True if queries watch all groups. A paused cluster has none: they would cost and have no
+        data.
 
         They see what a sink publishes into CloudWatch's namespaces.
         """
@@ -320,12 +321,12 @@ class WatchedCluster(CollectorKeys):
 
     @property
     def watches_unusual(self) -> bool:
-        """Whether a query watches what is unusual of all groups."""
+        """True if a query watches all groups for unusual values."""
         return self.alarms.any_unusual and bool(self.sink_names) and not self.paused
 
     @property
     def watches_brokers(self) -> bool:
-        """Whether there are alarms on the brokers; queries are charged, so none while paused."""
+        """True if there are alarms on the brokers; none while paused, because queries cost."""
         return self.has_brokers and self.alarms.brokers and not self.paused
 
     @property
@@ -343,7 +344,7 @@ class WatchedCluster(CollectorKeys):
 
     @property
     def published_levels(self) -> Levels:
-        """Which metrics its collector publishes, those for alarms and scaling among them."""
+        """The metrics that the collector publishes, including those for alarms and scaling."""
         return levels_of(self._levels())
 
     def catch_up_seconds_of(self, group: str) -> float:
@@ -383,7 +384,7 @@ class WatchedCluster(CollectorKeys):
         return levels
 
     def _tasks(self) -> dict[str, Any]:
-        """By expression, the keys that services give for their groups."""
+        """Return the task keys that services give for their groups, by expression."""
         given = {group: each.task_keys() for each in self.scaling for group in each.groups}
         return {
             rf"^{re.escape(group)}\Z": keys for group, keys in given.items() if keys is not None
@@ -391,7 +392,7 @@ class WatchedCluster(CollectorKeys):
 
 
 def is_serverless_arn(arn: str) -> bool:
-    """Whether the ARN is of MSK Serverless."""
+    """Return true for an ARN of MSK Serverless."""
     return _SERVERLESS.search(arn) is not None
 
 
@@ -420,7 +421,7 @@ def _too_long(cluster: WatchedCluster) -> Iterator[Fault]:
 
 
 def _unfit_runs(cluster: WatchedCluster) -> Iterator[Fault]:
-    """Of alarms that nobody makes, and those that CloudWatch takes none of."""
+    """Yield faults of runs for missing alarms, and of runs that CloudWatch does not take."""
     for group, runs in cluster.alarms.sla_runs.items():
         place = ("alarms", "sla_runs", group)
         if group not in cluster.alarms.groups:

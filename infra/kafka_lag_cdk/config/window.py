@@ -33,7 +33,7 @@ DEFAULT_WINDOW: Final = format_window(_DEFAULT_MS / 1_000)
 
 
 def find_count_fault(value: object, interval_seconds: float) -> str | None:
-    """What is wrong with a window that is a count of runs, as it once was; None if it is none."""
+    """Return what is wrong with a window that is a count of runs; null if it is not a count."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
     is_text = isinstance(value, str) and _COUNT.fullmatch(value) and int(value) > 0
     if not (is_number or is_text):
@@ -47,7 +47,7 @@ def find_count_fault(value: object, interval_seconds: float) -> str | None:
 
 
 def find_window_fault(text: str, interval_seconds: float) -> str | None:
-    """What is wrong with a time as the window of runs so far apart, None if nothing.
+    """Return what is wrong with a window, given the interval; null if nothing is.
 
     Rows that cannot be read are kept for a day: beyond it there is nothing left to count. And a
     commit that moves in every run may be seen to do so in every second one.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration will cost a month: what it uses, times AWS's prices. No CDK needed."""
+"""The monthly cost of a configuration: its usage times AWS's prices. Needs no CDK."""

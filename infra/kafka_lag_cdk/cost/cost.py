@@ -53,7 +53,7 @@ class ClusterCost:
 
     @property
     def usd_per_group(self) -> float | None:
-        """For one of the expected groups, None where none is expected."""
+        """The cost for one expected group; null if none is expected."""
         groups = self.cluster.expected.groups
         return self.usd / groups if groups else None
 
@@ -107,7 +107,7 @@ class Cost:
 
 
 def cost_of(deployment: Deployment, prices: PricesByRegion) -> Cost:
-    """What a configuration will cost a month, once all that expires is as old as it gets."""
+    """Return the monthly cost of a configuration, once its stored data has reached its full age."""
     regions = tuple(
         _cost_of_region(deployment, account, region, prices)
         for account, region in deployment.places()
@@ -170,7 +170,7 @@ def _rates(quantities: Iterable[Quantity], prices: Prices) -> dict[str, float]:
 def _lines(
     quantities: Iterable[Quantity], prices: Prices, rates: dict[str, float]
 ) -> tuple[Line, ...]:
-    """In the order of the file of prices."""
+    """Return the lines in the order of the price file."""
     keys = list(prices)
     return tuple(
         Line(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many metrics a collector publishes for a cluster of the expected size, within its budget.
+"""The number of metrics of a cluster of the expected size, within the budget.
 
 Only a running cluster knows its names, so filters of partitions, and of scaling where the user
 wrote one, are taken to match everything, and so are service levels of more than one name. Groups
@@ -53,7 +53,7 @@ class MetricCounts:
 
 
 def count_wanted(cluster: Cluster) -> MetricCounts:
-    """What the cluster's levels choose, were there no budget."""
+    """Return the metrics that the cluster's levels choose, without a budget."""
     levels, expected = cluster.published_levels, cluster.expected
     groups = max(expected.groups, len(levels.named))
     scaled = len({group for each in cluster.scaling for group in each.groups})
@@ -70,18 +70,18 @@ def count_wanted(cluster: Cluster) -> MetricCounts:
 
 
 def count_published(cluster: Cluster) -> MetricCounts:
-    """What the collector keeps of it: named groups and their topics, the others, partitions."""
+    """Return the metrics within the budget: named groups with topics, the others, partitions."""
     return _within_budget(count_wanted(cluster), cluster.published_levels)
 
 
 def scaling_is_filtered(cluster: Cluster) -> bool:
-    """Whether an expression of the user's decides which groups have metrics for scaling."""
+    """Return true if a user's expression decides which groups have metrics for scaling."""
     scaling = cluster.levels.scaling
     return scaling is not None and bool(scaling.model_fields_set)
 
 
 def sla_is_by_expression(cluster: Cluster) -> bool:
-    """Whether an expression that more than one name may match decides which groups have an SLA."""
+    """Return true if an expression for several names decides which groups have an SLA."""
     return any(find_one_name(expression) is None for expression in cluster.sla_seconds)
 
 

@@ -30,7 +30,7 @@ class Tier(Strict):
 
 
 class Price(Strict):
-    """What one thing costs; unverified where no copy of AWS's own list or page was read."""
+    """A price; unverified unless it was read in AWS's own list or page."""
 
     service: Text
     unit: Text

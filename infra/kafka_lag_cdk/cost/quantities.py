@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a deployment uses in an average month of each thing that AWS charges for.
+"""The usage of a deployment in an average month, for each thing that AWS charges.
 
 What expires is counted once it is as old as it gets, what never expires as of a year after the
 deploy.
@@ -88,7 +88,7 @@ class Quantity:
 
 
 def cluster_quantities(cluster: Cluster, shared: Shared) -> list[Quantity]:
-    """What one cluster uses; a paused one keeps alarms, dashboard, endpoints and gateways."""
+    """Return one cluster's usage; a paused one keeps alarms, dashboard, endpoints and gateways."""
     published = count_published(cluster)
     found = [*_alarms(cluster, published), *_standing_network(cluster)]
     if not cluster.paused:
@@ -105,7 +105,7 @@ def cluster_quantities(cluster: Cluster, shared: Shared) -> list[Quantity]:
 def shared_quantities(
     shared: Shared, clusters: tuple[Cluster, ...], keys: KmsKeys
 ) -> list[Quantity]:
-    """What the clusters of an account and region use together; `keys` are the user's there."""
+    """Return what the clusters of an account and region share; `keys` are the user's there."""
     found = [
         *(_job(shared.report, clusters) if shared.report.enabled else ()),
         *(_queries(clusters) if shared.athena else ()),
@@ -132,7 +132,7 @@ def msk_level_quantities(clusters: Iterable[Cluster]) -> list[Quantity]:
 
 
 def groups_in_query(cluster: Cluster, published: MetricCounts, rule: Rule) -> int:
-    """How many groups the query of an alarm on any group looks at."""
+    """Return how many groups the query of an alarm on any group looks at."""
     if not cluster.watches_any_group:
         return 0
     without = left_out(rule, cluster.namespace, cluster.name, cluster.alarms.groups)
@@ -148,7 +148,7 @@ def _not_zero(quantities: Iterable[Quantity]) -> list[Quantity]:
 
 
 def _metrics(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
-    """Those in CloudWatch's namespaces; what an OTLP endpoint takes is its owner's to charge."""
+    """Yield metrics in CloudWatch; those at an OTLP endpoint are charged by its owner."""
     if not cluster.sink_names:
         return
     if CLOUDWATCH in cluster.sink_names:
@@ -325,7 +325,7 @@ def _queries(clusters: tuple[Cluster, ...]) -> Iterator[Quantity]:
 
 
 def _messages(shared: Shared, clusters: int) -> Iterator[Quantity]:
-    """Of alarms, and to mail as many of changed statuses where these are sent to the topic."""
+    """Yield messages about alarms, and as many about changed statuses if the topic gets them."""
     statuses = bool(shared.status_messages and shared.status_messages.topic)
     for price, item, receivers, kinds in (
         ("email", "e-mail", shared.notify.email, 1 + statuses),
@@ -408,7 +408,7 @@ def _status_messages(
 def _shared_function(
     name: str, calls: float, seconds: float, *, memory_mb: int, lever: str
 ) -> Iterator[Quantity]:
-    """Of the default architecture, as its package is that of a collector with no other keys."""
+    """Yield the usage of a shared function, which has the default architecture."""
     gb_seconds = calls * seconds * memory_mb / 1024
     for price, item, units, basis in (
         (f"lambda_{Function().architecture}", "time", gb_seconds, f"{seconds:.2f} s each"),

@@ -62,14 +62,14 @@ def monthly_runs(cluster: Cluster) -> float:
 
 
 def run_seconds(cluster: Cluster) -> float:
-    """How long a warm run takes on the share of a core that comes with the memory."""
+    """Return the seconds of a warm run on the share of a core that comes with the memory."""
     share = min(1.0, cluster.function.memory_mb / _CORE_MB)
     rows = cluster.expected.group_partitions * _ROW_CPU_SECONDS
     return (_RUN_CPU_SECONDS + rows) / share + _RUN_WAITING_SECONDS
 
 
 def log_bytes(published: MetricCounts) -> float:
-    """What one run writes with the sink EMF: a line a metric set, and Lambda's own."""
+    """Return the log bytes of a run with the sink EMF: a line a metric set, and Lambda's."""
     lines = (
         published.groups * _GROUP_LINE
         + published.topics * _TOPIC_LINE
@@ -96,13 +96,13 @@ def compacted_bytes(expected: Expected, runs: float) -> dict[str, float]:
 
 
 def report_bytes(expected: Expected) -> float:
-    """What the daily job writes of a day beside the history: all reports, and the page."""
+    """Return the bytes of a day's reports and page, without the history."""
     rows = expected.group_partitions * _REPORT_ROW
     return rows + expected.groups * _REPORT_GROUP + _REPORT_PAGE
 
 
 def job_minutes(clusters: tuple[Cluster, ...], workers: int) -> float:
-    """How long the daily job takes for these clusters, were it not limited."""
+    """Return the minutes of the daily job for these clusters, without a limit."""
     opening = reading = 0.0
     for cluster in clusters:
         rows = sum(getattr(cluster.expected, dataset) for dataset in _DATASET_SIZES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader of the cost should know: what it leaves out, and what it rests on."""
+"""Notes for a reader of the cost: what it leaves out, and its assumptions."""
 
 from __future__ import annotations
 

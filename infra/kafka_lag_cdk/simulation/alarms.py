@@ -41,14 +41,14 @@ class MetricStat:
     period: int
 
     def value(self, metrics: Metrics, end: int, seen: int) -> float | None:
-        """Of the period that ends with the minute `end`, what has arrived by `seen`."""
+        """Return the value of the period that ends with the minute `end`, as arrived by `seen`."""
         minutes = range(end - self.period + 1, end + 1)
         return metrics.point(self.series, self.statistic, minutes, seen)
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What an alarm compares with its bound: one metric, or an expression over several by id."""
+    """The value that an alarm compares with its bound: a metric, or an expression over several."""
 
     stats: Mapping[str, MetricStat]
     expression: Expression
@@ -101,7 +101,7 @@ class Watched:
         ]
 
     def points(self, values: list[float | None]) -> list[Point]:
-        """Whether each of these values breaches."""
+        """Return for each value whether it breaches; null if it is missing."""
         breaches = _OPERATORS[self.operator]
         return [None if value is None else breaches(value, self.bound) for value in values]
 

@@ -41,7 +41,7 @@ _OUT_MINUTES, _IN_MINUTES, _IN_SHARE = 3, 15, 0.9
 
 @dataclass(frozen=True, slots=True)
 class ScalingAssumptions:
-    """What AWS leaves open about scaling.
+    """Assumptions on what AWS leaves open about scaling.
 
     `compared` is the value that a step is chosen by: the newest, or the greatest that the alarm
     looked at (the least, of an alarm on low values); of an alarm that fires without any, the last
@@ -67,7 +67,7 @@ class _Policy(Protocol):
 
 
 class _Cooldown:
-    """What a policy may still do after it acted."""
+    """The cooldown of a policy after it acted."""
 
     def __init__(self, out: int, into: int) -> None:
         self._minutes = {True: -(-out // _SECONDS), False: -(-into // _SECONDS)}
@@ -78,7 +78,7 @@ class _Cooldown:
         return self._added if minute < self._until and self._out else 0
 
     def allows(self, minute: int, old: int, new: int) -> bool:
-        """Whether the number may change so: out always, in once the cooldown is over."""
+        """Return true if the number may change: out always, in once the cooldown is over."""
         return new > old or (new < old and minute >= self._until)
 
     def begin(self, minute: int, old: int, new: int) -> None:
@@ -223,7 +223,7 @@ class Service:
         return self._set(self.tasks)
 
     def minute(self, now: int) -> int:
-        """What happens at the end of a minute; the change of the number of tasks."""
+        """Act at the end of a minute. Return the change of the number of tasks."""
         wanted = [(policy.wants(now, self.tasks), policy) for policy in self._policies]
         acting = [(tasks, policy) for tasks, policy in wanted if tasks is not None]
         if not acting:
@@ -267,7 +267,7 @@ def _own_alarm(operator: str, threshold: float, minutes: int) -> dict[str, Any]:
 
 
 def _tracked(metric: Properties) -> dict[str, Any]:
-    """What a policy tracks, in the words of an alarm: minutes, whatever the metric's own period."""
+    """Return a tracked metric as an alarm's, in periods of minutes, whatever its own period."""
     if "Metrics" not in metric:
         return {**metric, "Period": _SECONDS}
     queries = [

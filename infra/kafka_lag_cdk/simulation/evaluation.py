@@ -15,7 +15,7 @@ Point: TypeAlias = bool | None
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What AWS leaves open about alarms; a rule is right when it is right whichever it is.
+    """Assumptions on what AWS leaves open about alarms; a rule must be right under each of them.
 
     `extra_points`: how far the evaluation range exceeds the evaluation periods; AWS's examples
     have 2 and the number is not stated. `undecided`: the state when all that is known breaches but

@@ -42,8 +42,8 @@ _ASSUMED = Assumptions()
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What an alarm holds against its bound: the operator in CloudFormation's words, the bound of
-    all series or of each, M of N, and the minutes of a period.
+    """The condition of an alarm: the operator in CloudFormation's words, one bound for all series
+    or one for each, M of N, and the minutes of a period.
 
     `contributors`: the series are contributors of a query's alarm, which are OK or in ALARM only.
     """
@@ -86,7 +86,7 @@ def find_spans(states: States, state: int = ALARM) -> Iterator[tuple[int, int, i
 def find_breaches(
     values: Grid, operator: str, bound: float | npt.NDArray[np.float64]
 ) -> npt.NDArray[np.bool_]:
-    """Which values are beyond the bound; one that is missing is not."""
+    """Mask the values beyond the bound; a missing value is not."""
     found: npt.NDArray[np.bool_] = _COMPARISONS[operator](values, bound)
     return found
 
@@ -192,7 +192,7 @@ def _unfold(counts: Counted, period: int, shape: tuple[int, ...]) -> Counted:
 
 
 def _shift(sums: Counted, rows: int) -> Counted:
-    """What each row had so many rows before, 0 before the first."""
+    """Return what each row had so many rows before; 0 before the first."""
     found = np.zeros_like(sums)
     if rows < len(sums):
         found[rows:] = sums[: len(sums) - rows]
@@ -206,7 +206,8 @@ def _points(
     back: int,
     delay: int,
 ) -> npt.NDArray[np.int8]:
-    """Of the period that lies so many before the one that ends with each minute."""
+    """Return the points of the period that lies `back` periods before the one ending at each
+    minute."""
     period = condition.period
     newest = max(back * period, delay)
     greatest = np.full(values.shape, np.nan)
@@ -223,7 +224,7 @@ def _points(
 def _returned(
     values: Grid, real: Counted, assumed: Assumptions, delay: int
 ) -> npt.NDArray[np.bool_]:
-    """Whether a query still returns the series."""
+    """Mask the minutes in which a query still returns the series."""
     if assumed.series_end == "range":
         return real > 0
     known = np.zeros(values.shape, np.int32)
@@ -238,7 +239,7 @@ def _returned(
 
 
 def _keep(result: States, first: int) -> States:
-    """Where the result leaves the state as it was, that of the minute before."""
+    """Return the states; where the result keeps the state, it is that of the minute before."""
     rows = np.arange(1, len(result) + 1)[:, None]
     decided = np.maximum.accumulate(np.where(result != _KEEP, rows, 0), axis=0)
     whole = np.concatenate([np.full((1, result.shape[1]), first, np.int8), result])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CloudWatch keeps of metrics: every value by series and minute, and when it arrived."""
+"""Metrics as CloudWatch keeps them: values by series and minute, and when each arrived."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def transitions(observed: Sequence[str], start: int = 0) -> list[tuple[int, str]
 def invocations(
     properties: Properties, observed: Sequence[str], start: int = 0
 ) -> list[Invocation]:
-    """What an alarm does: each action once when its state begins.
+    """Return an alarm's invocations: each action once when its state begins.
 
     A scaling policy is invoked in every minute again for as long as the state lasts.
     """
@@ -137,7 +137,7 @@ def _had_data(series: Series, metrics: Metrics, now: int) -> bool:
 def _warming(
     properties: Properties, watched: Watched, metrics: Metrics, created: int, now: int, newest: bool
 ) -> bool:
-    """Whether an alarm still waits, for its time or, if it is configured to, for a full window."""
+    """Return true if an alarm still waits for its time or, if configured so, for a full window."""
     configured: Mapping[str, Any] = properties["WarmUpConfiguration"]
     if now - created >= configured["WarmUpPeriodDurationInMinutes"]:
         return False
