@@ -30,17 +30,6 @@ def run_times(begin: int, interval_ms: int, stretches: list[tuple[int, int]]) ->
     return times
 
 
-@pytest.mark.parametrize("interval_ms", [1000, MINUTE, 5 * MINUTE, 3_600_000])
-@pytest.mark.parametrize("phase", [0, 1, 63])
-def test_a_run_an_interval_makes_thirty_two_points(interval_ms: int, phase: int) -> None:
-    last = (NOON // (64 * interval_ms)) * 64 * interval_ms + phase * interval_ms
-    times = [last - number * interval_ms for number in range(1, 700)]
-    chosen = downsample(times, last, interval_ms)
-    assert len(chosen) == 32
-    assert chosen[-8:] == sorted(times[:8])
-    assert last - chosen[0] > 400 * interval_ms
-
-
 def test_points_are_those_of_the_slots_of_their_age() -> None:
     begin = 64 * MINUTE * 1000
     times = [begin - number * MINUTE for number in range(1, 700)]

@@ -21,14 +21,10 @@ def test_a_key_is_partitioned_by_cluster_day_and_hour() -> None:
 
 
 @given(st.sampled_from(contract.DATASETS), SECONDS)
-def test_a_key_has_its_scheduled_time(dataset: str, taken_at: int) -> None:
-    assert taken_at_of(object_key(dataset, "shop", taken_at)) == taken_at
-
-
-@given(st.sampled_from(contract.DATASETS), SECONDS)
-def test_a_key_lies_under_its_day(dataset: str, taken_at: int) -> None:
+def test_a_key_lies_under_its_day_and_has_its_time(dataset: str, taken_at: int) -> None:
     key = object_key(dataset, "shop", taken_at)
     assert key.startswith(day_prefix(dataset, "shop", taken_at))
+    assert taken_at_of(key) == taken_at
 
 
 @given(SECONDS, SECONDS)

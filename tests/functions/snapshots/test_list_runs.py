@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kafka_lag import contract
-from kafka_lag.errors import StoreError
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.store import list_runs
 from tests.builders import HOUR, MINUTE, NOON
@@ -41,13 +38,9 @@ def found(store: MemoryStore, since: int, before: int) -> list[int]:
 
 
 def test_runs_are_found_over_midnight_from_the_first_time_to_before_the_last() -> None:
-    times = [MIDNIGHT + minute * MINUTE for minute in (-3, -2, -1, 0, 1)]
+    times = [MIDNIGHT + minute * MINUTE for minute in (-3, -2, -1, 0, 2 * 24 * 60)]
     assert found(a_store(*times), times[1], times[4]) == times[1:4]
-
-
-def test_every_day_in_between_is_listed() -> None:
-    times = [NOON, NOON + 24 * HOUR, NOON + 48 * HOUR]
-    assert found(a_store(*times), NOON, NOON + 48 * HOUR + 1) == times
+    assert found(a_store(*times), times[1], times[4] + 1) == times[1:]
 
 
 def test_a_day_that_ends_when_the_run_begins_is_the_last_that_is_listed() -> None:
@@ -67,10 +60,3 @@ def test_other_clusters_and_strangers_are_no_runs() -> None:
     store.objects[object_key(contract.TOPIC_PARTITIONS, "c", NOON - MINUTE)] = b""
     store.objects[key(NOON).replace("20260131T12", "20269931T99")] = b""
     assert found(store, NOON - HOUR, NOON + HOUR) == [NOON]
-
-
-def test_a_store_that_does_not_answer_is_an_error_and_not_an_empty_past() -> None:
-    store = a_store(NOON)
-    store.down = {"keys"}
-    with pytest.raises(StoreError, match="cannot keys"):
-        found(store, NOON, NOON + MINUTE)

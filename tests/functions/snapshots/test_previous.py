@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cold start knows the newest set and the end offsets of some runs before it."""
+"""A cold start knows the newest complete set and the log ends of some runs before it."""
 
 from __future__ import annotations
 
@@ -9,101 +9,209 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.lag.model import PreviousRuns
+from kafka_lag.lag.model import PreviousRuns, Snapshot
 from kafka_lag.snapshots.keys import object_key
-from kafka_lag.snapshots.previous import Memory, downsample, load_memory
+from kafka_lag.snapshots.previous import (
+    LOG_END_COLUMNS,
+    Loaded,
+    Memory,
+    downsample,
+    load_memory,
+    load_newest,
+    select_log_ends,
+)
 from kafka_lag.snapshots.store import write_snapshot
-from tests.builders import HOUR, MINUTE, NOON, a_snapshot
+from tests.builders import HOUR, MINUTE, NOON, a_snapshot, datasets, same
 from tests.fakes import MemoryStore
+
+DAY = 24 * HOUR
+TOPIC_PARTITIONS, GROUPS = contract.TOPIC_PARTITIONS, contract.GROUPS
+
+
+def at(taken_at: int) -> Snapshot:
+    """A run whose first log ends at its time; the second partition was not read."""
+    logs = [(0, taken_at), contract.NO_LEADER]
+    return a_snapshot({"g": {"orders": [5, None]}}, {"orders": logs}, at=taken_at)
 
 
 def a_store(*times: int) -> MemoryStore:
     store = MemoryStore()
     for taken_at in times:
-        write_snapshot(store, "c", a_snapshot({}, {"orders": [(0, taken_at)]}, at=taken_at))
+        write_snapshot(store, "c", at(taken_at))
     return store
-
-
-def ends(past: PreviousRuns) -> list[int]:
-    """The end offsets of each point; here they are the times of the runs."""
-    return [frame.numbers("end_offset").to_list()[0] for frame in past.ends]
-
-
-def past(store: MemoryStore, taken_at: int) -> PreviousRuns:
-    return load_memory(store, "c", taken_at, MINUTE).value.previous_runs()
 
 
 def key(dataset: str, taken_at: int) -> str:
     return object_key(dataset, "c", taken_at)
 
 
+def load(store: MemoryStore, taken_at: int = NOON) -> Loaded[Memory]:
+    return load_memory(store, "c", taken_at, MINUTE)
+
+
+def past(store: MemoryStore, taken_at: int = NOON) -> PreviousRuns:
+    return load(store, taken_at).value.previous_runs()
+
+
+def ends(found: PreviousRuns) -> list[int]:
+    """The log end of each point; here they are the times of the runs."""
+    return [frame.numbers("end_offset").to_list()[0] for frame in found.ends]
+
+
+def newest(store: MemoryStore, taken_at: int = NOON) -> int:
+    return load_newest(store, "c", taken_at).value.taken_at
+
+
 def test_before_the_first_run_there_is_no_past() -> None:
-    loaded = load_memory(MemoryStore(), "c", NOON, MINUTE)
-    assert (loaded.value.newest.taken_at, loaded.value.previous_runs().ends) == (0, ())
-    assert loaded.warnings == ()
+    loaded = load(MemoryStore())
+    found = loaded.value.previous_runs()
+    assert (found.newest.taken_at, found.ends, loaded.warnings) == (0, (), ())
+    assert [len(frame) for frame in datasets(found.newest).values()] == [0, 0, 0]
     assert Memory.empty().previous_runs().ends == ()
 
 
-def test_points_are_the_chosen_runs_the_oldest_first() -> None:
-    times = [NOON + number * MINUTE for number in range(40)]
-    found = past(a_store(*times), NOON + HOUR)
-    assert ends(found) == sorted({*downsample(times, NOON + HOUR, MINUTE), times[-1]})
-    assert found.newest.taken_at == times[-1]
+def test_a_set_is_read_as_it_was_written_and_its_ends_as_a_warm_run_remembers_them() -> None:
+    loaded = load(a_store(NOON - 2 * MINUTE, NOON - MINUTE))
+    found = loaded.value.previous_runs()
+    for name, frame in datasets(at(NOON - MINUTE)).items():
+        assert same(found.newest.dataset(name), frame)
+    for frame, minutes in zip(found.ends, (2, 1), strict=True):
+        assert list(frame.columns) == list(LOG_END_COLUMNS)
+        written = at(NOON - minutes * MINUTE)
+        assert same(frame, select_log_ends(written.topic_partitions))
+    assert loaded.warnings == ()
 
 
-def test_a_cold_start_reads_each_object_once() -> None:
+def test_groups_is_written_last_and_a_repeated_run_writes_only_what_is_missing() -> None:
+    store = a_store(NOON)
+    first = dict(store.objects)
+    assert list(first) == [key(dataset, NOON) for dataset in contract.DATASETS]
+    assert contract.DATASETS[-1] == GROUPS
+    del store.objects[key(GROUPS, NOON)]
+    assert [write_snapshot(store, "c", at(NOON)) for _ in range(2)] == [1, 0]
+    assert store.objects == first
+
+
+@pytest.mark.parametrize(
+    ("ages", "found"),
+    [
+        ([2 * MINUTE, MINUTE, 0, -MINUTE], MINUTE),
+        ([13 * HOUR], 13 * HOUR),
+        ([2 * HOUR], 2 * HOUR),
+        ([7 * DAY], 7 * DAY),
+        ([8 * DAY], NOON),
+    ],
+    ids=["the newest before the run", "yesterday", "hours ago", "seven days ago", "longer ago"],
+)
+def test_the_newest_set_before_the_run_is_taken_of_seven_days(ages: list[int], found: int) -> None:
+    store = a_store(*(NOON - age for age in ages))
+    assert NOON - newest(store) == found
+    assert load_newest(store, "other", NOON).value.taken_at == 0
+
+
+def test_a_run_on_time_lists_an_hour_only() -> None:
+    store = a_store(NOON - 2 * HOUR, NOON - MINUTE)
+    store.calls.clear()
+    assert newest(store) == NOON - MINUTE
+    assert store.calls.count("keys") == 1
+
+
+@pytest.mark.parametrize(
+    ("dataset", "data", "warned"),
+    [
+        (GROUPS, None, False),
+        (TOPIC_PARTITIONS, None, True),
+        (contract.GROUP_PARTITIONS, None, True),
+        (contract.GROUP_PARTITIONS, b"scribble", True),
+    ],
+    ids=["not there yet", "ends missing", "rows missing", "unreadable"],
+)
+def test_a_set_that_is_incomplete_or_unreadable_is_skipped(
+    dataset: str, data: bytes | None, warned: bool
+) -> None:
+    store = a_store(NOON - 2 * MINUTE, NOON - MINUTE)
+    del store.objects[key(dataset, NOON - MINUTE)]
+    if data is not None:
+        store.objects[key(dataset, NOON - MINUTE)] = data
+    loaded = load_newest(store, "c", NOON)
+    assert loaded.value.taken_at == NOON - 2 * MINUTE
+    assert [key(GROUPS, NOON - MINUTE) in each for each in loaded.warnings] == [True] * warned
+
+
+def test_the_search_ends_after_five_unreadable_sets() -> None:
+    times = [NOON - minute * MINUTE for minute in range(1, 8)]
+    store = a_store(*times)
+    for taken_at in times[:5]:
+        store.objects[key(GROUPS, taken_at)] = b"scribble"
+    loaded = load_newest(store, "c", NOON)
+    assert (loaded.value.taken_at, len(loaded.warnings)) == (0, 5)
+
+
+def test_points_are_the_chosen_runs_the_oldest_first_each_object_read_once() -> None:
     times = [NOON + number * MINUTE for number in range(40)]
     store = a_store(*times)
     store.calls.clear()
-    found = past(store, times[-1] + MINUTE)
+    found = past(store, NOON + HOUR)
+    assert ends(found) == sorted({*downsample(times, NOON + HOUR, MINUTE), times[-1]})
+    assert found.newest.taken_at == times[-1]
     assert store.calls.count("read") == len(contract.DATASETS) - 1 + len(found.ends)
 
 
-def test_runs_of_the_same_time_or_later_are_not_known() -> None:
-    store = a_store(NOON - MINUTE, NOON, NOON + MINUTE)
-    assert ends(past(store, NOON)) == [NOON - MINUTE]
-
-
 def test_a_set_that_is_incomplete_is_still_a_point() -> None:
-    store = a_store(NOON - 2 * MINUTE, NOON - MINUTE)
-    del store.objects[key(contract.GROUPS, NOON - MINUTE)]
-    found = past(store, NOON)
+    store = a_store(NOON - 2 * MINUTE, NOON - MINUTE, NOON)
+    del store.objects[key(GROUPS, NOON - MINUTE)]
+    found = past(store)
     assert found.newest.taken_at == NOON - 2 * MINUTE
     assert ends(found) == [NOON - 2 * MINUTE, NOON - MINUTE]
 
 
-@pytest.mark.parametrize("age", [9 * HOUR, 6 * 24 * HOUR], ids=["too-old", "days"])
-def test_the_newest_set_is_a_point_however_old(age: int) -> None:
-    found = past(a_store(NOON - age), NOON)
-    assert (found.newest.taken_at, ends(found)) == (NOON - age, [NOON - age])
+@pytest.mark.parametrize(
+    "times",
+    [[NOON - 9 * HOUR], [NOON - 40 * MINUTE, NOON - 40 * MINUTE + 1000]],
+    ids=["too old for a point", "another has its slot"],
+)
+def test_the_newest_set_is_always_a_point(times: list[int]) -> None:
+    assert ends(past(a_store(*times))) == times
 
 
-def test_the_newest_set_is_a_point_even_where_another_has_its_slot() -> None:
-    times = [NOON - 40 * MINUTE, NOON - 40 * MINUTE + 1000]
-    assert ends(past(a_store(*times), NOON)) == times
+@pytest.mark.parametrize(("bad", "lines"), [(1, 1), (3, 3), (4, 4), (6, 4)])
+def test_ends_that_cannot_be_read_cost_their_own_points_and_four_warnings(
+    bad: int, lines: int
+) -> None:
+    times = [NOON - minute * MINUTE for minute in range(8, 0, -1)]
+    store = a_store(*times)
+    for taken_at in times[:bad]:
+        store.objects[key(TOPIC_PARTITIONS, taken_at)] = b"scribble"
+    loaded = load(store)
+    assert ends(loaded.value.previous_runs()) == times[bad:]
+    assert len(loaded.warnings) == lines
+    first = f"the end offsets of {key(TOPIC_PARTITIONS, times[0])} were left out: "
+    assert loaded.warnings[0].startswith(first)
+    assert (f"and the end offsets of {bad - 3} more" in loaded.warnings[-1]) == (bad > 3)
 
 
-def test_what_is_wrong_with_sets_and_with_points_is_reported() -> None:
-    store = a_store(*(NOON - minute * MINUTE for minute in (3, 2, 1)))
-    store.objects[key(contract.GROUPS, NOON - MINUTE)] = b"scribble"
-    store.objects[key(contract.TOPIC_PARTITIONS, NOON - 3 * MINUTE)] = b"scribble"
-    loaded = load_memory(store, "c", NOON, MINUTE)
-    assert ends(loaded.value.previous_runs()) == [NOON - 2 * MINUTE, NOON - MINUTE]
-    first, second = loaded.warnings
-    assert "the snapshot set of" in first
-    assert "the end offsets of" in second
-
-
-@pytest.mark.parametrize("dataset", [contract.GROUPS, contract.TOPIC_PARTITIONS])
-def test_a_store_that_does_not_answer_for_either_is_an_error(dataset: str) -> None:
+@pytest.mark.parametrize("dataset", [GROUPS, TOPIC_PARTITIONS])
+@pytest.mark.parametrize("verb", ["keys", "read"])
+def test_a_store_that_does_not_answer_is_an_error_and_not_an_empty_past(
+    verb: str, dataset: str
+) -> None:
     class Deaf(MemoryStore):
         def keys(self, prefix: str, after: str = "") -> list[str]:
-            if f"/{dataset}/" in prefix:
-                raise StoreError("no answer")
+            self._refuse("keys", prefix)
             return super().keys(prefix, after)
 
+        def read(self, key: str) -> bytes:
+            self._refuse("read", key)
+            return super().read(key)
+
+        def _refuse(self, called: str, text: str) -> None:
+            if called == verb and f"/{dataset}/" in text:
+                raise StoreError("no answer")
+
+    store = Deaf()
+    store.objects = a_store(NOON - 2 * MINUTE, NOON - MINUTE).objects
     with pytest.raises(StoreError, match="no answer"):
-        load_memory(Deaf(), "c", NOON, MINUTE)
+        load(store)
 
 
 def test_a_warm_memory_holds_no_more_than_a_cold_start_would() -> None:
