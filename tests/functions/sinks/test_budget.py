@@ -15,7 +15,7 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
-from kafka_lag.sinks.budget import Plan, mark_published, plan
+from kafka_lag.sinks.budget import Plan, mark_published, omission_warnings, plan, plan_each
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import lag_sets
 from tests.builders import table
@@ -46,10 +46,6 @@ def pair_names(report: LagReport, found: Plan) -> list[tuple[Any, ...]]:
     return sorted(table(report.group_topics.where(found.topics), "consumer_group", "topic"))
 
 
-def cost(found: Plan) -> int:
-    return int(found.groups.sum() * GROUP + found.topics.sum() * TOPIC)
-
-
 def values(report: LagReport, found: Plan, wanted: dict[str, Any]) -> int:
     """How many metrics go out, where every number is known."""
     return sum(len(one.values) for one in lag_sets(report, found, Levels(**wanted), "c"))
@@ -59,44 +55,34 @@ FIRST = a_report({"m": {"orders": 1}, "n": {"orders": 1}})
 CROWD = a_report({"a": {"orders": 1}, "m": {"orders": 1}, "n": {"orders": 1}})
 CLUSTER = a_report({"a": {"orders": 2, "bills": 1}, "b": {"orders": 2}, "c": {"bills": 1}})
 
-
-def test_everything_is_published_when_it_fits() -> None:
-    found = chosen(CLUSTER, 3 * GROUP + 4 * TOPIC)
-    assert found.groups.all()
-    assert found.topics.all()
-    assert found.omitted == 0
-
-
-def test_topics_are_dropped_before_groups() -> None:
-    found = chosen(CLUSTER, 3 * GROUP + TOPIC)
-    assert group_names(CLUSTER, found) == ["a", "b", "c"]
-    assert len(pair_names(CLUSTER, found)) == 1
-    assert found.omitted == 3 * TOPIC
-
-
-def test_groups_are_dropped_when_not_even_they_fit() -> None:
-    found = chosen(CLUSTER, 2 * GROUP)
-    assert group_names(CLUSTER, found) == ["a", "b"]
-    assert found.omitted == GROUP + 4 * TOPIC
-
-
-@pytest.mark.parametrize(
-    ("room", "taken"),
-    [(GROUP + TOPIC - 1, GROUP), (3 * GROUP + 2 * TOPIC - 1, 3 * GROUP + TOPIC)],
-)
-def test_a_set_that_does_not_fit_as_a_whole_is_dropped_as_a_whole(room: int, taken: int) -> None:
-    assert cost(chosen(CLUSTER, room)) == taken
+NO_TOPICS: dict[str, Any] = {"topics": False}
+NAMED: dict[str, Any] = {"named": frozenset({"c"})}
+DEAR_A, DEAR_B = ({"scaling": NameFilter(allow=re.compile(group))} for group in "ab")
+# Room and keys of levels, and the finest level that each row is published at, by its first letter:
+# two of a's orders, one of its bills, two of b's orders, one of c's bills.
+PLANS: dict[str, tuple[int, dict[str, Any], str]] = {
+    "everything": (3 * GROUP + 4 * TOPIC, {}, "tttttt"),
+    "one topic": (3 * GROUP + TOPIC, {}, "ttgggg"),
+    "not quite two topics": (3 * GROUP + 2 * TOPIC - 1, {}, "ttgggg"),
+    "no topic": (3 * GROUP, {}, "gggggg"),
+    "topics not wanted": (3 * GROUP + 4 * TOPIC, NO_TOPICS, "gggggg"),
+    "two groups": (2 * GROUP, {}, "gggggn"),
+    "a group and not its topic": (GROUP + TOPIC - 1, {}, "gggnnn"),
+    "no group": (GROUP - 1, {}, "nnnnnn"),
+    "no group and no rows": (GROUP - 1, PARTITIONS, "nnnnnn"),
+    "a named group first": (GROUP + TOPIC, NAMED, "nnnnnt"),
+    "a named group's row first": (3 * GROUP + ROW, NAMED | PARTITIONS, "gggggp"),
+    "every row": (99, {"partition_groups": NameFilter()}, "pppppp"),
+    "a group that costs more": (3 * GROUP, DEAR_B, "gggggn"),
+    "a cheaper group is behind": (GROUP + 1, DEAR_A | NO_TOPICS, "nnnnnn"),
+}
 
 
-@pytest.mark.parametrize("more", [{}, PARTITIONS], ids=["topics", "partitions"])
-def test_nothing_of_a_group_that_does_not_fit_is_published(more: dict[str, Any]) -> None:
-    assert set(chosen(CLUSTER, GROUP - 1, **more).published.to_list()) == {"none"}
-
-
-def test_named_groups_and_their_topics_come_first() -> None:
-    found = chosen(CLUSTER, GROUP + TOPIC, named=frozenset({"c"}))
-    assert group_names(CLUSTER, found) == ["c"]
-    assert pair_names(CLUSTER, found) == [("c", "bills")]
+@pytest.mark.parametrize("case", PLANS)
+def test_rows_topics_and_groups_are_published_as_a_whole_while_there_is_room(case: str) -> None:
+    room, more, published = PLANS[case]
+    found = chosen(CLUSTER, room, **more)
+    assert "".join(level[0] for level in found.published.to_list()) == published
 
 
 def test_what_was_published_stays_when_a_stranger_comes_in_front() -> None:
@@ -127,12 +113,6 @@ def test_published_partitions_stay_when_a_stranger_comes_in_front() -> None:
     assert rows.strings("consumer_group").to_list() == ["m", "m"]
 
 
-def test_partitions_of_named_groups_come_first() -> None:
-    found = chosen(CLUSTER, 3 * GROUP + ROW, named=frozenset({"c"}), **PARTITIONS)
-    rows = CLUSTER.snapshot.group_partitions.where(found.partitions)
-    assert rows.strings("consumer_group").to_list() == ["c"]
-
-
 @pytest.mark.parametrize(
     ("option", "more"),
     [
@@ -156,22 +136,6 @@ def test_a_service_level_has_its_price() -> None:
     assert chosen(report, 0).omitted == chosen(CLUSTER, 0).omitted + 2
 
 
-def test_groups_that_cost_more_leave_room_for_fewer() -> None:
-    found = chosen(CLUSTER, 3 * GROUP, scaling=NameFilter(allow=re.compile("b")))
-    assert group_names(CLUSTER, found) == ["a", "b"]
-
-
-def test_a_cheaper_group_does_not_overtake_the_one_before_it() -> None:
-    found = chosen(CLUSTER, GROUP + 1, scaling=NameFilter(allow=re.compile("a")), topics=False)
-    assert group_names(CLUSTER, found) == []
-
-
-def test_topics_are_neither_published_nor_missed_when_switched_off() -> None:
-    found = chosen(CLUSTER, 3 * GROUP, topics=False)
-    assert not found.topics.any()
-    assert found.omitted == 0
-
-
 def test_partitions_are_published_only_where_both_filters_take_them() -> None:
     wanted = NameFilter(allow=re.compile("a|c"))
     topics = NameFilter(allow=re.compile("orders"))
@@ -183,29 +147,36 @@ def test_partitions_are_published_only_where_both_filters_take_them() -> None:
     ]
 
 
-def test_partitions_are_not_published_by_default() -> None:
-    assert not chosen(CLUSTER, 100).partitions.any()
-
-
-@pytest.mark.parametrize(
-    ("room", "more", "levels"),
-    [
-        pytest.param(0, {}, {"none"}, id="none"),
-        pytest.param(3 * GROUP, {}, {"group"}, id="group"),
-        pytest.param(3 * GROUP + 4 * TOPIC, {}, {"topic"}, id="topic"),
-        pytest.param(3 * GROUP + TOPIC, {}, {"group", "topic"}, id="one-topic"),
-        pytest.param(99, {"partition_groups": NameFilter()}, {"partition"}, id="partition"),
-    ],
-)
-def test_the_finest_level_stands_in_each_row(
-    room: int, more: dict[str, Any], levels: set[str]
-) -> None:
-    assert set(chosen(CLUSTER, room, **more).published.to_list()) == levels
-
-
 def test_a_group_without_partitions_costs_nothing() -> None:
     report = a_report({"idle": {}, "g": {"orders": 1}})
     assert group_names(report, chosen(report, GROUP)) == ["g"]
+
+
+TWO, ONE = (Levels(max_metrics=HEALTH + room * GROUP, topics=False) for room in (2, 1))
+
+
+@pytest.mark.parametrize(
+    ("places", "warned"),
+    [
+        pytest.param([], [], id="no-sink"),
+        pytest.param([(TWO, "levels")] * 2, [(GROUP, TWO, "levels")], id="shared"),
+        pytest.param([(Levels(), "x")], [], id="room-for-all"),
+        pytest.param(
+            [(ONE, "y"), (TWO, "levels"), (ONE, "x")],
+            [(2 * GROUP, ONE, "y"), (GROUP, TWO, "levels"), (2 * GROUP, ONE, "x")],
+            id="each-place-to-change",
+        ),
+    ],
+)
+def test_a_budget_that_leaves_metrics_out_is_named_where_it_stands(
+    places: list[tuple[Levels, str]], warned: list[tuple[int, Levels, str]]
+) -> None:
+    plans = plan_each(CROWD, Snapshot.empty(), [levels for levels, _ in places])
+    assert list(omission_warnings(places, plans)) == [
+        f"{count} metrics over the budget of {levels.max_metrics} were left out: "
+        f"raise {key}.max_metrics or narrow groups and topics"
+        for count, levels, key in warned
+    ]
 
 
 TOPICS = st.dictionaries(st.sampled_from("xyz"), st.just(2), max_size=3)
@@ -243,7 +214,3 @@ def test_the_same_cluster_keeps_the_same_metrics(
     first = chosen(report, room, **wanted)
     again = chosen(report, room, with_published_set(report, first), **wanted)
     assert again.published.to_list() == first.published.to_list()
-
-
-def test_every_health_metric_has_a_unit() -> None:
-    assert set(contract.HEALTH_UNITS) <= contract.METRIC_UNITS.keys()

@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 import boto3
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectTimeoutError
 from moto import mock_aws
 
@@ -78,12 +77,6 @@ def test_metrics_arrive_in_cloudwatch(client: Any) -> None:
     ]
 
 
-def test_all_of_many_metrics_arrive(client: Any) -> None:
-    CloudWatchSink(client).publish(many(1_234), TAKEN_AT)
-    pages = client.get_paginator("list_metrics").paginate(Namespace=contract.NAMESPACE)
-    assert sum(len(page["Metrics"]) for page in pages) == 1_234
-
-
 def test_names_are_legal_dimension_values(client: Any) -> None:
     CloudWatchSink(client).publish([a_set(":a%ü", OffsetLag=1), a_set("", OffsetLag=1)], TAKEN_AT)
     result = client.list_metrics(Namespace=contract.NAMESPACE)["Metrics"]
@@ -97,11 +90,7 @@ def test_a_request_has_a_thousand_metrics_at_most() -> None:
     assert [len(request["MetricData"]) for request in client.requests] == [1_000, 1_000, 1]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["g", "a" * 1_000, "\u00fc" * 300, "%" * 400, "\U0001f600" * 90],
-    ids=["short", "long", "of-two-bytes", "escaped-twice", "of-four-bytes"],
-)
+@pytest.mark.parametrize("name", ["a" * 1_000, "%" * 400], ids=["long", "escaped-twice"])
 def test_a_request_is_within_a_megabyte_in_the_widest_protocol(name: str) -> None:
     client = FakeClient()
     sets = [a_set(f"{number}{name}", OffsetLag=number) for number in range(1_100)]
@@ -172,27 +161,9 @@ def test_a_rejection_is_final_and_says_what_is_missing() -> None:
     assert len(client.requests) == 1
 
 
-def test_a_rejection_of_the_data_names_no_rights() -> None:
-    client = FakeClient(client_error("InvalidParameterValue"))
-    with pytest.raises(SinkError, match=r"refused them \(InvalidParameterValue\)\.$"):
-        CloudWatchSink(client, timing=Waited().timing()).publish(many(1), TAKEN_AT)
-
-
 def test_a_request_that_is_rejected_stops_no_other() -> None:
     client = FakeClient(client_error("InvalidParameterValue"))
-    with pytest.raises(SinkError, match=r"^1000 metrics were not published"):
+    cause = r"^1000 metrics were not published.*refused them \(InvalidParameterValue\)\.$"
+    with pytest.raises(SinkError, match=cause):
         CloudWatchSink(client, timing=Waited().timing()).publish(many(1_001), TAKEN_AT)
     assert [len(request["MetricData"]) for request in client.requests] == [1_000, 1]
-
-
-def test_an_endpoint_that_cannot_be_reached_is_reported() -> None:
-    client = boto3.client(
-        "cloudwatch",
-        region_name="us-east-1",
-        endpoint_url="http://127.0.0.1:1",
-        aws_access_key_id="a",
-        aws_secret_access_key="b",
-        config=Config(retries={"total_max_attempts": 1}),
-    )
-    with pytest.raises(SinkError, match=r"in time \(EndpointConnectionError\).*NAT"):
-        CloudWatchSink(client, timing=Waited().timing()).publish(many(1), TAKEN_AT)

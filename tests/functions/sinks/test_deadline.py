@@ -9,16 +9,13 @@ from kafka_lag.sinks.deadline import PublishDeadline, Timing
 from tests.functions.sinks.times import Waited
 
 
-def test_the_first_attempt_is_made_at_once() -> None:
+@pytest.mark.parametrize(
+    ("seconds", "pauses"), [(60.0, [0.2, 0.4, 0.8, 1.6]), (1.0, [0.2, 0.4]), (0.1, [])]
+)
+def test_pauses_double_and_none_goes_past_the_end(seconds: float, pauses: list[float]) -> None:
     waited = Waited()
-    assert next(PublishDeadline(1.0, waited.timing()).attempts()) == 0
-    assert waited.pauses == []
-
-
-def test_pauses_double() -> None:
-    waited = Waited()
-    assert list(PublishDeadline(60.0, waited.timing()).attempts()) == [0, 1, 2, 3, 4]
-    assert waited.pauses == pytest.approx([0.2, 0.4, 0.8, 1.6])
+    assert list(PublishDeadline(seconds, waited.timing()).attempts()) == [*range(len(pauses) + 1)]
+    assert waited.pauses == pytest.approx(pauses)
 
 
 def test_chance_halves_a_pause_at_most() -> None:
@@ -28,23 +25,10 @@ def test_chance_halves_a_pause_at_most() -> None:
     assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8])
 
 
-def test_no_pause_goes_past_the_end() -> None:
-    waited = Waited()
-    assert list(PublishDeadline(1.0, waited.timing()).attempts()) == [0, 1, 2]
-    assert waited.now < 1.0
-
-
-def test_requests_share_their_time() -> None:
+def test_requests_share_their_time_and_no_wait_that_is_too_long_is_begun() -> None:
     waited = Waited()
     deadline = PublishDeadline(1.0, waited.timing())
-    list(deadline.attempts())
-    waited.now = 1.0
+    assert [deadline.wait(1.0), deadline.wait(0.9), deadline.wait(0.2)] == [False, True, False]
+    waited.now = 1.5
     assert list(deadline.attempts()) == []
     assert deadline.left() == 0
-
-
-@pytest.mark.parametrize(("seconds", "done"), [(0.9, True), (1.0, False), (1e9, False)])
-def test_a_wait_that_is_too_long_is_not_begun(seconds: float, done: bool) -> None:
-    waited = Waited()
-    assert PublishDeadline(1.0, waited.timing()).wait(seconds) is done
-    assert waited.now == (seconds if done else 0)

@@ -55,57 +55,12 @@ def test_groups_and_topics_are_published_by_default() -> None:
     assert lags == [3, 2, 1]
 
 
-def test_topics_can_be_left_out() -> None:
-    assert {where for where, _ in published(REPORT, topics=False)} == {G}
-
-
-def test_the_worst_partition_of_a_topic_is_published_on_demand() -> None:
-    values = published(REPORT, max_offset_lag=True)
-    assert values[(*G, "orders"), "MaxOffsetLag"] == 2
-    assert (G, "MaxOffsetLag") not in values
-
-
-def test_partitions_of_the_allow_list_are_published() -> None:
-    values = published(REPORT, partition_groups=NameFilter())
-    for number in "01":
-        assert values[(*G, "orders", number), "OffsetLag"] == 1
-        assert values[(*G, "orders", number), "EstimatedTimeLag"] == 60
-
-
 @pytest.mark.parametrize(
     ("status", "value"), [("OK", 0), ("WARN", 1), ("ERR", 2), (None, None), ("STOP", None)]
 )
 def test_a_groups_status_is_a_number(status: str | None, value: int | None) -> None:
     values = published(with_groups(REPORT, status=Strings.of([status])))
     assert values.get((G, "GroupStatus")) == value
-
-
-@pytest.mark.parametrize(
-    ("option", "metric", "value"),
-    [
-        ("drain_time", "EstimatedDrainTime", 60),
-        ("members", "Members", 1),
-        ("rebalancing", "Rebalancing", 0),
-        ("unusual", "Unusual", 0),
-    ],
-)
-def test_what_is_published_of_a_group_on_demand(option: str, metric: str, value: float) -> None:
-    assert (G, metric) not in published(REPORT)
-    assert published(REPORT, **{option: True})[G, metric] == value
-
-
-def test_rates_are_published_together_on_demand() -> None:
-    report = with_groups(REPORT, produce_rate=Column.of([2.5]), consume_rate=Column.of([1.25]))
-    rates = {(G, "ProduceRate"): 2.5, (G, "ConsumeRate"): 1.25}
-    assert published(report, rates=True).items() - published(report).items() == rates.items()
-
-
-def test_a_rate_that_is_unknown_is_absent() -> None:
-    unknown = Column.unknown(1, np.float64)
-    report = with_groups(REPORT, produce_rate=unknown, consume_rate=Column.of([1.25]))
-    values = published(report, rates=True)
-    assert (G, "ProduceRate") not in values
-    assert values[G, "ConsumeRate"] == 1.25
 
 
 @pytest.mark.parametrize(
@@ -161,12 +116,6 @@ def test_scaling_lag_is_published_of_groups_that_are_scaled_only() -> None:
     assert not any(name.startswith("ScalingLag") for _, name in published(report))
 
 
-def test_a_scaling_lag_that_is_unknown_is_absent() -> None:
-    scaling = REPORT.scaling.with_columns(scaling_lag=Column.unknown(1))
-    values = published(replace(REPORT, scaling=scaling), scaling=NameFilter())
-    assert not any(name.startswith("ScalingLag") for _, name in values)
-
-
 def test_scaling_lags_are_found_by_the_name_of_the_group() -> None:
     report = a_report({"g": {"orders": 1}, "h": {"orders": 2}})
     turned = replace(report, scaling=report.scaling.take(np.array([1, 0])))
@@ -181,18 +130,15 @@ def test_dimensions_have_the_names_of_the_contract_in_their_order() -> None:
     assert names == {all_of_them[:length] for length in (2, 3, 4)}
 
 
-def test_one_set_has_all_values_of_its_dimensions() -> None:
-    levels = Levels(max_offset_lag=True)
-    sets = lag_sets(REPORT, plan(REPORT, Snapshot.empty(), levels), levels, "c")
-    assert len({one.dimensions for one in sets}) == len(sets) == 3
-
-
 def test_what_is_unknown_is_absent() -> None:
     report = with_groups(
         REPORT, lag=Column.unknown(1), seconds_until_loss=Column.unknown(1, np.float64)
     )
     unknown = {"OffsetLag", "TimeToDataLoss"}
     assert set(of_groups(published(report))) == set(contract.GROUP_METRICS) - unknown
+    scaling = REPORT.scaling.with_columns(scaling_lag=Column.unknown(1))
+    values = published(replace(REPORT, scaling=scaling), scaling=NameFilter())
+    assert not any(name.startswith("ScalingLag") for _, name in values)
 
 
 def test_a_set_of_which_nothing_is_known_is_absent() -> None:
@@ -203,22 +149,12 @@ def test_a_set_of_which_nothing_is_known_is_absent() -> None:
     assert {where for where, _ in values} == {G, (*G, "bills")}
 
 
-def test_a_caught_up_group_is_published_as_zero() -> None:
-    zero = Column.of(np.zeros(1))
-    report = with_groups(REPORT, lag=Column.of([0]), time_lag_seconds=zero)
+def test_zero_is_published_and_seconds_to_the_millisecond() -> None:
+    zero, loss = Column.of(np.zeros(1)), Column.of([1.23456])
+    report = with_groups(REPORT, lag=Column.of([0]), time_lag_seconds=zero, seconds_until_loss=loss)
     values = of_groups(published(report))
     assert (values["OffsetLag"], values["EstimatedTimeLag"]) == (0, 0)
-
-
-def test_seconds_are_published_to_the_millisecond() -> None:
-    report = with_groups(REPORT, time_lag_seconds=Column.of([1.23456]))
-    assert published(report)[G, "EstimatedTimeLag"] == 1.235
-
-
-def test_every_metric_published_is_in_the_contract() -> None:
-    report = with_groups(REPORT, sla_seconds=Column.of([60.0]))
-    names = {name for _, name in published(report, **EVERYTHING)}
-    assert names == contract.METRIC_UNITS.keys() - set(contract.HEALTH_UNITS)
+    assert values["TimeToDataLoss"] == 1.235
 
 
 ANY = st.none() | st.floats() | st.floats(-1e-4, 0)

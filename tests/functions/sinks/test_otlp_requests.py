@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from kafka_lag import contract
-from kafka_lag.sinks.config import OTEL_NAMES
+from kafka_lag.sinks.config import CLOUDWATCH_NAMES, OTEL_NAMES
 from kafka_lag.sinks.metric_sets import MetricSet
 from kafka_lag.sinks.otlp import EncodedRequest, RequestLimits, encode_requests
 from tests.builders import NOON
@@ -54,12 +54,6 @@ def test_every_point_is_in_one_request_within_the_limits(
         assert len(batch.body) <= size or batch.points == 1
 
 
-def test_points_go_together_as_far_as_they_may() -> None:
-    sets = [MetricSet(((GROUP, str(n)),), (("OffsetLag", n),)) for n in range(25)]
-    made = list(encode_requests(sets, NOON, "KafkaLag", RequestLimits(points=10)))
-    assert [batch.points for batch in made] == [10, 10, 5]
-
-
 def test_requests_are_filled_up_to_their_size() -> None:
     sets = [MetricSet(((GROUP, f"{n:01000}"),), (("OffsetLag", n),)) for n in range(30)]
     sizes = [
@@ -87,12 +81,12 @@ def test_what_cloudwatch_takes_is_not_exceeded_unasked() -> None:
         ("GroupStatus", ""),
     ],
 )
-def test_units_are_those_of_ucum(name: str, unit: str) -> None:
-    (batch,) = encode_requests(
-        [MetricSet(((GROUP, "g"),), ((name, 1),))], NOON, "KafkaLag", RequestLimits()
-    )
-    (resource,) = decoded(batch).request.resource_metrics
-    assert resource.scope_metrics[0].metrics[0].unit == unit
+def test_units_are_those_of_ucum_by_either_names(name: str, unit: str) -> None:
+    sets = [MetricSet(((GROUP, "g"),), ((name, 1),))]
+    for names in (CLOUDWATCH_NAMES, OTEL_NAMES):
+        (batch,) = encode_requests(sets, NOON, "KafkaLag", RequestLimits(), names)
+        (resource,) = decoded(batch).request.resource_metrics
+        assert resource.scope_metrics[0].metrics[0].unit == unit
 
 
 def test_the_namespace_is_the_service_and_the_scope() -> None:
@@ -103,10 +97,6 @@ def test_the_namespace_is_the_service_and_the_scope() -> None:
     (attribute,) = resource.resource.attributes
     assert (attribute.key, attribute.value.string_value) == ("service.name", "Own")
     assert resource.scope_metrics[0].scope.name == "Own"
-
-
-def test_nothing_to_send_is_no_request() -> None:
-    assert list(encode_requests([], NOON, "Own", RequestLimits())) == []
 
 
 def test_opentelemetrys_names_are_those_of_its_receiver_for_kafka() -> None:
@@ -128,14 +118,6 @@ def test_opentelemetrys_names_are_those_of_its_receiver_for_kafka() -> None:
         ("kafka.consumer_group.tasks_needed", 8): {**shop, **group},
         ("kafka_lag.collector_success", 1): shop,
     }
-
-
-@pytest.mark.parametrize(("name", "unit"), [("EstimatedTimeLag", "s"), ("OffsetLag", "{count}")])
-def test_a_unit_does_not_depend_on_the_name(name: str, unit: str) -> None:
-    one = MetricSet(((GROUP, "g"),), ((name, 1),))
-    (batch,) = encode_requests([one], NOON, "KafkaLag", RequestLimits(), OTEL_NAMES)
-    (resource,) = decoded(batch).request.resource_metrics
-    assert resource.scope_metrics[0].metrics[0].unit == unit
 
 
 @pytest.mark.parametrize("level", [(GROUP,), (GROUP, TOPIC), (GROUP, TOPIC, PARTITION)])
