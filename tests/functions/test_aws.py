@@ -19,23 +19,16 @@ def client_error(status: int) -> ClientError:
 
 
 @pytest.mark.parametrize(
-    ("error", "certain"),
+    ("error", "certain", "code"),
     [
-        (client_error(400), True),
-        (client_error(499), True),
-        (client_error(500), False),
-        (TIMED_OUT, False),
+        (client_error(400), True, "No"),
+        (client_error(499), True, "No"),
+        (client_error(500), False, "No"),
+        (TIMED_OUT, False, "ReadTimeoutError"),
     ],
 )
-def test_only_a_rejection_by_name_is_certain(error: Exception, certain: bool) -> None:
-    assert is_rejected(error) is certain
-
-
-@pytest.mark.parametrize(
-    ("error", "code"), [(client_error(400), "No"), (TIMED_OUT, "ReadTimeoutError")]
-)
-def test_a_failure_is_called_by_its_code_or_its_kind(error: Exception, code: str) -> None:
-    assert error_code(error) == code
+def test_only_a_rejection_by_name_is_certain(error: Exception, certain: bool, code: str) -> None:
+    assert (is_rejected(error), error_code(error)) == (certain, code)
 
 
 class Secrets:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.collect_lag import build_sinks
+from kafka_lag.collect_lag import build_collector, build_sinks
 from kafka_lag.errors import ConfigError
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.settings import from_environment
@@ -41,8 +42,10 @@ def _nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
 
 
-def environment(tmp_path: Path, *sinks: Any, region: str | None = "eu-west-1") -> dict[str, str]:
-    (tmp_path / "shop.json").write_text(json.dumps(document(sinks=list(sinks))))
+def environment(
+    tmp_path: Path, *sinks: Any, region: str | None = "eu-west-1", **more: Any
+) -> dict[str, str]:
+    (tmp_path / "shop.json").write_text(json.dumps(document(sinks=list(sinks), **more)))
     result = {contract.ENV_CONFIG: str(tmp_path / "shop.json"), contract.ENV_BUCKET: "kept"}
     return result if region is None else {**result, contract.ENV_REGION: region}
 
@@ -52,23 +55,15 @@ def made(tmp_path: Path, *sinks: Any) -> list[Any]:
     return [each.sink for each in build_sinks(settings, pytest.fail)]
 
 
-def test_sinks_are_made_in_the_documents_order(tmp_path: Path) -> None:
-    result = made(tmp_path, {"otlp": {"endpoint": URL}}, "emf")
-    assert [type(sink) for sink in result] == [OtlpSink, EmfSink]
-
-
 def test_a_sink_has_levels_of_its_own_or_the_clusters(tmp_path: Path) -> None:
     own = {"endpoint": f"{URL}/own", "levels": {"partitions": {}}}
     result = environment(tmp_path, "emf", {"otlp": {"endpoint": URL}}, {"otlp": own})
     sinks = build_sinks(from_environment(result), pytest.fail)
-    assert [(each.levels, each.key) for each in sinks] == [
-        (Levels(), "levels"),
-        (Levels(), "levels"),
-        (Levels(partition_groups=NameFilter()), "sinks.2.otlp.levels"),
+    assert [(type(each.sink), each.levels, each.key) for each in sinks] == [
+        (EmfSink, Levels(), "levels"),
+        (OtlpSink, Levels(), "levels"),
+        (OtlpSink, Levels(partition_groups=NameFilter()), "sinks.2.otlp.levels"),
     ]
-
-
-def test_none_is_made_where_none_is_chosen(tmp_path: Path) -> None:
     assert made(tmp_path) == []
 
 
@@ -111,9 +106,12 @@ def test_a_signature_is_for_the_region_of_the_endpoint(
     assert sink._authorization._region == region
 
 
-def test_a_signature_without_a_role_is_rejected(tmp_path: Path) -> None:
+def test_without_a_role_nothing_is_signed_and_nobody_connects(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"otlp with sigv4 needs a function that runs as a role"):
         made(tmp_path, {"otlp": {"sigv4": True}})
+    signing = environment(tmp_path, sasl_mechanism="OAUTHBEARER", secret_id=None)
+    with pytest.raises(ConfigError, match=r"AWS_MSK_IAM needs those of a role, a profile or a us"):
+        build_collector(signing, logging.getLogger(__name__))
 
 
 @pytest.mark.parametrize("sink", ["cloudwatch", {"otlp": {"sigv4": True}}])

@@ -3,23 +3,15 @@
 
 from __future__ import annotations
 
-import io
-import json
-
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.errors import SinkError
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.sinks.config import Levels
-from kafka_lag.sinks.emf import EmfSink
-from kafka_lag.sinks.otlp import Authorization, OtlpSink
 from kafka_lag.snapshots.previous import load_newest
 from tests.builders import MINUTE, NOON, Groups, a_reading, table
 from tests.fakes import RecordingSink
 from tests.functions.runs import CLUSTER, GROUP, GROUPS, TOPIC, TOPICS, Run
-from tests.functions.sinks.otlp_receiver import receiving
-from tests.functions.test_collector_sinks import Through
 
 HEALTH = len(contract.HEALTH_UNITS)
 # Of a group, and of a topic of it.
@@ -50,31 +42,6 @@ def test_partitions_go_to_the_sink_that_asks_for_them_alone(emf: int, otlp: int)
     assert run.sinks[otlp].values()[(*TOPIC, "0"), "OffsetLag"] == 5
 
 
-def test_no_line_of_the_log_is_of_a_partition_that_goes_to_an_endpoint() -> None:
-    stream = io.StringIO()
-    with receiving() as receiver:
-        otlp = OtlpSink(receiver.url, Authorization(), pytest.fail)
-        Run(sinks=[Through(EmfSink(stream)), Through(otlp)], own={1: PARTITIONS})()
-    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
-    points = [point for one in receiver.received for point in one.points()]
-    assert {"Topic" in line for line in lines} == {True, False}
-    assert not any(contract.DIMENSION_PARTITION in line for line in lines)
-    assert {point[1].get(contract.DIMENSION_PARTITION) for point in points} == {None, "0", "1"}
-
-
-def test_a_sink_may_get_less_than_the_cluster_publishes() -> None:
-    run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: Levels(topics=False)})
-    run()
-    assert dimensions(run.sinks[0]) - dimensions(run.sinks[1]) == {TOPIC}
-
-
-def test_sinks_of_the_same_levels_share_what_is_made_for_them() -> None:
-    run = Run(sinks=[RecordingSink() for _ in range(4)], own={1: PARTITIONS, 3: PARTITIONS})
-    run()
-    lags = [id(sink.published[0]) for sink in run.sinks]
-    assert lags[0] == lags[2] != lags[1] == lags[3]
-
-
 def test_every_sink_hears_of_the_reporters_health_and_of_its_own_budget() -> None:
     run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: GROUPS_ALONE})
     run()
@@ -82,23 +49,8 @@ def test_every_sink_hears_of_the_reporters_health_and_of_its_own_budget() -> Non
     omitted = (CLUSTER, contract.METRICS_OMITTED)
     assert (one.pop(omitted), other.pop(omitted)) == (0, TOPIC_COST)
     assert one == other
+    assert "raise sinks.1.otlp.levels.max_metrics" in run.logger.warnings[0]
     assert {name for _, name in one} == set(contract.HEALTH_UNITS) - {contract.METRICS_OMITTED}
-
-
-def test_a_budget_that_leaves_metrics_out_is_named_where_it_stands() -> None:
-    run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: GROUPS_ALONE})
-    run()
-    assert run.logger.warnings == [
-        f"{TOPIC_COST} metrics over the budget of {HEALTH + GROUP_COST} were left out: "
-        "raise sinks.1.otlp.levels.max_metrics or narrow groups and topics"
-    ]
-
-
-def test_a_sink_that_fails_stops_none_of_other_levels() -> None:
-    run = Run(sinks=[RecordingSink(fail_at={0, 1}), RecordingSink()], own={1: PARTITIONS})
-    with pytest.raises(SinkError):
-        run()
-    assert dimensions(run.sinks[1]) == {CLUSTER, GROUP, TOPIC} | ROWS
 
 
 @pytest.mark.parametrize("sinks", [1, 2], ids=["own-alone", "beside-the-clusters"])
@@ -117,19 +69,3 @@ def test_what_another_sink_got_gives_no_group_a_place_in_the_clusters_budget() -
     assert ("shop", "a") in dimensions(run.sinks[1])
     assert ("shop", "a") not in dimensions(run.sinks[0])
     assert published(run, NOON + 2 * MINUTE) == ["none", "none", "topic", "topic"]
-
-
-def test_a_cold_function_sends_an_endpoint_what_a_warm_one_does() -> None:
-    sent = []
-    for cold in (False, True):
-        first, *later = [a_reading(GROUPS, TOPICS), *[a_reading(CROWD, TOPICS)] * 2]
-        run = Run(first, *later, sinks=[RecordingSink(), RecordingSink()], own={1: NARROW})
-        run(NOON)
-        run(NOON + MINUTE)
-        if cold:
-            sinks = [RecordingSink(), RecordingSink()]
-            run = Run(later[1], store=run.store, sinks=sinks, own={1: NARROW})
-        run.sinks[1].published.clear()
-        run(NOON + 2 * MINUTE)
-        sent.append(dimensions(run.sinks[1]))
-    assert sent[0] == sent[1] > {CLUSTER}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -40,6 +41,7 @@ from kafka_lag.formatting import (
     question_mark,
 )
 from tests.builders import MINUTE, NOON
+from tests.golden import Golden
 
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -51,87 +53,25 @@ def read_back(text: str) -> float:
     return sum(float(number.replace(",", "")) * SECONDS[unit] for number, unit in parts)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.0, "0 s"),
-        (0.4, "0 s"),
-        (59.6, "1 min"),
-        (570.0, "9 min 30 s"),
-        (599.6, "10 min"),
-        (630.0, "10 min"),
-        (3_569.0, "59 min"),
-        (3_599.0, "1 h"),
-        (11_520.0, "3 h 12 min"),
-        (86_399.0, "1 d"),
-        (187_200.0, "2 d 4 h"),
-        (2_000 * 86_400.0, "2,000 d"),
-    ],
+# Each side of every rounding and of every change of unit.
+DURATIONS = (
+    *(0.0, 0.04, 0.31, 0.9, 9.95, 10.4, 59.6, 60.0, 119.5, 120.0, 125.0, 570.0, 599.6, 630.0),
+    *(3_569.0, 3_599.6, 7_199.0, 7_200.0, 9_359.0, 11_520.0, 86_399.0, 169_201.0, 172_799.0),
+    *(172_800.0, 187_200.0, 442_800.0, 864_000.0, 1_736_640.0, 106_660_800.0, 172_800_000.0),
 )
-def test_a_duration_has_two_units_at_most(seconds: float, text: str) -> None:
-    assert format_duration(seconds) == text
-    assert format_duration(seconds, space=NO_BREAK_SPACE) == text.replace(" ", NO_BREAK_SPACE)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0 s"),
-        (0.04, "0 s"),
-        (0.34, "0.3 s"),
-        (9.96, "10 s"),
-        (10.4, "10 s"),
-        (42.4, "42 s"),
-        (59.7, "1 min"),
-        (60, "1 min"),
-        (135, "2 min 15 s"),
-        (3_599.6, "1 h"),
-        (7_800, "2 h 10 min"),
-        (86_399, "1 d"),
-        (5 * 86_400 + 3 * 3_600, "5 d 3 h"),
-        (2_000 * 86_400, "2,000 d"),
-    ],
-)
-def test_a_precise_duration_has_tenths_and_more_seconds(seconds: float, text: str) -> None:
-    assert format_duration(seconds, precise=True) == text
+def test_durations_as_people_read_them(golden: Golden) -> None:
+    one_unit = partial(format_short_duration, precise=True)
+    rows = [("seconds", "two units", "precise", "one unit", "at least", "at most")]
+    for seconds in DURATIONS:
+        two = format_duration(seconds)
+        assert format_duration(seconds, space=NO_BREAK_SPACE) == two.replace(" ", NO_BREAK_SPACE)
+        precise, short = format_duration(seconds, precise=True), format_short_duration(seconds)
+        least, most = one_unit(seconds, math.floor), one_unit(seconds, math.ceil)
+        rows.append((f"{seconds:,}", two, precise, short, least, most))
 
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.9, "0 s"),
-        (119.9, "119 s"),
-        (120, "2 min"),
-        (7_199, "119 min"),
-        (7_200, "2 h"),
-        (9_359, "2.5 h"),
-        (172_799, "47.9 h"),
-        (172_800, "2 d"),
-        (20 * 86_400 + 8_640, "20.1 d"),
-        (1_234.5 * 86_400, "1,234.5 d"),
-    ],
-)
-def test_a_short_duration_is_rounded_down_to_one_unit(seconds: float, text: str) -> None:
-    assert format_short_duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "least", "most"),
-    [
-        (0.31, "0.3 s", "0.4 s"),
-        (9.95, "9.9 s", "10 s"),
-        (119.5, "119 s", "2 min"),
-        (125, "2 min", "3 min"),
-        (7_199, "119 min", "2 h"),
-        (47 * 3_600 + 1, "47 h", "2 d"),
-        (10 * 86_400, "10 d", "10 d"),
-    ],
-)
-def test_one_unit_is_rounded_to_the_side_that_is_wanted(
-    seconds: float, least: str, most: str
-) -> None:
-    show = partial(format_short_duration, precise=True)
-    assert (show(seconds, math.floor), show(seconds, math.ceil)) == (least, most)
+    golden.holds("durations.txt", "\n".join(" | ".join(f"{e:>13}" for e in row) for row in rows))
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
@@ -159,65 +99,29 @@ def test_two_units_are_off_by_half_of_the_finer_one_at_most(seconds: float) -> N
 
 
 @pytest.mark.parametrize(
-    ("at", "text"), [(NOON - 90_000, "1 min 30 s"), (NOON, "0 s"), (NOON + MINUTE, "0 s")]
+    ("written", "texts"),
+    [
+        (map(format_count, (0, 1234.5, 10**7)), "0; 1,234; 10,000,000"),
+        (map(format_rate, (0.0, 0.04, 2.25, 10, 12345.6)), "0/s; 0.0/s; 2.2/s; 10/s; 12,346/s"),
+        (map(format_bytes, (0, 1023, 1536, 2**50)), "0 B; 1,023 B; 1.5 KiB; 1,024 TiB"),
+        (map(format_factor, (1234.56,)), "1,234.6\u00d7"),
+        (map(format_share, (0.0, 0.00099, 0.001, 0.33)), "0%; <0.1%; 0.1%; 33%"),
+        (map(format_share, (0.667, 0.999, 0.9991, 1.0)), "66.7%; 99.9%; >99.9%; 100%"),
+        ([format_quantity(n, "group") for n in (0, 1)], "0 groups; 1 group"),
+        ([format_quantity(n, "box", "boxes") for n in (1, 2)], "1 box; 2 boxes"),
+        ([format_age(NOON - ms, NOON) for ms in (90_000, 0, -MINUTE)], "1 min 30 s; 0 s; 0 s"),
+        ([format_time_of_day(NOON - HOUR, NOON)], "11:00 UTC"),
+        ([format_time_of_day(NOON - 3 * DAY - MINUTE, NOON)], "2026-01-28 11:59 UTC"),
+        ([format_iso_time(NOON + 5)], "2026-01-31T12:00:00Z"),
+        ([format_iso_time(NOON + 5, "milliseconds")], "2026-01-31T12:00:00.005Z"),
+        ([format_minute(NOON + 59_999)], "2026-01-31 12:00 UTC"),
+        ([format_list("abcd"[:n], 2) for n in (0, 1, 2, 4)], "; a; a, b; a, b and 2 more"),
+        ([cut_middle(text, 6) for text in ("abcdef", "abcdefg")], "abcdef; abc\u2026efg"),
+        ([cut_end(text, 6) for text in ("abcdef", "abcdefg")], "abcdef; abc..."),
+    ],
 )
-def test_an_age_is_never_negative(at: int, text: str) -> None:
-    assert format_age(at, NOON) == text
-
-
-@pytest.mark.parametrize(("number", "text"), [(0, "0"), (1234.5, "1,234"), (10**7, "10,000,000")])
-def test_a_count_has_separators(number: float, text: str) -> None:
-    assert format_count(number) == text
-
-
-@pytest.mark.parametrize(
-    ("number", "many", "text"),
-    [(0, None, "0 boxes"), (1, None, "1 box"), (1_000, None, "1,000 boxes"), (2, "Box", "2 Box")],
-)
-def test_a_quantity_has_its_noun_in_the_right_number(
-    number: int, many: str | None, text: str
-) -> None:
-    assert format_quantity(number, "box", many or "boxes") == text
-    assert format_quantity(number, "group").endswith("group" if number == 1 else "groups")
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0.0, "0/s"), (0.04, "0.0/s"), (2.25, "2.2/s"), (10, "10/s"), (12345.6, "12,346/s")],
-)
-def test_a_rate_is_precise_where_it_is_small(number: float, text: str) -> None:
-    assert format_rate(number) == text
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0, "0 B"), (1023, "1,023 B"), (1536, "1.5 KiB"), (2**50, "1,024 TiB")],
-)
-def test_bytes_are_in_units_of_1024(number: int, text: str) -> None:
-    assert format_bytes(number) == text
-    assert format_bytes(number, space=NO_BREAK_SPACE) == text.replace(" ", NO_BREAK_SPACE)
-
-
-@pytest.mark.parametrize(
-    ("at", "text"),
-    [(NOON - HOUR, "11:00 UTC"), (NOON - 3 * DAY - MINUTE, "2026-01-28 11:59 UTC")],
-)
-def test_a_time_of_another_day_has_its_date(at: int, text: str) -> None:
-    assert format_time_of_day(at, NOON) == text
-
-
-def test_a_time_for_machines_is_iso_8601() -> None:
-    assert format_iso_time(NOON + 5) == "2026-01-31T12:00:00Z"
-    assert format_iso_time(NOON + 5, "milliseconds") == "2026-01-31T12:00:00.005Z"
-    assert format_minute(NOON + 59_999) == "2026-01-31 12:00 UTC"
-
-
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [([], ""), (["a"], "a"), (["a", "b"], "a, b"), (["a", "b", "c", "d"], "a, b and 2 more")],
-)
-def test_a_long_list_is_cut_and_counted(names: list[str], text: str) -> None:
-    assert format_list(names, 2) == text
+def test_numbers_times_and_lists_as_people_read_them(written: Iterable[str], texts: str) -> None:
+    assert "; ".join(written) == texts
 
 
 @pytest.mark.parametrize(
@@ -240,35 +144,6 @@ def test_what_does_not_print_is_escaped(
     assert escape_name(name, python_escape, "''") == for_terminals
 
 
-@pytest.mark.parametrize(
-    ("text", "without_middle", "without_end"),
-    [("abcdef", "abcdef", "abcdef"), ("abcdefg", "abc\u2026efg", "abc...")],
-)
-def test_a_long_text_is_cut(text: str, without_middle: str, without_end: str) -> None:
-    assert (cut_middle(text, 6), cut_end(text, 6)) == (without_middle, without_end)
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [
-        (1.0, "100%"),
-        (0.0, "0%"),
-        (0.667, "66.7%"),
-        (0.33, "33%"),
-        (0.00099, "<0.1%"),
-        (0.001, "0.1%"),
-        (0.9991, ">99.9%"),
-        (0.999, "99.9%"),
-    ],
-)
-def test_a_share_is_all_or_nothing_only_when_it_is(share: float, text: str) -> None:
-    assert format_share(share) == text
-
-
-def test_a_factor_has_a_tenth() -> None:
-    assert format_factor(1234.56) == "1,234.6\u00d7"
-
-
 def test_it_is_python_3_11() -> None:
     # What is packed for Glue runs there.
     ast.parse(Path(formatting.__file__).read_text(), feature_version=(3, 11))
@@ -287,31 +162,17 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize(
-    ("reason", "sentence"),
-    [
-        ("rate", "120/s are written, one member reads 30/s"),
-        ("recent_rate", "up to 130/s were written in the last 15 minutes, one member reads 30/s"),
-        ("backlog", "120/s are written, one member reads 30/s, 45,000 records lie there"),
-        (
-            "hot_partition",
-            "120/s are written, one member reads 30/s; partition 3 of orders carries 61%",
+def test_why_a_group_needs_so_many_tasks(golden: Golden) -> None:
+    reasons = (
+        *(contract.NEEDED_FOR_RATE, contract.NEEDED_FOR_RECENT_RATE, contract.NEEDED_FOR_BACKLOG),
+        *(contract.NEEDED_FOR_HOT_PARTITION, contract.LIMITED_BY_PARTITIONS),
+        *(contract.LIMITED_BY_SHARED, contract.NO_CAPACITY, contract.PARTITIONS_UNREAD),
+        *(contract.NO_RATE, None),
+    )
+    golden.holds(
+        "tasks-needed.txt",
+        "\n".join(
+            f"{reason}: {explain_tasks_needed({**WRITTEN, 'tasks_needed_reason': reason})}"
+            for reason in reasons
         ),
-        (
-            "partitions",
-            "120/s are written, one member reads 30/s: each partition has a member of its own, and "
-            "more read nothing",
-        ),
-        (
-            "shared_limit",
-            "3 members read 75/s with a backlog and more read no more: something that they share, "
-            "as a database, is full",
-        ),
-        ("no_capacity", "no capacity known: no minute with a backlog was seen yet"),
-        ("partitions_unread", "a partition was not read in this run"),
-        ("no_rate", "a partition was read only once so far"),
-        (None, "not known"),
-    ],
-)
-def test_why_a_group_needs_so_many_tasks(reason: str | None, sentence: str) -> None:
-    assert explain_tasks_needed({**WRITTEN, "tasks_needed_reason": reason}) == sentence
+    )

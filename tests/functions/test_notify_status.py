@@ -13,7 +13,7 @@ import pytest
 from moto import mock_aws
 
 from kafka_lag import contract, notify_status
-from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.errors import ConfigError
 from kafka_lag.notify.delivery import NotificationError
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
@@ -110,12 +110,6 @@ def test_nothing_is_begun_in_the_time_that_one_request_may_hang(aws: Deployed) -
     )
 
 
-@pytest.mark.usefixtures("aws")
-def test_a_strange_event_is_one_clear_error() -> None:
-    with pytest.raises(ReporterError, match=r"^The event is none of S3's"):
-        notify_status.handler({"hello": 1}, Context())
-
-
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:status"
 BUS = "arn:aws:events:eu-west-1:123456789012:event-bus/alerts"
 GOOD = {contract.ENV_BUCKET: "kept", contract.ENV_STATUS_TOPIC: TOPIC, contract.ENV_EVENT_BUS: BUS}
@@ -150,6 +144,7 @@ def test_one_channel_is_enough(more: dict[str, str], monkeypatch: pytest.MonkeyP
         ({contract.ENV_STATUS_TOPIC: f"{TOPIC}.fifo"}, "is a FIFO topic: name a standard one"),
         ({contract.ENV_EVENT_BUS: TOPIC}, "is no name or ARN of an event bus"),
         ({contract.ENV_CHAT: "yes"}, "KAFKA_LAG_CHAT must be true or false, not 'yes'"),
+        ({contract.ENV_BUCKET: "", contract.ENV_CHAT: "?"}, "not set; KAFKA_LAG_CHAT must be"),
     ],
 )
 def test_what_is_wrong_is_named(more: dict[str, str], fault: str) -> None:
@@ -157,8 +152,3 @@ def test_what_is_wrong_is_named(more: dict[str, str], fault: str) -> None:
         notify_status.build_notifier(GOOD | more, RecordingLogger())
 
     assert fault in str(caught.value)
-
-
-def test_all_faults_are_named_at_once() -> None:
-    with pytest.raises(ConfigError, match=r"KAFKA_LAG_BUCKET .*; neither .*; KAFKA_LAG_CHAT"):
-        notify_status.build_notifier({contract.ENV_CHAT: "?"}, RecordingLogger())

@@ -46,25 +46,13 @@ def test_a_time_without_a_zone_is_utc_wherever_the_function_runs() -> None:
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
-        pytest.param(None, "must be a JSON object", id="none"),
         pytest.param([], "must be a JSON object", id="list"),
-        pytest.param({}, "needs two strings", id="empty"),
         pytest.param({"cluster": "shop"}, "needs two strings", id="no-time"),
-        pytest.param({"scheduled_time": "2026-01-31"}, "needs two strings", id="no-cluster"),
-        pytest.param({"cluster": "shop", "scheduled_time": 5}, "needs two strings", id="number"),
         pytest.param({"cluster": 5, "scheduled_time": "x"}, "needs two strings", id="bad-cluster"),
         pytest.param(
             {"cluster": "shop", "scheduled_time": "<aws.scheduler.scheduled-time>"},
             "'<aws.scheduler.scheduled-time>' is no ISO 8601 time",
             id="placeholder-not-filled-in",
-        ),
-        pytest.param(
-            {"cluster": "shop", "scheduled_time": ""}, "'' is no ISO 8601 time", id="no-text"
-        ),
-        pytest.param(
-            {"cluster": "shop", "scheduled_time": "2026-02-30T12:00:00Z"},
-            "is no ISO 8601 time",
-            id="no-such-day",
         ),
         pytest.param(
             {"cluster": "other", "scheduled_time": "2026-01-31T12:00:00Z"},

@@ -88,8 +88,9 @@ def test_who_did_not_sign_is_not_answered_even_by_an_open_url(authorization: str
 
 
 @pytest.mark.usefixtures("scraping")
-def test_who_has_the_token_is_answered() -> None:
+def test_who_has_the_token_is_answered_and_a_signature_is_none() -> None:
     assert call(authorization=f"Bearer {TOKEN}")["statusCode"] == 200
+    assert call(authorizer=SIGNED)["statusCode"] == 401
 
 
 @pytest.mark.usefixtures("scraping")
@@ -102,11 +103,6 @@ def test_whoever_else_is_rejected_whatever_the_request() -> None:
     assert {each["headers"]["WWW-Authenticate"] for each in result} == {"Bearer"}
     assert all("send the token" in body(each) for each in result)
     assert TOKEN not in str([body(each) for each in result])
-
-
-@pytest.mark.usefixtures("scraping")
-def test_a_signature_is_no_token() -> None:
-    assert call(authorizer=SIGNED)["statusCode"] == 401
 
 
 @pytest.mark.usefixtures("scraping")

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 
@@ -156,12 +154,6 @@ def test_every_key_of_the_document_arrives() -> None:
     assert set(FULL["levels"]) == set(LevelsSection.model_fields)
 
 
-@pytest.mark.parametrize("key", contract.CHOSEN_METRICS)
-def test_a_switch_publishes_its_metrics_and_no_other(key: str) -> None:
-    settings = settings_of(document(levels={key: True}))
-    assert settings.levels.chosen_metrics == contract.CHOSEN_METRICS[key]
-
-
 def test_without_sasl_there_is_no_mechanism() -> None:
     settings = settings_of(document(security_protocol="SSL", secret_id=None))
     assert settings.access.sasl_mechanism is None
@@ -187,12 +179,6 @@ def test_faults_of_environment_and_document_are_reported_together(tmp_path: Path
         assert part in result
 
 
-def test_a_document_that_is_not_there_is_named(tmp_path: Path) -> None:
-    environ = environment(tmp_path, "{}")
-    environ[contract.ENV_CONFIG] += ".absent"
-    assert "cannot be read (No such file or directory)" in config_error(environ)
-
-
 def test_a_document_in_place_of_its_path_is_reported_and_not_repeated(tmp_path: Path) -> None:
     environ = environment(tmp_path, "{}")
     environ[contract.ENV_CONFIG] = json.dumps({"cluster": "shop", "secret_id": "x" * 300})
@@ -201,19 +187,25 @@ def test_a_document_in_place_of_its_path_is_reported_and_not_repeated(tmp_path: 
     assert "x" * 100 not in result
 
 
-@pytest.mark.parametrize("text", ["", "{", "cluster: shop"])
-def test_a_document_that_is_not_json_is_named(tmp_path: Path, text: str) -> None:
-    assert "shop.json is not JSON (Expecting" in config_error(environment(tmp_path, text))
-
-
-def test_a_document_that_is_not_text_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (None, r"cannot be read (No such file or directory)"),
+        (b"", "shop.json is not JSON (Expecting"),
+        (b"cluster: shop", "shop.json is not JSON (Expecting"),
+        (b"\xff\xfe", "shop.json is not JSON ('utf-8' codec"),
+        (b"[]", "the document must be a JSON object"),
+        (json.dumps(GOOD).encode(), "has no version"),
+    ],
+    ids=["absent", "empty", "no JSON", "no text", "a list", "as a person writes it"],
+)
+def test_a_document_that_cannot_be_read_is_named(
+    tmp_path: Path, data: bytes | None, fault: str
+) -> None:
     environ = environment(tmp_path, "{}")
-    (tmp_path / "shop.json").write_bytes(b"\xff\xfe")
-    assert "shop.json is not JSON ('utf-8' codec" in config_error(environ)
-
-
-def test_a_document_of_another_form_is_named(tmp_path: Path) -> None:
-    assert "the document must be a JSON object" in config_error(environment(tmp_path, "[]"))
+    path = tmp_path / "shop.json"
+    path.unlink() if data is None else path.write_bytes(data)
+    assert fault in config_error(environ)
 
 
 @pytest.mark.parametrize(
@@ -234,50 +226,12 @@ def test_a_document_of_another_version_is_one_fault(
         settings_of(written)
 
 
-Place: TypeAlias = tuple[str | int, ...]
-# Objects whose keys are expressions.
-BY_NAME = ("uncommitted", "allowed_lag", "owner", "runbook_url", "sla_seconds")
-
-
-def keys_of(document: Any, place: Place = ()) -> Iterator[Place]:
-    """The places of its keys, but of those that name groups."""
-    if isinstance(document, list):
-        for index, each in enumerate(document):
-            yield from keys_of(each, (*place, index))
-    elif isinstance(document, dict) and (not place or place[-1] not in BY_NAME):
-        for key, value in document.items():
-            # Of these only what is below the names is a key.
-            if place[-1:] not in (("tasks",), ("slo",)):
-                yield (*place, key)
-            yield from keys_of(value, (*place, key))
-
-
-@pytest.mark.parametrize("place", list(keys_of(normalised(FULL))), ids=str)
-def test_a_document_of_an_older_release_is_told_which_key_it_lacks(
-    place: Place, tmp_path: Path
-) -> None:
-    written = normalised(FULL)
-    inner = written
-    for key in place[:-1]:
-        inner = inner[key]
-    del inner[place[-1]]
-    environ = {**environment(tmp_path, json.dumps(written)), contract.ENV_REGION: "eu-west-1"}
-    for read in (partial(settings_of, written), partial(from_environment, environ)):
-        with pytest.raises(ConfigError, match=rf"\b{place[-1]}\b|has no version"):
-            read()
-
-
 def test_a_document_that_lacks_a_key_is_to_be_deployed_with_its_collector() -> None:
     written = document()
     del written["levels"]["rates"]
     sentence = "The document lacks rates, which this collector reads: deploy both together, or"
     with pytest.raises(ConfigError, match=sentence):
         settings_of(written)
-
-
-def test_a_document_as_a_person_writes_it_has_no_version(tmp_path: Path) -> None:
-    result = config_error(environment(tmp_path, json.dumps(GOOD)))
-    assert result.endswith("write it anew with kafka-lag config.")
 
 
 def test_a_cafile_that_does_not_exist_is_reported_with_the_other_faults() -> None:

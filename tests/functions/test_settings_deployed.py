@@ -18,18 +18,13 @@ HERE = {contract.ENV_REGION: "eu-west-1"}
 ROLE = {"sasl_mechanism": "OAUTHBEARER", "secret_id": None}
 
 
-def test_servers_in_the_environment_replace_those_of_the_document(tmp_path: Path) -> None:
-    environ = deployed(tmp_path)
-    environ[contract.ENV_BOOTSTRAP_SERVERS] = " b-1.found:9098, b-2.found:9098 "
-    found = from_environment(environ).access.bootstrap_servers
-    assert found == ("b-1.found:9098", "b-2.found:9098")
-
-
-def test_servers_in_the_environment_need_not_be_in_the_document(tmp_path: Path) -> None:
+def test_servers_in_the_environment_count_and_need_not_be_in_the_document(tmp_path: Path) -> None:
     environ = environment(tmp_path, json.dumps(document() | {"bootstrap_servers": None}))
     assert "shop.json: bootstrap_servers: is required" in config_error(environ)
-    environ[contract.ENV_BOOTSTRAP_SERVERS] = "b-1.found:9098"
-    assert from_environment(environ).access.bootstrap_servers == ("b-1.found:9098",)
+    for without in (environ, deployed(tmp_path)):
+        without[contract.ENV_BOOTSTRAP_SERVERS] = " b-1.found:9098, b-2.found:9098 "
+        found = from_environment(without).access.bootstrap_servers
+        assert found == ("b-1.found:9098", "b-2.found:9098")
 
 
 @pytest.mark.parametrize(
@@ -68,19 +63,13 @@ def test_a_role_without_a_region_is_reported_with_the_other_faults(tmp_path: Pat
     assert "shop.json: cafile:" in result
 
 
-def test_a_relative_cafile_lies_beside_the_document(tmp_path: Path) -> None:
+def test_a_relative_cafile_lies_beside_the_document_and_an_absolute_one_where_it_is(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "ca.pem").write_bytes(Path(AUTHORITY).read_bytes())
     environ = deployed(tmp_path, cafile="ca.pem")
     assert from_environment(environ).access.cafile == str(tmp_path / "ca.pem")
-
-
-def test_a_cafile_that_is_not_beside_the_document_is_reported_with_its_whole_path(
-    tmp_path: Path,
-) -> None:
-    environ = deployed(tmp_path, cafile="ca.pem")
-    assert f"cafile: there is no file {tmp_path / 'ca.pem'}" in config_error(environ)
-
-
-def test_an_absolute_cafile_stays_where_it_is(tmp_path: Path) -> None:
-    environ = deployed(tmp_path, cafile=AUTHORITY)
-    assert from_environment(environ).access.cafile == AUTHORITY
+    absolute = deployed(tmp_path, cafile=AUTHORITY)
+    assert from_environment(absolute).access.cafile == AUTHORITY
+    absent = deployed(tmp_path, cafile="other.pem")
+    assert f"cafile: there is no file {tmp_path / 'other.pem'}" in config_error(absent)
