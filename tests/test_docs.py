@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 import tomllib
 from collections.abc import Iterable
 from fnmatch import fnmatch
@@ -17,11 +16,8 @@ import pytest
 from dev.docs import cells_of, texts
 from kafka_lag import contract
 from kafka_lag.views import burrow, page
-from kafka_lag_cdk.config.reading import check
 from kafka_lag_cdk.report_columns import REPORT_COLUMNS
 from tests.commands import subcommands
-from tests.fakes import MemoryStore
-from tests.functions.views.prometheus.scrapes import ask
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -83,24 +79,6 @@ def test_a_table_by_hand_names_what_code_has_and_no_more(
     assert {*_names(file, behind, column)} == {*names}
 
 
-def test_every_family_that_is_exposed_is_documented_and_no_other() -> None:
-    exposed = ask(MemoryStore(), {"level": "partition"}).body.decode()
-    families = set(re.findall(r"^# TYPE (\S+) gauge$", exposed, re.MULTILINE))
-    named = set(re.findall(r"(?<!\w)kafka_(?:\w*[a-z])(?![\w*])", DOCS["prometheus.md"]))
-    # kafka_exporter's.
-    elsewhere = {"kafka_topic_partition_leader_is_preferred", "kafka_brokers", "kafka_broker_info"}
-    assert families - named == set()
-    ours = {name for name in named if re.match("kafka_(lag|consumergroup|topic|broker)", name)}
-    assert ours - families - elsewhere == set()
-
-
-def test_the_first_configuration_in_the_docs_is_the_same_in_json_and_toml() -> None:
-    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", DOCS["configuration.md"], re.MULTILINE)
-    written, same = (textwrap.dedent(block) for block in blocks[:2])
-    assert tomllib.loads(same) == json.loads(written)
-    assert check(json.loads(written), "the docs", ROOT / "docs").clusters
-
-
 def test_every_target_and_module_that_is_named_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"(?:`|    )make ([a-z0-9-]+)", EVERYTHING))
@@ -113,13 +91,6 @@ def test_no_page_installs_from_an_index_where_the_name_is_nobodys() -> None:
     """A folder or a URL says where it comes from: `'../msk-lag-reporter[cdk]'`."""
     commands = re.findall(r"(?:install|--from|--with|uvx|pipx) .*", EVERYTHING)
     assert [x for x in commands if re.search(r"[ '\"]msk-lag-reporter\b(?! @)", x)] == []
-
-
-def test_every_option_of_the_readme_is_known() -> None:
-    ours = {name for each in subcommands() for p in each.params for name in p.opts}
-    named = set(re.findall(r"(?<![\w-])(--[a-z][a-z-]+)", README))
-    # uv's, and everybody's.
-    assert named - ours <= {"--extra", "--help"}
 
 
 _FOLDERS = ("cli", "dev", "docs", "examples", "functions", "glue_jobs", "infra", "tests")

@@ -3,20 +3,14 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-import subprocess
-import sys
-from http import HTTPStatus
-from http.client import HTTPConnection
 from pathlib import Path
 
 import click
 import pytest
 
 from kafka_lag_cli.command import main
-from tests.commands import of_kafka_lag, subcommand, typed_in
+from tests.commands import of_kafka_lag, subcommand
 from tests.test_links import PAGES as SHOWING
 
 ROOT = Path(__file__).parents[1]
@@ -75,29 +69,3 @@ def test_what_the_readme_shows_and_needs_nothing_runs(
 ) -> None:
     assert main(arguments) == 0
     assert capsys.readouterr().out
-
-
-def test_what_the_readme_serves_answers_on_a_machine_without_snapshots(folder: Path) -> None:
-    (shown,) = [each for each in of_kafka_lag(README) if each == ["serve"]]
-    command = [sys.executable, "-m", "kafka_lag_cli.command", *shown, "--listen", "0"]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as served:
-        try:
-            assert served.stdout
-            (place,) = re.findall(r"http://([\d.]+:\d+)", served.stdout.readline())
-            connection = HTTPConnection(place, timeout=240)
-            connection.request("GET", "/burrow/admin/ready")
-            answer = connection.getresponse()
-            body = answer.read()
-        finally:
-            served.terminate()
-    assert (answer.status, body) == (HTTPStatus.SERVICE_UNAVAILABLE, b"STARTING")
-    assert served.returncode == 0
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("words", [each for each in typed_in(README) if each[0] == "cp"])
-def test_what_the_readme_copies_is_there(words: list[str], folder: Path) -> None:
-    (folder / "deployment.json").unlink()
-    subprocess.run(words, check=True, cwd=folder)
-    assert main(["cost", "--config", words[-1]]) == 0

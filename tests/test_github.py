@@ -91,27 +91,6 @@ def test_ci_installs_the_tools_that_are_missing(
     assert log[-3:] == ["make lint types test", "make test-rest", ""]
 
 
-def test_what_goes_by_the_clock_runs_each_night() -> None:
-    read = _read("workflows/nightly.yml")
-    # YAML takes the key `on` for true.
-    assert read[True]["schedule"]
-    (job,) = read["jobs"].values()
-    commands = " ".join(job["strategy"]["matrix"]["command"])
-    assert all(each in commands for each in ("dev.faults", "dev.benchmarks.soak", "-m timed"))
-    assert any(run == "${{ matrix.command }}" for run, _ in _runs_of(job))
-
-
 def test_no_workflow_may_change_anything_by_default() -> None:
     for path in GITHUB.glob("workflows/*.yml"):
         assert _read(f"workflows/{path.name}")["permissions"] == {"contents": "read"}
-
-
-def test_forms_are_taken_by_github_and_ask_for_no_password() -> None:
-    for path in (GITHUB / "ISSUE_TEMPLATE").glob("[!c]*.yml"):
-        read = _read(f"ISSUE_TEMPLATE/{path.name}")
-        assert read["name"]
-        assert read["description"]
-        ids = [field["id"] for field in read["body"] if "id" in field]
-        assert len(ids) == len(set(ids)) > 0
-        assert {field["type"] for field in read["body"]} <= {"markdown", "textarea", "input"}
-        assert "no password" in read["body"][0]["attributes"]["value"]
