@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AWS through boto3: clients, secrets, conditional puts, and what AWS calls an error."""
+"""AWS through boto3: clients, secrets, conditional puts and error codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-# All that a call of boto3 raises: AWS's answers, and what prevented them.
+# All errors that a call of boto3 raises: with an answer of AWS, and without.
 AWS_ERRORS = (ClientError, BotoCoreError)
 
 # The versions of a secret: a rotation makes the current one the previous.
@@ -24,38 +24,36 @@ _PUT_ATTEMPTS = 3
 
 
 def make_client(service: str, config: Config, region: str | None = None) -> Any:
-    """A client of a service, in the function's own region by default; connects to
-    nothing yet.
-    """
+    """Returns a client of a service, in the function's own region by default; does not connect."""
     # The types of boto3 know services by literals only.
     make: Any = boto3.client
     return make(service, region_name=region, config=config)
 
 
 def error_code(error: Exception) -> str:
-    """AWS's code of an error, else the error's type: never what the request held."""
+    """Returns AWS's code of an error, else the error's type; never content of the request."""
     if isinstance(error, ClientError):
         return str(error.response["Error"]["Code"])
     return type(error).__name__
 
 
 def http_status(error: ClientError) -> int:
-    """The HTTP status of AWS's answer, 0 where it has none."""
+    """Returns the HTTP status of AWS's answer, 0 if it has none."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def is_rejected(error: Exception) -> bool:
-    """Whether AWS itself has said that it did nothing; without its answer nobody knows."""
+    """Returns true if AWS answered that it did nothing; without an answer nobody knows."""
     if not isinstance(error, ClientError):
         return False
     return http_status(error) < HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def read_secret(client: Any, secret_id: str, version: str | None = None) -> str | None:
-    """The text of a secret in Secrets Manager, of its current version by default: ""
-    for one that holds bytes, None where there is no previous version.
+    """Returns the text of a secret in Secrets Manager, by default of its current version.
 
-    Raises AWS_ERRORS as they come.
+    It is "" if the secret holds bytes, None if there is no previous version. Raises AWS_ERRORS
+    unchanged.
     """
     stage = {"VersionStage": version} if version else {}
     try:
@@ -71,10 +69,10 @@ def read_secret(client: Any, secret_id: str, version: str | None = None) -> str 
 def conditional_put(
     client: Any, lost: Collection[str] = (_OBJECT_EXISTS,), **request: Any
 ) -> str | None:
-    """Puts an object on the condition in the request: its ETag, None where S3 answers with one of
-    the codes `lost`.
+    """Puts an object on the condition in the request, and returns its ETag, or None if S3 answers
+    with one of the codes `lost`.
 
-    Raises AWS_ERRORS as they come.
+    Raises AWS_ERRORS unchanged.
     """
     for attempt in range(_PUT_ATTEMPTS):
         try:
@@ -82,7 +80,7 @@ def conditional_put(
         except ClientError as error:
             if error_code(error) in lost:
                 return None
-            # Two writers at once: S3 asks the loser to try again.
+            # Two writers put at once, and S3 asks the loser to try again.
             if error_code(error) != _CONFLICT or attempt + 1 == _PUT_ATTEMPTS:
                 raise
     return None

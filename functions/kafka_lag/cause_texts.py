@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cause means, and what to do first: one table for messages, page, terminal and report.
+"""Texts of causes, and what to do first: one table for messages, status page, terminal and report.
 
-Sentences are filled with the group's own names and numbers, from its row of `groups`. Names in them
-are strangers': escaped here against line breaks, quoted in commands; HTML escapes them once more.
+Sentences are filled with the group's own names and numbers, from its row of `groups`. Strangers
+chose the names, so they are escaped here against line breaks and quoted in commands; HTML escapes
+them once more.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class CauseText:
-    """Of one group: a sentence on what happened, what to do first, and the command to look with."""
+    """A group's cause: a sentence on what happened, what to do first, and a command to check it."""
 
     happened: str
     to_do: str
@@ -40,14 +41,14 @@ class CauseText:
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """Sentences by what is known: the first of `happened` whose fields all are is taken."""
+    """Sentences for a cause; the first of `happened` whose fields are all known is used."""
 
     happened: tuple[str, ...]
     to_do: str
     command: str
 
 
-# What is to be done of a status as well, whatever its cause.
+# Advice that is also used for statuses, whatever the cause.
 START = "start its consumers"
 FIND_RESTLESS = (
     "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms"
@@ -220,7 +221,7 @@ _UNSETTLED = (
     "{rebalancing_share} of the last runs saw a rebalance: below {rebalancing_share_below} what it "
     "reads would say something"
 )
-# Why a cause does not fit, as a clause: the first whose fields all are known is taken.
+# Why a cause does not fit, as a clause; the first whose fields are all known is used.
 _RULED_OUT: Mapping[str, tuple[str, ...]] = {
     contract.UNAVAILABLE: (
         "no partition is without a leader for a second run; of those behind "
@@ -312,7 +313,7 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{partitions_behind} of {partitions_read} are behind; {produce_rate} are written to them",
     ),
 }
-# The same where a number is 0.
+# Clauses used instead if the named number is 0.
 _NONE_OF_IT: Mapping[str, tuple[str, str]] = {
     contract.OPEN_TRANSACTION: ("held_up_records", "no open transaction holds it up"),
     contract.OFFSETS_RESET: (
@@ -339,7 +340,7 @@ _NEVER_KEPT_UP = (
 
 
 def describe_ruled_out(cause: str, evidence: Mapping[str, Any]) -> str:
-    """Why a cause does not fit a group, by the numbers of the rule that looked for it."""
+    """Returns why a cause does not fit a group, from the numbers of its rule."""
     fields = _format_evidence(evidence)
     number, none = _NONE_OF_IT.get(cause, ("", ""))
     if evidence.get(number) == 0:
@@ -352,9 +353,9 @@ def describe_ruled_out(cause: str, evidence: Mapping[str, Any]) -> str:
 
 
 def describe_cause(row: Mapping[str, Any], *, first_seen_at: int | None = None) -> CauseText | None:
-    """In words, from a group's row; None where no cause is known, or one of a later version.
+    """Returns the cause in words, from a group's row; None if it is unknown or of a later version.
 
-    `first_seen_at`, ms UTC: the run that saw the group first, where it was in this trouble then.
+    `first_seen_at`, ms UTC: the run that first saw the group, if it was already in this trouble.
     """
     template = _TEMPLATES.get(row.get("cause") or "")
     if template is None:
@@ -398,11 +399,11 @@ _SKIPS = {
 
 
 def describe_skip(row: Mapping[str, Any]) -> str | None:
-    """The records that a group skipped within the window, in words that can follow a colon, from
-    its row of `groups`; None if it skipped none.
+    """Returns the records that a group skipped within the window, in words that can follow a colon,
+    from its row of `groups`; None if it skipped none.
 
-    A reason of a later version is named as it is; rows of earlier ones have none, and named only
-    what was set ahead.
+    A reason of a later version is named by its own word. Rows of earlier versions have no reason,
+    because those knew only offsets that were set ahead.
     """
     skipped, reason = row.get("records_skipped"), row.get("skip_reason") or contract.SET_AHEAD
     if not skipped:
@@ -414,7 +415,7 @@ def describe_skip(row: Mapping[str, Any]) -> str | None:
 
 
 def read_evidence(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers that decided a cause; none where they are not known, or not readable."""
+    """Returns the numbers that decided a cause; empty if they are unknown or not readable."""
     try:
         found = json.loads(row.get("cause_evidence") or "{}")
     except ValueError:
@@ -423,7 +424,7 @@ def read_evidence(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Fallbacks(dict[str, str]):
-    """Fields, with a word to fill in for one that is not known."""
+    """Fields, with a word in place of one that is not known."""
 
     def __missing__(self, name: str) -> str:
         return {"member": "its member", "topic": "its topic"}.get(
@@ -469,7 +470,7 @@ _OFFSET_FIELDS = ("committed_offset", "rewound_from", "end_offset")
 
 
 def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
-    """What templates may hold, as people read it."""
+    """Returns the fields that templates may use, as people read them."""
     evidence = read_evidence(row)
     fields = _format_evidence(evidence)
     fields["group_arg"] = _quote(row.get("consumer_group"))
@@ -488,7 +489,7 @@ def _advise_on_reset(row: Mapping[str, Any], evidence: Mapping[str, Any]) -> str
 
 
 def _advise_members(members: int | None, partitions: int | None) -> str:
-    """How many members more can help; no partition has two."""
+    """Returns advice on adding members, of which no partition can have two."""
     if not members or not partitions:
         return "add members, as many as there are partitions at most"
     if members < partitions:

@@ -30,24 +30,24 @@ from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import ConfiguredSink, Sink
 from kafka_lag.snapshots.s3_store import S3Store
 
-# Reserved at the end of the function's time, to say what went wrong.
+# Reserved at the end of the function's time, to report an error.
 _SPARE_SECONDS = 2.0
 
-# Three attempts, short enough to say what is wrong within the store's share of a run.
+# Three attempts, short enough to report an error within the store's share of a run.
 _AWS = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard"})
 
-# Beyond these a key's date, or CloudWatch, would not have it.
+# Dates in keys and CloudWatch do not take times outside these years.
 _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 
 _EXAMPLE = '{"cluster": "orders", "scheduled_time": "2026-01-31T12:00:00Z"}'
 
-# Made at the first event and reused by a warm function, its connections with it.
+# Made at the first event and reused by a warm function, together with its connections.
 _logger = cache(lambda: Logger(service="collect_lag", stream=sys.stdout))
 _collector = cache(lambda: build_collector(os.environ, _logger()))
 
 
 def handler(event: Any, context: Any) -> dict[str, int]:
-    """Collects for the event's minute; fails, after doing what it can, with one clear error."""
+    """Makes one run for the event's minute; raises one error after all steps have been tried."""
     try:
         settings, collector = _collector()
         left = context.get_remaining_time_in_millis() / 1000 - _SPARE_SECONDS if context else None
@@ -60,7 +60,7 @@ def handler(event: Any, context: Any) -> dict[str, int]:
 
 
 def scheduled_time(event: Any, cluster: str) -> int:
-    """The scheduled time of an event for this cluster, ms UTC, whole seconds.
+    """Returns the scheduled time of an event for this cluster, ms UTC, whole seconds.
 
     Raises ConfigError for an event of another form, or for another cluster.
     """
@@ -90,7 +90,7 @@ def scheduled_time(event: Any, cluster: str) -> int:
 def build_collector(
     environ: Mapping[str, str], logger: WarningLogger
 ) -> tuple[Settings, Collector]:
-    """The settings and a collector for them. Raises ConfigError; connects to nothing yet."""
+    """Returns the settings and a collector for them. Raises ConfigError; does not connect."""
     quiet_library()
     settings = from_environment(environ)
     collector = Collector(
@@ -119,7 +119,7 @@ def _credentials(settings: Settings) -> CredentialSource:
 
 
 def build_sinks(settings: Settings, warn: Callable[[str], None]) -> list[ConfiguredSink]:
-    """In the document's order, with their levels. Raises ConfigError; connects to nothing yet."""
+    """Returns the configured sinks with their levels. Raises ConfigError; does not connect."""
     sinks = []
     for at, config in enumerate(settings.sinks):
         sink = _build_sink(config, settings, warn)
@@ -136,7 +136,7 @@ def _build_sink(config: SinkConfig, settings: Settings, warn: Callable[[str], No
     if not isinstance(config, OtlpConfig):
         client = make_client("cloudwatch", ONE_ATTEMPT, settings.region)
         return CloudWatchSink(client, settings.namespace)
-    # Loading protobuf takes a fifth of a second of a cold start, which others need not wait for.
+    # Loading protobuf takes a fifth of a second of a cold start, so only OTLP sinks load it.
     from kafka_lag.sinks.otlp import make_otlp_sink  # noqa: PLC0415
 
     return make_otlp_sink(config, settings.region or "", settings.namespace, warn)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong, by whose turn it is to act.
+"""The errors, grouped by who can act on them.
 
 ReporterError
 ├── ConfigError    the configuration, the event or the environment: change it and deploy again
 ├── SourceError    the Kafka cluster could not be read at all
-│   └── LoginError      the brokers rejected who we are, or how we say it
+│   └── LoginError      the brokers rejected the credentials or the mechanism
 ├── SinkError      metrics could not be published
 └── StoreError     snapshots could not be read or written
     └── UnusableError    the store answered, but not with a snapshot
@@ -15,7 +15,7 @@ from pathlib import PurePath
 
 
 class ReporterError(Exception):
-    """Base of all: its text is one sentence for the person who can act on it."""
+    """Base of all errors: its text is one sentence for the person who can act on it."""
 
 
 class ConfigError(ReporterError):
@@ -43,7 +43,7 @@ class UnusableError(StoreError):
 
 
 def describe_unforeseen(error: BaseException) -> str:
-    """What an exception that no code here expects is reported as: its type, place and text."""
+    """Returns type, place and text of an exception that no code here expects."""
     *_, last = traceback.extract_tb(error.__traceback__) or [None]
     place = f" in {PurePath(last.filename).name}, line {last.lineno}" if last else ""
     return f"{type(error).__name__}{place}: {error}"

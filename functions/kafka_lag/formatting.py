@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers, durations, times and names as people read them: on pages, in messages, on a terminal.
 
-The standard library of Python 3.11 is enough for it. All take known values: what stands for an
-unknown one is the caller's choice. Only of a duration or a share that is no finite number they say
-that it is unknown, so that one damaged row ends no page and no message.
+This module needs only the standard library of Python 3.11. All functions take known values; callers
+choose the text for an unknown one. A duration or share that is no finite number is called unknown,
+so that one damaged row breaks no page and no message.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ NO_BREAK_SPACE = "\u00a0"
 Rounding: TypeAlias = Callable[[float], int]
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
-# Below so many seconds: the unit, then the finer one for the rest, each with its length.
+# The limit in seconds, the unit below it, then the finer one for the rest, each with its length.
 _TWO_UNITS = (
     (_HOUR, "min", _MINUTE, "s", 1),
     (_DAY, "h", _HOUR, "min", _MINUTE),
     (math.inf, "d", _DAY, "h", _HOUR),
 )
 _SECONDS_BELOW = 10 * _MINUTE
-# Below two of the next unit this one still says more.
+# The limit of a unit is two of the next one, below which this one is more precise.
 _ONE_UNIT = (
     (2 * _MINUTE, "s", 1),
     (2 * _HOUR, "min", _MINUTE),
     (2 * _DAY, "h", _HOUR),
     (math.inf, "d", _DAY),
 )
-# Of a duration or share that is no number, as only a damaged snapshot has it.
+# Texts for a duration or share that is no number, as in a damaged snapshot.
 _UNKNOWN_TIME, _UNKNOWN_SHARE = "an unknown time", "an unknown share"
 _KIB = 1024
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -44,10 +44,10 @@ _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 def format_duration(
     seconds: float, rounding: Rounding = round, *, precise: bool = False, space: str = " "
 ) -> str:
-    """At most two units: `42 s`, `9 min 30 s`, `3 h 12 min`, `2 d 4 h`.
+    """Returns a duration in at most two units: `42 s`, `9 min 30 s`, `3 h 12 min`, `2 d 4 h`.
 
-    Seconds are left out from ten minutes on; if `precise` from an hour on, and below ten seconds
-    there are tenths.
+    Seconds are left out from ten minutes on; if `precise`, from an hour on, and durations below ten
+    seconds have tenths.
     """
     if not math.isfinite(seconds):
         return _UNKNOWN_TIME.replace(" ", space)
@@ -69,9 +69,10 @@ def format_duration(
 def format_short_duration(
     seconds: float, rounding: Rounding = math.floor, *, precise: bool = False
 ) -> str:
-    """One unit: `90 s`, `3 h`; rounded down, so that time left is never shown too long.
+    """Returns a duration in one unit: `90 s`, `3 h`; rounded down, so that time left is never shown
+    too long.
 
-    Hours and days have tenths; if `precise` seconds below ten have, and they have none.
+    Hours and days have tenths; if `precise`, only durations below ten seconds do.
     """
     if not math.isfinite(seconds):
         return _UNKNOWN_TIME
@@ -86,32 +87,32 @@ def format_short_duration(
 
 
 def format_time_left(seconds: float, *, space: str = " ") -> str:
-    """Until something that must be prevented, in one unit and rounded down: `119 min`, `13 h`."""
+    """Returns the time left to prevent something, in one unit, rounded down: `119 min`, `13 h`."""
     return format_short_duration(seconds, precise=True).replace(" ", space)
 
 
 def format_age(at: int, now: int, *, space: str = " ") -> str:
-    """How long ago a time in ms is; one to come is now."""
+    """Returns how long ago a time in ms is; 0 s for a time to come."""
     return format_duration(max(now - at, 0) / 1000, space=space)
 
 
 def format_count(number: float) -> str:
-    """A whole number with thousands separators."""
+    """Returns a whole number with thousands separators."""
     return f"{number:,.0f}"
 
 
 def format_quantity(number: int, one: str, many: str | None = None) -> str:
-    """A count with its noun: `1 group`, `2 groups`."""
+    """Returns a count with its noun: `1 group`, `2 groups`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def format_rate(number: float) -> str:
-    """Records a second, precise only where it is small."""
+    """Returns records a second, with a tenth below 10."""
     return f"{number:,.0f}/s" if number >= 10 or number == 0 else f"{number:.1f}/s"  # noqa: PLR2004
 
 
 def format_share(share: float) -> str:
-    """A share of 1 in per cent; 100% and 0% only when it is exactly all or nothing."""
+    """Returns a share of 1 in per cent; 100% and 0% only if it is exactly all or nothing."""
     if 0 < share < 0.001:  # noqa: PLR2004
         return "<0.1%"
     if 0.999 < share < 1:  # noqa: PLR2004
@@ -120,17 +121,17 @@ def format_share(share: float) -> str:
 
 
 def format_sla_used(share: float) -> str:
-    """A time lag as a share of what is promised, rounded up: beyond 100% it is broken."""
+    """Returns a time lag as a share of the SLA, rounded up: above 100% the SLA is broken."""
     return f"{math.ceil(100 * share - 1e-9):,}%" if math.isfinite(share) else _UNKNOWN_SHARE
 
 
 def format_factor(factor: float) -> str:
-    """How many times one number is another."""
+    """Returns a factor with one decimal and a times sign."""
     return f"{factor:,.1f}\u00d7"
 
 
 def format_bytes(number: float, *, space: str = " ") -> str:
-    """Bytes in units of 1024, as brokers are configured."""
+    """Returns bytes in units of 1024, which broker settings use."""
     power = 0
     while number >= _KIB and power < len(_BYTE_UNITS) - 1:
         number, power = number / _KIB, power + 1
@@ -145,7 +146,7 @@ def format_cause_of_loss(
     *,
     space: str = " ",
 ) -> str:
-    """`kept for 4 s, produced 44/s, consumed 1.2/s`; without what is unknown, or unlimited."""
+    """Returns `kept for 4 s, produced 44/s, consumed 1.2/s` without unknown or unlimited values."""
     parts = []
     if retention_ms is not None and retention_ms >= 0:
         parts.append(f"kept for {format_duration(retention_ms / 1000, precise=True, space=space)}")
@@ -160,9 +161,9 @@ def format_cause_of_loss(
 
 
 def explain_tasks_needed(group: Mapping[str, Any]) -> str:
-    """Why a group needs so many tasks, or why that is not known, from its row of `groups`.
+    """Returns why a group needs this many tasks, or why that is unknown, from its row of `groups`.
 
-    Names in it are as Kafka has them: escape the sentence where strangers' names may do harm.
+    Names in it are as Kafka has them: escape the sentence if strangers' names may do harm.
     """
     reason, partition = group["tasks_needed_reason"], group["hottest_partition"]
     if reason in _WHY_UNKNOWN:
@@ -200,48 +201,48 @@ _WHY_UNKNOWN = {
 
 
 def format_iso_time(ms: int, timespec: Literal["seconds", "milliseconds"] = "seconds") -> str:
-    """A time, ms UTC, as machines read it."""
+    """Returns a time, ms UTC, as machines read it."""
     return _utc(ms).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
 def format_minute(ms: int) -> str:
-    """A time, ms UTC, to the minute."""
+    """Returns a time, ms UTC, to the minute."""
     return f"{_utc(ms):%Y-%m-%d %H:%M} UTC"
 
 
 def format_time_of_day(ms: int, now: int, *, space: str = " ") -> str:
-    """The UTC time of day, after its date where that is not today's."""
+    """Returns the UTC time of day, after its date if that is not today's."""
     time = _utc(ms)
     date = "" if time.date() == _utc(now).date() else f"{time.date()}{space}"
     return f"{date}{time:%H:%M}{space}UTC"
 
 
 def format_list(names: Sequence[str], most: int) -> str:
-    """The first of them, with commas, and how many more there are."""
+    """Returns the first names, with commas, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def code_point(letter: str) -> str:
-    """As JSON and JavaScript write it, in lower case and at least four digits."""
+    """Returns a letter as JSON and JavaScript escape it, in lower case, at least four digits."""
     return f"\\u{ord(letter):04x}"
 
 
 def python_escape(letter: str) -> str:
-    """As Python writes it, `\\n` for a line break and `\\x20` for a blank."""
+    """Returns a letter as Python escapes it, `\\n` for a line break and `\\x20` for a blank."""
     return "\\x20" if letter == " " else letter.encode("unicode_escape").decode()
 
 
 def question_mark(_: str) -> str:
-    """For readers whom the letter itself would not help."""
+    """Returns a question mark, for readers whom the letter itself would not help."""
     return "?"
 
 
 def escape_text(text: str, escape: Callable[[str], str] = code_point) -> str:
-    """A sentence with strangers' names in it that can neither break a line nor command a terminal.
+    """Returns a sentence whose names can neither break a line nor command a terminal.
 
-    What does not print is escaped; so are marks that turn the reading direction, so that nobody
-    can dress one name as another.
+    Letters that do not print are escaped; so are marks that turn the reading direction, so that no
+    name can pass for another.
     """
     return "".join(each if each.isprintable() else escape(each) for each in text)
 
@@ -249,7 +250,7 @@ def escape_text(text: str, escape: Callable[[str], str] = code_point) -> str:
 def escape_name(
     name: str, escape: Callable[[str], str] = code_point, empty: str = "(empty name)"
 ) -> str:
-    """The same of a name alone: blanks at its ends, which nobody sees, are escaped, too."""
+    """Returns a name escaped like a sentence, and blanks at its ends, which are invisible, too."""
     inner = name.strip(" ")
     before = len(name) - len(name.lstrip(" "))
     after = len(name) - before - len(inner)
@@ -257,13 +258,13 @@ def escape_name(
 
 
 def cut_middle(text: str, max_length: int) -> str:
-    """The text, or the first and last halves of what may be shown of it."""
+    """Returns the text; a longer one is cut in the middle to `max_length` letters."""
     start, middle, end = split_middle(text, max_length)
     return f"{start}\u2026{end}" if middle else text
 
 
 def split_middle(text: str, max_length: int) -> tuple[str, str, str]:
-    """The text as what is shown of it, what is left out, and what is shown behind that."""
+    """Returns the beginning of the text, the middle to leave out, and the end."""
     if len(text) <= max_length:
         return text, "", ""
     half = max_length // 2
@@ -271,12 +272,12 @@ def split_middle(text: str, max_length: int) -> tuple[str, str, str]:
 
 
 def cut_end(text: str, max_length: int) -> str:
-    """The text, or its beginning and three dots."""
+    """Returns the text; of a longer one the beginning and three dots."""
     return text if len(text) <= max_length else f"{text[: max_length - 3]}..."
 
 
 def _format_tenths(seconds: float, rounding: Rounding) -> str | None:
-    """Seconds below ten; None for more."""
+    """Returns seconds below ten with tenths; None for more."""
     tenths = rounding(seconds * 10)
     return f"{tenths / 10:g} s" if tenths < 10 * 10 else None
 

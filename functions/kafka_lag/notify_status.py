@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Lambda that S3's events call: sends what changed in a complete run, once.
+"""The Lambda that S3's events call: sends the changes in a complete run, once.
 
-It is made of its environment: a bucket, and an SNS topic, an event bus or both.
+Its environment names a bucket, and an SNS topic, an event bus or both.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from kafka_lag.notify.s3_event import parse_completed_runs
 from kafka_lag.notify.sns import SnsChannel
 from kafka_lag.snapshots.s3_store import S3Store
 
-# Reserved at the end of the function's time: one request begun before may hang as long.
+# Reserved at the end of the function's time, because a request begun before may hang this long.
 SPARE_SECONDS = 25.0
-# One request may hang when the time is up, and the function must still have the time to say so.
+# If a request hangs when the time is up, the function must still have the time to report it.
 _AWS = Config(
     connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2}
 )
 _TRUE, _FALSE = "true", "false"
 _ARN_FIELDS = 6
 
-# Made at the first event and reused by a warm function, its connections with it.
+# Made at the first event and reused by a warm function, together with its connections.
 _logger = cache(lambda: Logger(service="notify_status", stream=sys.stdout))
 _notifier = cache(lambda: build_notifier(os.environ, _logger()))
 
 
 def handler(event: Any, context: Any) -> dict[str, int]:
-    """Sends the messages of the event's runs; fails, after doing what it can, with one error."""
+    """Sends the messages of the event's runs; raises one error after all that could be sent."""
     try:
         bucket, notifier = _notifier()
         left = context.get_remaining_time_in_millis() / 1000 - SPARE_SECONDS if context else None
@@ -57,7 +57,7 @@ def handler(event: Any, context: Any) -> dict[str, int]:
 def build_notifier(
     environ: Mapping[str, str], logger: NotifierLogger, clock: Callable[[], float] = time.time
 ) -> tuple[str, Notifier]:
-    """The bucket, and what reads its runs; connects to nothing.
+    """Returns the bucket and the notifier for its runs; does not connect.
 
     Raises ConfigError with all faults.
     """
@@ -109,14 +109,14 @@ def _build_channels(environ: Mapping[str, str]) -> list[Channel]:
 
 
 def _make_client(service: str, target: str) -> Any:
-    """In the target's own region, which may be another's than the function's."""
-    # the types of boto3 know services by literals only
+    """Returns a client in the target's own region, which may differ from the function's."""
+    # The types of boto3 know services by literals only.
     make: Any = boto3.client
     return make(service, region_name=_parse_region(target, service), config=_AWS)
 
 
 def _parse_region(arn: str, service: str) -> str | None:
-    """The region in an ARN of this service; None for any other text."""
+    """Returns the region in an ARN of this service; None for any other text."""
     fields = arn.split(":")
     if len(fields) != _ARN_FIELDS or not all(fields) or (fields[0], fields[2]) != ("arn", service):
         return None

@@ -26,14 +26,14 @@ from kafka_lag.views.secret_token import read_secret_token
 _AWS = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"})
 _SERVER_ERRORS = 500
 
-# Made at the first request and cached by a warm function, what it has read with it.
+# Made at the first request and kept by a warm function, together with the snapshots it has read.
 _logger = cache(lambda: Logger(service="serve_lag", stream=sys.stdout))
 _app = cache(lambda: build_app(os.environ))
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:
-    """Answers one request; fails with one clear error, which nobody outside sees, when it cannot
-    know whom it answers."""
+    """Answers one request. Fails with one clear error, not shown to the caller, if it cannot check
+    the caller's access."""
     try:
         answer = _app().resolve(check_event(event), context)
     except ReporterError as error:
@@ -47,7 +47,7 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
 
 
 def build_app(environ: Mapping[str, str]) -> LambdaFunctionUrlResolver:
-    """What answers this function's URL. Raises ConfigError; connects to nothing yet."""
+    """Returns the app behind this function's URL. Raises ConfigError; does not connect."""
     names = [contract.ENV_BUCKET, contract.ENV_AUTH]
     if environ.get(contract.ENV_AUTH) == contract.AUTH_BEARER:
         names.append(contract.ENV_TOKEN_SECRET)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every name that crosses a seam: metrics, dimensions, columns, values, keys, variables.
+"""Every name shared between programs: metrics, dimensions, columns, values, keys, variables.
 
-Imports nothing but its own modules, one a boundary, so that infrastructure, jobs and tests can read
-it without the collector. All of it is public interface: see CHANGELOG.md before changing a letter.
+It imports only its own modules, one for each boundary, so that infrastructure, jobs and tests can
+read it without the collector. All of it is public interface: see CHANGELOG.md before changing it.
 """
 
 from kafka_lag.contract.columns import *

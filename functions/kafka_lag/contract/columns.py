@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The columns of the snapshots; docs/snapshots.md says what each means."""
 
-# Snapshots: the three datasets, in the order they are written; the last completes a set.
+# Snapshots: the three datasets, in the order they are written; the last completes a snapshot.
 TOPIC_PARTITIONS = "topic_partitions"
 GROUP_PARTITIONS = "group_partitions"
 GROUPS = "groups"
@@ -213,6 +213,6 @@ COLUMNS = {
     },
 }
 
-# What the daily job adds to each row of a day's history: how far the offset rose since the run
-# before, null where that is unknown.
+# Columns that the daily job adds to a day's history: how far the offset rose since the previous
+# run, null if unknown.
 RISES = {TOPIC_PARTITIONS: "produced", GROUP_PARTITIONS: "consumed"}

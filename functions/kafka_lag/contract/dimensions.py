@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names as CloudWatch dimension values: legal, reversible, never two alike.
 
-CloudWatch takes printable ASCII, at least one character that is not a blank, no ':' in front,
-1,024 characters at most [botocore cloudwatch Dimension]. A name that is legal and holds no '%'
-stays as it is. Otherwise its UTF-8 bytes outside that set, '%', a leading ':' and blanks at
-either end become %XX, and the empty name becomes a lone '%'.
+CloudWatch takes printable ASCII, at least one character that is not a blank, no leading ':', at
+most 1,024 characters [botocore cloudwatch Dimension]. A legal name without '%' stays as it is.
+Otherwise its UTF-8 bytes outside that set, '%', a leading ':' and blanks at either end become %XX,
+and the empty name becomes a lone '%'.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _DIGEST = 32
 _EMPTY = "%"
 
 
-# Of tens of thousands of rows a run that name a few thousand groups and topics.
+# Cached, because tens of thousands of rows a run name a few thousand groups and topics.
 @lru_cache(maxsize=8192)
 def dimension_value(name: str) -> str:
-    """The legal form of a name; longer than CloudWatch takes, its end becomes '%~' and a digest."""
+    """Returns the legal form of a name; if that is too long, its end becomes '%~' and a digest."""
     if name.isascii() and name.isprintable() and "%" not in name and _plain(name):
         return name
     legal = _escaped(name) or _EMPTY
@@ -32,7 +32,7 @@ def dimension_value(name: str) -> str:
 
 
 def original_name(value: str) -> str:
-    """The name that `dimension_value` made legal; ValueError for one that was shortened."""
+    """Returns the name that `dimension_value` made legal. Raises ValueError if it was shortened."""
     if "%~" in value:
         raise ValueError("the name was too long to be kept")
     if value == _EMPTY:
@@ -46,7 +46,7 @@ def _plain(name: str) -> bool:
 
 
 def _escaped(name: str) -> str:
-    """The legal form, as far as it can count: each character becomes at least one."""
+    """Returns the legal form of the first 1,025 characters, each of which becomes at least one."""
     first, last = len(name) - len(name.lstrip()), len(name.rstrip()) - 1
     return "".join(
         _hex(char) if not first <= i <= last or _illegal(char) or (i == 0 and char == ":") else char

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables of the functions, and the document that one of them names."""
+"""Environment variables of the functions, and the version of the collector's configuration."""
 
 # Environment of the collector.
 ENV_CONFIG = "KAFKA_LAG_CONFIG"
 ENV_BUCKET = "KAFKA_LAG_BUCKET"
-# Instead of the document's, where a deploy looked them up: host:port,host:port.
+# Replaces the configuration's brokers if the deployment looked them up: host:port,host:port.
 ENV_BOOTSTRAP_SERVERS = "KAFKA_LAG_BOOTSTRAP_SERVERS"
-# Instead of the document's, where a deploy makes the secret: its ARN.
+# Replaces the configuration's secret if the deployment makes it: its ARN.
 ENV_SECRET_ID = "KAFKA_LAG_SECRET_ID"  # noqa: S105  # the name of a variable
 # Set by Lambda itself.
 ENV_REGION = "AWS_REGION"
-# For the C library and Arrow, which read them as the process starts: what a run frees, the next can
-# use. With the allocators' own choices 200,000 group-partitions held a quarter more.
+# Read by the C library and Arrow as the process starts, so that a run can use memory that the
+# previous run freed. With their defaults 200,000 group-partitions took a quarter more.
 MEMORY_SETTINGS = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
-# For numpy: else it starts a thread a core for linear algebra, of which there is none here. That
-# costs as much CPU as numpy's own import.
+# Read by numpy, which otherwise starts a thread per core for linear algebra, which is not used
+# here. That costs as much CPU as numpy's own import.
 THREAD_SETTINGS = {"OPENBLAS_NUM_THREADS": "1"}
-# Of the collector's configuration document. To be raised where a collector of before would read a
-# newer document wrongly: a key that is gone, has another unit or means something else, or a new one
-# that must not be overlooked. A new key alone needs none: a collector of before leaves it out, and
-# one that misses a key in an older document names it.
+# Version of the collector's configuration. Raise it if an older collector would read a newer
+# configuration wrongly: a key is gone, has another unit or meaning, or is new and must not be
+# ignored. Another new key needs no new version: an older collector ignores it, and a newer one
+# names a key that an older configuration lacks.
 DOCUMENT_VERSION_KEY, DOCUMENT_VERSION = "version", 1
 
 # Environment of serve_lag, beside the bucket: who has access, and the secret with the token.

@@ -2,33 +2,33 @@
 """The names at /metrics: families and labels, and the snapshot column that each one shows.
 
 Families called kafka_consumergroup_* and kafka_topic_* are those of danielqsj/kafka_exporter, with
-its labels, so that its dashboards go on working; every family has a `cluster` label besides.
+its labels, so that its dashboards still work; every family also has a `cluster` label.
 """
 
 LABEL_CLUSTER = "cluster"
 LABEL_GROUP = "consumergroup"
 LABEL_TOPIC = "topic"
 LABEL_PARTITION = "partition"
-# Of the info family.
+# Labels of the info family.
 LABEL_OWNER = "owner"
 LABEL_STATE = "state"
 LABEL_TYPE = "type"
 LABEL_PROTOCOL = "protocol"
-# Of the family of what consumers do.
+# Labels of the families of worst status and cause.
 LABEL_WORST_STATUS = "worst_status"
 LABEL_CAUSE = "cause"
-# Of the family of partitions' statuses.
+# Label of the family of partition statuses.
 LABEL_LEADER = "leader"
-# Of the family of partitions' members.
+# Labels of the family of partition members.
 LABEL_CLIENT_ID = "client_id"
 LABEL_CLIENT_HOST = "client_host"
 LABEL_MEMBER_ID = "member_id"
 
-# Of each cluster.
+# Families of each cluster.
 SNAPSHOT_AGE = "kafka_lag_snapshot_age_seconds"
 SNAPSHOT_READABLE = "kafka_lag_snapshot_readable"
 
-# Of each group, at every level.
+# Families of each group, at every level.
 GROUP_INFO = "kafka_lag_group_info"
 GROUP_STATUS_GAUGE = "kafka_lag_group_status"
 GROUP_HELD_STATUS = "kafka_lag_group_held_status"
@@ -115,14 +115,14 @@ GROUP_GAUGES = {
     ),
 }
 
-# Of each group and topic, from ?level=topic on.
+# Families of each group and topic, from ?level=topic on.
 TOPIC_LAG = "kafka_consumergroup_lag_sum"
 TOPIC_OFFSET = "kafka_consumergroup_current_offset_sum"
 TOPIC_TIME_LAG = "kafka_lag_topic_time_lag_seconds"
 TOPIC_PARTITIONS_GAUGE = "kafka_topic_partitions"
 GROUP_MEMBERS_AS_ELSEWHERE = "kafka_consumergroup_members"
 
-# Of each group's partition, at ?level=partition.
+# Families of each group-partition, at ?level=partition.
 PARTITION_STATUS_GAUGES = {
     "kafka_lag_partition_status": (
         "status",
@@ -136,7 +136,7 @@ PARTITION_GAUGES = {
 }
 PARTITION_MEMBER_INFO = "kafka_lag_partition_member_info"
 PARTITION_COMMIT_AGE = "kafka_lag_partition_commit_age_seconds"
-# Of each partition of a topic, at ?level=partition.
+# Families of each partition of a topic, at ?level=partition.
 LOG_GAUGES = {
     "kafka_topic_partition_current_offset": ("end_offset", "The next offset to be written."),
     "kafka_topic_partition_oldest_offset": ("start_offset", "The first offset not deleted."),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics: their names, units and dimensions, and which there are of each level."""
+"""Metrics: their names, units and dimensions, and which ones each level has."""
 
 # CloudWatch.
 NAMESPACE = "KafkaLag"
@@ -7,7 +7,7 @@ DIMENSION_CLUSTER = "Cluster Name"
 DIMENSION_GROUP = "Consumer Group"
 DIMENSION_TOPIC = "Topic"
 DIMENSION_PARTITION = "Partition"
-# Of the daily report, which is of all clusters of a deployment in a region.
+# Dimension of the daily report, which covers all clusters of a deployment in a region.
 DIMENSION_DEPLOYMENT = "Deployment"
 
 OFFSET_LAG = "OffsetLag"
@@ -42,7 +42,7 @@ SECONDS = "Seconds"
 PER_SECOND = "Count/Second"
 NO_UNIT = "None"
 
-# The reporter's own, which no budget leaves out.
+# The reporter's own metrics, which no budget leaves out.
 HEALTH_UNITS = {
     COLLECTOR_SUCCESS: COUNT,
     COLLECTOR_DURATION: SECONDS,
@@ -73,11 +73,11 @@ METRIC_UNITS = {
     UNUSUAL: NO_UNIT,
     **HEALTH_UNITS,
 }
-# Of each level before options; a partition has those of a topic.
+# Metrics of each level without options; a partition has those of a topic.
 LAG_METRICS = (OFFSET_LAG, ESTIMATED_TIME_LAG)
 GROUP_METRICS = (*LAG_METRICS, GROUP_STATUS, TIME_TO_DATA_LOSS)
 SCALING_METRICS = (SCALING_LAG, SCALING_LAG_PER_MEMBER, TASKS_NEEDED)
-# Of each group, where the key of `levels` is true.
+# Metrics of each group if the key of `levels` is true.
 CHOSEN_METRICS = {
     "drain_time": (ESTIMATED_DRAIN_TIME,),
     "members": (MEMBERS,),

@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where snapshots, history and reports lie, and the words that stand in columns of snapshots."""
+"""Prefixes of snapshots, history and reports, and the words in columns of snapshots."""
 
 from enum import StrEnum
 
 SNAPSHOT_PREFIX = "snapshots"
 HISTORY_PREFIX = "history"
 REPORT_PREFIX = "reports"
-# Below the reports, by cluster and date: a day whose reports are being replaced has this object.
+# Below the reports, by cluster and date: the day's reports are being replaced while this exists.
 REPLACING_FOLDER = "_replacing"
 COMPLETE_NAME = "complete"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
 SCHEMA_VERSION = "2.7"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
-# The bootstrap servers that a run was configured with, joined by commas; in no file where none are
-# known.
+# The bootstrap servers in a run's configuration, joined by commas; absent from the file if unknown.
 SERVERS_KEY = "kafka_lag_bootstrap_servers"
 
 
 class UnreadReason(StrEnum):
-    """unread_reason: why a row was not read this time (null: it was)."""
+    """unread_reason: why a row was not read in this run (null: it was read)."""
 
     DENIED = "denied"
     NO_LEADER = "no_leader"
@@ -34,11 +33,11 @@ DENIED, NO_LEADER, NO_COORDINATOR, TIMEOUT, THROTTLED, ERROR = UnreadReason
 # uncounted: why a group-partition adds nothing to the sums of its group and topic (null: it does).
 UNCOMMITTED, UNKNOWN, IGNORED = "uncommitted", "unknown", "ignored"
 
-# status: of a partition, and OK, WARN, ERR of a group; the numbers of both, in Burrow's order.
+# status of a partition; a group has only OK, WARN or ERR. The numbers of both, in Burrow's order.
 OK, WARN, STOP, STALL, REWIND, ERR = "OK", "WARN", "STOP", "STALL", "REWIND", "ERR"
 PARTITION_STATUS_VALUES = {OK: 0, WARN: 1, ERR: 2, STOP: 3, STALL: 4, REWIND: 5}
 GROUP_STATUS_VALUES = {status: PARTITION_STATUS_VALUES[status] for status in (OK, WARN, ERR)}
-# How bad for its group a partition's status is, by the group's numbers: none is worse than ERR.
+# The severity of a partition's status for its group, as a group's number: at most that of ERR.
 PARTITION_SEVERITIES = {
     status: min(number, GROUP_STATUS_VALUES[ERR])
     for status, number in PARTITION_STATUS_VALUES.items()
@@ -48,8 +47,8 @@ PARTITION_SEVERITIES = {
 class StatusReason(StrEnum):
     """status_reason: why a status is not OK, or is OK though it does not look so.
 
-    The last two: hidden for 30 days, and not known to be deleted, a group, or a topic of a group
-    that is read.
+    UNWATCHED: the group has been hidden for 30 days and is not known to be deleted.
+    TOPIC_UNWATCHED: the same for a topic of a group that is read.
     """
 
     RECORDS_LOST = "records_lost"
@@ -80,14 +79,14 @@ class StatusReason(StrEnum):
     UNWATCHED,
     TOPIC_UNWATCHED,
 ) = StatusReason
-# Reasons that the last row of a group has, which says only that it ends.
+# Reasons in the last row of a group, which says only that the group has ended.
 LAST_ROW_REASONS = (GONE, UNWATCHED)
 UNWATCHED_AFTER_MS = 30 * 86_400_000
-# A backlog is SLOW that takes more than so many times its age to be worked off.
+# A backlog is SLOW if working it off takes more than this many times its age.
 SLOW_FROM_AGES = 10.0
 
 # consumer_status of a partition and worst_status of a group: what the consumer does, whatever was
-# lost; with how bad that is, by the group's numbers. The other four are reasons as well.
+# lost, with its severity as a group's number. The other four words are reasons as well.
 STOPPED, STALLED, REWOUND = "stopped", "stalled", "rewound"
 CONSUMER_STATUS_SEVERITIES = {
     STOPPED: GROUP_STATUS_VALUES[ERR],
@@ -99,18 +98,17 @@ CONSUMER_STATUS_SEVERITIES = {
     NO_MEMBER: GROUP_STATUS_VALUES[WARN],
 }
 
-# skip_reason: somebody set the commit ahead, or nobody knows whether its group read what it passed.
+# skip_reason: the commit was set ahead, or it is unknown whether the group read the records passed.
 SET_AHEAD, READ_OR_SKIPPED = "set_ahead", "read_or_skipped"
-# Records were written below a commit that lay beyond the end of the log: because the log had been
-# truncated, because the topic had been recreated, or for a reason that is not known.
+# Records were written below a commit beyond the end of the log: the log had been truncated, the
+# topic had been recreated, or the reason is not known.
 TRUNCATED, RECREATED = "truncated", "recreated"
 SKIPPED_BEYOND_END = (TRUNCATED, RECREATED, str(BEYOND_END))
-# The first that a partition of a group has says why records of the group were skipped. GONE is of
-# groups alone: their offsets are gone, and what they left unread has no row any more.
+# The skip_reason of a group is the first that one of its partitions has. Only groups have GONE:
+# their offsets are gone, and the records left unread have no row any more.
 SKIP_REASONS = (SET_AHEAD, *SKIPPED_BEYOND_END, READ_OR_SKIPPED, str(GONE))
 
-# cause of a group: what happened, where the figures decide it. STOPPED and OPEN_TRANSACTION, which
-# are words of statuses, are causes as well.
+# cause of a group. STOPPED and OPEN_TRANSACTION, which are words for statuses, are causes as well.
 MORE_PRODUCED = "more_produced"
 CAPACITY_FELL = "capacity_fell"
 TOO_FEW_MEMBERS = "too_few_members"
@@ -139,13 +137,14 @@ CAUSES = (
     OFFSETS_RESET,
     UNEXPLAINED,
 )
-# What became of a topic in which a commit lies beyond the end, in the evidence of OFFSETS_RESET.
+# What happened to a topic with a commit beyond the end, in the evidence of OFFSETS_RESET: it was
+# recreated, or truncated.
 MADE_ANEW, CUT = "made_anew", "cut"
 
-# What no status has a word for, as it is named in columns of groups (`<name>_since` and others).
+# Troubles that have no status of their own, as named in columns of groups (`<name>_since` etc.).
 TROUBLE_LOSS, TROUBLE_AT_RISK, TROUBLE_SLA_BROKEN = "loss", "at_risk", "sla_broken"
 
-# tasks_needed_reason: what makes it that many, then why it is not known.
+# tasks_needed_reason: why this many are needed, or why the number is not known (the last three).
 NEEDED_FOR_RATE = "rate"
 NEEDED_FOR_RECENT_RATE = "recent_rate"
 NEEDED_FOR_BACKLOG = "backlog"
@@ -165,28 +164,28 @@ METHOD_INTERPOLATED = "interpolated"
 METHOD_RECORD_TIME = "record_time"
 METHOD_AT_LEAST = "at_least"
 
-# retention_risk; and the longest time to loss that is published, also where nothing will be lost.
+# retention_risk; and the longest time to loss that is published, also if nothing will be lost.
 LOST, AT_RISK, SAFE = "LOST", "AT_RISK", "SAFE"
 NO_LOSS_SECONDS = 30 * 86_400.0
 
-# group_state, in Kafka's words, of groups that are being assigned partitions.
+# group_state, in Kafka's words, while partitions are assigned.
 REBALANCING_STATES = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 
-# rebalancing_share from which on a group is said to rebalance all the time.
+# From this rebalancing_share on a group is reported to rebalance all the time.
 MOSTLY_REBALANCING = 0.6
 
-# How tasks needed are summed up over a time: in these parts of it no more were needed. Each is a
-# number that was needed, the least that reaches the part.
+# Tasks needed over a time are reported as the numbers that were enough for these shares of it. Each
+# is a number that was needed, the least one that reaches the share.
 TASKS_QUARTILES = (0.25, 0.5, 0.75)
 
-# group_type: groups that are listed and have no lag, as they commit no records read in order.
+# group_type of groups that are listed without a lag, because they do not commit records in order.
 UNSUPPORTED_GROUP_TYPES = ("share",)
 
-# published: the finest level that the cluster's levels chose for this row.
+# published: the finest level at which the cluster's levels publish this row.
 PUBLISHED_NONE = "none"
 PUBLISHED_GROUP = "group"
 PUBLISHED_TOPIC = "topic"
 PUBLISHED_PARTITION = "partition"
 
-# The longest window of an objective, in days: the daily report reads as many of its own.
+# The longest period of an SLO, in days: the daily report reads this many earlier reports.
 OBJECTIVE_MOST_DAYS = 90

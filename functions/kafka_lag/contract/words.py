@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statuses and reasons in words: alike on a terminal, the page, in messages and in the docs."""
+"""Words for statuses and reasons on a terminal, on the status page, in messages and in the docs."""
 
 from kafka_lag import contract
 
@@ -27,7 +27,7 @@ WORDS = {
     contract.THROTTLED: "not read: throttled",
     contract.ERROR: "not read: error",
 }
-# What each word of a consumer means, as a clause that can follow a colon.
+# The meaning of each consumer status, as a clause that can follow a colon.
 MEANINGS = {
     contract.STOPPED: "no member owns the partition, and its commit does not move",
     contract.STALLED: "a member owns the partition, and its commit does not move",
@@ -43,15 +43,15 @@ MEANINGS = {
 
 
 def find_word(name: str) -> str:
-    """The word of a status or reason; a name of a later version with blanks."""
+    """Returns the word for a status or reason; for a later version's name, the name with blanks."""
     return WORDS.get(name, name.replace("_", " "))
 
 
 def name_troubles(consumer: str | None, reason: str | None, records_lost: int | None) -> list[str]:
-    """What a status stands for, in words: what the consumer does, why else, and whether it lost.
+    """Returns the words behind a status: consumer status, other reason, and a loss.
 
     `consumer` is the `worst_status` of a group or the `consumer_status` of a partition, `reason`
-    its `status_reason`. A loss hides no consumer, and no consumer a loss.
+    its `status_reason`. A loss and a consumer status are both named.
     """
     why = [] if reason in (consumer, contract.RECORDS_LOST) else [reason]
     lost = contract.RECORDS_LOST if records_lost or reason == contract.RECORDS_LOST else None

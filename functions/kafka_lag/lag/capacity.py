@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capacity: records a second that one member of a group reads while it has a backlog.
 
-It is seen only of a member that never ran dry: one that had more to read, when its commits last
-moved, than it has read since. A consumer that catches up at each commit has less then, however
-seldom it commits: what it reads until the next one is all that lay there, and what came meanwhile.
+It is measured only on a member that always had records to read: one with more to read, when its
+commits last moved, than it has read since. A consumer that catches up at each commit has less then,
+however seldom it commits, because until the next commit it reads all unread and all new records.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from kafka_lag.lag.sets import Sets, distinct
 from kafka_lag.lag.shared_limit import add_shared_limit
 from kafka_lag.lag.skips import has_skipped
 
-# Values that are kept: a capacity that falls is the middle one after eight of them.
+# Samples that are stored: a capacity that falls is their median after eight of them.
 MOST_SAMPLES = 15
-# One of them may be of a minute in which the member did something else.
+# A single sample may come from a minute in which the member did something else.
 _FEWEST_SAMPLES = 3
-# A commit may trail what is read by some seconds, as with checkpoints, and commits that come once a
-# run then seem to leave all over that they read.
+# The backlog must be this many times the records read, because a commit may trail the records read
+# by some seconds, as with checkpoints. Commits once a run then seem to leave all that was read.
 _BACKLOG_TO_READ = 1.25
-# And so many records, as few of them come at random.
+# And it must be this many records more, because a few may come by chance.
 _FEWEST_RECORDS = 10
-# Standard deviations of the interval: 95 of 100.
+# Half the width of the interval in standard deviations: 95 %.
 _SPREAD = 1.96
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
 
@@ -46,17 +46,17 @@ def add_capacity(
     taken_at: int,
     rules: Rules,
 ) -> Frame:
-    """The rolled-up groups with `capacity`, its interval and the samples behind it, and with what
-    `add_shared_limit` adds.
+    """Returns the rolled-up groups with `capacity`, its interval and samples, and with the columns
+    of `add_shared_limit`.
 
-    `old`: each group's row of the run before.
+    `old`: each group's previous row.
 
-    `settled_since`: the run, ms, from which on the members own what they do now, as far as is
-    known; unknown while they wait for an assignment.
+    `settled_since`: the first run, ms, since which the members own the same partitions, as far as
+    is known; unknown while they wait for an assignment.
     `capacity`: records/s of one member, as configured, else the upper median of the samples;
-    unknown while these are fewer than three. `capacity_low`, `capacity_high`: an interval that
-    holds the median of 95 of 100 such rows of samples, by their order; unknown likewise.
-    `capacity_samples`: the last 15, a value a minute (an interval) in which a member was saturated.
+    unknown while there are fewer than three. `capacity_low`, `capacity_high`: the 95 % confidence
+    interval of the median, by the order of the samples; unknown likewise.
+    `capacity_samples`: the last 15, a value per interval in which a member was saturated.
     """
     groups = groups.with_columns(settled_since=_find_settled(groups, old, taken_at))
     sample, runs = _sample(groups, rows, previous, previous_runs, rules)
@@ -107,9 +107,8 @@ def _find_configured(groups: Frame, rules: Rules) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class _Members:
-    """Members with partitions that had the same owner in the run before, and their rows.
-
-    `since`: the run, ms, that saw their commits move before this one.
+    """Members, and their rows for partitions that they also owned in the previous run.
+    `since`: the last run before this one, ms, that saw their commits move.
     """
 
     sets: Sets
@@ -117,7 +116,7 @@ class _Members:
     since: Column
 
     def at_row(self, column: Column) -> Column:
-        """A member's value at each of its rows."""
+        """Returns a member's value at each of its rows."""
         return column.take(np.where(self.sets.of_row < self.sets.count, self.sets.of_row, -1))
 
 
@@ -128,7 +127,7 @@ def _sample(
     previous_runs: PreviousRuns,
     rules: Rules,
 ) -> tuple[Column, Rows]:
-    """Records/s that a saturated member of each group read, their mean; and over how many runs."""
+    """Returns the mean records/s that a saturated member of each group read, and in how many runs."""
     rows, old, at_group = _select(groups, rows, previous.rows)
     if not len(rows):
         return Column.unknown(len(groups), np.float64), np.ones(len(groups), np.int64)
@@ -150,9 +149,9 @@ def _sample(
 
 
 def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]:
-    """The rows of groups that may have a saturated member, with the group of each: few, as a rule.
+    """Returns the rows of groups that may have a saturated member, usually few, and their groups.
 
-    What lies there can only have become more since the commits moved.
+    A backlog in the previous run is at least that after the last move of the commits.
     """
     behind = old.numbers("lag") >= _read(rows, old) * _BACKLOG_TO_READ
     behind &= _moves(rows, old)
@@ -183,7 +182,7 @@ def _find_members(groups: Frame, rows: Frame, old: Frame, at_group: Rows) -> _Me
     every, first = distinct(
         np.where(same, at_group + 1, 0), np.where(same, owner.codes.fill(0) + 1, 0)
     )
-    # Of a commit that was never seen to move it is not known when it was made.
+    # If a commit was never seen to move, its time is not known.
     since = old.numbers("commit_changed_at").only(old.numbers("commit_gap_seconds").known)
     sets = every.without(~same)
     return _Members(sets, at_group[first], sets.maximum(since))
@@ -192,10 +191,10 @@ def _find_members(groups: Frame, rows: Frame, old: Frame, at_group: Rows) -> _Me
 def _find_left_over(
     rows: Frame, old: Frame, members: _Members, wanted: Mask, previous_runs: PreviousRuns
 ) -> Column:
-    """Records that lay before each row's commit in the run in which its member's moved before.
+    """Returns each row's lag in the last run before this one in which its member's commits moved.
 
-    That is the lag of the run before, or where they moved earlier, what the end of the log of that
-    run says; unknown where no run of then is.
+    It is the lag of the previous run, or if they moved earlier, it is computed from the log end of
+    that run; unknown if that run is not available.
     """
     newest = previous_runs.newest.taken_at
     since = members.at_row(members.since.only(wanted))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for append times in the brokers' time index: rounds of look-ups under a budget.
 
-Each round looks up one time per position, within what is still possible for it: from `low` to
-`high`, its span. The time is interpolated by offsets, half a record early, which hits regular data
-exactly; it keeps the tolerance away from either end of the span; and it is the middle after two
-steps in a row that did not halve the span. Of some twenty strategies, tried on thirteen shapes of
-data, this took the fewest look-ups.
+Each round looks up one time per position, within its span of possible times from `low` to `high`.
+The time is interpolated by offsets, half a record early, which hits regular data exactly. It keeps
+the tolerance away from either end of the span, and it is the middle after two steps in a row that
+did not halve the span. This strategy took the fewest look-ups of some twenty tried on thirteen
+shapes of data.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _REQUEST = ("topic", "partition_id", "leader")
 _ENDLESS = np.iinfo(np.int64).max
 # Steps in a row that may fail to halve a span.
 _SLOW_STEPS = 2
-# A time without records is long if it is so many times the tolerance.
+# A time without records is long if it is this many times the tolerance.
 _LONG = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How far a search has come, a row per position.
+    """The state of a search, a row per position.
 
-    `brackets` are by the index alone. By the bounds known before it too, a time is at or after
-    `low` and before `high`, ms, and may be wrong by `allowed`, ms. `ended`: no further look-up
-    would help. So many `look_ups` were sent.
+    `brackets` come from the index alone. With the bounds known before the search, a time is at or
+    after `low` and before `high`, ms, and may be wrong by `allowed`, ms. `ended`: no further
+    look-up would help. `look_ups`: how many were sent.
     """
 
     brackets: Brackets
@@ -60,7 +60,7 @@ class Search:
 
     @property
     def width(self) -> Rows:
-        """Milliseconds between the ends of the span."""
+        """Returns the milliseconds between the ends of the span."""
         width: Rows = self.high - self.low
         return width
 
@@ -69,7 +69,7 @@ def search(
     positions: Positions, bounds: Bounds, queue: Queue, rules: Rules, look_up: LookUp
 ) -> Search:
     """Sends rounds of look-ups until each time is exact enough, the budget is spent, or no broker
-    answers. `bounds` are known without the index.
+    answers. `bounds` are the ones known without the index.
     """
     partitions = Frame.of({name: positions.partitions.columns[name] for name in _REQUEST})
     index = Index.empty(positions.partitions.numbers("start_offset").fill(0))
@@ -114,7 +114,7 @@ def _summarise(
 
 
 def _is_outside(positions: Positions, bounds: Bounds, found: Brackets) -> Mask:
-    """Positions whose record has a timestamp outside the bounds, by a producer's wrong clock."""
+    """Marks positions whose record has a timestamp outside the bounds, from a wrong clock."""
     early = found.high <= bounds.after - HELD_BACK_MS
     late = (found.low > positions.now) | (found.low > bounds.before)
     mask: Mask = early | late
@@ -124,8 +124,8 @@ def _is_outside(positions: Positions, bounds: Bounds, found: Brackets) -> Mask:
 def _choose_look_ups(
     positions: Positions, index: Index, found: Search, inside: Mask, times: Rows, turn: int
 ) -> tuple[Rows, Rows]:
-    """Partition and time of the next look-ups: first two per partition, then one per position, at
-    or near its time of `times`.
+    """Returns partition and time of the next look-ups: first two per partition, then one per
+    position, at or near its time in `times`.
     """
     part = positions.part
     chosen = np.flatnonzero(inside)
@@ -150,7 +150,7 @@ def _all(rows: Rows, value: int) -> Rows:
 def _choose_times(
     positions: Positions, bounds: Bounds, found: Search, slow: Rows, tolerance: Tolerance
 ) -> Rows:
-    """The time to look up for each position, ms, inside its span.
+    """Returns the time to look up for each position, ms, inside its span.
 
     `slow` counts steps in a row that did not halve the span.
     """
@@ -173,8 +173,8 @@ def _choose_times(
 
 
 def _interpolate(positions: Positions, bounds: Bounds, found: Search, right_time: Rows) -> Column:
-    """Times by offset, ms, between the points of the log that are known at or near the ends of the
-    spans; `right_time` is that of the later one. Unknown where a point has no offset.
+    """Returns times by offset, ms, between the known points of the log at or near the ends of the
+    spans; `right_time` is that of the later point. Unknown if a point has no offset.
     """
     index, after = found.brackets, bounds.after.fill(-1)
     by_index = (index.low.fill(-1) >= after) | (index.high.fill(_ENDLESS) <= after)
@@ -188,7 +188,7 @@ def _interpolate(positions: Positions, bounds: Bounds, found: Search, right_time
 
 
 def _avoid_gap(times: Rows, found: Search, gap_from: Rows, gap_to: Rows, turn: int) -> Rows:
-    """The times, moved out of gaps (see `Index`): by turns below and above."""
+    """Returns the times, moved out of gaps (see `Index`), below or above in alternate turns."""
     low, high = found.low, found.high
     inside = (gap_from > low) & (gap_to < high) & (gap_from <= gap_to)
     hit = inside & (times >= gap_from) & (times <= gap_to)
@@ -201,7 +201,7 @@ def _avoid_gap(times: Rows, found: Search, gap_from: Rows, gap_to: Rows, turn: i
 
 
 def _is_filled_by_gap(low: Rows, high: Rows, allowed: Rows, gap_from: Rows, gap_to: Rows) -> Mask:
-    """Spans that a gap fills but for an error that is allowed, on either side of it."""
+    """Marks spans that a gap fills apart from the allowed error on either side."""
     inside = (gap_from <= gap_to) & (gap_from <= high) & (gap_to >= low)
     mask: Mask = inside & (gap_from - low <= allowed) & (high - gap_to <= allowed)
     return mask

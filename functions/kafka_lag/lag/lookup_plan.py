@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gets the budget of look-ups by time: which positions want one, and in which order.
+"""The plan for the budget of look-ups by time: which positions get one, and in which order.
 
-Two searches share the budget (`share_budget`). The first may use all of it: positions that need a
-look-up, as their bounds are wide and cannot be narrowed otherwise. The second may use a tenth, if
-that much is left: consumers that move have a new position in each run, whose bounds are about an
-interval apart, so a look-up is only useful. What a search has no look-ups for is left out in this
-run, and keeps the bounds that it has: such a row is `interpolated` or `at_least`, with an error
-beyond the tolerance, or has no age yet in a cluster's first run. Nothing else says so; the run
-counts the look-ups that it sent (`LagReport.look_ups`).
+Two searches share the budget (`share_budget`). The first may use all of it, for positions that need
+a look-up because their bounds are wide and nothing else narrows them. The second may use a tenth,
+if that much is left: consumers that move have a new position in each run, whose bounds are about an
+interval apart, so a look-up is useful but not needed. Positions without a look-up keep the bounds
+that they have: such a row is `interpolated` or `at_least`, with an error beyond the tolerance, or
+has no age yet in a cluster's first run. Nothing else shows it; the run counts the look-ups that it
+sent (`LagReport.look_ups`).
 
-Within a search (`Queue`) those who stand still come first, of each pair of group and topic the
-partition that may hold its oldest record, and pairs take turns from run to run. The order is made
-anew in each run, of those whose bounds are still too wide; no list of them is kept.
+Within a search (`Queue`) positions that do not move come first, then for each pair of group and
+topic the partition that may hold its oldest record, and pairs take turns from run to run. Each run
+computes the order of the positions whose bounds are still too wide; it is not stored.
 
-A position is admitted while the budget has five look-ups left for it and for each that is admitted
-and not found yet: 20 at once of a budget of 100. Five are no limit: who needs two lets others in,
-and who needs ten goes on until the budget is spent.
+A position is admitted while the budget has five look-ups left for it and for each other one that is
+admitted and not found yet: 20 at once with a budget of 100. Five are no limit: a position that
+needs two lets others in, and one that needs ten goes on until the budget is spent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOVING_SHARE = 10
 
 
 def is_due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
-    """Partitions of topics that are due for their hourly look-up, spread over the hour by name."""
+    """Marks partitions of topics that are due for their hourly look-up, spread by name."""
     topic = partitions.strings("topic")
     minutes = [zlib.crc32(str(word).encode()) % 60 for word in topic.categories]
     phase = np.array(minutes or [0], np.int64) * _MINUTE_MS
@@ -49,7 +49,7 @@ def is_due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
 
 
 def is_too_wide(bounds: Bounds, positions: Positions, rules: Rules) -> Mask:
-    """Positions whose bounds are farther apart than the tolerance allows, or open."""
+    """Marks positions whose bounds are farther apart than the tolerance allows, or missing."""
     age = (positions.now - bounds.before).fill(0)
     return ~(bounds.width <= compute_allowance(rules.tolerance, age))
 
@@ -57,10 +57,10 @@ def is_too_wide(bounds: Bounds, positions: Positions, rules: Rules) -> Mask:
 def is_worth_a_look_up(
     rows: Frame, positions: Positions, bounds: Bounds, moved: Mask, rules: Rules
 ) -> Mask:
-    """Positions that need look-ups; those of others are only useful.
+    """Marks positions that need a look-up; for others it is only useful.
 
     A group that moves has a new position in each run, whose bounds are about one interval apart.
-    That will do, unless its service level lies within the bounds. `moved` marks rows.
+    That is good enough unless its SLA lies between the bounds. `moved` marks rows.
     """
     near = 2 * bounds.width <= 3 * rules.interval_ms
     names = rows.strings("consumer_group")
@@ -74,9 +74,9 @@ def is_worth_a_look_up(
 
 
 def share_budget(wide: Mask, worth: Mask, budget: int) -> Iterator[tuple[Rows, int]]:
-    """The positions of each of the two searches, and the look-ups that it may take at most.
+    """Yields the positions of each of the two searches, and the most look-ups it may use.
 
-    `wide` marks positions whose bounds are too wide, `worth` those that need a look-up if so.
+    `wide` marks positions whose bounds are too wide, `worth` those that then need a look-up.
     """
     for mask, most in ((wide & worth, budget), (wide & ~worth, budget // _MOVING_SHARE)):
         at = np.flatnonzero(mask)
@@ -91,12 +91,11 @@ _LAST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Group-partitions that wait for look-ups, in the order in which pairs of group and topic get
-    theirs.
+    """Group-partitions that wait for look-ups, and the order of their pairs of group and topic.
 
     A row per group-partition: its `pair`, its `position`, its `rank` within the pair (0 first) and
-    whether it `moves`. Those that stand still need look-ups only once, so they come first. `turn`
-    is the place of each pair in this run.
+    `moves`, true if it moves. Rows that do not move come first, because they need look-ups only
+    once. `turn` is the place of each pair in this run.
     """
 
     pair: Rows
@@ -107,7 +106,7 @@ class Queue:
 
     @classmethod
     def at(cls, positions: Positions, rows: Frame, moved: Mask, run: int, budget: int) -> Queue:
-        """The rows at these positions; `moved`: the row was at another one in the previous run."""
+        """Returns the queue of these positions; `moved` marks rows that were at others before."""
         waiting = np.flatnonzero(positions.of_row >= 0)
         group, topic = (
             rows.strings(name).codes.take(waiting) for name in ("consumer_group", "topic")
@@ -118,7 +117,7 @@ class Queue:
 
     @classmethod
     def of(cls, pair: Rows, position: Rows, lag: Rows, moves: Mask, run: int, budget: int) -> Queue:
-        """Pairs are numbered from 0. Within a pair the partition with most lag comes first.
+        """Returns the queue; within a pair, numbered from 0, the partition with most lag is first.
 
         `run` counts runs: pairs take turns from run to run, and once all pairs had one, so do the
         partitions within a pair.
@@ -133,7 +132,7 @@ class Queue:
         return cls(pair, position, rank, turn, moves)
 
     def admit(self, open_: Mask, inside: Mask, low: Rows, high: Rows, left: int) -> Mask:
-        """Open positions to look up now: those already `inside`, and as many more as `left` allows.
+        """Marks open positions to look up now: those `inside`, and as many more as `left` allows.
 
         `left` counts look-ups. `low` and `high` are the spans of the positions, ms.
         """
@@ -145,13 +144,13 @@ class Queue:
         line = order[waiting[order]][: max(room, 0)]
         chosen: Mask = open_ & inside
         chosen[line] = True
-        # What is left is too little for a position, but still helps the first in the queue.
+        # Too few look-ups are left to finish a position, but they help the first in the queue.
         if left > 0 and not chosen.any() and waiting.any():
             chosen[order[waiting[order]][:1]] = True
         return chosen
 
     def _order(self, low: Rows, high: Rows) -> Rows:
-        """The positions, first those that may have the oldest record of a group and topic."""
+        """Returns the positions in order; those that may have a pair's oldest record come first."""
         surely = np.full(len(self.turn), _LAST, np.int64)
         np.minimum.at(surely, self.pair, high[self.position])
         may_be = low[self.position] <= surely[self.pair]

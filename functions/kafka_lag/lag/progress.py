@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a backlog is being worked off: by the rates, or from one move of the commit to another.
+"""Progress on a backlog: by the rates, or from one move of the commit to another.
 
-Rates are averages over a few minutes: they say it where commits come as often as the runs. A commit
-that moves less often takes many records at once, and seems to catch up in the run that sees it. So
-it is judged by the lag that its moves leave over, against the highest such lag of the last window.
+Rates are averages over a few minutes: they show progress if commits come as often as the runs. A
+commit that moves less often passes many records at once, and seems to catch up in the run that sees
+it. So it is judged by the lag left after its moves, compared with the highest of the last window.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import seconds_between, set_where_read
 from kafka_lag.lag.skips import has_skipped
 
-# After WARN a backlog must drain within so many times its age, so that noise does not flip the
+# After WARN a backlog must drain within this many times its age, so that noise does not flip the
 # status.
 _SURE = 3.0
-# What makes a status WARN.
+# Consumer statuses that make a status WARN.
 _WARNINGS = (contract.FALLING_BEHIND, contract.SLOW, contract.NO_MEMBER)
-# What a consumer does that stands still for longer than it may.
+# Consumer statuses of a commit that does not move for too long.
 _UNMOVING = (contract.STOPPED, contract.STALLED)
 # One reading shows no movement.
 _READINGS = 2
-# Moves of the commit that are compared lie so many intervals apart at least.
+# Moves of the commit are compared if they are at least this many intervals apart.
 _APART_INTERVALS = 3
-# Rates count where no two moves of the commit lay farther apart lately than so many intervals.
+# Rates count if no two recent moves of the commit were more than this many intervals apart.
 _OFTEN_INTERVALS = 2.5
 
 
 def add_progress(
     rows: Frame, old: Frame, age: Seconds, allowed: Column, taken_at: int, rules: Rules
 ) -> Frame:
-    """The rows with what shows whether their backlog is worked off; unread rows are unchanged.
+    """Returns the rows with the columns that show progress; unread rows are unchanged.
 
     `allowed`: records that are no backlog.
 
-    `commit_gap_seconds`: the longest time between two moves of the commit lately, a window at most;
+    `commit_gap_seconds`: the longest recent time between two moves of the commit, at most a window;
     it halves in each window. `progress_from_lag`: the lag, records, after the move of the commit in
     the run of `progress_from` (ms). It is the highest of the last window, and later ones are
     compared with it.
     `not_catching_up_since`: since when, ms, nothing has proven that the backlog is being worked
-    off; unknown if this run does. A first reading shows no movement: it counts as a whole window,
-    as does the run after the first commit after a stop.
+    off; unknown if this run proves it. A first reading shows no movement, and counts as a whole
+    window. So does the run after the first commit that follows a stop.
     """
     forward = rows.numbers("committed_offset") > old.numbers("committed_offset")
     moved = forward & ~has_skipped(rows, old)
@@ -57,9 +57,9 @@ def add_progress(
     first = rows.numbers("observations") < _READINGS
     begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
     since = old.numbers("not_catching_up_since")
-    # Between two moves that are far apart nothing is to be seen.
+    # Between two moves that are far apart a run shows nothing.
     looked = moved | often | first
-    # The first commit after a stop is of a part of an interval: the next run judges.
+    # The first commit after a stop covers a part of an interval, so only the next run judges.
     resumed = Column.of(np.full(len(rows), taken_at - rules.window_ms + 2 * rules.interval_ms))
     since = since.or_else(begun.only(looked))
     since = resumed.where(moved & _stood_still(old), since).only(~sure)
@@ -75,12 +75,11 @@ def add_progress(
 
 
 def is_not_catching_up(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Mask:
-    """Rows that are not catching up now, and did not for the window up to now, or were WARN before.
+    """Marks rows that are not catching up, and have not for a window or were WARN before.
 
-    The window ends with this run, so it is one interval shorter between the first such run and this
-    one. It is waited for because after a burst of records no consumer seems to catch up for some
-    minutes. To drain within SLOW_FROM_AGES is enough not to become WARN; to cease to be WARN takes
-    _SURE ages.
+    The window ends with this run, so one interval less lies between the first such run and this
+    one. A window must pass because after a burst of records no consumer seems to catch up for some
+    minutes. Draining within SLOW_FROM_AGES ages prevents WARN; ending WARN takes _SURE ages.
     """
     since, was_warn = rows.numbers("not_catching_up_since"), was_warned(old)
     lasted = taken_at - since >= rules.window_ms - rules.interval_ms
@@ -92,14 +91,14 @@ def is_not_catching_up(rows: Frame, old: Frame, age: Seconds, taken_at: int, rul
 
 
 def was_warned(old: Frame) -> Mask:
-    """Rows that the previous run called WARN, or would have but for a loss."""
+    """Marks rows that were WARN in the previous run, or would have been without a loss."""
     status = old.strings("last_status")
     behind_a_loss = status.is_in([contract.ERR]) & old.strings("consumer_status").is_in(_WARNINGS)
     return status.is_in([contract.WARN]) | behind_a_loss
 
 
 def _stood_still(old: Frame) -> Mask:
-    """Rows that the previous run called STOP or STALL, or would have but for a loss."""
+    """Marks rows whose consumer was stopped or stalled in the previous run."""
     return old.strings("consumer_status").is_in(_UNMOVING)
 
 
@@ -108,9 +107,9 @@ def _drains_within(rows: Frame, limit: Seconds) -> Mask:
 
 
 def _shrinks(rows: Frame, old: Frame, limit: Seconds) -> Mask:
-    """Rows whose backlog is gone within `limit`, s, if it shrinks on as since the last reading.
+    """Marks rows whose backlog is gone within `limit`, s, if it goes on as since the last reading.
 
-    Rates show a burst of records for minutes after it has ended; this does not.
+    Rates show a burst of records for minutes after it has ended; this comparison does not.
     """
     lag, seconds = rows.numbers("lag"), seconds_between(rows, old)
     mask: Mask = (seconds > 0) & ((old.numbers("lag") - lag) * limit >= lag * seconds)
@@ -118,8 +117,8 @@ def _shrinks(rows: Frame, old: Frame, limit: Seconds) -> Mask:
 
 
 def _find_gaps(old: Frame, moved: Mask, taken_at: int, rules: Rules) -> Column:
-    """`commit_gap_seconds` after this run. Time in which nothing was unread counts in no gap, nor
-    does a stop that was reported: it says nothing of how often a group commits that reads.
+    """Returns `commit_gap_seconds` after this run. A gap has no time in which nothing was unread,
+    and no reported stop, because neither shows how often a group commits while it reads.
     """
     window, interval = rules.window_ms / 1_000, rules.interval_ms / 1_000
     unmoved = (taken_at - old.numbers("commit_changed_at")) / 1_000
@@ -138,10 +137,10 @@ def _is_often(gaps: Column, rules: Rules) -> Mask:
 
 
 def _gains_surely(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Mask:
-    """Rows whose lag has shrunk so fast that it will be gone within _SURE times its age.
+    """Marks rows whose lag has shrunk so fast that it will be gone within _SURE times its age.
 
-    A run sees a commit up to an interval after it was made: a lag that grows may seem to shrink by
-    what is written in that time. Over _APART_INTERVALS that is too little to count.
+    A run sees a commit up to an interval after it was made, so a lag that grows may seem to shrink
+    by the records written in that time. Over _APART_INTERVALS that is too little to count.
     """
     lag = rows.numbers("lag")
     seconds = (taken_at - old.numbers("progress_from")) / 1_000
@@ -154,10 +153,10 @@ def _gains_surely(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: R
 def _starts_anew(
     rows: Frame, old: Frame, gains: Mask, moved: Mask, taken_at: int, rules: Rules
 ) -> Mask:
-    """Rows whose lag of this run is what later ones are compared with.
+    """Marks rows whose lag in this run is the one that later ones are compared with.
 
-    After a gain, where it is no lower than that one, once a window is over, and where somebody set
-    the commit, back or past records.
+    It is after a gain, if it is no lower than the one before, once a window is over, and if the
+    commit was set back or past records.
     """
     highest, since = old.numbers("progress_from_lag"), old.numbers("progress_from")
     over = taken_at - since >= rules.window_ms

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look-ups in the brokers' time index (ListOffsets by timestamp), and what follows from them.
+"""Look-ups in the brokers' time index (ListOffsets by timestamp), and the bounds they give.
 
 A look-up names the first record at or after a time. So it bounds the times of all records before
 that one, and of those after it. The times here are record timestamps, ms.
@@ -16,7 +16,7 @@ import numpy as np
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 
-# In the place of a time: look up the record with the newest timestamp [KIP-734].
+# Used in place of a time: look up the record with the newest timestamp [KIP-734].
 NEWEST = -3
 
 
@@ -25,7 +25,8 @@ class LookupResults:
     """A result for each look-up, in their order.
 
     `found`: the broker named a record, with its offset in `offsets` and its timestamp in `times`,
-    ms. `none`: the broker answered that there is no such record. Neither: no answer.
+    ms. `none`: the broker answered that there is no such record. If neither is true, the broker did
+    not answer.
     """
 
     found: Mask
@@ -35,13 +36,13 @@ class LookupResults:
 
     @classmethod
     def unanswered(cls, length: int) -> LookupResults:
-        """No answer to any of so many look-ups."""
+        """Returns results in which none of `length` look-ups was answered."""
         no, zeros = np.zeros(length, bool), np.zeros(length, np.int64)
         return cls(no, no.copy(), zeros, zeros.copy())
 
 
-# A look-up a row, in any order: of partitions (topic, partition_id, leader), which may have several
-# rows each, at times, ms, or NEWEST.
+# Sends a look-up per row, in any order: partitions (topic, partition_id, leader), which may have
+# several rows each, and times, ms, or NEWEST.
 LookUp: TypeAlias = Callable[[Frame, Rows], LookupResults]
 
 
@@ -50,10 +51,10 @@ def no_look_up(_: Frame, times: Rows) -> LookupResults:
     return LookupResults.unanswered(len(times))
 
 
-# The year 2000. An earlier timestamp is an error: seconds taken for milliseconds are in January
-# 1970, and -1 stands for no timestamp.
+# The year 2000. An earlier timestamp is an error: seconds read as milliseconds are in January 1970,
+# and -1 means no timestamp.
 OLDEST_PLAUSIBLE = 946_684_800_000
-# Times are cut off at this (the year 2248), so that partition and time fit in one number.
+# Times are limited to this (the year 2248), so that partition and time fit in one number.
 _ERA = 2**43
 _NO_TIME = _ERA - 1
 
@@ -65,10 +66,10 @@ class Index:
     A row per record named: `part` (its partition), `requested` (the time of the look-up), `offset`
     and `time` of the record.
     A row per partition: `log_start`; `newest`, the newest timestamp, and `newest_offset`, its
-    record; `newest_answered`, whether that look-up was answered; `ceiling`, at or after which there
-    is no record; `gap_from` to `gap_to`, times at or after which the broker found none although
-    there is a newer one; `surveyed`, whether the first look-ups were sent; `denied`, whether no
-    record has a plausible time; `unanswered`, whether a look-up got no answer.
+    record; `newest_answered`: that look-up was answered; `ceiling`: there is no record at or after
+    it; `gap_from` to `gap_to`: times at or after which the broker found no record although there
+    may be one; `surveyed`: the first look-ups were sent; `denied`: no record has a plausible time;
+    `unanswered`: a look-up got no answer.
     """
 
     part: Rows
@@ -88,7 +89,7 @@ class Index:
 
     @classmethod
     def empty(cls, log_start: Rows) -> Index:
-        """No results yet, of partitions with these log starts."""
+        """Returns an index without results, for partitions with these log starts."""
         partitions = len(log_start)
         none, no = np.zeros(0, np.int64), np.zeros(partitions, bool)
         zeros, far = np.zeros(partitions, np.int64), np.full(partitions, _NO_TIME, np.int64)
@@ -132,21 +133,21 @@ class Brackets:
 
     @property
     def answered(self) -> Mask:
-        """Positions for which the index gave any bound."""
+        """Marks positions for which the index gave any bound."""
         return self.low.known | self.high.known | self.head
 
     def are_before(self, now: Rows) -> Mask:
-        """Positions whose time is before `now`, ms, by the index alone."""
+        """Marks positions whose time is at or before `now`, ms, by the index alone."""
         mask: Mask = self.exact | self.head | (self.high <= now + 1)
         return mask
 
 
 def add_answers(index: Index, part: Rows, times: Rows, answers: LookupResults) -> Index:
-    """The index with the results of one more round; `part` and `times` are of its look-ups."""
+    """Returns the index with one more round's results; `part` and `times` are of its look-ups."""
     about_newest = times == NEWEST
     index = _add_newest(index, part, about_newest, answers)
     named = answers.found & ~about_newest
-    # A record that is older than the time, or deleted, is no valid answer.
+    # An answer is invalid if its record is older than the time, or deleted.
     named &= (answers.times >= times) & (answers.offsets >= index.log_start[part])
     unanswered = index.unanswered.copy()
     unanswered[part[~named & ~answers.none & ~about_newest]] = True
@@ -169,7 +170,7 @@ def add_answers(index: Index, part: Rows, times: Rows, answers: LookupResults) -
 
 
 def find_brackets(index: Index, part: Rows, offset: Rows) -> Brackets:
-    """Brackets of each position by all results; positions may be in any order."""
+    """Returns the brackets of each position by all results; positions may be in any order."""
     living = np.flatnonzero(index.newest.known)
     parts = np.concatenate([index.part, living, part])
     offsets = np.concatenate([index.offset, index.newest_offset[living], offset])
@@ -211,7 +212,7 @@ def _add_newest(index: Index, part: Rows, about_newest: Mask, answers: LookupRes
     named = about_newest & answers.found & (answers.times >= OLDEST_PLAUSIBLE)
     times = np.minimum(answers.times[named], _NO_TIME - 1)
     newest, ceiling = index.newest.put(part[named], Column.of(times)), index.ceiling.copy()
-    # No living record is newer, whether this one was deleted or not.
+    # No remaining record is newer, even if this one was deleted.
     np.minimum.at(ceiling, part[named], times + 1)
     offsets, answered = index.newest_offset.copy(), index.newest_answered.copy()
     offsets[part[named]] = answers.offsets[named]
@@ -226,7 +227,7 @@ def _add_newest(index: Index, part: Rows, about_newest: Mask, answers: LookupRes
 
 
 def _without_deleted(index: Index) -> Index:
-    """The index without newest timestamps whose record is below the log start: it was deleted."""
+    """Returns the index without newest timestamps of deleted records, below the log start."""
     first = index.log_start.copy()
     began = index.requested == OLDEST_PLAUSIBLE
     first[index.part[began]] = np.maximum(first[index.part[began]], index.offset[began])
@@ -235,11 +236,11 @@ def _without_deleted(index: Index) -> Index:
 
 
 def _add_denials(index: Index, part: Rows, times: Rows, none: Mask) -> Index:
-    """The index with answers that there is no record at or after a time.
+    """Returns the index with answers that there is no record at or after a time.
 
-    They are believed only of a log that starts at 0 and did not name its newest record. Where the
-    first segment has lost its head, and with it its newest record, brokers answer so for times of
-    which later segments hold records.
+    They are believed only for a log that starts at 0 and whose look-up of the newest record was not
+    answered. If the first segment has lost its head, and with it its newest record, brokers answer
+    so for times at which later segments have records.
     """
     believed = none & ~index.newest_answered[part] & (index.log_start[part] == 0)
     doubted = none & ~believed
