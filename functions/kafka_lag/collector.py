@@ -398,7 +398,7 @@ def _isolate(failures: list[ReporterError], kind: type[ReporterError], what: str
         failures.append(error)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # noqa: BLE001  # what nobody foresaw must not end the run
+    except BaseException as error:  # noqa: BLE001  # an unforeseen error must not end the run
         failure = kind(f"{what} failed unexpectedly ({describe_unforeseen(error)}).")
         failure.__cause__ = error
         failures.append(failure)

@@ -31,7 +31,7 @@ from kafka_lag.sinks.config import CLOUDWATCH, EMF, Levels, OtlpConfig, SinkConf
 # Kafka's and MSK's own topics, on which the lag of a consumer is of no interest.
 INTERNAL_TOPICS = r"^__(consumer_offsets|transaction_state|share_group_state)$|^__amazon_msk_"
 
-# How a broker's address is written.
+# The form of a broker's address.
 SERVER = re.compile(r".+:\d{1,5}")
 
 # The variable may hold the configuration itself instead of its path, so this much of it is shown.

@@ -3,7 +3,7 @@
 
 from kafka_lag import contract
 
-# By consumer_status and worst_status, status_reason and unread_reason.
+# Keys are values of consumer_status and worst_status, status_reason and unread_reason.
 WORDS = {
     contract.STOPPED: "stopped",
     contract.STALLED: "stalled",

@@ -127,7 +127,7 @@ def _sample(
     previous_runs: PreviousRuns,
     rules: Rules,
 ) -> tuple[Column, Rows]:
-    """Returns the mean records/s that a saturated member of each group read, and in how many runs."""
+    """Returns records/s of a saturated member of each group, on average, and over how many runs."""
     rows, old, at_group = _select(groups, rows, previous.rows)
     if not len(rows):
         return Column.unknown(len(groups), np.float64), np.ones(len(groups), np.int64)

@@ -150,7 +150,7 @@ def _find_fate(case: Case, at: int) -> str | None:
         return None
     if case.made_anew[at]:
         return contract.MADE_ANEW
-    # Kafka before 2.8 has no topic ids, so a truncation cannot be told from a recreation.
+    # Kafka before 2.8 has no topic ids, which tell a truncated topic from a recreated one.
     return None if case.value(at, "topic_id") is None else contract.CUT
 
 

@@ -47,8 +47,8 @@ _BY_RATES = (
 def weigh_rates(case: Case) -> Iterator[Finding]:
     """Yields what changed since the group kept up: records written, records read, or members.
 
-    No cause fits if less than a record a window is written to the partitions behind, because it is
-    not known then what was read of them before.
+    No cause fits if less than a record a window is written to the partitions behind, because the
+    rate at which they were read before is then unknown.
     """
     share = case.group["rebalancing_share"]
     if share is not None and share >= _SETTLED:
@@ -169,8 +169,8 @@ def _weigh_capacity(case: Case, change: _Change) -> Finding:
 def _weigh_too_few_members(case: Case, change: _Change) -> Finding:
     """Weighs `too_few_members`: members left, and each of the others reads as much as before.
 
-    If more is written as well, it fits only if those that stay read less than was written before,
-    and as many as before would read what is written now.
+    If more is written as well, it fits only if the remaining members read less than was written
+    before, and the earlier number of members would read all that is written now.
     """
     members, before = case.group["members"], case.group["kept_up_members"]
     written, read = case.group["kept_up_produce_rate"], case.group["consume_rate"]

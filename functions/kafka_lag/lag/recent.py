@@ -50,7 +50,7 @@ class Recent:
         return found
 
     def appended(self, value: Column, times: Rows) -> Recent:
-        """Returns the rows with a known value added at the end so many `times`; the oldest go."""
+        """Returns the rows with a known value added at the end `times` times; the oldest go."""
         most = self.most
         shift = np.where(value.known, np.clip(times, 0, most), 0)
         at = np.arange(most)[None, :] + shift[:, None]

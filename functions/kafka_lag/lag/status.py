@@ -105,7 +105,7 @@ def _list_rules(
     still = is_still(rows, taken_at, rules) & ~released
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
     warned, reasons = was_warned(old), _warning_reasons(old)
-    # Rates fall between two commits; that is no news about a group that is slow.
+    # Rates fall between two commits; that shows nothing new about a group that is slow.
     between = warned & ~_has_moved(rows, old)
     pauses = find_usual_pauses(rows, ages.least, still, warned, taken_at, rules)
     batches = find_expected_batches(rows, ages.least, still, taken_at)
