@@ -304,7 +304,7 @@ def is_alike(one: Seconds, usual: Seconds, least: float = 0.0) -> Mask:
 
 
 def is_busy(worked: Column, pause: Seconds) -> Mask:
-    """Marks pauses after so much longer work that they are no part of a rhythm."""
+    """Marks pauses that are no part of a rhythm, because the work before was much longer."""
     return worked > _RATIO * pause
 
 

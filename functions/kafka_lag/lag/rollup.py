@@ -193,7 +193,7 @@ _GROUP = ("consumer_group",)
 def roll_up_groups(
     groups: Frame, rows: Frame, counted: Counted, previous: Snapshot, rules: Rules
 ) -> Frame:
-    """The groups with all columns that follow from one run; `track_incidents` adds the others.
+    """Returns the groups with all columns that follow from one run; later steps add the others.
 
     Each row's group must be among the groups.
     """

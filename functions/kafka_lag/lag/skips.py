@@ -114,7 +114,7 @@ def add_skips(
 
 
 def has_skipped(rows: Frame, old: Frame) -> Mask:
-    """Marks rows whose commit, since the previous run, passed records it may not have read."""
+    """Marks rows whose commit has passed, since the previous run, records that may be unread."""
     at = rows.numbers("skipped_at")
     jumped = ~rows.strings("skip_reason").is_in(contract.SKIPPED_BEYOND_END)
     mask: Mask = at.known & jumped & ~(at == old.numbers("skipped_at"))

@@ -267,7 +267,7 @@ class _Partitions:
         )
 
     def written(self) -> tuple[Column, Values]:
-        """Returns records/s written to each group since its previous reading, and how many s."""
+        """Returns the records/s written to each group since the previous reading, and seconds."""
         seconds = seconds_between(self.rows, self.old)
         grown = self.rows.numbers("end_offset") - self.old.numbers("end_offset")
         rate = (grown.clip(0) / seconds).only(is_read(self.rows) & is_read(self.old))
@@ -346,8 +346,9 @@ class _Work:
         return (self.share * members.take(self.sets.of_row)).fill(0.0)
 
     def members_soon(self, rate: Column) -> Values:
-        """Returns the fewest members that do for now, because others can be started before their
-        backlog counts, including one that no member reads; at least 1 if anything is unread.
+        """Returns the fewest members that are enough for now, at least 1 if anything is unread.
+
+        Each may be given more than it reads, as long as others can start before the backlog counts.
         """
         of_rate = self._at_rows(rate / self.capacity)
         backlog = self.backlog.or_else(self.waiting)
