@@ -284,9 +284,7 @@ class Collector:
         )
 
     def _topics_near_loss(self, previous: Snapshot) -> frozenset[str]:
-        """Returns topics with a partition at risk, or nearly: a change of their settings matters
-        within minutes.
-        """
+        """Returns topics with a partition at risk or nearly; their settings matter in minutes."""
         rows = previous.group_partitions
         left = rows.numbers("seconds_until_loss")
         near = self._settings.rules.risk_horizon_ms / 1000 + _NEAR_LOSS_SECONDS

@@ -18,8 +18,7 @@ from kafka_lag.lag.cause_case import (
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.sets import unique
 
-# A partition is hot if it gets this many times what the others get; above this share of all
-# partitions there is no hot one.
+# A hot partition gets this many times what others get; at most this share of all can be hot.
 HOT, _MOST_HOT = 1.5, 0.34
 # A member is as busy as another if this share of the other's records is written to it.
 _AS_BUSY = 0.95
@@ -71,8 +70,7 @@ def weigh_hot_partition(case: Case) -> Finding:
 
 
 def weigh_slow_partition(case: Case) -> Finding:
-    """Weighs `hot_partition`: one is behind, its member reads its others in time. So its records
-    take longer."""
+    """Weighs `hot_partition`: one is behind, its member's others are not: its records are slow."""
     at = case.worst
     own = case.active & (case.members == case.members[at])
     if case.behind.sum() > 1 or own.sum() == 1 or case.members[at] < 0 or case.still[at]:
@@ -199,8 +197,7 @@ def _last_move(case: Case, rows: Mask) -> int | None:
 
 
 def is_spread(case: Case) -> bool:
-    """Returns true if three in four members with records to read are behind; without members, if
-    half of the partitions are."""
+    """Returns true if 3/4 of active members are behind; without members, 1/2 of partitions."""
     owned = case.members >= 0
     if not owned[case.active].any():
         return bool(case.behind.sum() * 2 >= case.active.sum())

@@ -32,9 +32,7 @@ _LATEST = np.iinfo(np.int64).max
 
 
 def weigh_unavailable(case: Case) -> Finding:
-    """Weighs `unavailable`: a partition has no leader, or exactly those with followers out of sync
-    are behind.
-    """
+    """Weighs `unavailable`: no leader, or all behind, and no others, have followers out of sync."""
     if case.leaderless.any():
         # The partition that has been without a leader for longest.
         at = int(np.argmin(case.rows.numbers("read_at").only(case.leaderless).fill(_LATEST)))

@@ -16,9 +16,8 @@ from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.sets import Sets
 
-# A group keeps up in a run if its time lag is at most this many intervals; or at most this share of
-# a window and no more than in the previous run, because the time lag of many groups goes up and
-# down.
+# A group keeps up in a run if its time lag is at most this many intervals; or this share of a
+# window if it is no more than in the previous run: the time lag of many groups goes up and down.
 _KEEPS_UP_INTERVALS, _KEEPS_UP_WINDOWS = 2.0, 0.5
 # Half-life of the averages, in windows: a rise over an hour still stands out against them.
 _HALF_LIFE_WINDOWS = 6.0

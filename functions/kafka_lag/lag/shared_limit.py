@@ -19,8 +19,7 @@ from kafka_lag.lag.recent import Recent
 
 # More members help if they read at least this share of the records that they should add.
 LEAST_GAIN = 0.25
-# Minutes with a backlog that are needed with the fewer members, and with more, which may begin
-# slowly.
+# Minutes with a backlog needed with fewer members, and with more, which may begin slowly.
 _SAMPLES_OF_FEWER, _SAMPLES_OF_MORE = 2, 3
 # With fewer than this many times the members, noise is as large as what they should gain.
 _LEAST_MORE = 1.25
@@ -110,9 +109,7 @@ class _Samples:
         return more.where(room, held).only(kept), read.where(room, rate).only(kept)
 
     def _median_of(self, members: Values, *, upper: bool = True) -> Values:
-        """Returns the median of the samples with this many members, the upper or lower of two; 0 if
-        there are none.
-        """
+        """Returns the median of samples with this many members, the upper or lower of two; or 0."""
         chosen = self.members == members[:, None]
         rising = np.sort(np.where(chosen, self.capacity, np.inf), axis=1)
         middle = (chosen.sum(axis=1)[:, None] - (not upper)).clip(0) // 2

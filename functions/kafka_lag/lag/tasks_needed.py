@@ -25,8 +25,7 @@ from kafka_lag.lag.rollup import Counted, fill_last_status
 from kafka_lag.lag.sets import Sets
 
 _GROUP = ("consumer_group",)
-# The time over which rates are compared, the time of one value, and the least number of values. If
-# runs are rarer than the second number, a value is a run's.
+# The time of all values, of one value (or one interval, if longer), and the least number of values.
 _LATELY_MS, _SLOT_MS, _FEWEST_RATES = 900_000, 60_000, 3
 # One in this many of the values are the newest.
 _NEWEST = 3
@@ -144,7 +143,7 @@ def _find_slot_ms(rules: Rules) -> int:
 def _find_rest(
     rates: Recent, work: _Work, settings: _Settings, rules: Rules, last: Values
 ) -> Values:
-    """Returns the number of tasks to which the number may fall, or `last` if it stays.
+    """Returns the number to which the tasks may fall, or `last` if it stays.
 
     It stays while the newest rates need fewer tasks than all rates, so that a fall is one step. It
     stays while a backlog on more than one partition is worked off, because fewer tasks would only

@@ -91,20 +91,16 @@ class Ages:
     method: Strings
 
     def after_cleaning(self, compacted: Mask) -> Ages:
-        """Returns these ages with a lower bound of 0 for carried ages on compacted topics.
+        """Returns these ages; carried ones on compacted topics get a lower bound of 0.
 
-        Log cleaning may have removed the record since an earlier run dated it, and the next one may
-        be as new as this run.
+        The dated record may have been cleaned away, and the next one may be as new as this run.
         """
         carried = compacted & self.method.is_in([contract.METHOD_CARRIED])
         nothing = Column.of(np.zeros(len(self.seconds)))
         return replace(self, least=nothing.where(carried & self.least.known, self.least))
 
     def reaching_to(self, oldest: Column, mask: Mask) -> Ages:
-        """Returns these ages with upper bounds of at least `oldest`, s, in the marked rows.
-
-        An unknown `oldest` gives no upper bound.
-        """
+        """Returns these ages with marked upper bounds at least `oldest`, s; unknown: no bound."""
         farthest = self.most.where(self.most > oldest, oldest).only(self.most.known & oldest.known)
         return replace(self, most=farthest.where(mask, self.most))
 
@@ -123,10 +119,9 @@ def widen_for_short_rests(
 ) -> Ages:
     """Returns the ages, with wider bounds for rows whose rest is short.
 
-    Their group may still read the offsets taken for markers, so the next record may be as old as
-    the commit's position allows. `position`: the offset of rows that stand below their next record,
-    else unknown; `records`: how many offsets lie between. `at_topic`: the row of `topics` of each
-    row's partition. `old` holds the previous row of each row.
+    Their group may still read offsets taken for markers, so the next record may be as old as the
+    commit's position. `position`: the offset of rows below their next record, else unknown;
+    `records`: how many offsets to it. `at_topic`: each row's row of `topics`. `old`: previous rows.
     """
     positions = find_positions(topics, at_topic, position)
     at = np.flatnonzero(positions.of_row >= 0)
