@@ -144,7 +144,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     "heavy",
     [
         *("pydantic", "boto3", "kafka_lag_cdk.config.document"),
-        *("kafka_lag.brokers.diagnosis.inspection", "kafka_lag.brokers.diagnosis.unreachable"),
+        *("kafka_lag_cli.doctor.inspection", "kafka_lag.brokers.diagnosis.unreachable"),
     ],
 )
 def test_a_cluster_named_by_options_is_read_without(heavy: str) -> None:

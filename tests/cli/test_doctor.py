@@ -16,8 +16,6 @@ from rich.console import Console
 
 from kafka_lag import contract
 from kafka_lag.brokers.access import IAM, Access, Credentials
-from kafka_lag.brokers.diagnosis.acls import Acl, AclListing
-from kafka_lag.brokers.diagnosis.inspection import Clocks, Inspection, Rights, TopicAhead
 from kafka_lag.brokers.diagnosis.ports import ServerFindings, TlsFindings
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.group_settings import ByName, Rules
@@ -26,6 +24,7 @@ from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.cost.prices import load_prices
 from kafka_lag_cli.command import main
+from kafka_lag_cli.doctor.acls import Acl, AclListing
 from kafka_lag_cli.doctor.cluster import (
     check_brokers,
     check_clocks,
@@ -41,6 +40,7 @@ from kafka_lag_cli.doctor.cluster import (
 from kafka_lag_cli.doctor.connection import check_connection, is_usable
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.findings_text import findings_json, print_findings
+from kafka_lag_cli.doctor.inspection import Clocks, Inspection, Rights, TopicAhead
 from kafka_lag_cli.doctor.rights import WantedNames, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair, shell_word
 from tests.builders import a_reading, a_report

@@ -22,7 +22,7 @@ def check_rights_to_read(collect: CollectOptions, snapshot: Snapshot) -> None:
     if len(snapshot.group_partitions):
         return
     # Costs the start of those alone who see nothing.
-    from kafka_lag.brokers.diagnosis.inspection import inspect_cluster  # noqa: PLC0415
+    from kafka_lag_cli.doctor.inspection import inspect_cluster  # noqa: PLC0415
 
     rules, deadline = collect.settings.rules, time.monotonic() + collect.settings.deadline
     collect, source = collect.find_protocol(), collect.make_source()

@@ -9,7 +9,6 @@ from typing import Final
 from kafka_lag import contract
 from kafka_lag.brokers import throttling
 from kafka_lag.brokers.access import Access
-from kafka_lag.brokers.diagnosis.inspection import GROUP_COMMITS, Clocks, Inspection
 from kafka_lag.brokers.diagnosis.ports import ServerFindings
 from kafka_lag.brokers.diagnosis.unreachable import find_fault
 from kafka_lag.formatting import (
@@ -24,6 +23,7 @@ from kafka_lag.sinks.budget import Plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.cost.prices import REFERENCE_REGION, PricesByRegion
 from kafka_lag_cli.doctor.findings import Finding, Severity
+from kafka_lag_cli.doctor.inspection import GROUP_COMMITS, Clocks, Inspection
 from kafka_lag_cli.doctor.rights_repair import RightsRepair
 from kafka_lag_cli.terminal.text import printable
 

@@ -14,11 +14,6 @@ import click
 from rich.console import Console
 
 from kafka_lag.brokers.access import IAM, IAM_OF_MSK, Access, ProbeLimits
-from kafka_lag.brokers.diagnosis.inspection import (
-    Inspection,
-    find_scram_mechanism,
-    inspect_cluster,
-)
 from kafka_lag.brokers.diagnosis.ports import ServerFindings, probe_servers
 from kafka_lag.brokers.source import quiet_library
 from kafka_lag.errors import ConfigError, LoginError, ReporterError
@@ -59,6 +54,11 @@ from kafka_lag_cli.doctor.connection import (
 )
 from kafka_lag_cli.doctor.findings import Finding, exit_code, not_looked_at
 from kafka_lag_cli.doctor.findings_text import findings_json, print_findings
+from kafka_lag_cli.doctor.inspection import (
+    Inspection,
+    find_scram_mechanism,
+    inspect_cluster,
+)
 from kafka_lag_cli.doctor.rights import RIGHTS, WantedNames, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair
 from kafka_lag_cli.help_sections import SectionedCommand, option

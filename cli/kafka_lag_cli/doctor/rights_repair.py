@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka_lag.brokers.access import CLIENT_ID, IAM, Access, Credentials, Login
-from kafka_lag.brokers.diagnosis.acls import ANY_HOST, Acl, Resource
 from kafka_lag.brokers.throttling import QUOTA
+from kafka_lag_cli.doctor.acls import ANY_HOST, Acl, Resource
 
 ANONYMOUS = "User:ANONYMOUS"
 # In percent of a thread's time; a run needs some tenths of a second a minute.

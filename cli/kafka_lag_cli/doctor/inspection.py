@@ -26,7 +26,6 @@ from kafka_lag.brokers.access import IAM, Access, Credentials, Login
 from kafka_lag.brokers.bootstrap import connect
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.coordinators import ConsumerGroup, chunks
-from kafka_lag.brokers.diagnosis.acls import AclListing, list_acls
 from kafka_lag.brokers.errors import UnansweredError
 from kafka_lag.brokers.group_members import GroupDescription, describe_groups
 from kafka_lag.brokers.groups import find_groups
@@ -40,6 +39,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import Throttled
 from kafka_lag.lag.time_index import NEWEST, LookupResults
+from kafka_lag_cli.doctor.acls import AclListing, list_acls
 
 GROUP_COMMITS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 
