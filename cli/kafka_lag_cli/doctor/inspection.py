@@ -60,7 +60,7 @@ _FIRST = 0
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The rights of the login; null if no broker told.
+    """The rights of the login; null if no broker answered.
 
     `topics`, `settings` and `groups` are of names that nobody has named: Describe, DescribeConfigs
     and Describe. `hidden_topics` are owned by members of groups, or named by ACLs, and may not be

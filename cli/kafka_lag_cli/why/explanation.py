@@ -120,7 +120,7 @@ def _weigh(row: Row, snapshot: Snapshot, group: str, rules: Rules) -> Iterator[W
         if isinstance(finding, Cause):
             yield Weighed(finding.name, True, finding.evidence)
         else:
-            yield Weighed(finding.name, False, finding.reckon())
+            yield Weighed(finding.name, False, finding.compute())
 
 
 def _find_others(snapshot: Snapshot, group: str, rows: Mapping[str, Row]) -> Iterator[Row]:

@@ -30,13 +30,13 @@ class Cause:
 class RuledOut:
     """A cause that does not fit a group, and the numbers that say so.
 
-    `reckon` computes them only on demand, because a run needs only the cause that fits. A limit
+    `compute` computes them only on demand, because a run needs only the cause that fits. A limit
     stands beside its number: `..._from` is the least value that would fit, `..._below` one above
     all that would.
     """
 
     name: str
-    reckon: Callable[[], Evidence]
+    compute: Callable[[], Evidence]
 
 
 Finding: TypeAlias = Cause | RuledOut
