@@ -547,7 +547,7 @@ def test_a_backlog_to_which_nothing_is_written_is_explained_by_no_rate() -> None
     last = idle_and_behind()
     rates = {contract.TOO_FEW_MEMBERS, contract.MORE_PRODUCED, contract.CAPACITY_FELL}
     out = {
-        each.name: each.reckon()
+        each.name: each.compute()
         for each in weigh_causes(last, "billing", Rules())
         if isinstance(each, RuledOut) and each.name in rates
     }
@@ -572,7 +572,7 @@ def test_a_record_in_ten_minutes_is_the_least_that_rates_are_compared_by(
     rates = few.where(idle.values, topics.numbers("produce_rate"))
     last = replace(last, topic_partitions=topics.with_columns(produce_rate=rates))
     findings = weigh_causes(last, "billing", Rules())
-    out = {each.name: each.reckon() for each in findings if isinstance(each, RuledOut)}
+    out = {each.name: each.compute() for each in findings if isinstance(each, RuledOut)}
 
     assert ("partitions_behind" not in out.get(contract.CAPACITY_FELL, {})) is compared
 
@@ -663,7 +663,7 @@ def test_each_cause_is_weighed_and_what_is_ruled_out_has_a_sentence_with_its_num
 ) -> None:
     findings = weigh_causes(named[cause], "billing", Rules())
     out = [each for each in findings if isinstance(each, RuledOut)]
-    sentences = {each.name: describe_ruled_out(each.name, each.reckon()) for each in out}
+    sentences = {each.name: describe_ruled_out(each.name, each.compute()) for each in out}
 
     assert {each.name for each in findings} == {*contract.CAUSES} - {contract.UNEXPLAINED}
     assert cause not in sentences or cause == contract.HOT_PARTITION
@@ -674,7 +674,7 @@ def test_a_number_that_rules_a_cause_out_stands_beside_its_limit(
     named: dict[str, Snapshot],
 ) -> None:
     findings = weigh_causes(named[contract.CAPACITY_FELL], "billing", Rules())
-    out = {each.name: each.reckon() for each in findings if isinstance(each, RuledOut)}
+    out = {each.name: each.compute() for each in findings if isinstance(each, RuledOut)}
     more = out[contract.MORE_PRODUCED]
 
     assert more["produce_rate"] < more["produce_rate_from"]
