@@ -41,9 +41,9 @@ CASES = {"brokers": "bootstrapServers: b:9092", "login": LOGIN, "mutual TLS": MU
 pytestmark = pytest.mark.skipif(not Path(HELM).is_file(), reason="helm is not here: make chart")
 
 
-def helm(*words: str, values: str = "", image: str = IMAGE) -> subprocess.CompletedProcess[str]:
+def helm(*words: str, values: str = "") -> subprocess.CompletedProcess[str]:
     call = [HELM, *words, "--kube-version", f"{KUBERNETES}.0", "--values", "-"]
-    call += ["--set", f"image.repository={image}"]
+    call += ["--set", f"image.repository={IMAGE}"]
     return subprocess.run(call, input=values, cwd=ROOT, capture_output=True, text=True, check=False)
 
 

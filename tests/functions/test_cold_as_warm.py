@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,16 +60,6 @@ def said(store: MemoryStore) -> Stored:
 @settings(max_examples=8)
 @given(days(most=12))
 def test_cold_says_what_warm_says(day: tuple[list[tuple[int, ClusterReading]], Log]) -> None:
-    cold, warm = stored(*day)
-    assert cold == warm
-
-
-@pytest.mark.thorough
-@settings(max_examples=12)
-@given(days(most=30))
-def test_cold_says_what_warm_says_for_longer(
-    day: tuple[list[tuple[int, ClusterReading]], Log],
-) -> None:
     cold, warm = stored(*day)
     assert cold == warm
 
