@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.schemas import SNAPSHOTS
 
 Row = dict[str, Any]
@@ -26,6 +28,21 @@ ARROW = {
     "array<int>": pa.list_(pa.int32()),
     "array<double>": pa.list_(pa.float64()),
 }
+
+
+def a_day(cluster: str = "demo", root: Path | str = "in", **more: Any) -> Day:
+    """The day under test of a cluster whose objects nobody has listed."""
+    usual: Row = {
+        "cluster": cluster,
+        "folder": f"cluster={quote(cluster, safe='')}",
+        "root": f"{root}/snapshots",
+        "history": f"{root}/history",
+        "date": NOON.date(),
+        "in_progress": False,
+        "source": "snapshots",
+        "runs": {},
+    }
+    return Day(**{**usual, **more})
 
 
 def minute(number: int) -> datetime:

@@ -2,32 +2,19 @@
 """Reports of a day by which each file tells whose it is, published and read back."""
 
 from collections.abc import Sequence
-from datetime import date
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.schemas import report_schema
 from kafka_lag_report.storage import Storage
+from tests.glue_jobs.days import NOON, a_day
 
 CLUSTERS = ("a", "b")
 # Of all reports, as there is no difference between them here.
 TABLES = ("lag_summary", "lag_hourly", "anomalies", "incidents")
-DATE = date(2026, 1, 31)
-DAYS = [
-    Day(
-        cluster=name,
-        folder=f"cluster={name}",
-        root="",
-        history="",
-        date=DATE,
-        in_progress=False,
-        source="snapshots",
-        runs={},
-    )
-    for name in CLUSTERS
-]
+DATE = NOON.date()
+DAYS = [a_day(name) for name in CLUSTERS]
 A_DAY = DAYS[0]
 
 

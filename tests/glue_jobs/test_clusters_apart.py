@@ -139,15 +139,6 @@ def test_each_failure_is_one_line_and_the_run_fails_with_all(ended: Ended) -> No
     assert all(f"{name} on {DATE}" in last for name in (BAD, NEWER, HUNGRY))
 
 
-def test_the_message_says_which_clusters_have_no_report(ended: Ended) -> None:
-    lines = ended.message.splitlines()
-
-    for name in (BAD, NEWER, HUNGRY):
-        assert [line for line in lines if line.startswith(f"no report of {name}: ")], lines
-    assert f"{MINOR}: " in ended.message
-    assert "no snapshots of this day" not in ended.message
-
-
 def test_columns_of_a_newer_minor_version_are_in_the_history(ended: Ended) -> None:
     rows = history(ended.root, "group_partitions", MINOR).sort_by("taken_at")
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from kafka_lag_report.compaction import compact_day, delete_compacted, parts
 from kafka_lag_report.errors import DataError, StoreError
-from kafka_lag_report.history_file import Part, compact
-from kafka_lag_report.read_snapshots import Day, find_days, read, skip_corrupt_objects
+from kafka_lag_report.history_file import compact
+from kafka_lag_report.read_snapshots import Day, find_days, skip_corrupt_objects
 from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
@@ -57,18 +57,6 @@ def history(root: Path, dataset: str = "group_partitions") -> list[Row]:
     return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
 
 
-def test_rows_are_sorted_by_name_and_time(spark: SparkSession, tmp_path: Path) -> None:
-    write_minutes(tmp_path, range(3))
-
-    compact_all(spark, tmp_path)
-
-    order = [(r["consumer_group"], r["partition_id"], r["taken_at"]) for r in history(tmp_path)]
-    assert order == sorted(order)
-    assert len(order) == 12
-    assert [len(history(tmp_path, name)) for name in SNAPSHOTS] == [3, 12, 6]
-    assert sorted(p.name for p in (tmp_path / "history").iterdir()) == sorted(SNAPSHOTS)
-
-
 def test_runs_that_came_late_are_added_and_those_whose_objects_are_gone_stay(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -93,22 +81,6 @@ def test_a_history_that_lacks_nothing_is_left_as_it_is(spark: SparkSession, tmp_
     compact_all(spark, tmp_path)
 
     assert sorted((tmp_path / "history").rglob("*")) == before
-
-
-def test_a_history_of_which_a_part_is_missing_is_made_again(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    write_minutes(tmp_path, range(2))
-    compact_all(spark, tmp_path)
-    (file,) = (tmp_path / "history" / "group_partitions").rglob("*.parquet")
-    # as after a move that ended halfway: every run is there, and not all of its names
-    whole = pq.ParquetFile(file).read()
-    file.unlink()
-    pq.write_table(whole.slice(0, len(whole) // 2), file.with_name("half.parquet"))
-
-    compact_all(spark, tmp_path)
-
-    assert len(history(tmp_path)) == len(whole)
 
 
 def test_runs_that_two_jobs_at_once_left_twice_are_there_once(
@@ -193,33 +165,28 @@ def test_a_history_that_is_damaged_is_named_and_stays(spark: SparkSession, tmp_p
     assert file.read_bytes() == data
 
 
-def minutes(part: Part) -> list[list[str]]:
-    """Of each stretch, the minutes of its objects."""
-    return [[source[-18:-14] for source in each.sources] for each in part.stretches]
+# Most rows of a stretch, files, and bytes of a file -> the rows of each file's stretches.
+SIZES: dict[str, tuple[dict[str, int], list[list[int]]]] = {
+    "a file a stretch": ({"most": 8}, [[8], [8], [8]]),
+    "no more files, but more stretches": ({"most": 4, "files": 2}, [[4] * 3, [4] * 3]),
+    "more files, where these would be too large": (
+        {"most": 4, "files": 2, "file_bytes": 1},
+        [[4]] * 6,
+    ),
+}
 
 
-def test_a_large_day_has_several_files_of_a_stretch_each(tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", SIZES)
+def test_a_large_day_has_several_files_in_the_order_of_time(tmp_path: Path, case: str) -> None:
     write_minutes(tmp_path, range(6))
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
+    limits, rows = SIZES[case]
 
-    runs = day.usable("group_partitions")
-    made = parts("group_partitions", runs, day.rows, "/made", most=8)
+    made = parts("group_partitions", day.usable("group_partitions"), day.rows, "/made", **limits)
 
-    assert [[stretch.rows for stretch in part.stretches] for part in made] == [[8], [8], [8]]
-    assert len({part.target for part in made}) == 3
-    in_order = [each for part in made for stretch in minutes(part) for each in stretch]
-    assert in_order == sorted(in_order)
-
-
-def test_a_larger_day_has_no_more_files_but_more_stretches_in_each(tmp_path: Path) -> None:
-    write_minutes(tmp_path, range(6))
-    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
-
-    runs = day.usable("group_partitions")
-    made = parts("group_partitions", runs, day.rows, "/made", most=4, files=2)
-
-    assert [[stretch.rows for stretch in part.stretches] for part in made] == [[4] * 3, [4] * 3]
-    in_order = [each for part in made for stretch in minutes(part) for each in stretch]
+    assert [[stretch.rows for stretch in part.stretches] for part in made] == rows
+    assert len({part.target for part in made}) == len(made)
+    in_order = [source for part in made for each in part.stretches for source in each.sources]
     assert in_order == sorted(in_order)
 
 
@@ -234,30 +201,6 @@ def test_a_run_in_shards_lies_in_one_stretch(tmp_path: Path) -> None:
     stretches = [stretch.sources for part in made for stretch in part.stretches]
     assert [len(sources) for sources in stretches] == [2, 2]
     assert all(len({source[-23:-13] for source in sources}) == 1 for sources in stretches)
-
-
-def test_a_day_has_as_many_files_as_its_size_asks_for(tmp_path: Path) -> None:
-    write_minutes(tmp_path, range(6))
-    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
-    runs = day.usable("group_partitions")
-    size = sum(run.size for run in runs)
-
-    files = {
-        file_bytes: len(
-            parts(
-                "group_partitions",
-                runs,
-                day.rows,
-                "/made",
-                most=4,
-                files=2,
-                file_bytes=file_bytes,
-            )
-        )
-        for file_bytes in (size, size // 2 + 1, size // 3 + 1, size // 2 - 1)
-    }
-
-    assert list(files.values()) == [2, 2, 3, 3]
 
 
 def rises(root: Path, dataset: str, column: str) -> dict[datetime, set[int | None]]:
@@ -338,19 +281,3 @@ def test_objects_are_not_deleted_for_a_history_of_other_offsets(
     assert len(list((tmp_path / "snapshots").rglob("*.parquet"))) == 9
     changed(file, "end_offset", pa.array([10, 11, 12], pa.int64()))
     assert delete_compacted(spark, Storage(), found(tmp_path)) == (9, None)
-
-
-def test_rises_are_read_if_every_file_has_them(spark: SparkSession, tmp_path: Path) -> None:
-    write_minutes(tmp_path, range(3))
-    compact_all(spark, tmp_path)
-    (file,) = (tmp_path / "history" / "topic_partitions").rglob("*.parquet")
-    day = found(tmp_path).from_history()
-
-    assert "produced" in read(spark, Storage(), day, "topic_partitions").columns
-    older = file.with_name("older.parquet")
-    shutil.copy(file, older)
-    changed(older, "produced", None)
-
-    assert "produced" not in read(spark, Storage(), day, "topic_partitions").columns
-    assert "consumed" in read(spark, Storage(), day, "group_partitions").columns
-    assert "consumed" not in read(spark, Storage(), day, "groups").columns

@@ -10,21 +10,11 @@ import pytest
 
 from dev.days.hourly import write_usual_days
 from kafka_lag.contract import USUAL_COLUMNS, USUAL_DATE_KEY
-from kafka_lag_report.read_snapshots import FROM_SNAPSHOTS, Day
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.usual import write_usual
+from tests.glue_jobs.days import a_day
 
 SATURDAY = date(2026, 1, 31)
-DEMO = Day(
-    cluster="demo",
-    folder="cluster=demo",
-    root="",
-    history="",
-    date=SATURDAY,
-    in_progress=False,
-    source=FROM_SNAPSHOTS,
-    runs={},
-)
 
 
 class SessionNeededError(Exception):
@@ -40,7 +30,7 @@ def write(root: Path, days: int) -> None:
     """What is usual, of so many days up to Saturday."""
     write_usual_days(root, "demo", ["billing"], before=SATURDAY + timedelta(days=1), days=days)
     session: Any = NoSession()
-    write_usual(session, Storage(), str(root), DEMO)
+    write_usual(session, Storage(), str(root), a_day())
 
 
 @pytest.mark.parametrize("days", [1, 21])

@@ -11,17 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_report.history_file import KEYS, ROW_GROUP_ROWS, TIME, encode, sorted_rows
+from kafka_lag_report.history_file import ROW_GROUP_ROWS, encode, sorted_rows
 from kafka_lag_report.schemas import SNAPSHOTS, arrow_schema
 from tests.glue_jobs.days import Row, minute
 
 
 def table(dataset: str, rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=arrow_schema(dataset))
-
-
-def names(rows: pa.Table, dataset: str) -> list[tuple[Any, ...]]:
-    return [tuple(row[key] for key in (*KEYS[dataset], TIME)) for row in rows.to_pylist()]
 
 
 # Above the basic plane UTF-16 sorts otherwise than UTF-8.

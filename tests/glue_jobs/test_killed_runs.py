@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,8 +31,6 @@ CLUSTERS = ("one", "two")
 EARLY, LATE = range(6), range(6, 12)
 # A run that is killed has printed this last, and was at work at what comes next.
 STAGES = ("session", "history", "reduce", "pages")
-# Of runs at moments that are drawn.
-KILLS = 20
 KEYS = ("consumer_group", "topic", "partition_id", "taken_at")
 
 
@@ -141,43 +138,6 @@ def test_a_run_that_is_killed_leaves_each_cluster_old_or_new(
     check(root, days)
     assert report(root) == 0
     assert check(root, days) == {"new": len(CLUSTERS)}
-
-
-# On a busy machine every kill may come before there is anything new.
-@pytest.mark.timed
-def test_runs_that_are_killed_one_after_the_other_leave_each_cluster_old_or_new(
-    days: Days, tmp_path: Path
-) -> None:
-    root, killed, found = tmp_path / "state", 0, Counter[str]()
-    draw = Random(33)  # noqa: S311 - moments, not secrets
-    copytree(days.old, root)
-    began = time.monotonic()
-    assert report(root) == 0
-    # of a run with a JVM that is there
-    usual = 3 * (time.monotonic() - began)
-    rmtree(root)
-    while killed < KILLS:
-        if not root.exists():
-            copytree(days.old, root)
-        with started(root) as process:
-            try:
-                process.wait(draw.uniform(0.0, usual))
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                killed += 1
-            else:
-                # it was over before: the next ones are killed sooner
-                usual *= 0.8
-        now = check(root, days)
-        found += now
-        if not now["new"]:
-            # too soon for anything new, as on a busy machine: the next ones are killed later
-            usual *= 1.1
-        # what it left is what the next one finds, until there is nothing to do
-        if now == {"new": len(CLUSTERS)}:
-            rmtree(root)
-
-    assert {*found} == {"old", "new"}
 
 
 def started(root: Path) -> "subprocess.Popen[str]":

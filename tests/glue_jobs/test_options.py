@@ -2,6 +2,7 @@
 """The command line."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -16,35 +17,32 @@ def just_after_midnight() -> datetime:
     return datetime(2026, 3, 1, 0, 5, tzinfo=UTC)
 
 
-def test_the_date_is_yesterday_by_default() -> None:
-    options = parse(PLACES, just_after_midnight)
+# What is given; what is meant by it.
+GIVEN: list[tuple[str, dict[str, Any]]] = [
+    ("", {"dates": (date(2026, 2, 28),), "scheduled": True, "clusters": (), "history": True}),
+    ("", {"topic_arn": None, "always_summarise": False, "timings": False, "snapshot_days": None}),
+    ("--date 2026-03-01", {"dates": (date(2026, 3, 1),), "scheduled": False}),
+    (
+        "--date 2026-02-27 --until 2026-03-01",
+        {"dates": (date(2026, 2, 27), date(2026, 2, 28), date(2026, 3, 1))},
+    ),
+    ("--cluster a b a", {"clusters": ("a", "b")}),
+    ("--cluster a --cluster b,c d", {"clusters": ("a", "b", "c", "d")}),
+    ("--no-history", {"history": False}),
+    ("--no-history False", {"history": True}),
+    ("--no-history=yes --timings 1", {"history": False, "timings": True}),
+    ("--topic-arn= --summary changes", {"topic_arn": None}),
+    ("--topic-arn arn:aws-cn:sns:cn:1:lag", {"topic_arn": "arn:aws-cn:sns:cn:1:lag"}),
+    ("--summary always", {"always_summarise": True}),
+    ("--snapshot-days 8", {"snapshot_days": 8}),
+]
 
-    assert options.dates == (date(2026, 2, 28),)
-    assert options.scheduled
 
+@pytest.mark.parametrize(("given", "meant"), GIVEN)
+def test_what_is_given_is_meant(given: str, meant: dict[str, Any]) -> None:
+    options = parse([*PLACES, *given.split()], just_after_midnight)
 
-def test_yesterday_is_yesterday_in_utc_wherever_the_clock_is() -> None:
-    tokyo = timezone(timedelta(hours=9))
-    morning = datetime(2026, 3, 1, 8, 0, tzinfo=tokyo)
-
-    assert parse(PLACES, lambda: morning).dates == (date(2026, 2, 27),)
-
-
-def test_today_may_be_asked_for() -> None:
-    options = parse([*PLACES, "--date", "2026-03-01"], just_after_midnight)
-
-    assert options.dates == (options.today,) == (date(2026, 3, 1),)
-    assert not options.scheduled
-
-
-def test_a_range_has_each_of_its_days() -> None:
-    given = [*PLACES, "--date", "2026-02-27", "--until", "2026-03-01"]
-
-    assert parse(given, just_after_midnight).dates == (
-        date(2026, 2, 27),
-        date(2026, 2, 28),
-        date(2026, 3, 1),
-    )
+    assert {name: getattr(options, name) for name in meant} == meant
 
 
 def test_a_range_may_be_a_leap_year() -> None:
@@ -53,53 +51,11 @@ def test_a_range_may_be_a_leap_year() -> None:
     assert len(parse(given, just_after_midnight).dates) == 366
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ([], ()),
-        (["--cluster", "a"], ("a",)),
-        (["--cluster", "a", "b", "a"], ("a", "b")),
-        (["--cluster", "a", "--cluster", "b"], ("a", "b")),
-        (["--cluster", "a,b, c", "d"], ("a", "b", "c", "d")),
-    ],
-)
-def test_clusters_may_be_listed_or_repeated(given: list[str], expected: tuple[str, ...]) -> None:
-    assert parse([*PLACES, *given], just_after_midnight).clusters == expected
+def test_yesterday_is_yesterday_in_utc_wherever_the_clock_is() -> None:
+    tokyo = timezone(timedelta(hours=9))
+    morning = datetime(2026, 3, 1, 8, 0, tzinfo=tokyo)
 
-
-@pytest.mark.parametrize(
-    ("given", "on"),
-    [
-        ([], False),
-        (["--no-history"], True),
-        (["--no-history", "true"], True),
-        (["--no-history", "False"], False),
-        (["--no-history=yes"], True),
-        (["--no-history", "--timings"], True),
-    ],
-)
-def test_a_flag_may_have_a_value_as_glue_gives_it_one(given: list[str], on: bool) -> None:
-    assert parse([*PLACES, *given], just_after_midnight).history is not on
-
-
-def test_what_is_left_out_has_its_default() -> None:
-    options = parse(PLACES, just_after_midnight)
-
-    assert (options.history, options.timings) == (True, False)
-    assert (options.topic_arn, options.always_summarise) == (None, False)
-
-
-def test_the_summary_goes_where_and_when_it_is_asked_to() -> None:
-    arn = "arn:aws-cn:sns:cn-north-1:123456789012:lag"
-    given = ["--topic-arn", arn, "--summary", "always", "--timings", "1"]
-
-    options = parse([*PLACES, *given], just_after_midnight)
-
-    assert (options.topic_arn, options.always_summarise, options.timings) == (arn, True, True)
-
-
-def test_an_empty_topic_is_none() -> None:
-    assert parse([*PLACES, "--topic-arn", ""], just_after_midnight).topic_arn is None
+    assert parse(PLACES, lambda: morning).dates == (date(2026, 2, 27),)
 
 
 def test_options_that_glue_adds_are_named_and_ignored() -> None:
@@ -164,11 +120,6 @@ def test_help_names_every_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert end.value.code == 0
     assert [name for name in REPORTS if name not in said] == []
     assert "s3://" in said
-
-
-def test_old_snapshots_are_deleted_only_if_days_are_given() -> None:
-    assert parse(PLACES, just_after_midnight).snapshot_days is None
-    assert parse([*PLACES, "--snapshot-days", "8"], just_after_midnight).snapshot_days == 8
 
 
 @pytest.mark.parametrize("days", ["7", "0", "-1", "few", ""])

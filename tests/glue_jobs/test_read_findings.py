@@ -2,27 +2,30 @@
 """From report tables to findings: worst first, never more than is asked for."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from kafka_lag_report.findings import Findings, Limits
 from kafka_lag_report.page.drawn import Bar, Peak, Stretch
 from kafka_lag_report.page.render import read_page
-from kafka_lag_report.page.sections import Page
 from kafka_lag_report.read_findings import read_findings
-from kafka_lag_report.schemas import REPORTS, SNAPSHOTS, report_schema
+from kafka_lag_report.schemas import DOUBLE, INT, LONG, REPORTS, STRING, columns, report_schema
+from tests.glue_jobs.days import Row, frame, frame_of
 from tests.glue_jobs.page.pages import DAY, at
 
 Rows = Sequence[Mapping[str, Any]]
-PARTITIONS = (
-    "cluster string, consumer_group string, topic string, partition_id int, leader int,"
-    " mean_lag double, produced bigint"
+PARTITIONS = columns(
+    consumer_group=STRING,
+    topic=STRING,
+    partition_id=INT,
+    leader=INT,
+    mean_lag=DOUBLE,
+    produced=LONG,
 )
-MINUTE = timedelta(minutes=1)
+AGED = {"time_lag_error_seconds": 0.0}
 
 
 def tables(**rows: Rows) -> dict[str, pa.Table]:
@@ -33,33 +36,10 @@ def tables(**rows: Rows) -> dict[str, pa.Table]:
     }
 
 
-def frame(spark: SparkSession, schema: str, rows: Rows) -> DataFrame:
-    """Of cluster `demo` unless a row says otherwise."""
-    names = [column.strip().split()[0] for column in schema.split(", ")]
-    full = [{"cluster": "demo", **row} for row in rows]
-    return spark.createDataFrame([tuple(row.get(name) for name in names) for row in full], schema)
-
-
 def findings_of(rows: Mapping[str, Rows], limits: Limits | None = None) -> Findings:
     found = read_findings("demo", DAY, tables(**rows), limits=limits)
     assert found is not None
     return found
-
-
-def page_of(spark: SparkSession, groups: Rows, partitions: Rows, **rows: Rows) -> Page:
-    """The page of cluster `demo` with these rows by report."""
-    columns = (f"{f.name} {f.dataType.simpleString()}" for f in SNAPSHOTS["groups"])
-    return read_page(
-        findings_of(rows),
-        frame(spark, ", ".join(["cluster string", *columns]), groups),
-        frame(spark, PARTITIONS, partitions),
-    )
-
-
-def seen(minute: int, lag: float | None, status: str | None = "OK", **more: Any) -> dict[str, Any]:
-    """A row of `groups` of billing at this minute of the day."""
-    row = {"consumer_group": "billing", "taken_at": at(0) + minute * MINUTE}
-    return {**row, "time_lag_seconds": lag, "time_lag_error_seconds": 0.0, "status": status, **more}
 
 
 def test_of_tasks_needed_who_has_too_few_members_comes_first_each_with_its_hours() -> None:
@@ -100,111 +80,44 @@ def test_a_day_without_rows_has_no_findings() -> None:
     assert read_findings("demo", DAY, tables()) is None
 
 
-_TOPIC = {"consumer_group": "billing", "topic": "orders"}
 _CULPRIT = {"worst_topic": "orders", "worst_partition": 3, "worst_leader": 2}
 
 
-def _rows_of_groups() -> dict[str, Any]:
-    return {
-        "lag_summary": [
-            {"consumer_group": "geo", "known_minutes": 9.0},
-            {"consumer_group": "billing", "err_minutes": 3.0, "owner": "payments"},
-            {**_TOPIC, "err_minutes": 9.0},
-        ],
-        "consumer_hotspots": [
-            {"consumer_group": "billing", "client_id": "app", "hot": True},
-            {"consumer_group": "geo", "hot": None},
-        ],
-        "anomalies": [
-            {"consumer_group": "geo", "hour": 3, "measure": "produce_rate", "direction": "low"}
-        ],
-        "groups": [
-            seen(0, 5.0),
-            seen(1, 90.0, "ERR", **_CULPRIT),
-            seen(2, 70.0, "ERR"),
-            seen(3, 99.0, "ERR", unread_reason="timeout"),
-            seen(10, None, None),
-            seen(11, 0.0),
-            seen(12, 500.0, consumer_group="not asked for"),
-        ],
-        "coverage": [
-            {
-                "dataset": "groups",
-                "runs": 9,
-                "first_run": at(0, 1),
-                "in_progress": False,
-                "interval_seconds": 60.0,
-            }
-        ],
-    }
-
-
-def _rows_of_topics() -> dict[str, Any]:
-    return {
-        "retention_risk": [
-            {**_TOPIC, "partition_id": 0, "retention_risk": "SAFE", "records_lost": 0},
-            {
-                **_TOPIC,
-                "partition_id": 1,
-                "retention_risk": "AT_RISK",
-                "records_lost": 0,
-                "least_seconds_until_loss": 60.0,
-                "least_seconds_until_loss_at": at(14, 5),
-                "least_margin": 7,
-            },
-            {**_TOPIC, "partition_id": 2, "retention_risk": "LOST", "records_lost": 5},
-        ],
-        "partition_skew": [
-            {
-                **_TOPIC,
-                "lag_skewed": True,
-                "cause": "broker",
-                "cause_partitions": [1],
-                "lag_mean": 2.0,
-            },
-            {**_TOPIC, "topic": "even", "lag_skewed": False, "production_skewed": None},
-        ],
-        "partitions": [
-            {**_TOPIC, "partition_id": 1, "leader": 2, "mean_lag": 9.0, "produced": 4},
-            {**_TOPIC, "partition_id": 0, "leader": 1, "mean_lag": None},
-            {**_TOPIC, "topic": "even", "partition_id": 0, "mean_lag": 3.0},
-        ],
-        "broker_hotspots": [
-            {"leader": 1, "lag_share": 0.2},
-            {"leader": 2, "lag_share": 0.8, "hot": True},
-        ],
-    }
-
-
-@pytest.fixture(name="page", scope="module")
-def _page(spark: SparkSession) -> Page:
-    """A page with rows in every report, gathered once."""
-    return page_of(spark, **_rows_of_groups(), **_rows_of_topics())
-
-
 @pytest.mark.spark
-def test_every_report_reaches_its_section(page: Page) -> None:
-    found = page.findings
-    assert [(day.group, day.owner) for day in found.groups.rows] == [
-        ("billing", "payments"),
-        ("geo", None),
+def test_a_curve_has_gaps_where_nothing_was_read(spark: SparkSession) -> None:
+    seen_at: dict[int, Row] = {
+        0: {"time_lag_seconds": 5.0, "status": "OK"},
+        1: {"time_lag_seconds": 90.0, "status": "ERR", **_CULPRIT},
+        2: {"time_lag_seconds": 70.0, "status": "ERR"},
+        3: {"time_lag_seconds": 99.0, "status": "ERR", "unread_reason": "timeout"},
+        10: {},
+        11: {"time_lag_seconds": 0.0, "status": "OK"},
+    }
+    groups = [
+        {"consumer_group": "billing", "taken_at": at(0, minute), **AGED, **row}
+        for minute, row in seen_at.items()
     ]
-    risk = found.risks.rows[0]
-    assert (risk.partitions_lost, risk.partitions_at_risk, risk.records_lost) == (1, 1, 5)
-    assert (risk.worst_partition, risk.seconds_left, risk.seconds_left_at) == (1, 60.0, at(14, 5))
-    assert [(skew.topic, skew.cause_partitions) for skew in found.skews.rows] == [("orders", (1,))]
-    assert page.bars["billing", "orders"].rows == (Bar(0, 1, None), Bar(1, 2, 9.0, 4))
-    assert [broker.leader for broker in found.brokers.rows] == [2, 1]
-    assert [one.client for one in found.consumers.rows] == ["app"]
-    assert [one.hour for one in found.unusual.rows] == [3]
-    assert found.coverage[0].first_run == at(0, 1)
+    lag: Row = {"consumer_group": "billing", "topic": "orders"}
+    partitions = [
+        {**lag, "partition_id": 1, "leader": 2, "mean_lag": 9.0, "produced": 4},
+        {**lag, "partition_id": 0, "leader": 1, "mean_lag": None},
+    ]
+    times: Row = {"runs": 9, "first_run": at(0, 1), "interval_seconds": 60.0, "in_progress": False}
+    skew: Row = {"consumer_group": "billing", "topic": "orders", "cause": "broker"}
+    findings = findings_of(
+        {
+            "lag_summary": [{"consumer_group": "billing", "err_minutes": 3.0}],
+            "partition_skew": [{**skew, "lag_skewed": True, "cause_partitions": [1]}],
+            "coverage": [{"dataset": "groups", **times}],
+        }
+    )
 
+    page = read_page(
+        findings, frame(spark, "groups", groups), frame_of(spark, PARTITIONS, partitions)
+    )
 
-@pytest.mark.spark
-def test_a_day_s_curve_has_gaps_where_nothing_was_read(page: Page) -> None:
     curve = page.curves["billing"]
-    assert curve.seconds[:4] == (90.0, None, 0.0, None)
-    assert len(curve.seconds) == 288
+    assert (curve.seconds[:4], len(curve.seconds)) == ((90.0, None, 0.0, None), 288)
     assert curve.statuses == (
         Stretch(0, 1, "OK"),
         Stretch(1, 2, "ERR"),
@@ -213,7 +126,7 @@ def test_a_day_s_curve_has_gaps_where_nothing_was_read(page: Page) -> None:
         Stretch(13, 1427, None),
     )
     assert curve.peak == Peak(1, 90.0, "orders", 3, 2)
-    assert set(page.curves) <= {"billing", "geo"}
+    assert page.bars["billing", "orders"].rows == (Bar(0, 1, None), Bar(1, 2, 9.0, 4))
 
 
 def _five_of_each() -> dict[str, Any]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports computed, published, and read again on later days."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -15,12 +14,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kafka_lag_report.errors import DataError
-from kafka_lag_report.publishing import publish, remove_staging
-from kafka_lag_report.read_snapshots import Day, naming_corrupt_files
-from kafka_lag_report.report_files import collect, compute, is_first_day, page_address, stored
-from kafka_lag_report.schemas import REPORTS, STRING, report_schema
+from kafka_lag_report.publishing import remove_staging
+from kafka_lag_report.read_snapshots import naming_corrupt_files
+from kafka_lag_report.report_files import collect, compute, is_first_day, stored
+from kafka_lag_report.schemas import REPORTS, STRING
 from kafka_lag_report.storage import Storage
-from tests.glue_jobs.days import ARROW, NOON, report_rows
+from tests.glue_jobs.days import ARROW, NOON, a_day
 
 ODD = "blå & 1/2"
 FOLDERS = {"demo": "cluster=demo", ODD: f"cluster={quote(ODD, safe='')}"}
@@ -28,19 +27,6 @@ NAME = "lag_hourly"
 BEFORE = [date(2026, 1, number) for number in range(17, 31)]
 _TYPED = "name string, at timestamp, numbers array<int>"
 FAILS = "cast(raise_error('on purpose') AS double)"
-
-
-def a_day(cluster: str = "demo") -> Day:
-    return Day(
-        cluster=cluster,
-        folder=FOLDERS[cluster],
-        root="in/snapshots",
-        history="out/history",
-        date=date(2026, 1, 31),
-        in_progress=False,
-        source="snapshots",
-        runs={},
-    )
 
 
 def hours(spark: SparkSession, *rows: tuple[str, int]) -> DataFrame:
@@ -63,22 +49,6 @@ def write_report(root: Path, folder: str, number: int, group: str, hour: int) ->
     pq.write_table(pa.Table.from_pylist([row], schema=pa.schema(kinds)), place / "part-0.parquet")
 
 
-def files_below(root: Path) -> list[str]:
-    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
-
-
-def published(root: Path, tables: dict[str, pa.Table], page: str = "a page") -> None:
-    publish(Storage(), str(root), a_day(), tables, page)
-
-
-def test_computed_reports_have_their_columns_and_no_rows_but_theirs(spark: SparkSession) -> None:
-    read = compute({NAME: hours(spark, ("g", 7)), "anomalies": nothing(spark, "anomalies")})
-
-    assert read[NAME].schema == report_schema(NAME)
-    assert [(row["consumer_group"], row["hour"]) for row in read[NAME].to_pylist()] == [("g", 7)]
-    assert read["anomalies"].num_rows == 0
-
-
 def test_collected_times_are_utc_and_null_comes_first(spark: SparkSession) -> None:
     at = datetime(2026, 1, 31, 23, 59, 59, 5_000, tzinfo=UTC)
     frame = spark.createDataFrame([("b", at, [1, 2]), (None, None, None), ("a", at, [])], _TYPED)
@@ -95,44 +65,6 @@ def test_collected_times_are_utc_and_null_comes_first(spark: SparkSession) -> No
         {"name": "a", "at": at, "numbers": []},
         {"name": "b", "at": at, "numbers": [1, 2]},
     ]
-
-
-@pytest.mark.parametrize("cluster", [ODD, "demo"])
-def test_a_cluster_has_one_sorted_file_and_its_page(
-    cluster: str, spark: SparkSession, tmp_path: Path
-) -> None:
-    rows = [(group, hour) for group in "cab" for hour in (2, 1)]
-    tables = compute({NAME: hours(spark, *rows).repartition(3)})
-    publish(Storage(), str(tmp_path), a_day(cluster), tables, "<p>one")
-
-    expected = sorted(rows)
-    found = report_rows(tmp_path, NAME, cluster=FOLDERS[cluster].removeprefix("cluster="))
-    assert [(r["consumer_group"], r["hour"]) for r in found] == expected
-    assert files_below(tmp_path) == [
-        f"reports/{NAME}/{FOLDERS[cluster]}/dt=2026-01-31/report.parquet",
-        f"reports/page/{FOLDERS[cluster]}/dt=2026-01-31/report.html",
-    ]
-    assert Path(page_address(str(tmp_path), a_day(cluster))).read_text() == "<p>one"
-
-
-def test_a_report_without_rows_takes_the_earlier_one_away(tmp_path: Path) -> None:
-    write_report(tmp_path, FOLDERS["demo"], 31, "earlier", 1)
-
-    published(tmp_path, {NAME: report_schema(NAME).empty_table()})
-
-    assert report_rows(tmp_path, NAME) == []
-
-
-def test_only_the_days_own_output_is_replaced(tmp_path: Path) -> None:
-    for folder in FOLDERS.values():
-        write_report(tmp_path, folder, 30, "earlier", 1)
-        write_report(tmp_path, folder, 31, "earlier", 1)
-
-    published(tmp_path, {NAME: pa.table({"consumer_group": ["new"]})})
-
-    assert [row["consumer_group"] for row in report_rows(tmp_path, NAME)] == ["new"]
-    assert len(report_rows(tmp_path, NAME, cluster=quote(ODD, safe=""))) == 1
-    assert len(report_rows(tmp_path, NAME, day="2026-01-30")) == 1
 
 
 def test_what_releases_with_staging_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
@@ -171,13 +103,6 @@ def test_published_reports_are_read_for_the_dates_asked(
     ]
 
 
-def test_where_nothing_was_published_there_are_no_rows(spark: SparkSession, tmp_path: Path) -> None:
-    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
-
-    assert rows.columns == [*REPORTS[NAME].names, "dt"]
-    assert rows.collect() == []
-
-
 def test_a_broken_earlier_report_is_named(spark: SparkSession, tmp_path: Path) -> None:
     yesterday = NOON - timedelta(days=1)
     broken = tmp_path / "reports" / NAME / "cluster=demo" / f"dt={yesterday:%Y-%m-%d}/p.parquet"
@@ -197,7 +122,7 @@ def test_a_broken_earlier_report_is_named(spark: SparkSession, tmp_path: Path) -
     "earlier", ["snapshots/groups", "history/topic_partitions", "reports/coverage", None]
 )
 def test_a_day_is_the_first_if_nothing_is_older(earlier: str | None, tmp_path: Path) -> None:
-    day = replace(a_day(), root=f"{tmp_path}/snapshots", history=f"{tmp_path}/history")
+    day = a_day(root=tmp_path)
     for place in ("snapshots/groups", "history/groups", "reports/coverage"):
         (tmp_path / place / FOLDERS["demo"] / "dt=2026-01-31").mkdir(parents=True)
     if earlier:

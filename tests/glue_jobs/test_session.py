@@ -14,16 +14,11 @@ from kafka_lag_report.session import (
     FEW_ROWS,
     open_session,
     quick_session,
-    remember_classes,
 )
 
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_a_session_that_is_there_is_used(spark: SparkSession) -> None:
-    assert open_session({}).sparkContext is spark.sparkContext
 
 
 def test_times_are_utc_wherever_the_session_comes_from(spark: SparkSession) -> None:
@@ -43,37 +38,6 @@ def test_the_quick_session_is_another_of_the_same_context(spark: SparkSession) -
     assert {key: session.conf.get(key) for key in expected} == expected
     assert session.sparkContext is spark.sparkContext
     assert spark.conf.get("spark.sql.shuffle.partitions") == partitions
-
-
-class JavaName:
-    """One that looks up each name below it that it does not have."""
-
-    def __init__(self, looked_up: list[str]) -> None:
-        self._looked_up = looked_up
-
-    def __getattr__(self, name: str) -> "JavaName":
-        self._looked_up.append(name)
-        return JavaName(self._looked_up)
-
-
-def test_java_is_asked_once_for_what_columns_are_made_with() -> None:
-    looked_up = list[str]()
-    java = JavaName(looked_up)
-    remember_classes(java)
-    looked_up.clear()
-
-    for package in ("functions", "org.apache.spark.sql.functions"):
-        assert getattr(java, package).col is getattr(java, package).col
-    assert java.PythonUtils.toSeq is java.PythonUtils.toSeq
-    assert looked_up == []
-
-
-def test_columns_are_made_without_a_note_of_their_line(spark: SparkSession) -> None:
-    utils = pytest.importorskip("pyspark.errors.utils")
-
-    # Spark 3.5 takes no notes
-    assert spark.conf.get("spark.python.sql.dataFrameDebugging.enabled") == "false"
-    assert not getattr(utils, "is_debugging_enabled", bool)()
 
 
 def test_workers_are_of_the_python_that_runs_the_job(tmp_path: Path) -> None:

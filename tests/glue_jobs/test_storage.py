@@ -4,7 +4,6 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier, get_ident
 from typing import Any
 from urllib.parse import quote
 
@@ -13,10 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_lag_report.errors import StoreError
-from kafka_lag_report.storage import Storage, Stored, footer_of, footers, s3_place
+from kafka_lag_report.storage import Storage, Stored, footer_of, footers
 
-# More than any test takes.
-_TIMEOUT_SECONDS = 240
 ODD = f"cluster={quote('blå & 1/2', safe='')}"
 
 
@@ -40,14 +37,6 @@ def test_what_is_written_is_found_and_read(root: str) -> None:
     ]
 
 
-def test_an_object_is_replaced_by_writing_it(root: str) -> None:
-    for data in (b"earlier rows", b"rows"):
-        Storage().write(f"{root}/a.parquet", data)
-
-    assert Storage().read(f"{root}/a.parquet") == b"rows"
-    assert Storage().objects(root, "") == [Stored("a.parquet", 4)]
-
-
 def test_hidden_objects_and_other_endings_are_not_found(root: str) -> None:
     for name in ("b.parquet", "a.parquet", "_c.parquet", ".d.parquet", "_t/e.parquet", "f.part"):
         Storage().write(f"{root}/{name}", b"rows")
@@ -65,28 +54,6 @@ def test_of_a_folder_that_is_missing_there_is_nothing(root: str) -> None:
     storage.delete_folder(f"{root}/none")
     storage.keep_only(f"{root}/none", "a")
     storage.sweep(f"{root}/none")
-
-
-def test_what_is_made_of_each_object_comes_in_their_order(root: str) -> None:
-    paths = [f"{root}/{number}.parquet" for number in range(9)]
-    storage = Storage()
-    for path in paths:
-        storage.write(path, path.encode())
-
-    assert list(storage.each(storage.read, paths, 3)) == [path.encode() for path in paths]
-
-
-def test_objects_of_s3_are_worked_on_side_by_side_and_those_of_a_disk_in_one_thread() -> None:
-    meeting = Barrier(2, timeout=_TIMEOUT_SECONDS)
-
-    def meet(_: str) -> int:
-        meeting.wait()
-        return get_ident()
-
-    on_disk = Storage().each(lambda _: get_ident(), ["/lag/a", "/lag/b"])
-
-    assert len(set(Storage().each(meet, ["s3://lag/a", "s3://lag/b"], 2))) == len("ab")
-    assert set(on_disk) == {get_ident()}
 
 
 def test_objects_are_deleted_and_others_stay(root: str) -> None:
@@ -118,29 +85,12 @@ def test_of_a_folder_one_object_is_kept(root: str) -> None:
     assert [file.name for file in Storage().objects(root, "")] == ["below/a", "report.parquet"]
 
 
-def test_deleting_leaves_no_empty_object_for_the_folder(s3: Any) -> None:
-    Storage().write("s3://lag/snapshots/a.parquet", b"rows")
-
-    Storage().delete(["s3://lag/snapshots/a.parquet"])
-
-    assert "Contents" not in s3.list_objects_v2(Bucket="lag")
-
-
 def test_a_page_is_served_as_what_it_is(s3: Any) -> None:
     Storage().write("s3://lag/report.html", b"<p>", content_type="text/html; charset=utf-8")
 
     assert s3.head_object(Bucket="lag", Key="report.html")["ContentType"] == (
         "text/html; charset=utf-8"
     )
-
-
-def test_a_file_that_was_half_written_is_swept(tmp_path: Path) -> None:
-    for name in (".part-1.parquet.tmp", "part-2.parquet", ".crc"):
-        (tmp_path / name).write_bytes(b"rows")
-
-    Storage().sweep(str(tmp_path))
-
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".crc", "part-2.parquet"]
 
 
 def test_many_runs_that_write_sweep_and_tidy_one_folder_leave_a_whole_file(tmp_path: Path) -> None:
@@ -195,24 +145,6 @@ def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(StoreError, match=r"cannot write to .*file/a"):
         Storage().write(str(tmp_path / "file" / "a"), b"rows")
-
-
-@pytest.mark.parametrize(
-    ("address", "place"),
-    [
-        ("s3://kept/a/b", ("kept", "a/b")),
-        ("s3a://kept/a/b/", ("kept", "a/b")),
-        ("s3://kept", ("kept", "")),
-        ("s3://kept/x#y?z=1", ("kept", "x#y?z=1")),
-        ("/srv/s3://kept", None),
-        ("file:///srv", None),
-        ("state", None),
-    ],
-)
-def test_an_address_of_s3_has_a_bucket_and_a_key(
-    address: str, place: tuple[str, str] | None
-) -> None:
-    assert s3_place(address) == place
 
 
 def test_a_footer_says_version_rows_and_types(root: str) -> None:

@@ -3,7 +3,7 @@
 
 from datetime import UTC, date, datetime
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, ClassVar
 
 from kafka_lag_report.findings import (
     Broker,
@@ -100,28 +100,53 @@ def curve(topic: str | None = None) -> Curve:
 
 
 class Tags(HTMLParser):
-    """Every tag with its attributes, and all text that is no script or style."""
+    """Every tag with its attributes, and the text that a person reads.
+
+    A line for each block and table row, cells apart by bars; no drawings, scripts or styles.
+    """
+
+    _SKIPPED = ("script", "style", "svg", "head", "nav")
+    _BLOCKS = ("tr", "dl", "p", "li", "div", "section", "summary", "h1", "h2", "h3", "caption")
+    _ENDS: ClassVar = {"td": " | ", "th": " | ", "dt": ": ", "dd": "; "}
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self._inside: str | None = None
+        self._lines = [""]
+        self._inside = list[str]()
         self.feed(html)
 
+    @property
+    def text(self) -> str:
+        """What a person reads, line by line."""
+        lines = (" ".join(line.split()).strip(" |;") for line in self._lines)
+        return "\n".join(line for line in lines if line)
+
+    def _is_in(self, *tags: str) -> bool:
+        return any(tag in self._inside for tag in tags)
+
+    def _break(self, tag: str) -> None:
+        if tag in self._BLOCKS and not self._is_in("tr", "dl"):
+            self._lines.append("")
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember it."""
+        """Remember it, and begin a line."""
         self.found.append((tag, dict(attrs)))
-        self._inside = tag if tag in ("script", "style") else None
+        self._break(tag)
+        if tag in (*self._SKIPPED, "tr", "dl"):
+            self._inside.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Leave scripts and styles."""
-        self._inside = None if tag == self._inside else self._inside
+        """End a line or a cell."""
+        if self._inside and tag == self._inside[-1]:
+            self._inside.pop()
+        self._break(tag)
+        self._lines[-1] += self._ENDS.get(tag, " ")
 
     def handle_data(self, data: str) -> None:
         """Gather what a person reads."""
-        if self._inside is None:
-            self.text += data
+        if not self._is_in(*self._SKIPPED):
+            self._lines[-1] += data
 
     def of(self, tag: str) -> list[dict[str, str | None]]:
         """The attributes of each such tag."""

@@ -19,22 +19,6 @@ def test_a_status_stands_until_the_next_run() -> None:
     )
 
 
-def test_a_status_does_not_outlive_a_gap() -> None:
-    assert stretches({0: "OK", 8: "OK"}, hold=2, axis=Axis(until=10)) == (
-        Stretch(0, 2, "OK"),
-        Stretch(2, 6, None),
-        Stretch(8, 2, "OK"),
-    )
-
-
-def test_what_was_not_read_ends_what_stood_before() -> None:
-    assert stretches({0: "OK", 1: None, 2: "OK"}, hold=2, axis=Axis(until=3)) == (
-        Stretch(0, 1, "OK"),
-        Stretch(1, 1, None),
-        Stretch(2, 1, "OK"),
-    )
-
-
 @given(
     st.dictionaries(st.integers(0, 1439), st.sampled_from(["OK", "WARN", "ERR", None])),
     st.integers(1, 60),
@@ -107,7 +91,3 @@ def test_the_axis_spans_what_was_seen_of_a_short_day(
 
 def test_a_day_in_progress_knows_nothing_after_its_newest_run() -> None:
     assert axis_of(seen((0, 0), (14, 5), 60.0, in_progress=True)).until == 846
-
-
-def test_a_day_without_runs_has_a_whole_axis() -> None:
-    assert axis_of(Findings("demo", DAY)) == Axis()

@@ -8,12 +8,6 @@ from kafka_lag_report.page.sections import COLUMNS, REST_BYTES, STATIC_ROWS, lis
 from tests.glue_jobs.page.pages import NASTY, calm, of, page
 
 
-def test_a_few_groups_need_no_script() -> None:
-    made = listing(page(groups=of(calm("a"), calm("b"))).findings)
-
-    assert ([row[0] for row in made.rows], made.rest, made.left_out) == (["a", "b"], "[]", 0)
-
-
 def test_the_rest_is_found_by_search_with_the_same_cells() -> None:
     made = listing(
         page(groups=of(*(calm(f"g{number}") for number in range(STATIC_ROWS + 2)))).findings

@@ -15,18 +15,6 @@ def test_an_unknown_slot_breaks_the_line() -> None:
     assert drawn.path == "M2.5 10.7L7.5 10.7M17.5 10.7L22.5 10.7"
 
 
-def test_a_lone_slot_is_a_dot() -> None:
-    drawn = plots.line(Curve(seconds=(None, 0.0, None)), Axis(), None)
-
-    assert drawn.path == "M7.5 100L7.5 100"
-
-
-def test_a_day_without_a_known_slot_draws_nothing() -> None:
-    drawn = plots.line(Curve(seconds=(None,) * 288), Axis(), None)
-
-    assert (drawn.path, drawn.area) == ("", "")
-
-
 def test_the_sla_is_in_the_picture_even_far_above() -> None:
     drawn = plots.line(Curve(seconds=(1.0,)), Axis(), 900.0)
 
@@ -43,12 +31,6 @@ def test_every_point_and_tick_stays_in_the_box(value: float, sla: float) -> None
     assert len(drawn.ticks) <= 3
 
 
-def test_a_quiet_day_is_drawn_as_it_is() -> None:
-    stretches = (Stretch(0, 60, "OK"), Stretch(60, 1380, None))
-
-    assert plots.timeline(stretches) == stretches
-
-
 def test_of_a_restless_day_the_worst_of_each_quarter_is_drawn() -> None:
     restless = tuple(
         Stretch(minute, 1, "ERR" if minute == 700 else ("WARN", "OK")[minute % 2])
@@ -60,12 +42,6 @@ def test_of_a_restless_day_the_worst_of_each_quarter_is_drawn() -> None:
         Stretch(690, 15, "ERR"),
         Stretch(705, 735, "WARN"),
     )
-
-
-def test_an_unknown_minute_is_worse_than_ok_and_better_than_a_warning() -> None:
-    restless = tuple(Stretch(minute, 1, (None, "OK")[minute % 2]) for minute in range(1440))
-
-    assert plots.timeline(restless) == (Stretch(0, 1440, None),)
 
 
 def test_bars_are_as_high_as_their_lag_against_an_even_share() -> None:
@@ -93,12 +69,6 @@ def test_a_legend_is_sorted_by_broker_and_ends_with_none() -> None:
     drawn = plots.columns(bars, None, None, [], {3: 0, 12: 1, None: None})
 
     assert drawn.leaders == ((3, 0), (12, 1), (None, None))
-
-
-def test_a_short_day_is_drawn_from_its_own_beginning() -> None:
-    axis = Axis(start=1020, end=1025, step=1, until=1025, slot=1.0)
-
-    assert plots.line(Curve(seconds=(5.0, None)), axis, None).path.startswith("M1020.5 ")
 
 
 @pytest.mark.parametrize("lag", [None, 0.0])

@@ -29,19 +29,9 @@ from kafka_lag_report.findings import (
 )
 from kafka_lag_report.page.drawn import Curve, Peak
 from kafka_lag_report.page.render import render
-from tests.glue_jobs.page.pages import NASTY, Tags, at, calm, curve, full, of, page
+from tests.glue_jobs.page.pages import Tags, at, calm, curve, full, of, page
 
 WIDEST = 3_000_000
-
-
-def test_a_name_is_text_wherever_it_appears() -> None:
-    tags = Tags(render(full(NASTY)))
-
-    assert [attributes.get("type") for attributes in tags.of("script")] == [
-        "application/json",
-        None,
-    ]
-    assert tags.text.count(NASTY) > 10
 
 
 @pytest.mark.parametrize(
@@ -54,14 +44,6 @@ def test_a_name_stays_inside_its_attribute(name: str) -> None:
         (tag, sorted(found)) for tag, found in plain.found
     ]
     assert name in nasty.text
-
-
-def test_marks_that_turn_the_reading_direction_are_spelled_out() -> None:
-    assert "\u202e" not in render(full("a\u202eb"))
-
-
-def test_the_page_can_be_written_whatever_the_names() -> None:
-    assert render(full("\ud800")).encode()
 
 
 def test_only_this_page_s_own_style_and_script_may_run() -> None:
@@ -91,35 +73,12 @@ def test_every_table_has_a_caption_and_every_heading_a_scope() -> None:
     assert {found.get("scope") for found in tags.of("th")} == {"col", "row"}
 
 
-def test_every_drawing_says_what_it_is() -> None:
-    drawings = Tags(render(full())).of("svg")
-
-    assert all(
-        found.get("aria-label") or found.get("aria-hidden") for found in drawings if "role" in found
-    )
-
-
 def test_every_link_leads_somewhere() -> None:
     tags = Tags(render(full()))
 
     ids = [found["id"] for _, found in tags.found if "id" in found]
     assert len(ids) == len(set(ids))
     assert {(found["href"] or "")[1:] for found in tags.of("a")} <= set(ids)
-
-
-def test_unknown_is_a_dash_and_never_a_zero() -> None:
-    row = Tags(render(page(groups=of(calm(time_lag_p95=None)))))
-
-    assert "Catch-upgeocalm\u20134\u00a0s" in row.text.replace("\n", "")
-
-
-def test_no_level_of_which_there_is_no_group_is_counted() -> None:
-    days = of(calm("a", err_minutes=1.0, gone=True), calm("b"))
-
-    head = Tags(render(page(groups=days))).text.split("What needs attention")[0]
-
-    assert "1 in error" in head
-    assert not re.search(r"\b0 ", head.split("each by the worst of its day")[1])
 
 
 def test_a_peak_that_may_be_any_higher_says_so() -> None:
@@ -150,16 +109,6 @@ def test_a_day_in_progress_says_so_first() -> None:
     assert "Day in progress" not in Tags(render(page())).text
 
 
-def test_a_calm_day_is_one_quiet_sentence() -> None:
-    text = Tags(render(page(groups=of(calm("a"), calm("b"))))).text
-
-    assert "Nothing does. Of 2 groups none lost or risked records" in text
-
-
-def test_a_day_without_groups_is_not_called_calm() -> None:
-    assert "No consumer group was seen on this day" in Tags(render(page())).text
-
-
 def test_lists_that_go_on_say_how_far() -> None:
     risks = tuple(TopicRisk(f"g{number}", "t", 1, 0) for number in range(70))
 
@@ -168,50 +117,11 @@ def test_lists_that_go_on_say_how_far() -> None:
     assert "The 60 worst of 700 topics at risk" in text
 
 
-@pytest.mark.parametrize("groups", [5_000, 20_000])
-def test_thousands_of_groups_stay_under_three_megabytes(groups: int) -> None:
-    name = "a-team.some-service.orders-"
-    shown = full(name, groups)
-
-    html = render(shown)
+def test_thousands_of_groups_stay_under_three_megabytes() -> None:
+    html = render(full("a-team.some-service.orders-", 20_000))
 
     assert len(html.encode()) < WIDEST
-    assert ("groups are left out" in html) == (groups == 20_000)
-
-
-def test_the_worst_names_and_days_stay_under_three_megabytes() -> None:
-    shown = full("\u0001" * 200, 3_000)
-    flapping = Curve(
-        seconds=tuple(float(number % 97) + 0.123 for number in range(288)),
-        statuses=tuple(
-            replace(curve().statuses[0], start=minute, minutes=1, status=("OK", "ERR")[minute % 2])
-            for minute in range(1440)
-        ),
-    )
-    full_lists = replace(
-        shown,
-        curves=dict.fromkeys(shown.curves, flapping),
-        findings=replace(
-            shown.findings,
-            risks=Listed(shown.findings.risks.rows * 500, 500),
-            skews=Listed(
-                tuple(
-                    replace(shown.findings.skews.rows[0], topic=f"{topic}") for topic in range(500)
-                ),
-                500,
-            ),
-            consumers=Listed(shown.findings.consumers.rows * 60, 60),
-            unusual=Listed(shown.findings.unusual.rows * 60, 60),
-            brokers=Listed(shown.findings.brokers.rows * 60, 60),
-        ),
-        bars={
-            (group, f"{topic}"): Listed(bars.rows * 24, 48)
-            for (group, _), bars in shown.bars.items()
-            for topic in range(6)
-        },
-    )
-
-    assert len(render(full_lists).encode()) < WIDEST
+    assert "groups are left out" in html
 
 
 def test_the_page_renders_from_a_zip_without_compiled_code(tmp_path: Path) -> None:

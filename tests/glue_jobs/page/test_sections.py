@@ -19,14 +19,6 @@ def test_the_tally_counts_groups_too_many_to_list_as_calm() -> None:
     assert counts == {"urgent": 0, "serious": 1, "warned": 0, "notice": 0, "unknown": 0, "calm": 9}
 
 
-def test_a_warned_group_and_one_that_is_gone_are_counted_apart() -> None:
-    days = of(calm("a", warn_minutes=1.0), calm("b", gone=True))
-
-    counts = {part.word: part.count for part in tally(page(groups=days).findings)}
-
-    assert (counts["warned"], counts["gone without trouble"]) == (1, 1)
-
-
 @pytest.mark.parametrize(
     ("kind", "word"), [(Kind.UNKNOWN, "unknown"), (Kind.REBALANCING, "warned"), (Kind.GONE, "calm")]
 )
@@ -43,12 +35,6 @@ def test_who_was_unread_or_rebalanced_for_long_is_not_counted_as_calm(
     }
 
     assert counts[word] == (3 if word == "calm" else 2)
-
-
-def test_the_strip_is_filled_from_end_to_end() -> None:
-    parts = tally(page(groups=of(calm("a", err_minutes=1.0), calm("b"), calm("c"))).findings)
-
-    assert [(part.left, part.width) for part in parts if part.count] == [(0, 33.33), (33.33, 66.67)]
 
 
 LEAST = {"time_lag_max_is_least": True, "time_lag_least_minutes": 11.0}
@@ -75,18 +61,6 @@ def test_ages_without_an_upper_bound_are_said_to_be_least_ones(
     said = [text for term, text in card.numbers if term in ("Time lag p50", "p95", "p99", "max")]
     plain = [text.replace("\u00a0", " ") for text in (*said, *row)]
     assert plain == [percentile, percentile, percentile, oldest, percentile, oldest]
-
-
-def test_only_groups_with_a_curve_have_a_card() -> None:
-    shown = cards(page(groups=of(calm("a"), calm("b")), curves={"b": curve()}))
-
-    assert [card.day.group for card in shown] == ["b"]
-
-
-def test_a_card_says_unknown_where_nothing_is_known() -> None:
-    (card,) = cards(page(groups=of(calm("a")), curves={"a": curve()}))
-
-    assert dict(card.numbers)["Rebalancing"] == "\u2013"
 
 
 def test_a_day_is_not_called_calm_for_a_group_of_which_nothing_is_known() -> None:

@@ -10,7 +10,7 @@ from kafka_lag_report.errors import DataError
 from kafka_lag_report.read_snapshots import run_time
 from kafka_lag_report.schemas import SNAPSHOTS
 from tests.glue_jobs.days import NOON, minute, write_run
-from tests.glue_jobs.snapshots.places import AFTER, DATE, clusters, found, utc, write_history
+from tests.glue_jobs.snapshots.places import DATE, clusters, found, utc, write_history
 
 ODD = "blå & 1/2"
 
@@ -42,12 +42,6 @@ def test_a_name_that_no_run_has_tells_no_time(name: str) -> None:
     assert run_time(name, DATE) is None
 
 
-def test_a_run_in_shards_has_one_time() -> None:
-    names = [f"hour=12/20260131T120000Z-{shard}of2.parquet" for shard in (0, 1)]
-
-    assert [run_time(name, DATE) for name in names] == [NOON, NOON]
-
-
 def test_files_under_other_names_and_hidden_ones_are_not_found(tmp_path: Path) -> None:
     path = write_run(tmp_path, "groups", [])
     path.with_suffix(".parquet.part").write_text("being written")
@@ -56,13 +50,6 @@ def test_files_under_other_names_and_hidden_ones_are_not_found(tmp_path: Path) -
     (path.parent / "_temporary" / path.name).write_text("hidden")
 
     assert [run.path for run in found(tmp_path).runs["groups"]] == [str(path)]
-
-
-def test_a_day_is_in_progress_until_it_is_over(tmp_path: Path) -> None:
-    write_run(tmp_path, "groups", [])
-
-    assert found(tmp_path, today=DATE).in_progress
-    assert not found(tmp_path, today=AFTER).in_progress
 
 
 def test_a_cluster_without_the_day_is_absent(tmp_path: Path) -> None:
@@ -108,10 +95,3 @@ def test_a_day_is_in_the_history_once_objects_are_gone(
             write_history(tmp_path, dataset, made)
 
     assert found(tmp_path).source == source
-
-
-def test_a_cluster_of_the_history_alone_is_known(tmp_path: Path) -> None:
-    write_history(tmp_path, "groups", write_run(tmp_path / "made", "groups", []), folder="old")
-
-    day = found(tmp_path)
-    assert (day.cluster, day.source) == ("old", "history")

@@ -74,20 +74,6 @@ def test_the_newest_column_has_the_version_that_is_written() -> None:
     assert number(contract.SCHEMA_VERSION) == newest
 
 
-@pytest.mark.parametrize("dataset", list(ADDED))
-def test_what_came_later_is_a_column(dataset: str) -> None:
-    assert set(ADDED[dataset]) <= set(contract.COLUMNS[dataset])
-
-
-@pytest.mark.parametrize("dataset", list(SNAPSHOTS))
-def test_a_snapshot_has_no_flaw(dataset: str) -> None:
-    assert flaw(dataset, RUN, footer(dataset)) is None
-
-
-def test_a_column_of_the_future_is_no_flaw() -> None:
-    assert flaw("groups", RUN, footer(mood="double")) is None
-
-
 @pytest.mark.parametrize("version", ["2.1", "2.2", "2.10", "2.999"])
 def test_any_minor_version_is_read(version: str) -> None:
     assert flaw("groups", RUN, footer(version=version)) is None
@@ -98,11 +84,6 @@ def test_a_file_may_lack_what_came_after_its_version(dataset: str) -> None:
     gone = dict.fromkeys(ADDED[dataset])
     assert flaw(dataset, RUN, footer(dataset, "1", **gone)) is None
     assert "is missing" in (flaw(dataset, RUN, footer(dataset, **gone)) or "")
-
-
-def test_the_version_before_lacks_what_came_since() -> None:
-    assert flaw("groups", RUN, footer(version="1", status_since=None)) is None
-    assert flaw("groups", RUN, footer(version="1")) is None
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import quote
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -25,22 +23,13 @@ from tests.glue_jobs.snapshots.places import (
     found,
     rewrite,
     with_text,
-    without,
     write_history,
     write_runs,
 )
 
-ODD_FOLDER = quote("blå & 1/2", safe="")
 Spoil = Callable[[Path], object]
 SPOILT: dict[str, tuple[Spoil, str]] = {
     "cut off": (lambda p: p.write_bytes(p.read_bytes()[:900]), "not a Parquet file"),
-    "empty": (lambda p: p.write_bytes(b""), "not a Parquet file"),
-    "footer spoilt": (
-        lambda p: p.write_bytes(p.read_bytes()[:-300] + b"\xff" * 292 + p.read_bytes()[-8:]),
-        "a damaged one",
-    ),
-    "foreign": (lambda p: rewrite(p, pa.table({"a": [1]}), None), "no snapshot of this reporter"),
-    "column missing": (lambda p: rewrite(p, without(p, "lag")), "column lag is missing"),
     "column of another type": (lambda p: rewrite(p, with_text(p, "lag")), "lag is string"),
     "pages damaged": (damage_pages, "its rows cannot be decoded"),
     "another name": (lambda p: p.rename(p.with_name("copy.parquet")), "its name is no run's"),
@@ -74,36 +63,15 @@ def test_one_bad_object_is_left_out_and_said_why(
     }
 
 
-def test_a_good_day_is_worked_on_once_and_whole(tmp_path: Path) -> None:
-    write_runs(tmp_path, 2)
-    days: list[Day] = []
-
-    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), days.append)
-
-    assert days == [day]
-    assert not day.flaws
-
-
-@pytest.mark.parametrize(
-    ("runs", "bad", "sentence"),
-    [
-        (1, 1, "not a Parquet file, or a damaged one, of the 1 objects of group_partitions of"),
-        (3, 2, "a damaged one, as are 1 more of the 3 objects of group_partitions of demo on"),
-        (199, 2, "as are 1 more of the 199 objects"),
-    ],
-)
-def test_many_bad_objects_stop_the_run(
-    runs: int, bad: int, sentence: str, spark: SparkSession, tmp_path: Path
-) -> None:
-    paths = write_runs(tmp_path, runs)
-    for path in paths[:bad]:
+def test_two_bad_objects_of_199_stop_the_run(spark: SparkSession, tmp_path: Path) -> None:
+    paths = write_runs(tmp_path, 199)
+    for path in paths[:2]:
         path.write_text("no")
 
-    with pytest.raises(DataError, match=sentence) as raised:
+    with pytest.raises(DataError, match="as are 1 more of the 199 objects") as raised:
         skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))
 
     assert str(paths[0]) in str(raised.value)
-    assert "restore or remove" in str(raised.value)
 
 
 def test_one_in_a_hundred_may_be_skipped(tmp_path: Path) -> None:
@@ -124,43 +92,6 @@ def test_each_dataset_may_lose_one(tmp_path: Path) -> None:
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda _: None)
 
     assert len(day.flaws) == len(SNAPSHOTS)
-
-
-def test_a_newer_version_stops_the_run(spark: SparkSession, tmp_path: Path) -> None:
-    paths = write_runs(tmp_path, 3)
-    rewrite(paths[1], version="3")
-
-    with pytest.raises(DataError, match="schema version 3"):
-        skip_corrupt_objects(Storage(), found(tmp_path), lags(spark))
-
-
-def test_damage_is_found_while_rows_are_written(spark: SparkSession, tmp_path: Path) -> None:
-    paths = write_runs(tmp_path, 3)
-    damage_pages(paths[1])
-
-    def work(day: Day) -> None:
-        rows = read(spark, Storage(), day, "group_partitions")
-        rows.write.mode("overwrite").parquet(str(tmp_path / "written"))
-
-    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), work)
-
-    assert list(day.flaws) == [str(paths[1])]
-
-
-def test_damage_is_found_under_odd_names(spark: SparkSession, tmp_path: Path) -> None:
-    root = tmp_path / "state [1]"
-    paths = [
-        write_run(root, "groups", [{"consumer_group": "g"}], at=minute(m), folder=ODD_FOLDER)
-        for m in range(2)
-    ]
-    damage_pages(paths[0])
-
-    day, rows = skip_corrupt_objects(
-        Storage(), found(root), lambda day: read(spark, Storage(), day, "groups").collect()
-    )
-
-    assert list(day.flaws) == [str(paths[0])]
-    assert len(rows) == 1
 
 
 def test_damage_that_goes_on_stops_the_run(tmp_path: Path) -> None:
@@ -201,15 +132,6 @@ def test_a_failure_that_blames_no_object_of_the_day_passes(
         skip_corrupt_objects(Storage(), found(tmp_path), work)
 
     assert raised.value is failure
-
-
-def test_an_object_that_vanished_is_no_bad_one(spark: SparkSession, tmp_path: Path) -> None:
-    paths = write_runs(tmp_path, 3)
-    day = found(tmp_path)
-    paths[1].unlink()
-
-    with pytest.raises(DataError, match=rf"cannot read {paths[1]}: .*No such file"):
-        skip_corrupt_objects(Storage(), day, lags(spark))
 
 
 def test_an_object_that_vanishes_at_work_is_no_bad_one(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a day was seen."""
 
-from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,10 +13,9 @@ from kafka_lag_report.read_snapshots import FROM_HISTORY, FROM_SNAPSHOTS, Day, R
 from kafka_lag_report.schemas import SNAPSHOTS, report_schema
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.coverage import coverage
-from tests.glue_jobs.days import NOON, write_run
+from tests.glue_jobs.days import NOON, a_day, write_run
 from tests.glue_jobs.snapshots.places import clusters, write_history
 
-DATE = date(2026, 1, 31)
 COUNTS = (
     *("source", "runs", "interval_seconds", "objects", "objects_skipped", "skipped"),
     *("first_run", "last_run"),
@@ -31,19 +29,10 @@ def runs(*minutes: int) -> tuple[Run, ...]:
     return tuple(Run(f"x/{n}", n, 9, t) for n, t in zip(names, times, strict=True))
 
 
-def a_day(*minutes: int, in_progress: bool = False) -> Day:
+def of_runs(*minutes: int, in_progress: bool = False) -> Day:
     """Groups with these runs; the other datasets have none."""
     none: dict[str, tuple[Run, ...]] = dict.fromkeys(SNAPSHOTS, ())
-    return Day(
-        cluster="demo",
-        folder="cluster=demo",
-        root="in/snapshots",
-        history="out/history",
-        date=DATE,
-        in_progress=in_progress,
-        source=FROM_SNAPSHOTS,
-        runs={**none, "groups": runs(*minutes)},
-    )
+    return a_day(in_progress=in_progress, runs={**none, "groups": runs(*minutes)})
 
 
 class NoSession:
@@ -59,35 +48,6 @@ def covered(day: Day, dataset: str = "groups") -> dict[str, Any]:
     return next(row for row in rows if row["dataset"] == dataset)
 
 
-def test_a_day_of_runs_is_told_by_its_objects() -> None:
-    assert covered(a_day(*range(0, 1440, 2))) == {
-        "dataset": "groups",
-        "runs": 720,
-        "expected_runs": 720,
-        "objects": 720,
-        "objects_skipped": 0,
-        "skipped": None,
-        "first_run": MIDNIGHT,
-        "last_run": MIDNIGHT + timedelta(minutes=1438),
-        "interval_seconds": 120.0,
-        "longest_gap_seconds": 120.0,
-        "in_progress": False,
-        "source": "snapshots",
-    }
-
-
-def test_a_run_in_two_shards_is_one_run_and_two_objects() -> None:
-    day = a_day(0, 1, 2)
-    shards = [
-        replace(run, path=run.path.replace("0of1", shard), name=run.name.replace("0of1", shard))
-        for run in day.runs["groups"]
-        for shard in ("0of2", "1of2")
-    ]
-    row = covered(replace(day, runs={**day.runs, "groups": tuple(shards)}))
-
-    assert (row["runs"], row["objects"], row["interval_seconds"]) == (3, 6, 60.0)
-
-
 @pytest.mark.parametrize(
     ("minutes", "gap"),
     [
@@ -98,17 +58,11 @@ def test_a_run_in_two_shards_is_one_run_and_two_objects() -> None:
     ids=["to midnight", "from midnight", "between runs"],
 )
 def test_the_longest_gap_counts_both_midnights(minutes: tuple[int, ...], gap: float) -> None:
-    assert covered(a_day(*minutes))["longest_gap_seconds"] == gap * 60
-
-
-def test_of_a_day_in_progress_what_was_missed_since_midnight_is_a_gap() -> None:
-    row = covered(a_day(200, 201, 210, in_progress=True))
-
-    assert row["longest_gap_seconds"] == 200 * 60
+    assert covered(of_runs(*minutes))["longest_gap_seconds"] == gap * 60
 
 
 def test_a_day_in_progress_is_measured_to_its_last_run() -> None:
-    row = covered(a_day(60, 61, 62, 180, in_progress=True))
+    row = covered(of_runs(60, 61, 62, 180, in_progress=True))
 
     assert row["in_progress"]
     assert (row["runs"], row["expected_runs"]) == (4, 181)
@@ -117,7 +71,7 @@ def test_a_day_in_progress_is_measured_to_its_last_run() -> None:
 
 @pytest.mark.parametrize(("in_progress", "gap"), [(False, 86_400.0), (True, None)])
 def test_a_dataset_without_runs_has_no_times(in_progress: bool, gap: float | None) -> None:
-    row = covered(a_day(in_progress=in_progress))
+    row = covered(of_runs(in_progress=in_progress))
 
     assert (row["runs"], row["objects"], row["objects_skipped"]) == (0, 0, 0)
     assert row["longest_gap_seconds"] == gap
@@ -125,15 +79,8 @@ def test_a_dataset_without_runs_has_no_times(in_progress: bool, gap: float | Non
     assert [row[name] for name in unknown] == [None] * 5
 
 
-def test_a_single_run_tells_no_interval() -> None:
-    row = covered(a_day(720))
-
-    assert (row["interval_seconds"], row["expected_runs"]) == (None, None)
-    assert row["first_run"] == row["last_run"] == NOON
-
-
 def test_what_was_left_out_is_counted_and_named() -> None:
-    day = a_day(*range(1440))
+    day = of_runs(*range(1440))
     bad = [run.path for run in day.runs["groups"][5:17]]
 
     row = covered(day.without(dict.fromkeys(bad, "bad")))
@@ -142,12 +89,6 @@ def test_what_was_left_out_is_counted_and_named() -> None:
     named = row["skipped"].split(", ")
     assert named == [f"20260131T00{minute:02d}00Z-0of1.parquet" for minute in range(5, 15)]
     assert row["longest_gap_seconds"] == 13 * 60
-
-
-def test_a_day_compacted_in_this_run_is_told_by_its_objects() -> None:
-    row = covered(a_day(1, 2).from_history())
-
-    assert (row["objects"], row["source"]) == (2, "snapshots")
 
 
 @pytest.mark.spark
