@@ -39,7 +39,7 @@ EVERYBODY: dict[str, list[Any]] = {
     ],
 }
 
-# Changes of the one cluster, where nothing is said of what is shared.
+# Changes of a cluster, where nothing is said of what is shared.
 _CLUSTERS: dict[str, dict[str, Any]] = {
     "iam, paused, every five minutes": {
         "auth": {"type": "iam"},
@@ -67,6 +67,7 @@ _CLUSTERS: dict[str, dict[str, Any]] = {
     "not MSK, with endpoints and a function of its own": {
         "arn": None,
         "region": REGION,
+        "account": ACCOUNT,
         "bootstrap_servers": ["b-1:9196", "b-2:9197", "b-1.vpce.example:14001"],
         "auth": {"type": "tls", "secret_arn": SECRET},
         "ca_file": "authority.pem",
@@ -82,10 +83,6 @@ _CLUSTERS: dict[str, dict[str, Any]] = {
         },
     },
     "every alarm, level and page": {
-        "name": "a.b_c",
-        "arn": ARN,
-        "namespace": "Our Lag/#1",
-        "interval_seconds": 300,
         "alarms": {
             "groups": ["billing", "naïve:${LABEL}", "unpromised"],
             "anomalies": ["billing"],
@@ -109,6 +106,7 @@ _CLUSTERS: dict[str, dict[str, Any]] = {
         "scaling": [
             {
                 **SERVICE,
+                "service": "stepping",
                 "partitions": 60,
                 "min": 0,
                 "max": 45,
@@ -123,6 +121,7 @@ _CLUSTERS: dict[str, dict[str, Any]] = {
             {
                 **SERVICE,
                 "group": "naïve",
+                "service": "tracked",
                 "max": 8,
                 "tracking": {
                     "lag_per_member": 500.5,
@@ -157,6 +156,7 @@ _DEPLOYMENTS: dict[str, dict[str, Any]] = {
     },
     "a bucket with a key": {
         "shared": {
+            "athena": "off",
             "views": {},
             "status_messages": {},
             "existing_buckets": {REGION: {"name": "theirs", "kms_key_arn": _OTHER_KEYS["bbbb"]}},
@@ -205,6 +205,7 @@ _DEPLOYMENTS: dict[str, dict[str, Any]] = {
         },
     },
     "another name, tags and a boundary": {
+        "cluster": {"paused": True, "dashboard": False},
         "name": "other",
         "tags": {"team": "streams"},
         "permissions_boundary": "teams/developers",
@@ -213,11 +214,17 @@ _DEPLOYMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def options() -> dict[str, Deployment]:
-    """The plain configuration first, then each option by what it is about."""
+def clusters() -> tuple[tuple[str, ...], Deployment]:
+    """What each cluster of a deployment is about, a plain one first, and the deployment."""
+    made = [cluster_json(name="plain")]
+    for number, changes in enumerate(_CLUSTERS.values()):
+        made.append(cluster_json(name=f"option-{number}", **changes))
+    return ("plain", *_CLUSTERS), deployment(*made, shared=SMALL)
+
+
+def deployments() -> dict[str, Deployment]:
+    """A plain deployment first, then each option of what clusters share by what it is about."""
     found = {"plain": deployment()}
-    for name, changes in _CLUSTERS.items():
-        found[name] = deployment(cluster_json(**changes), shared=SMALL)
     for name, given in _DEPLOYMENTS.items():
         rest = {key: value for key, value in given.items() if key != "cluster"}
         found[name] = deployment(cluster_json(**given.get("cluster", {})), **rest)

@@ -91,28 +91,10 @@ def test_clusters_of_one_name_have_each_its_own_network(tmp_path: Path) -> None:
     assert [name for name in known if name in text] == []
 
 
-def test_a_template_is_compact_and_says_what_it_takes_and_gives(out: Path) -> None:
-    for path in out.glob("*.json"):
-        template = json.loads(path.read_text())
-        assert path.read_text() == json.dumps(template, separators=(",", ":")) + "\n"
-        described = [*template["Parameters"].items(), *template["Outputs"].items()]
-        assert [name for name, each in described if not each.get("Description")] == []
-    assert (out / "kafka-lag-orders.template.json").stat().st_size <= 51_200
-
-
 def test_the_same_configuration_is_the_same_files(out: Path, tmp_path: Path) -> None:
     write(deployment(), tmp_path, SMALL_PACKAGE)
     for path in (path for path in out.rglob("*") if path.is_file()):
         assert (tmp_path / path.relative_to(out)).read_bytes() == path.read_bytes()
-
-
-def test_of_what_was_there_earlier_assets_alone_are_removed(tmp_path: Path) -> None:
-    asset, own = (tmp_path / "assets" / name for name in (f"{'0a' * 32}.zip", "logo.png"))
-    asset.parent.mkdir()
-    for path in (asset, own):
-        path.touch()
-    write(deployment(), tmp_path, SMALL_PACKAGE)
-    assert (asset.exists(), own.exists()) == (False, True)
 
 
 @pytest.mark.thorough

@@ -26,21 +26,6 @@ _VPC = cluster_json()["vpc"]
 _KINDS = {
     "scram": cluster(allowed_lag={"^z-": 1, ".*": 0}),
     "iam": cluster(auth={"type": "iam"}, paused=True, interval_seconds=300),
-    "sinks": cluster(
-        sinks=[
-            "cloudwatch",
-            {"otlp": {"endpoint": "https://collector.internal:4318/v1/metrics"}},
-            {"otlp": {"endpoint": "https://vendor.example/v1/metrics", "headers_secret": "token"}},
-        ],
-        namespace="Ours",
-    ),
-    "signed": cluster(
-        sinks=[
-            "emf",
-            {"otlp": {"sigv4": True}},
-            {"otlp": {"endpoint": "https://vendor.example/v1", "headers_secret": SECRET}},
-        ]
-    ),
     "endpoints": cluster(
         arn=None,
         region=REGION,

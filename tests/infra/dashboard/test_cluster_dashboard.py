@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a cluster: what is on it, that nothing overlaps, that CloudWatch would take it."""
+"""The page of a cluster with each option: CloudWatch would take it, and its links lead somewhere.
+
+What is on it is in `tests/golden/templates`.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from kafka_lag import contract
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.dashboard import console_url
+from kafka_lag_cdk.names import dashboard_name
+from tests.infra.configured import cluster
+from tests.infra.conftest import Options
 from tests.infra.dashboard.page import Line, Widget, Widgets, lines_of, title_of
-from tests.infra.dashboard.pages import CLUSTERS, STEPS
+from tests.infra.resolve import of_type
 
-KINDS = tuple(CLUSTERS)
-OURS = {
-    "plain": "KafkaLag",
-    "full": "Our Lag/#1",
-    "tracked": "KafkaLag",
-    "serverless": "KafkaLag",
-}
+DOCS = Path(__file__).parents[3] / "docs"
 
 # What AWS publishes of the metrics on the page, with the statistics that make sense of each
 # [MSK developer guide, "Metrics for monitoring"; Lambda developer guide, "Types of metrics";
@@ -48,229 +53,114 @@ def lines(page: Widgets) -> list[Line]:
     return [line for widget in page for line in lines_of(widget)]
 
 
-def titled(page: Widgets, title: str) -> Widget:
-    (found,) = [each for each in page if each["properties"].get("title") == title]
+@pytest.fixture(name="pages", scope="module")
+def _pages(options: Options) -> list[tuple[Cluster, Widgets]]:
+    """Each cluster that has a page, and what is on it."""
+    found = []
+    for each in options.deployment.clusters:
+        for page in of_type(options.resources(each), "AWS::CloudWatch::Dashboard").values():
+            assert len(page["DashboardBody"].encode()) < 1_000_000
+            found.append((each, json.loads(page["DashboardBody"])["widgets"]))
+    assert len(found) > 5
     return found
 
 
-def marks(widget: Widget) -> list[tuple[str, float]]:
-    horizontal = widget["properties"]["annotations"]["horizontal"]
-    return [(mark["label"], mark["value"]) for mark in horizontal]
-
-
-def headings(page: Widgets) -> list[str]:
-    texts = [each["properties"]["markdown"] for each in page if each["type"] == "text"]
-    return [text.removeprefix("## ") for text in texts if text.startswith("## ")]
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_no_two_widgets_overlap_and_none_leaves_the_grid(
-    widgets: dict[str, Widgets], kind: str
+    pages: list[tuple[Cluster, Widgets]],
 ) -> None:
     def cells(each: Widget) -> set[tuple[int, int]]:
         columns = range(each["x"], each["x"] + each["width"])
         rows = range(each["y"], each["y"] + each["height"])
         return {(x, y) for x in columns for y in rows}
 
-    page = widgets[kind]
-    assert all(each["x"] >= 0 and each["x"] + each["width"] <= 24 for each in page)
-    assert [pair for pair in combinations(page, 2) if cells(pair[0]) & cells(pair[1])] == []
+    for _, page in pages:
+        assert len(page) <= 500
+        assert all(len(title_of(each)) <= 100 for each in page)
+        assert all(each["x"] >= 0 and each["x"] + each["width"] <= 24 for each in page)
+        assert [pair for pair in combinations(page, 2) if cells(pair[0]) & cells(pair[1])] == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_metric_is_one_that_somebody_publishes(
-    widgets: dict[str, Widgets], kind: str
+def test_every_metric_is_one_that_somebody_publishes_of_this_cluster(
+    pages: list[tuple[Cluster, Widgets]],
 ) -> None:
-    for line in lines(widgets[kind]):
-        if line.namespace == OURS[kind]:
-            assert line.metric in contract.METRIC_UNITS
-            assert line.dimensions in LEVELS
-            assert line.statistic == "Maximum"
-        else:
-            key = (line.namespace, line.metric, line.dimensions)
-            assert AWS_METRICS[key] == line.statistic
+    for watched, page in pages:
+        for line in lines(page):
+            if line.namespace == watched.namespace:
+                assert line.metric in contract.METRIC_UNITS
+                assert line.dimensions in LEVELS
+                assert (line.statistic, line.cluster) == ("Maximum", watched.name)
+            else:
+                key = (line.namespace, line.metric, line.dimensions)
+                assert AWS_METRICS[key] == line.statistic
+                assert line.namespace != "AWS/Kafka" or line.cluster == watched.msk_name
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_line_is_of_this_cluster_and_no_other(widgets: dict[str, Widgets], kind: str) -> None:
-    names = {OURS[kind]: CLUSTERS[kind].name, "AWS/Kafka": CLUSTERS[kind].msk_name}
-    for line in lines(widgets[kind]):
-        if line.namespace in names:
-            assert line.cluster == names[line.namespace]
-
-
-@pytest.mark.parametrize(("kind", "seconds"), [("plain", 60), ("full", 300)])
-def test_a_period_of_our_metrics_is_one_run(
-    widgets: dict[str, Widgets], kind: str, seconds: int
+def test_every_metric_that_levels_choose_has_a_graph(
+    pages: list[tuple[Cluster, Widgets]],
 ) -> None:
-    ours = [line for line in lines(widgets[kind]) if line.namespace == OURS[kind]]
-    assert {line.period for line in ours} == {seconds}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_that_tells_the_reporters_health_is_shown(
-    widgets: dict[str, Widgets], kind: str
-) -> None:
-    shown = {line.metric for line in lines(widgets[kind]) if line.dimensions == ("Cluster Name",)}
-    assert shown >= {
-        contract.COLLECTOR_SUCCESS,
-        contract.COLLECTOR_DURATION,
-        contract.GROUPS_READ,
-        contract.PARTITIONS_UNKNOWN,
-        contract.PARTITIONS_UNCOMMITTED,
-        contract.PARTITIONS_UNDATED,
-        contract.READ_ERRORS,
-        contract.LAGS_CLAMPED,
-        contract.TIME_LAG_LOOKUPS,
-        contract.METRICS_OMITTED,
-    }
-
-
-@pytest.mark.parametrize(
-    ("title", "metric", "dimensions"),
-    [
-        ("Status by group: 0 OK, 1 WARN, 2 ERR", "GroupStatus", 2),
-        ("Lag by group", "OffsetLag", 2),
-        ("Time lag by group", "EstimatedTimeLag", 2),
-        ("Lag by group and topic", "OffsetLag", 3),
-        ("Time lag by group and topic", "EstimatedTimeLag", 3),
-    ],
-)
-def test_groups_that_come_later_are_found_by_search(
-    widgets: dict[str, Widgets], title: str, metric: str, dimensions: int
-) -> None:
-    (line,) = lines_of(titled(widgets["full"], title))
-    assert (line.metric, len(line.dimensions)) == (metric, dimensions)
-
-
-def test_of_retention_risk_the_lowest_lines_are_drawn(widgets: dict[str, Widgets]) -> None:
-    (risk,) = [each for each in widgets["full"] if "Retention risk: " in title_of(each)]
-    assert ", MIN, ASC, 50)" in risk["properties"]["metrics"][0][0]["expression"]
-
-
-@pytest.mark.parametrize(("kind", "hours"), [("plain", 24), ("full", 48)])
-def test_the_horizon_of_the_risk_is_half_way_up_its_graph(
-    widgets: dict[str, Widgets], kind: str, hours: int
-) -> None:
-    (risk,) = [each for each in widgets[kind] if "Retention risk: " in title_of(each)]
-    assert marks(risk) == [("at risk below", hours * 3600)]
-    assert risk["properties"]["yAxis"]["left"]["max"] == 2 * hours * 3600
-
-
-def test_the_service_levels_of_named_groups_are_marked_where_all_groups_are_drawn(
-    widgets: dict[str, Widgets],
-) -> None:
-    assert marks(titled(widgets["full"], "Time lag by group")) == [
-        ("na%C3%AFve:${LABEL}", 60),
-        ("billing", 300),
-    ]
-
-
-def test_groups_of_one_service_level_share_a_mark(widgets: dict[str, Widgets]) -> None:
-    assert marks(titled(widgets["tracked"], "Time lag by group")) == [("g, h", 60)]
-
-
-@pytest.mark.parametrize(
-    ("title", "metric"),
-    [
-        ("Members by group", "Members"),
-        ("Rebalancing by group: 1 while it does", "Rebalancing"),
-        ("Time to drain by group", "EstimatedDrainTime"),
-    ],
-)
-def test_metrics_that_levels_choose_are_shown_where_they_are_published(
-    widgets: dict[str, Widgets], title: str, metric: str
-) -> None:
-    assert [line.metric for line in lines_of(titled(widgets["full"], title))] == [metric]
-    assert metric not in {line.metric for line in lines(widgets["plain"])}
-
-
-def test_every_metric_that_levels_choose_has_a_graph(widgets: dict[str, Widgets]) -> None:
     chosen = {name for names in contract.CHOSEN_METRICS.values() for name in names}
-    assert chosen <= {line.metric for line in lines(widgets["full"])}
-    assert chosen.isdisjoint(line.metric for line in lines(widgets["plain"]))
+    drawn = [chosen & {line.metric for line in lines(page)} for _, page in pages]
+    assert chosen in drawn
+    assert set() in drawn
 
 
-def test_produce_and_consume_rates_share_a_graph_and_are_told_apart(
-    widgets: dict[str, Widgets],
-) -> None:
-    title = "Produce against consume by group"
-    rates = titled(widgets["full"], title)
-    assert [line.metric for line in lines_of(rates)] == ["ProduceRate", "ConsumeRate"]
-    legends = [options["label"] for *_, options in rates["properties"]["metrics"]]
-    assert legends == ["produce", "consume"]
-    assert title not in {title_of(each) for each in widgets["plain"]}
-
-
-def test_what_is_used_of_service_levels_is_drawn_where_there_are_any(
-    widgets: dict[str, Widgets],
-) -> None:
-    title = "Time lag as a share of the service level, by group"
-    used = titled(widgets["full"], title)
-    assert marks(used) == [("broken above", 1)]
-    assert [line.metric for line in lines_of(used)] == ["SlaUsed"]
-    assert title not in {title_of(each) for each in widgets["plain"]}
-
-
-def test_a_named_group_has_a_line_at_its_service_level(widgets: dict[str, Widgets]) -> None:
-    assert marks(titled(widgets["full"], "billing")) == [("service level", 300)]
-    assert marks(titled(widgets["full"], "na%C3%AFve:${LABEL}")) == [("service level", 60)]
-    assert [each for each in widgets["full"] if title_of(each) == "unpromised"] == []
-
-
-def test_a_service_is_shown_with_its_steps_and_its_tasks(widgets: dict[str, Widgets]) -> None:
-    widget = titled(widgets["full"], "worker: ScalingLag")
-    assert marks(widget) == [("+1", 1000), ("+3", 9000), ("-1 below", STEPS["below"])]
-    assert [line.metric for line in lines_of(widget)] == ["ScalingLag", "CPUUtilization"]
-
-
-def test_a_service_that_is_tracked_is_shown_with_its_target(widgets: dict[str, Widgets]) -> None:
-    assert marks(titled(widgets["tracked"], "s: ScalingLagPerMember")) == [("target", 500)]
-
-
-@pytest.mark.parametrize("kind", ["plain", "serverless"])
-def test_a_cluster_without_brokers_of_msk_shows_nothing_of_msk(
-    widgets: dict[str, Widgets], kind: str
-) -> None:
-    assert "AWS/Kafka" not in {line.namespace for line in lines(widgets[kind])}
-    assert headings(widgets[kind]) == ["Groups", "The reporter"]
-
-
-def test_without_topic_metrics_there_are_no_graphs_of_them(widgets: dict[str, Widgets]) -> None:
-    assert 3 not in {len(line.dimensions) for line in lines(widgets["plain"])}
-
-
-def test_the_parts_stand_in_the_order_of_a_persons_questions(widgets: dict[str, Widgets]) -> None:
-    assert headings(widgets["full"]) == [
-        "Groups",
-        "Time lag against the service level",
-        "Services scaled by lag",
-        "The reporter",
-        "The brokers, as MSK reports them",
+@pytest.fixture(name="header", scope="module")
+def _header(pages: list[tuple[Cluster, Widgets]]) -> str:
+    """What the first page says of itself."""
+    (markdown,) = [
+        each["properties"]["markdown"]
+        for each in pages[0][1]
+        if "# Consumer lag on" in each["properties"].get("markdown", "")
     ]
+    return str(markdown)
 
 
-def test_the_log_is_asked_for_warnings_and_for_functions_that_were_ended(
-    widgets: dict[str, Widgets],
+def test_every_place_in_the_manual_that_it_names_is_there(header: str) -> None:
+    places = re.findall(r"`(?:docs/(\w+)\.md)?#([\w-]+)`", header)
+    assert {place for _, place in places} >= {"timetodataloss", "alarms"}
+    for page, place in places:
+        text = (DOCS / f"{page or 'metrics'}.md").read_text()
+        titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+        assert place in {title.lower().replace(" ", "-") for title in titles}
+
+
+def test_logs_insights_opens_on_this_log_with_the_query_of_the_page(
+    header: str, pages: list[tuple[Cluster, Widgets]]
 ) -> None:
-    (log,) = [each["properties"] for each in widgets["full"] if each["type"] == "log"]
-    assert log["query"].startswith("SOURCE 'kafka-lag-Log0A1B' | fields @timestamp")
-    assert '"WARNING", "ERROR"' in log["query"]
-    assert "Task timed out" in log["query"]
+    links = dict(re.findall(r"\[([^\]]*)\]\(([^)]*)\)", header))
+    for link in links.values():
+        assert not set(link) & set(" ()<>[]\"'|")
+    # The console reads '$' for '%' behind the '#', and unescapes twice.
+    state = unquote(unquote(links["its log"].partition("#")[2].replace("$", "%")))
+    (query,) = re.findall(r"~editorString~'([^~]*)~", state)
+    plain = re.sub(r"\*([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), query)
+    (log,) = [each["properties"]["query"] for each in pages[0][1] if each["type"] == "log"]
+    source, _, rest = log.partition(" | ")
+    assert plain == rest
+    assert f"~({source.replace('SOURCE ', '~')[:-1]}))" in state
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_body_is_within_the_limits_of_dashboards(
-    dashboards: dict[str, dict[str, Any]], widgets: dict[str, Widgets], kind: str
-) -> None:
-    assert len(dashboards[kind]["DashboardBody"].encode()) < 1_000_000
-    assert len(widgets[kind]) <= 500
-    assert all(len(title_of(each)) <= 100 for each in widgets[kind])
+@pytest.mark.parametrize(
+    ("region", "host"),
+    [
+        ("eu-west-1", "eu-west-1.console.aws.amazon.com"),
+        ("cn-north-1", "cn-north-1.console.amazonaws.cn"),
+        ("us-gov-west-1", "us-gov-west-1.console.amazonaws-us-gov.com"),
+    ],
+)
+def test_each_partition_has_a_console_of_its_own(region: str, host: str) -> None:
+    url = console_url(region, "cloudwatch", "alarmsV2:")
+    assert url == f"https://{host}/cloudwatch/home?region={region}#alarmsV2:"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_widget_names_the_region_as_dashboards_are_of_all(
-    widgets: dict[str, Widgets], kind: str
-) -> None:
-    drawn = [each for each in widgets[kind] if each["type"] in ("metric", "log")]
-    assert {each["properties"]["region"] for each in drawn} == {"eu-west-1"}
+@pytest.mark.parametrize("name", ["orders", "a.b", "a_b", "Shop-1", "a-b", "a.b.c", "x" * 128])
+def test_a_dashboard_is_named_as_cloudwatch_allows_and_apart(name: str) -> None:
+    others = {"orders", "a.b", "a_b", "Shop-1", "a-b", "a.b.c"} - {name}
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,255}", dashboard_name(name, "d" * 40))
+    assert dashboard_name(name) not in {dashboard_name(other) for other in others}
+
+
+@pytest.mark.parametrize("namespace", ["x'y", 'x"y', "x{y", "x\\y"])
+def test_no_namespace_can_break_out_of_a_search(namespace: str) -> None:
+    with pytest.raises(Exception, match="namespace"):
+        cluster(namespace=namespace)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -26,37 +25,11 @@ def properties(resources: Resources, kind: str) -> list[Any]:
     return [each["Properties"] for each in resources.values() if each["Type"] == f"AWS::{kind}"]
 
 
-def subscribed(resources: Resources, topic: str) -> set[tuple[str, str]]:
-    return {
-        (each["Protocol"], each["Endpoint"])
-        for each in properties(resources, "SNS::Subscription")
-        if each["TopicArn"] == {"Ref": topic_ids(resources)[topic]}
-    }
-
-
 def test_every_alarm_may_publish_to_its_topic(resources: Resources) -> None:
     found = list(speakers(resources))
     assert {topic for _, topic, _ in found} == {topic_ids(resources)["alarms"]}
     for name, topic, service in found:
         assert heard(resources, topic, service, OF_ALARM), name
-
-
-def test_a_rule_publishes_reports_through_a_role_that_may_do_that_alone(
-    resources: Resources,
-) -> None:
-    (rule,) = properties(resources, "Events::Rule")
-    (target,) = rule["Targets"]
-    reports = {"Ref": topic_ids(resources)["reports"]}
-    assert target["Arn"] == reports
-    role = target["RoleArn"]["Fn::GetAtt"][0]
-    (trusted,) = resources[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
-    assert trusted["Principal"] == {"Service": EVENTS}
-    (policy,) = [
-        each for each in properties(resources, "IAM::Policy") if {"Ref": role} in each["Roles"]
-    ]
-    key = resources[topic_ids(resources)["reports"]]["Properties"]["KmsMasterKeyId"]
-    rights = [(line["Action"], line["Resource"]) for line in policy["PolicyDocument"]["Statement"]]
-    assert rights == [("sns:Publish", reports), (["kms:Decrypt", "kms:GenerateDataKey"], key)]
 
 
 @pytest.mark.parametrize("topic", ["alarms", "reports"])
@@ -74,23 +47,6 @@ def test_nobody_else_is_heard(
     topic: str, service: str, context: dict[str, str], resources: Resources
 ) -> None:
     assert not heard(resources, topic_ids(resources)[topic], service, context)
-
-
-def test_the_key_is_its_own_is_rotated_and_goes_with_the_stack(resources: Resources) -> None:
-    (key,) = [each for each in resources.values() if each["Type"] == "AWS::KMS::Key"]
-    assert key["Properties"]["EnableKeyRotation"] is True
-    assert (key["DeletionPolicy"], key["Properties"]["PendingWindowInDays"]) == ("Delete", 7)
-
-
-def test_the_topics_are_called_after_their_deployment(resources: Resources) -> None:
-    called = {each["TopicName"] for each in properties(resources, "SNS::Topic")}
-    assert called == {"ours-alarms", "ours-reports"}
-
-
-def test_mail_gets_alarms_and_reports_and_a_pager_only_alarms(resources: Resources) -> None:
-    mail = {("email", "ops@example.com"), ("email", "night@example.com")}
-    assert subscribed(resources, "alarms") == {*mail, ("https", NOTIFY.https[0])}
-    assert subscribed(resources, "reports") == mail
 
 
 @pytest.mark.parametrize(
@@ -124,13 +80,6 @@ def passes(policy: Any, body: dict[str, str]) -> bool:
     )
 
 
-def test_reports_are_filtered_by_nobody(resources: Resources) -> None:
-    reports = {"Ref": topic_ids(resources)["reports"]}
-    found = [e for e in properties(resources, "SNS::Subscription") if e["TopicArn"] == reports]
-    assert found
-    assert not any("FilterPolicy" in each for each in found)
-
-
 def test_an_alarm_topic_of_ones_own_is_subscribed_to_and_left_alone() -> None:
     stack = Stack(App(), "Own", env=Environment(account=ACCOUNT, region=REGION))
     own = f"arn:aws:sns:{REGION}:{ACCOUNT}:pages"
@@ -159,22 +108,3 @@ def test_with_nothing_to_report_there_is_one_topic_and_with_one_of_ones_own_not_
 def test_ids_hold_nothing_of_an_address(resources: Resources) -> None:
     ids = [name for name, each in resources.items() if each["Type"] == "AWS::SNS::Subscription"]
     assert not [name for name in ids if "SECRET" in name or "example" in name]
-
-
-def test_a_failed_report_is_told_in_the_form_that_chats_show(resources: Resources) -> None:
-    (rule,) = properties(resources, "Events::Rule")
-    assert rule["EventPattern"]["detail"] == {
-        "jobName": ["report"],
-        "state": ["FAILED", "TIMEOUT", "STOPPED", "ERROR"],
-    }
-    (target,) = rule["Targets"]
-    text = target["InputTransformer"]["InputTemplate"]
-    for place, path in target["InputTransformer"]["InputPathsMap"].items():
-        text = text.replace(f"<{place}>", f"[{path}]")
-    message = json.loads(text)
-    assert (message["version"], message["source"]) == ("1.0", "custom")
-    assert message["content"]["textType"] == "client-markdown"
-    assert message["content"]["title"] == (
-        "Kafka lag: no report, [$.detail.jobName] is [$.detail.state]"
-    )
-    assert "[$.detail.jobRunId]" in message["content"]["description"]

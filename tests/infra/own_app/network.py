@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 from aws_cdk import App, Environment, Stack
@@ -102,35 +100,3 @@ def the_function(resources: Resources) -> dict[str, Any]:
         and each["Properties"].get("Description") == "Consumer lag of orders"
     ]
     return dict(found)
-
-
-def environment(resources: Resources) -> dict[str, str]:
-    return dict(the_function(resources)["Environment"]["Variables"])
-
-
-def document(stack: Stack, resources: Resources) -> dict[str, Any]:
-    """What the collector's layer says."""
-    (layer,) = [r for r in resources.values() if r["Type"] == "AWS::Lambda::LayerVersion"]
-    asset = layer["Properties"]["Content"]["S3Key"].removesuffix(".zip")
-    app = stack.node.root
-    assert isinstance(app, App)
-    file = Path(app.synth().directory, f"asset.{asset}", "kafka-lag", "config.json")
-    found: dict[str, Any] = json.loads(file.read_text())
-    return found
-
-
-def rights(resources: Resources) -> dict[str, list[str]]:
-    """Resources by action, of the collector's role."""
-    role = the_function(resources)["Role"].rpartition("/")[2]
-    return {
-        action: _many(statement["Resource"])
-        for each in resources.values()
-        if each["Type"] == "AWS::IAM::Policy" and role in map(str, each["Properties"]["Roles"])
-        for statement in each["Properties"]["PolicyDocument"]["Statement"]
-        if statement["Effect"] == "Allow"
-        for action in _many(statement["Action"])
-    }
-
-
-def _many(value: Any) -> list[str]:
-    return value if isinstance(value, list) else [value]

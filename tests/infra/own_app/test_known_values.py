@@ -116,12 +116,6 @@ def topic(stack: Stack, region: str) -> sns.ITopic:
     return sns.Topic.from_topic_arn(stack, "Topic", f"arn:aws:sns:{region}:111122223333:pages")
 
 
-def test_a_topic_for_an_owner_of_no_named_group_is_refused() -> None:
-    stack = a_stack()
-    found = fault(stack, alarms=Alarms(owner_topics={"team-a": topic(stack, "eu-west-1")}))
-    assert found.startswith("alarms.owner_topics.team-a: owns no group that alarms name")
-
-
 @pytest.mark.parametrize(
     ("used", "place"),
     [
@@ -147,22 +141,10 @@ def test_what_is_of_another_region_is_refused(used: str, place: str) -> None:
     assert fault(stack, **changes[used]) == expected
 
 
-def test_a_copy_of_a_secret_of_msk_may_have_aws_own_key() -> None:
-    stack = a_stack()
-    copy = secret(stack, key=None, arn=SECRET.replace("AmazonMSK_", ""))
-    assert KafkaCluster(name="orders", network=network(stack), login=Scram(copy), msk=ARN)
-
-
 def test_a_secret_of_msk_needs_its_key() -> None:
     stack = a_stack()
     found = fault(stack, login=Scram(secret(stack, key=None)))
     assert found.startswith("login.secret: must have its encryption_key: MSK's secrets are")
-
-
-def test_msk_has_one_mechanism_of_scram() -> None:
-    stack = a_stack()
-    found = fault(stack, login=Scram(secret(stack), "SCRAM-SHA-256"))
-    assert found == "login.mechanism: must be SCRAM-SHA-512 on MSK"
 
 
 @pytest.mark.parametrize("known", ["construct", "arn"])
@@ -172,14 +154,6 @@ def test_serverless_takes_iam_alone_whoever_makes_it(known: str) -> None:
     login = Scram(theirs.secret())
     found = fault(theirs, network=theirs.network, login=login, msk=serverless)
     assert found == "login: must be Iam(), as MSK Serverless takes nothing else"
-
-
-@pytest.mark.parametrize("login", [Scram, Tls])
-def test_a_secret_is_known_by_its_whole_arn(login: Any) -> None:
-    stack = a_stack()
-    partly = secretsmanager.Secret.from_secret_name_v2(stack, "Login", "AmazonMSK_monitor")
-    said = fault(stack, login=login(partly))
-    assert said.startswith("login.secret: must be whole, as rights are granted on it: import")
 
 
 @pytest.mark.parametrize("chosen", ["all", "type", "subnets"])
@@ -207,11 +181,6 @@ def test_keys_have_the_checks_of_a_document() -> None:
 def test_what_is_no_object_is_refused(wrong: str) -> None:
     (found,) = faults(a_stack(), **{wrong: "ours"})
     assert found.startswith(f"{wrong}: Input should be an instance of")
-
-
-def test_the_name_of_a_service_is_no_service() -> None:
-    with pytest.raises(ValidationError, match="must be a service of CDK, or EcsService"):
-        ServiceScaling(service="worker", group="billing", max=2, partitions=2, tasks=Tasks())  # type: ignore[arg-type]
 
 
 def test_a_service_is_scaled_within_its_partitions_by_one_rule() -> None:

@@ -14,7 +14,6 @@ import pytest
 from moto import mock_aws
 
 from kafka_lag import contract
-from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.s3_store import S3Store
 from kafka_lag.snapshots.store import write_snapshot
 from kafka_lag_cdk.report_columns import REPORT_COLUMNS
@@ -116,17 +115,6 @@ def test_a_table_reaches_as_far_back_as_its_objects_are_kept(prefix: str, days: 
     ]
 
     assert set(found) == {f"NOW-{days}DAYS,NOW"}
-
-
-def test_no_name_of_a_cluster_can_end_a_value_of_the_projection() -> None:
-    assert CLUSTER_NAME.fullmatch("a,b") is None
-    assert CLUSTER_NAME.fullmatch("a/b") is None
-
-
-def test_every_parameter_is_text_as_glue_takes_it() -> None:
-    values = [value for table in tables().values() for value in table["Parameters"].values()]
-
-    assert {type(value) for value in values} == {str}
 
 
 def test_database_and_tables_go_with_their_stack() -> None:
