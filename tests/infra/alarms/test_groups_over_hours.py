@@ -25,7 +25,6 @@ from tests.infra.alarms.simulated import (
     REBALANCES,
     STARTED,
     STEADY,
-    STOPPED,
     STOPS,
     metrics_of,
 )
@@ -85,25 +84,6 @@ def test_lines_that_are_delivered_twice_change_nothing(
     assert changes(alarms[name], twice) == TIMELINES[name]
 
 
-def test_a_sum_would_have_fired_on_lines_that_are_delivered_twice(
-    alarms: ByName, hours: Lines
-) -> None:
-    """Shows that the test above can fail: an age counted twice is over the SLA sooner."""
-    twice = {minute: [*lines, *lines] for minute, lines in hours.items()}
-    summed = {**alarms[f"sla/{REBALANCES}"], "Statistic": "Sum"}
-    assert changes(summed, twice) != TIMELINES[f"sla/{REBALANCES}"]
-
-
-@pytest.mark.parametrize("name", TIMELINES)
-@pytest.mark.parametrize("extra", [0, 5])
-def test_how_far_cloudwatch_looks_back_decides_only_when_silence_is_told(
-    extra: int, name: str, alarms: ByName, hours: Lines
-) -> None:
-    observed = changes(alarms[name], hours, assumed=Assumptions(extra_points=extra))
-    known = [change for change in TIMELINES[name] if change[1] != INSUFFICIENT_DATA]
-    assert [change for change in observed if change[1] != INSUFFICIENT_DATA] == known
-
-
 @pytest.mark.parametrize("name", TIMELINES)
 def test_values_that_come_two_minutes_late_are_told_two_minutes_later(
     name: str, alarms: ByName, hours: Lines
@@ -124,12 +104,6 @@ def test_a_group_that_stops_pages_once_and_is_told_as_recovered_once(
     done = invocations(alarm, states(alarm, metrics_of(hours), MINUTES))
     assert [(each.minute, each.state) for each in done] == TIMELINES[f"status/{STOPS}"]
     assert {each.action for each in done} == set(alarm["AlarmActions"])
-
-
-def test_a_group_that_is_deleted_is_never_told_as_recovered(alarms: ByName, hours: Lines) -> None:
-    alarm = alarms[f"status/{DELETED}"]
-    done = invocations(alarm, states(alarm, metrics_of(hours), MINUTES))
-    assert [each.state for each in done if each.minute >= STOPPED] == [ALARM]
 
 
 @pytest.mark.parametrize("name", [name for name in TIMELINES if not name.startswith("anomaly")])

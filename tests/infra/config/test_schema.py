@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft7Validator
 
-from kafka_lag import contract
-from kafka_lag_cdk.config.document import LevelsSection
 from kafka_lag_cdk.config.reading import read
 from kafka_lag_cdk.config.schema import FILE
 from kafka_lag_cdk.config.source import load
@@ -36,10 +32,6 @@ def of_cluster(**changes: Any) -> dict[str, Any]:
     return {"clusters": [cluster_json(**changes)]}
 
 
-def test_it_is_a_schema() -> None:
-    Draft7Validator.check_schema(SCHEMA)
-
-
 def test_every_example_fits() -> None:
     assert [example for example in EXAMPLES if errors(load(example))] == []
 
@@ -49,13 +41,6 @@ def test_the_example_in_toml_is_that_in_json() -> None:
         read(f"examples/{name}", ROOT) for name in ("one-cluster.toml", "one-scram-cluster.json")
     )
     assert next(same) == next(same)
-
-
-def test_the_example_names_its_schema() -> None:
-    first = (ROOT / "examples" / "one-cluster.toml").read_text().splitlines()[0]
-    directive, place = first.split()
-    assert directive == "#:schema"
-    assert (ROOT / "examples" / place).resolve() == DOCS / FILE
 
 
 GOOD: list[dict[str, Any]] = [
@@ -110,31 +95,3 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 def test_what_is_wrong_is_marked_where_it_stands() -> None:
     assert [place for document, place in WRONG if place not in errors(document)] == []
-
-
-# The row of a list, or of filters, explains what is in it.
-EXPLAINED_ABOVE = {"slack", "teams", "out", "partitions", "scaling"}
-
-
-def unexplained(node: dict[str, Any], above: str = "") -> Iterator[str]:
-    """Keys without a description that hold no keys of their own, which would have theirs."""
-    for key, below in node.get("properties", {}).items():
-        if "description" not in below and '"properties"' not in json.dumps(below):
-            yield key
-        if key not in EXPLAINED_ABOVE or above == "cluster":
-            yield from unexplained(below)
-    for each in (*node.get("anyOf", ()), *node.get("oneOf", ())):
-        yield from unexplained(each)
-    if "items" in node:
-        yield from unexplained(node["items"])
-
-
-def test_every_key_is_explained() -> None:
-    assert list(unexplained(SCHEMA)) == []
-    assert list(unexplained(SCHEMA["definitions"]["cluster"], "cluster")) == []
-
-
-def test_a_switch_is_described_by_its_metrics_and_no_other() -> None:
-    for key, metrics in contract.CHOSEN_METRICS.items():
-        text = LevelsSection.model_fields[key].description or ""
-        assert re.findall(r"`(\w+)`", text) == list(metrics)

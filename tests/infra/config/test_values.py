@@ -15,14 +15,12 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.settings import levels_of, settings_of
 from kafka_lag.sinks.budget import plan
-from kafka_lag.sinks.config import OTEL_NAMES, Levels, OtlpConfig
 from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import check, read
-from kafka_lag_cdk.config.shared import ExistingBucket, KmsKeys, StatusMessages, Views
+from kafka_lag_cdk.config.shared import ExistingBucket, KmsKeys
 from kafka_lag_cdk.config.shell_patterns import shell_pattern_in
 from tests.documents import GOOD, document
 from tests.functions.sinks.reports import a_report
@@ -46,12 +44,6 @@ BY_STEPS = {**SERVICE, "max": 8, "steps": STEPS}
 
 def rules_of(**changes: Any) -> Any:
     return settings_of(document(**changes)).rules
-
-
-def test_a_few_lines_are_enough() -> None:
-    found = deployment().clusters[0]
-    assert found.place == ("111122223333", "eu-west-1")
-    assert (found.ports, found.msk_name) == (((9096, 9096),), "orders")
 
 
 def test_every_examples_collectors_take_their_documents() -> None:
@@ -100,11 +92,6 @@ def test_defaults_are_everyones_and_each_cluster_may_differ() -> None:
     assert found[1].auth.type == "iam"
 
 
-def test_the_first_expression_that_matches_decides() -> None:
-    allowed = rules_of(allowed_lag={"^orders": 5, "o": 1}).allowed_lag
-    assert [allowed.get(topic) for topic in ("orders", "os", "bills")] == [5, 1, None]
-
-
 def test_groups_that_are_named_come_first_in_the_budget() -> None:
     sinks = ["emf", {"otlp": {"sigv4": True, "levels": {"partitions": {}}}}]
     alarms = {"groups": ["billing"], "anomalies": ["audit"]}
@@ -148,15 +135,6 @@ def test_the_window_is_ten_minutes_or_three_intervals_unless_it_is_named(
     assert rules_of(interval_seconds=interval, **named).window_ms == seconds * 1_000
 
 
-def test_kafkas_own_topics_are_denied_unless_told_otherwise() -> None:
-    own = ["__consumer_offsets", "__transaction_state", "__amazon_msk_canary"]
-    others = ["orders", "__orders", "my__consumer_offsets"]
-    by_default, all_allowed = rules_of().topics, rules_of(topics={"deny": None}).topics
-    assert [by_default.accepts(each) for each in own + others] == [False] * 3 + [True] * 3
-    assert all(all_allowed.accepts(each) for each in own + others)
-    assert not rules_of(topics={"allow": "o"}).topics.accepts("__consumer_offsets")
-
-
 @pytest.mark.parametrize(
     ("key", "low", "high"),
     [
@@ -183,24 +161,6 @@ def test_a_switch_is_true_or_false_and_no_word_for_it() -> None:
         for value in ("yes", 1, None):
             with pytest.raises(ConfigurationError, match=f"levels.{key}: "):
                 normalised({**GOOD, "levels": {key: value}})
-
-
-def test_sinks_arrive_in_their_order() -> None:
-    own: dict[str, Any] = {"partitions": {}}
-    given = [
-        "cloudwatch",
-        {"otlp": {"sigv4": True}},
-        {"otlp": {"endpoint": URL, "headers_secret": "s", "names": "otel"}},
-        {"otlp": {"endpoint": "http://[::1]:4318/x", "levels": own}},
-    ]
-    # What an endpoint's own levels leave out is not the cluster's.
-    levels = {"max_metrics": 5, "topics": False, "members": True}
-    assert list(settings_of(document(sinks=given, levels=levels)).sinks) == [
-        "cloudwatch",
-        OtlpConfig(sigv4=True),
-        OtlpConfig(URL, headers_secret="s", names=OTEL_NAMES),
-        OtlpConfig("http://[::1]:4318/x", levels=Levels(partition_groups=NameFilter())),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -277,15 +237,6 @@ def test_what_is_of_an_account_and_region_is_looked_up_there() -> None:
 def test_application_is_tagged_unless_the_tags_have_it() -> None:
     assert deployment().all_tags() == {"application": "kafka-lag"}
     assert deployment(tags={"Application": "x"}).all_tags() == {"Application": "x"}
-
-
-def test_views_and_messages_are_off_until_they_are_asked_for() -> None:
-    for given in ({}, {"views": "off", "status_messages": None}):
-        shared = deployment(shared=given).shared
-        assert (shared.views, shared.status_messages) == (None, None)
-    shared = deployment(shared={"views": {}, "status_messages": {}}).shared
-    assert (shared.views, shared.status_messages) == (Views(), StatusMessages())
-    assert (Views().auth, StatusMessages().event_bus) == (contract.AUTH_IAM, "default")
 
 
 @pytest.mark.parametrize(

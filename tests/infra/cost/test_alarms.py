@@ -150,11 +150,3 @@ def test_named_groups_that_the_query_has_no_room_for_are_looked_at() -> None:
     left_out = query_groups(ANY_GROUP, "KafkaLag", "orders", NAMED).count("!=")
     assert 0 < left_out < len(NAMED)
     assert looked_at_by_status(alarms={"groups": NAMED}) == 1_000 - left_out
-
-
-def test_a_long_namespace_leaves_less_room_for_names() -> None:
-    short, long = (
-        looked_at_by_status(namespace=namespace, alarms={"groups": NAMED})
-        for namespace in ("K", "K" * 200)
-    )
-    assert short < long

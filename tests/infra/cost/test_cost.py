@@ -57,14 +57,6 @@ def test_regions_do_not_share_tiers() -> None:
     assert found.usd == pytest.approx(sum(line.usd for line in all_lines(found)))
 
 
-def test_clusters_share_tiers_by_quantity() -> None:
-    small = cluster_json(name="small", levels={"max_metrics": 1_010}, expected=LARGE)
-    large = cluster_json(name="large", levels={"max_metrics": 19_010}, expected=LARGE)
-    (region,) = cost(small, large).regions
-    one, other = (usd(each.lines, item="by group") for each in region.clusters)
-    assert other / one == pytest.approx(4)
-
-
 def test_the_document_has_every_line_rounded_and_its_price() -> None:
     found = cost(cluster_json(), us("us"))
     document = cost_document(found)

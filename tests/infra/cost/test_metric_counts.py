@@ -35,29 +35,6 @@ def sized(levels: dict[str, Any], **more: Any) -> Cluster:
 
 
 @pytest.mark.parametrize(
-    ("levels", "by_group", "by_topic", "by_partition"),
-    [
-        pytest.param({}, 80, 400, 0, id="default"),
-        pytest.param({"topics": False}, 80, 0, 0, id="groups-only"),
-        pytest.param({"max_offset_lag": True}, 80, 600, 0, id="max-offset-lag"),
-        pytest.param({"partitions": {}}, 80, 400, 9_600, id="partitions"),
-        pytest.param({"drain_time": True}, 100, 400, 0, id="drain-time"),
-        pytest.param({"rates": True}, 120, 400, 0, id="rates"),
-        pytest.param({"members": True, "rebalancing": True}, 120, 400, 0, id="members"),
-    ],
-)
-def test_twenty_groups_of_ten_topics_of_24_partitions(
-    levels: dict[str, Any], by_group: int, by_topic: int, by_partition: int
-) -> None:
-    one = sized(levels)
-    found = count_published(one)
-    counts = (found.group_metrics, found.topic_metrics, found.partition_metrics)
-    assert counts == (by_group, by_topic, by_partition)
-    assert found.total == OWN + by_group + by_topic + by_partition
-    assert found == count_wanted(one)
-
-
-@pytest.mark.parametrize(
     ("expressions", "promised"),
     [
         ([], 0),
@@ -77,11 +54,6 @@ def test_groups_with_a_service_level_have_one_more(expressions: list[str], promi
     assert found.group_metrics == 20 * 4 + promised
     assert found.total == OWN + found.group_metrics + 400
     assert found == count_wanted(one)
-
-
-def test_an_expression_for_scaling_is_taken_to_match_every_group() -> None:
-    levels = {"scaling": {"allow": "^payments-"}}
-    assert count_published(sized(levels)).group_metrics == 20 * 7
 
 
 def test_there_are_at_least_as_many_groups_as_are_named() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +45,6 @@ def test_no_price_jumps_at_the_end_of_a_tier(bound: int, step: float) -> None:
     dearest = METRIC.tiers[0].price
     gap = METRIC.cost(bound + step) - METRIC.cost(bound - step)
     assert gap <= 2 * step * dearest + 1e-6
-
-
-@given(st.floats(0, 3_000_000), st.floats(0, 3_000_000))
-def test_together_is_never_dearer_than_apart(one: float, other: float) -> None:
-    assert METRIC.cost(one + other) <= METRIC.cost(one) + METRIC.cost(other) + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -113,9 +107,3 @@ def test_a_region_with_prices_has_its_own() -> None:
     (line,) = [line for line in all_lines(found) if line.price == "dashboard"]
     assert line.usd == 0.40
     assert found.warnings == cost(moved(cluster_json(), REFERENCE_REGION)).warnings
-
-
-def test_tiers_get_cheaper_but_for_what_is_free_at_first() -> None:
-    for key, price in PRICES.items():
-        costs = [tier.price for tier in price.tiers]
-        assert key == "schedule" or all(a >= b for a, b in pairwise(costs)), key

@@ -17,11 +17,11 @@ from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import emf_line
-from kafka_lag.sinks.metric_sets import MetricSet, health_set, lag_sets, success_set
+from kafka_lag.sinks.metric_sets import MetricSet, lag_sets
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag_cdk.config.cluster import Expected
 from kafka_lag_cdk.cost.metric_counts import MetricCounts
-from kafka_lag_cdk.cost.sizes import RUN_LOG, compacted_bytes, log_bytes, snapshot_bytes
+from kafka_lag_cdk.cost.sizes import compacted_bytes, log_bytes, snapshot_bytes
 from tests.builders import NOON
 from tests.infra.cost.generated import Size, reports
 
@@ -72,13 +72,6 @@ def test_lines_of_metrics_are_as_long_as_measured(
     counts = NOTHING | {f"{LEVELS[level]}s": len(sets), f"per_{LEVELS[level]}": len(sets[0].values)}
     computed = log_bytes(MetricCounts(**counts)) - log_bytes(MetricCounts(**NOTHING))
     assert computed == pytest.approx(written(sets), rel=WITHIN)
-
-
-def test_lines_of_the_reporters_own_metrics_are_as_long_as_measured(day: list[LagReport]) -> None:
-    report, levels = day[-1], Levels()
-    chosen = plan(report, Snapshot.empty(), levels)
-    own = (health_set(report, chosen, "orders-production", 0.342), success_set("orders-production"))
-    assert log_bytes(MetricCounts(**NOTHING)) - RUN_LOG == pytest.approx(written(own), rel=WITHIN)
 
 
 @pytest.mark.parametrize(

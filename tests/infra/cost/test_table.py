@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,19 +45,6 @@ def test_twenty_clusters_are_a_row_each() -> None:
     assert "reporter's own" not in text
     assert text.count("shared ") == 2
     assert "All regions: $" in text
-
-
-def test_every_line_of_twenty_clusters_is_printed_on_demand() -> None:
-    assert printed(twenty(), every_line=True).count("reporter's own") == 20
-
-
-def test_nothing_but_text_is_printed_where_there_is_no_terminal() -> None:
-    assert "\x1b" not in printed(cost())
-
-
-def test_what_costs_nothing_has_no_largest_line() -> None:
-    (region,) = cost().regions
-    assert replace(region, clusters=(), shared=()).largest is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from aws_cdk import App, Stack
 from aws_cdk import aws_s3_assets as assets
 
 from kafka_lag_cdk.packaging import UNPACKED_LIMIT, Architecture, PackagingError, Target, build
-from tests.infra.packaging.projects import WHEEL, Project, names, write
+from tests.infra.packaging.projects import Project, names, write
 
 
 def _build(project: Project, target: Target | None = None, cache: Path | None = None) -> Path:
@@ -94,12 +94,6 @@ def test_changed_functions_are_another_asset_without_the_index(project: Project)
     assert _asset_hash(second) != _asset_hash(first)
 
 
-def test_a_changed_lock_file_is_installed(project: Project) -> None:
-    _build(project)
-    project.publish({**WHEEL, "dep/__init__.py": "version = 2"}, version="2.0")
-    assert (_build(project) / "dep" / "__init__.py").read_text() == "version = 2"
-
-
 @pytest.mark.parametrize("other", [Target("3.12"), Target("3.13", "x86_64")], ids=str)
 def test_each_target_has_a_folder_of_its_own(project: Project, other: Target) -> None:
     assert _build(project) != _build(project, other)
@@ -123,18 +117,6 @@ def test_folders_of_long_gone_sources_are_removed(project: Project) -> None:
     folders = [_build_version(project, version) for version in range(5)]
     assert [folder.exists() for folder in folders] == [False, False, True, True, True]
     assert other.exists()
-
-
-def test_a_folder_that_was_used_again_is_not_long_gone(project: Project) -> None:
-    folders = [_build_version(project, version) for version in (0, 1, 2, 0, 3)]
-    assert [folder.exists() for folder in folders[:3]] == [True, False, True]
-
-
-def test_wheels_of_long_gone_lock_files_are_removed(project: Project) -> None:
-    for version in range(5):
-        project.publish({"dep/__init__.py": f"version = {version}"})
-        _build(project)
-    assert len(list(project.cache.glob("packages-*"))) == 3
 
 
 def _error_of(project: Project, target: Target | None = None) -> str:
@@ -180,18 +162,6 @@ def test_a_wheel_whose_hash_the_lock_file_lacks_is_an_error(project: Project) ->
     assert "--require-hashes" in _error_of(project)
 
 
-def test_an_index_that_cannot_be_reached_is_said(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project.withdraw()
-    monkeypatch.delenv("UV_OFFLINE")
-    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-    error = _error_of(project)
-    assert "127.0.0.1:9" in error
-    assert "See that the package index can be reached" in error
-
-
 def test_a_package_too_large_for_lambda_is_an_error(project: Project) -> None:
     large = project.folder / "functions" / "kafka_lag" / "large.bin"
     with large.open("wb") as file:
@@ -204,19 +174,3 @@ def test_a_package_too_large_for_lambda_is_an_error(project: Project) -> None:
 def test_without_a_lock_file_it_is_said_where_to_install_from(project: Project) -> None:
     (project.folder / "uv.lock").unlink()
     assert "uv.lock is missing" in _error_of(project)
-
-
-def test_a_lock_file_that_uv_cannot_read_is_an_error(project: Project) -> None:
-    write(project.folder, {"uv.lock": "version = "})
-    assert "uv cannot read" in _error_of(project)
-
-
-@pytest.mark.parametrize(
-    ("python", "architecture", "choices"),
-    [("3.10", "arm64", "'3.10'.*3.12, 3.13, 3.14"), ("3.13", "riscv", "'riscv'.*arm64, x86_64")],
-)
-def test_a_target_that_lambda_lacks_is_an_error(
-    python: str, architecture: str, choices: str
-) -> None:
-    with pytest.raises(PackagingError, match=choices):
-        Target(python, architecture)  # type: ignore[arg-type]

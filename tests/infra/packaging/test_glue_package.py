@@ -84,14 +84,6 @@ def test_every_folder_of_modules_is_a_package(shipped: Path) -> None:
     assert folders - {path.parent for path in modules if path.name == "__init__.py"} == set()
 
 
-def test_every_package_that_is_shipped_has_its_licence(shipped: Path) -> None:
-    files = names(shipped)
-    packages = {name.split("/")[0] for name in files if ".dist-info/" in name}
-    licensed = {name.split("/")[0] for name in files if re.search(r"/(LICEN[CS]E|COPYING)", name)}
-    assert len(packages) >= 2
-    assert packages - licensed == set()
-
-
 def test_the_newer_of_glues_pythons_would_get_the_same_versions(shipped: Path) -> None:
     locked = Counter(p["name"] for p in tomllib.loads((ROOT / "uv.lock").read_text())["package"])
     packages = {name.split("-")[0] for name in names(shipped) if ".dist-info/" in name}

@@ -17,15 +17,12 @@ import pytest
 
 from dev.kafka import KafkaCluster
 from dev.rehearse import backlog, checks
-from dev.rehearse.account import FULL, SHARED_STACK, stack_of
+from dev.rehearse.account import FULL, SHARED_STACK
 from dev.rehearse.command_line import install
 from dev.rehearse.emulator import Emulator
 from dev.rehearse.errors import RehearsalError
-from dev.rehearse.functions import NOTIFY
 from dev.rehearse.outside import Attempt, attempt_inside, attempt_outside
 from dev.rehearse.rehearsal import Rehearsal
-from kafka_lag_cdk.catalog import catalog_tables
-from kafka_lag_cdk.saved_queries import read_queries
 from tests.infra.conftest import Synthesised
 from tests.programs import find_program, lacking
 
@@ -112,19 +109,6 @@ def test_every_kind_of_resource_is_rehearsed(
     assert kinds <= made
 
 
-def test_every_alarm_is_as_the_template_has_it(deployed: Rehearsal) -> None:
-    described = _described(deployed, "cloudwatch", "describe_alarms", "MetricAlarms")
-    by_name = {each["AlarmName"]: each for each in described}
-    # Alarms on expressions are held against the call's parameters, and not described.
-    plain = [each for each in _alarms(deployed) if "Metrics" not in each]
-    assert len(plain) > 15
-    for alarm in plain:
-        found = by_name[alarm["AlarmName"]]
-        for key in ("EvaluationPeriods", "TreatMissingData", "Threshold", "ComparisonOperator"):
-            assert found[key] == alarm[key]
-        assert len(found["AlarmActions"]) == len(alarm.get("AlarmActions", []))
-
-
 def test_alarms_that_scale_run_the_policies_that_were_made(deployed: Rehearsal) -> None:
     cloudwatch = deployed.emulator.client("cloudwatch")
     found = cloudwatch.describe_alarms(AlarmNamePrefix=f"kafka-lag/{FULL}/scale-")["MetricAlarms"]
@@ -135,106 +119,12 @@ def test_alarms_that_scale_run_the_policies_that_were_made(deployed: Rehearsal) 
     assert len(found) == 2
 
 
-@pytest.mark.parametrize(
-    ("output", "addresses"),
-    [
-        ("AlarmTopic", {"kafka-oncall@example.com", "https://pages.example.com/in"}),
-        ("ReportTopic", {"kafka-oncall@example.com"}),
-    ],
-)
-def test_each_topic_has_its_policy_and_its_subscribers(
-    output: str, addresses: set[str], deployed: Rehearsal
-) -> None:
-    sns, topic = deployed.emulator.client("sns"), deployed.output(SHARED_STACK, output)
-    attributes = sns.get_topic_attributes(TopicArn=topic)["Attributes"]
-    assert "aws:SecureTransport" in attributes["Policy"]
-    subscribed = sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]
-    found = {each["Endpoint"] for each in subscribed if each["Protocol"] != "sqs"}
-    assert found == addresses
-
-
-def test_both_chats_show_both_topics(deployed: Rehearsal) -> None:
-    topics = [deployed.output(SHARED_STACK, name) for name in ("AlarmTopic", "ReportTopic")]
-    chats = [*_added(deployed, "SlackChannelConfiguration")]
-    chats += _added(deployed, "MicrosoftTeamsChannelConfiguration")
-    assert [each["properties"]["SnsTopicArns"] for each in chats] == [topics, topics]
-
-
 def test_the_bucket_is_there_with_all_that_protects_it(deployed: Rehearsal) -> None:
     s3, bucket = deployed.emulator.client("s3"), deployed.output(SHARED_STACK, "Bucket")
     assert "AES256" in json.dumps(s3.get_bucket_encryption(Bucket=bucket), default=str)
     blocked = s3.get_public_access_block(Bucket=bucket)["PublicAccessBlockConfiguration"]
     assert set(blocked.values()) == {True}
     assert "aws:SecureTransport" in s3.get_bucket_policy(Bucket=bucket)["Policy"]
-
-
-def test_every_table_is_projected(deployed: Rehearsal) -> None:
-    glue = deployed.emulator.client("glue")
-    tables = glue.get_tables(DatabaseName="kafka_lag")["TableList"]
-    assert {table["Name"] for table in tables} == set(catalog_tables())
-    assert {table["Parameters"]["projection.enabled"] for table in tables} == {"true"}
-
-
-def test_every_query_is_saved_in_the_limited_work_group(deployed: Rehearsal) -> None:
-    athena = deployed.emulator.client("athena")
-    group = deployed.output(SHARED_STACK, "Workgroup")
-    ids = athena.list_named_queries(WorkGroup=group)["NamedQueryIds"]
-    saved = [athena.get_named_query(NamedQueryId=each)["NamedQuery"] for each in ids]
-    assert {each["Name"] for each in saved} == {each.title for each in read_queries()}
-    limits = athena.get_work_group(WorkGroup=group)["WorkGroup"]["Configuration"]
-    assert limits["BytesScannedCutoffPerQuery"] == 10 * 2**30
-
-
-def test_the_daily_job_is_started_by_its_trigger(deployed: Rehearsal) -> None:
-    glue = deployed.emulator.client("glue")
-    (trigger,) = glue.get_triggers()["Triggers"]
-    job = glue.get_job(JobName=trigger["Actions"][0]["JobName"])["Job"]
-    assert job["Name"] == deployed.output(SHARED_STACK, "DailyReportJob")
-    assert (job["GlueVersion"], job["NumberOfWorkers"], job["Timeout"]) == ("6.0", 2, 30)
-    assert trigger["Schedule"] == "cron(0 1 * * ? *)"
-
-
-def test_each_collector_is_run_every_minute_with_its_clusters_name(deployed: Rehearsal) -> None:
-    scheduler = deployed.emulator.client("scheduler")
-    names = [each["Name"] for each in scheduler.list_schedules()["Schedules"]]
-    found = [scheduler.get_schedule(Name=name) for name in names]
-    assert {each["State"] for each in found} == {"ENABLED"}
-    inputs = [json.loads(each["Target"]["Input"])["cluster"] for each in found]
-    functions = [each["Target"]["Arn"].rsplit(":", 1)[1] for each in found]
-    assert {name: deployed.function(name).name for name in inputs} == dict(
-        zip(inputs, functions, strict=True)
-    )
-    assert len(inputs) == 2
-
-
-def test_the_token_is_made_of_letters_and_digits(deployed: Rehearsal) -> None:
-    token = deployed.views_token()
-    assert len(token) == 48
-    assert token.isascii()
-    assert token.isalnum()
-
-
-def test_undelivered_events_go_to_a_queue_that_takes_no_plain_requests(
-    deployed: Rehearsal,
-) -> None:
-    events, sqs = deployed.emulator.client("events"), deployed.emulator.client("sqs")
-    (rule,) = [each["Name"] for each in events.list_rules()["Rules"] if "Completed" in each["Name"]]
-    (target,) = events.list_targets_by_rule(Rule=rule)["Targets"]
-    assert target["Arn"].endswith(f":{deployed.shared_function(NOTIFY).name}")
-    queue = target["DeadLetterConfig"]["Arn"].rsplit(":", 1)[1]
-    url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
-    attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
-    assert "aws:SecureTransport" in attributes["Policy"]
-    assert attributes["MessageRetentionPeriod"] == str(4 * 24 * 3600)
-
-
-def test_each_dashboard_is_a_document_of_widgets(deployed: Rehearsal) -> None:
-    cloudwatch = deployed.emulator.client("cloudwatch")
-    names = [each["DashboardName"] for each in cloudwatch.list_dashboards()["DashboardEntries"]]
-    assert names == ["kafka-lag-orders", "kafka-lag-payments"]
-    for name in names:
-        body = cloudwatch.get_dashboard(DashboardName=name)["DashboardBody"]
-        assert len(json.loads(body)["widgets"]) > 5
 
 
 def test_the_same_deployed_again_changes_nothing(
@@ -324,11 +214,6 @@ def test_it_is_deployed_again_on_the_bucket_that_was_kept(destroyed: tuple[Rehea
     assert checks.on_kept_bucket(rehearsal, bucket) == []
 
 
-def _described(rehearsal: Rehearsal, service: str, operation: str, parts: str) -> list[Any]:
-    pages = rehearsal.emulator.client(service).get_paginator(operation).paginate()
-    return [each for page in pages for each in page[parts]]
-
-
 def _added(rehearsal: Rehearsal, kind: str) -> list[dict[str, Any]]:
     """What was created of a kind that the emulator itself has not."""
     return [
@@ -336,13 +221,3 @@ def _added(rehearsal: Rehearsal, kind: str) -> list[dict[str, Any]]:
         for each in rehearsal.emulator.events("resource")
         if each["type"].endswith(f"::{kind}") and each["change"] == "create"
     ]
-
-
-def _alarms(rehearsal: Rehearsal) -> Iterator[dict[str, Any]]:
-    cloudformation = rehearsal.emulator.client("cloudformation")
-    for stack in (SHARED_STACK, stack_of(FULL)):
-        body = cloudformation.get_template(StackName=stack)["TemplateBody"]
-        template = json.loads(body) if isinstance(body, str) else body
-        for each in template["Resources"].values():
-            if each["Type"] == "AWS::CloudWatch::Alarm":
-                yield each["Properties"]

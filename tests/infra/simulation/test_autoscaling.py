@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kafka_lag_cdk.simulation.autoscaling import ScalingAssumptions, Service
-from kafka_lag_cdk.simulation.evaluation import Assumptions
 from kafka_lag_cdk.simulation.metrics import Metrics, Series
 
 LOAD = Series.of("Load", "Load", {})
@@ -110,19 +109,9 @@ def test_an_exact_number_is_set_up_and_down_at_once_and_stays() -> None:
     assert tasks(EXACT, [4, 4, 1, 1, 8, 8]) == [5, 5, 2, 2, 9, 9]
 
 
-def test_an_exact_number_is_not_set_without_data() -> None:
-    newest = ScalingAssumptions(alarms=Assumptions(extra_points=0))
-    assert tasks(EXACT, [4, None, None], assumed=newest) == [5, 5, 5]
-    assert tasks(EXACT, [None, None]) == [4, 4]
-
-
 def test_a_larger_number_is_set_within_the_cooldown_and_a_smaller_one_after_it() -> None:
     slow = {**EXACT, "Exact": steps("ExactCapacity", 180, (None, 3, 2), (3, 6, 5), (6, None, 9))}
     assert tasks(slow, [4, 8, 1, 1, 1]) == [5, 9, 9, 9, 2]
-
-
-def test_tasks_that_a_step_added_count_until_its_cooldown_is_over() -> None:
-    assert tasks(BY_NUMBER, [10, 10, 20, 20, 20, 20]) == [5, 5, 7, 7, 7, 10]
 
 
 def test_a_step_in_waits_and_a_step_out_ends_the_wait() -> None:
@@ -199,9 +188,3 @@ def test_new_bounds_move_the_tasks_into_them_and_hold_policies_within() -> None:
     assert (service.minute(0), service.tasks) == (0, 6)
     assert service.set_bounds(1, 12) == 0
     assert (service.minute(1), service.tasks) == (-4, 2)
-
-
-def test_a_policy_that_is_not_modelled_is_an_error() -> None:
-    percent = {**EXACT, "Exact": steps("PercentChangeInCapacity", 0, (0, None, 10))}
-    with pytest.raises(ValueError, match="PercentChangeInCapacity is not modelled"):
-        Service(percent, Metrics(), 1)

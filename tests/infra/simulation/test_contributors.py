@@ -10,7 +10,7 @@ import pytest
 
 from kafka_lag_cdk.simulation.evaluation import ALARM, OK, Assumptions
 from kafka_lag_cdk.simulation.metrics import Metrics, Series
-from kafka_lag_cdk.simulation.timeline import contributor_states, states, transitions
+from kafka_lag_cdk.simulation.timeline import contributor_states, transitions
 
 QUERY = (
     'SELECT MAX(GroupStatus) FROM SCHEMA("KafkaLag","Cluster Name","Consumer Group") '
@@ -61,13 +61,6 @@ def test_series_that_the_query_leaves_out_are_none_of_its_own() -> None:
     assert list(observed) == [("shop", "a"), ("shop", "d")]
 
 
-def test_each_group_alarms_for_itself() -> None:
-    values = {group("a"): [0] * 20, group("b"): [0] * 5 + [2] * 15}
-    observed = contributor_states(ANY_GROUP, metrics_of(values), range(20))
-    assert transitions(observed["shop", "b"])[1:] == [(7, ALARM)]
-    assert ALARM not in observed["shop", "a"]
-
-
 @pytest.mark.parametrize(("series_end", "minute"), [("range", 29 + 7), ("three hours", 29 + 180)])
 def test_a_series_that_ends_becomes_ok_whenever_the_query_returns_it_no_more(
     series_end: Any, minute: int
@@ -89,8 +82,3 @@ def test_a_query_of_another_shape_is_refused(query: str) -> None:
     alarm = {**ANY_GROUP, "Metrics": [{"Id": "q", "Expression": query, "Period": 60}]}
     with pytest.raises(ValueError, match="not a query that is modelled"):
         contributor_states(alarm, Metrics(), range(1))
-
-
-def test_an_alarm_with_contributors_has_no_one_state() -> None:
-    with pytest.raises(ValueError, match="use contributor_states"):
-        states(ANY_GROUP, Metrics(), range(1))

@@ -52,16 +52,3 @@ def test_a_late_value_is_seen_from_its_arrival_on_in_its_own_minute() -> None:
         7,
         7,
     ]
-
-
-def test_another_set_of_dimensions_is_another_metric() -> None:
-    metrics = Metrics(NOON)
-    metrics.feed(lines(0, 7))
-    cluster = Series.of("KafkaLag", contract.OFFSET_LAG, dict(DIMENSIONS[:1]))
-    assert metrics.point(cluster, "Maximum", range(1), 0) is None
-
-
-def test_other_lines_of_a_log_are_no_metrics() -> None:
-    metrics = Metrics()
-    metrics.feed(['{"level": "WARNING", "message": "broker 2 not read"}'])
-    assert list(metrics.series()) == []

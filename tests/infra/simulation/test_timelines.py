@@ -46,10 +46,6 @@ def test_three_breaches_in_a_row_alarm_and_one_good_value_ends_it() -> None:
     assert observed("000XXX000") == [(0, OK), (5, ALARM), (6, OK)]
 
 
-def test_two_of_three_alarm_with_a_good_value_between() -> None:
-    assert observed("00X0X0000", DatapointsToAlarm=2) == [(0, OK), (4, ALARM), (5, OK)]
-
-
 @pytest.mark.parametrize("delay", [0, 1, 2])
 def test_late_values_shift_an_alarm_and_change_nothing_else(delay: int) -> None:
     quiet = observed("000XXX0000", delay)
@@ -91,16 +87,6 @@ def test_an_alarm_in_warm_up_waits_for_its_window_to_fill() -> None:
 def test_an_alarm_in_warm_up_waits_no_longer_than_its_time() -> None:
     warm: Mapping[str, Any] = {"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 10}}
     assert observed("-" * 15, **WARM_UP, **warm) == [(10, ALARM)]
-
-
-def test_an_alarm_that_must_wait_evaluates_nothing_before() -> None:
-    warm: Mapping[str, Any] = {
-        "WarmUpConfiguration": {
-            "WarmUpPeriodDurationInMinutes": 10,
-            "OnlyStartEvaluatingAfterWarmUpPeriodEnds": True,
-        }
-    }
-    assert observed("0" * 15, **warm) == [(10, OK)]
 
 
 def test_a_topic_hears_of_changes_and_a_scaling_policy_of_every_minute() -> None:
@@ -167,16 +153,6 @@ def put(metrics: Metrics, series: Series, values: str) -> None:
     for minute, sign in enumerate(values):
         if sign != "-":
             metrics.put(series, minute, float(sign))
-
-
-def test_an_expression_has_a_value_where_its_metrics_have() -> None:
-    metrics = Metrics()
-    put(metrics, LAG, "8888888")
-    put(metrics, LOST, "00---00")
-    alarm = math("offsetlag + 0 * recordslost", "OffsetLag", "RecordsLost")
-    assumed = Assumptions(extra_points=0)
-    expected = [OK, ALARM, OK, OK, OK, OK, ALARM]
-    assert states(alarm, metrics, range(7), assumed) == expected
 
 
 @pytest.mark.parametrize(("lost", "alarms"), [("0" * 8, []), ("0--0----", [2, 5, 6, 7])])

@@ -35,19 +35,6 @@ def test_the_command_names_the_pages_that_it_wrote(saturday: Reported) -> None:
 
 
 @pytest.mark.spark
-def test_the_command_says_each_step_as_it_begins(saturday: Reported) -> None:
-    first, *steps = saturday.steps
-
-    assert first == "Starting Spark; a day takes a minute or more."
-    for cluster in (SHOP, OTHER):
-        assert [step for step in steps if step.endswith(f" of {cluster}")] == [
-            f"reading the snapshots of {cluster}",
-            f"writing the tables of {cluster}",
-            f"drawing the page of {cluster}",
-        ]
-
-
-@pytest.mark.spark
 def test_an_uneven_topic_is_listed_with_its_top_partition(reported: Athena) -> None:
     (row,) = reported.ask("skewed_topics")
 
@@ -190,17 +177,6 @@ def test_a_week_without_a_known_age_has_no_share_within_its_service_level(tmp_pa
         (60.0, 0.9),
         (330.0, None),
     ]
-
-
-def test_the_newest_and_farthest_of_the_weeks_anomalies_come_first(tmp_path: Path) -> None:
-    def anomaly(hour: int, deviation: float) -> dict[str, Any]:
-        return a_group("g", hour=hour, measure="produce_rate", deviation=deviation, days=14)
-
-    days = {SATURDAY: [anomaly(9, 5.0), anomaly(3, -8.0)], FRIDAY: [anomaly(1, 20.0)]}
-
-    rows = ask(tmp_path, "anomalies_of_the_week", reports.ANOMALIES, days)
-
-    assert [(row["dt"], row["hour"]) for row in rows] == [(SATURDAY, 3), (SATURDAY, 9), (FRIDAY, 1)]
 
 
 def test_the_broker_that_was_hot_on_most_days_comes_first(tmp_path: Path) -> None:
