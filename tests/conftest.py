@@ -42,15 +42,14 @@ SYNTHESISING = (
 # Tests that stop brokers, and all others of three brokers: one process has the cluster of each.
 MORTAL = (
     *("kafka/test_silence", "kafka/test_rotation", "kafka/test_unclean_election"),
-    "dev/test_nodes",
-    *("kafka/times/test_silence", "kafka/time_lag/test_silence"),
+    "kafka/times/test_silence",
 )
 THREE_BROKERS = (
-    *("kafka/logins/", "kafka/time_lag/", "kafka/times/", "kafka/test_collector_process"),
+    *("kafka/logins/", "kafka/time_lag/", "kafka/times/"),
     *("kafka/test_denied", "kafka/test_login", "kafka/test_moving_coordinators"),
     "kafka/test_same_as_kafkas_tools",
     *("contract/test_artifact", "contract/test_handler", "contract/test_watch"),
-    *("dev/test_cluster", "dev/test_traffic", "infra/rehearsal/test_deployed"),
+    *("dev/test_cluster", "infra/rehearsal/test_deployed"),
 )
 
 # Tests that share a session of Spark, and with it what its JVM has compiled.

@@ -30,7 +30,6 @@ Json = dict[str, Any]
 
 FILES = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.json"))}
 PAGES: dict[str, Json] = {name: json.loads(text) for name, text in FILES.items()}
-MANUAL = (FOLDER.parent / "grafana.md").read_text()
 CLOUDWATCH, PROMETHEUS = "cloudwatch", "prometheus"
 
 CLUSTER, GROUP = contract.DIMENSION_CLUSTER, contract.DIMENSION_GROUP

@@ -165,13 +165,6 @@ def test_the_url_answers_from_what_was_stored(reported: Reported) -> None:
     assert json.loads(b64decode(answer["body"]))["status"]["totallag"] == 6
 
 
-def test_without_the_package_there_is_only_what_lambda_brings(
-    folders: Folders, tmp_path: Path
-) -> None:
-    done = run("import boto3, numpy", tmp_path, folders.runtime)
-    assert "No module named 'numpy'" in done.stderr
-
-
 _IMPORT_ALL = """\
 import importlib, pkgutil, kafka_lag
 for found in pkgutil.walk_packages(kafka_lag.__path__, "kafka_lag."):

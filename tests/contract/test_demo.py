@@ -61,13 +61,6 @@ def test_the_table_shows_the_groups_and_that_all_is_well_so_soon(
     assert re.search(rf"^ *{group} +OK ", demo.stdout, re.MULTILINE)
 
 
-def test_the_table_tells_how_old_the_next_record_of_a_stuck_group_is(
-    demo: subprocess.CompletedProcess[str],
-) -> None:
-    last = demo.stdout.split("Consumer groups at ")[-1]
-    assert re.search(r"^ *stuck +OK +[\d,]+ +\d+ s ", last, re.MULTILINE)
-
-
 @pytest.mark.parametrize("words", ["Kafka lag of ", "First report: ", "Page of "])
 def test_the_message_of_the_day_is_printed(
     demo: subprocess.CompletedProcess[str], words: str
@@ -86,14 +79,3 @@ def test_the_files_lie_where_the_last_line_says(demo: subprocess.CompletedProces
 def test_the_demo_ends_with_a_page_that_stays(demo: subprocess.CompletedProcess[str]) -> None:
     (*_, page) = re.findall(r"Open it in a browser: (\S+)", demo.stdout)
     assert "transactional" in Path(page).read_text()
-
-
-def test_nothing_is_warned_of(demo: subprocess.CompletedProcess[str]) -> None:
-    assert "WARN" not in demo.stderr
-
-
-def test_the_line_that_shows_the_status_page_again_is_printed(
-    demo: subprocess.CompletedProcess[str],
-) -> None:
-    (place,) = _kept(demo)
-    assert f"uv run kafka-lag serve --state {place}\n" in demo.stdout

@@ -15,16 +15,13 @@ from kafka_lag import contract
 from kafka_lag.contract import exposition
 from kafka_lag_cdk.alarm_rules import BROKER_CPU, BROKER_DISK
 from tests.contract.grafana_pages import (
-    CLOUDWATCH,
     COLOURS,
     COUNTED,
     FAMILY,
     FILES,
     LEVELS,
-    MANUAL,
     PAGES,
     PARTITION,
-    PROMETHEUS,
     TOPIC,
     VARIABLES,
     Json,
@@ -49,52 +46,6 @@ every_page = pytest.mark.parametrize("name", sorted(PAGES))
 @every_page
 def test_a_file_is_as_the_command_for_exports_leaves_it(name: str) -> None:
     assert FILES[name] == tidy(FILES[name]), "run python -m dev.grafana_export docs/grafana/*.json"
-
-
-def test_an_export_keeps_nothing_of_the_grafana_that_it_is_from() -> None:
-    for name, text in FILES.items():
-        page = json.loads(text)
-        page |= {"id": 7, "version": 12, "__requires": [{"type": "grafana"}]}
-        page["panels"][1]["pluginVersion"] = "11.6.0"
-        for each in page["templating"]["list"]:
-            each["current"] = {"text": "mine", "value": "mine"}
-            each["options"] = [{"text": "mine", "value": "mine"}]
-        assert tidy(json.dumps(page)) == text, name
-
-
-@every_page
-def test_it_is_of_the_schema_and_named_by_its_uid(name: str) -> None:
-    page = PAGES[name]
-    assert (page["uid"], page["schemaVersion"]) == (name, 39)
-    assert len(name) <= 40, "more than Grafana takes"
-    assert name.rpartition("-")[2] in page["tags"]
-    assert (page["time"]["from"], page["time"]["to"]) == ("now-6h", "now")
-    assert f"(grafana/{name}.json)" in MANUAL
-
-
-def test_titles_of_pages_are_unique() -> None:
-    assert len({page["title"] for page in PAGES.values()}) == len(PAGES)
-
-
-@every_page
-def test_no_two_panels_overlap_and_none_is_off_the_grid(name: str) -> None:
-    taken: set[tuple[int, int]] = set()
-    for panel in panels(name):
-        x, y, width, height = (panel["gridPos"][key] for key in "xywh")
-        cells = set(itertools.product(range(x, x + width), range(y, y + height)))
-        assert cells, panel["title"]
-        assert not cells & taken, panel["title"]
-        assert 0 <= x < x + width <= 24, panel["title"]
-        taken |= cells
-
-
-@every_page
-def test_panels_have_ids_and_queries_letters_of_their_own(name: str) -> None:
-    numbers = [panel["id"] for panel in panels(name)]
-    assert len(set(numbers)) == len(numbers)
-    for panel in drawn(name):
-        letters = [target["refId"] for target in panel["targets"]]
-        assert len(set(letters)) == len(letters), panel["title"]
 
 
 @every_page
@@ -131,21 +82,6 @@ def test_a_variable_depends_only_on_those_before_it(name: str) -> None:
 
 
 @every_page
-def test_what_can_be_several_can_be_all(name: str) -> None:
-    several = [each for each in variables(name).values() if each.get("multi")]
-    every = "*" if name.endswith(CLOUDWATCH) else ".*"
-    assert several
-    assert all(each.get("includeAll") and each["allValue"] == every for each in several)
-
-
-@every_page
-def test_pages_link_to_each_other_with_what_was_chosen(name: str) -> None:
-    (link,) = PAGES[name]["links"]
-    assert (link["type"], link["includeVars"], link["keepTime"]) == ("dashboards", True, True)
-    assert all(set(link["tags"]) <= set(page["tags"]) for page in PAGES.values())
-
-
-@every_page
 def test_a_link_of_a_line_leads_to_a_page_and_sets_its_variables(name: str) -> None:
     for panel in drawn(name):
         for link in defaults(panel).get("links", ()):
@@ -156,13 +92,6 @@ def test_a_link_of_a_line_leads_to_a_page_and_sets_its_variables(name: str) -> N
             for key, label in re.findall(r"var-(\w+)=\$\{__field\.labels\.(\w+)", link["url"]):
                 assert VARIABLES[label] == key
             assert "${__url_time_range}" in link["url"]
-
-
-def test_every_line_of_groups_in_prometheus_leads_to_its_group() -> None:
-    for panel in drawn("kafka-lag-clusters-prometheus"):
-        of_groups = any("{{consumergroup}}" in each["legendFormat"] for each in panel["targets"])
-        links = [urlsplit(link["url"]).path for link in defaults(panel).get("links", ())]
-        assert links == (["/d/kafka-lag-group-prometheus"] if of_groups else []), panel["title"]
 
 
 def status_values(panel: Json) -> dict[str, int]:
@@ -200,16 +129,6 @@ def test_a_count_of_groups_in_a_status_has_its_number_and_its_colour(word: str) 
     assert marks(defaults(panel)["thresholds"]) == [(1, COLOURS[word])]
 
 
-@every_page
-def test_thresholds_rise_and_have_the_colours_of_statuses(name: str) -> None:
-    for panel in drawn(name):
-        steps = defaults(panel)["thresholds"]["steps"]
-        assert steps[0]["color"] == COLOURS[contract.OK], panel["title"]
-        found = marks(defaults(panel)["thresholds"])
-        assert found == sorted(found), panel["title"]
-        assert {colour for _, colour in found} <= set(COLOURS.values()), panel["title"]
-
-
 def test_brokers_are_marked_where_their_alarms_fire() -> None:
     page = "kafka-lag-brokers-cloudwatch"
     disk, processor = (panel_named(page, title) for title in ("Disk used", "Processor"))
@@ -238,16 +157,6 @@ def test_of_many_groups_the_worst_are_drawn_and_the_least_time_until_loss_is_wor
                 assert target["expr"].startswith(f"{first}(50, ")
 
 
-@pytest.mark.parametrize("source", [CLOUDWATCH, PROMETHEUS])
-def test_a_groups_page_has_all_that_shows_how_it_is(source: str) -> None:
-    titles = {panel["title"] for panel in drawn(f"kafka-lag-group-{source}")}
-    wanted = {"Status", "Lag", "Time lag", "Members", "Rebalancing", "Time to drain"}
-    wanted |= {"Until data loss", "Time until unread records are deleted"}
-    if source == PROMETHEUS:
-        wanted |= {"Status by partition and leader", "Committed offset by partition and leader"}
-    assert wanted <= titles
-
-
 def needed_level(target: Json) -> str:
     """What must be switched on for a query, in the words of a panel's description."""
     if "expr" in target:
@@ -271,13 +180,3 @@ def test_a_graph_says_once_what_must_be_switched_on_for_it(name: str) -> None:
             description = panel.get("description", "")
             said = re.findall(r"\?level=\w+|levels\.\w+", description)
             assert sorted(said) == sorted(needed), panel["title"]
-
-
-def test_an_error_that_is_drawn_is_explained() -> None:
-    graphs = [
-        panel
-        for panel in drawn("kafka-lag-group-prometheus")
-        if any("time_lag_error" in target["expr"] for target in panel["targets"])
-    ]
-    assert graphs
-    assert all("Without an error" in panel["description"] for panel in graphs)

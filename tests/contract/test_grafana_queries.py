@@ -177,22 +177,6 @@ def _chosen(name: str, labels: set[str]) -> dict[str, tuple[str, str]]:
     }
 
 
-@pytest.mark.parametrize(("name", "variable"), variable_queries(PROMETHEUS))
-def test_a_variable_of_prometheus_has_the_values_of_an_exposed_label(
-    name: str, variable: Json
-) -> None:
-    text = variable["query"]["query"]
-    assert variable["definition"] == text
-    found = _VALUES_OF.fullmatch(text)
-    assert found
-    expression, label = found.groups()
-    (family,) = FAMILY.findall(expression)
-    assert label in EXPOSED[family]
-    assert VARIABLES[label] == variable["name"]
-    chosen = {one: (operator, value) for one, operator, value in _MATCHER.findall(expression)}
-    assert chosen == _chosen(name, set(chosen))
-
-
 # A real Prometheus.
 
 

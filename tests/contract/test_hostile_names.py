@@ -88,7 +88,7 @@ NAMES = (
 # So many groups that keep up that those that do not are no bulk change.
 CALM = tuple(f"calm-{number}" for number in range(2 * len(NAMES)))
 MINUTES = 16
-INVENTED = 20_000
+INVENTED = 8_000
 MOST_BYTES = 6 * 1024 * 1024
 # No path is cut by a NUL or climbs, however it is encoded.
 NO_ADDRESS = tuple(name for name in NAMES if "\0" in name or name == "..")
@@ -141,12 +141,6 @@ def a_minute(minute: int) -> ClusterReading:
 
 def lag_of(name: str) -> int:
     return 200 + 10 * (MINUTES - 1) - NAMES.index(name)
-
-
-def test_the_names_are_those_that_hurt() -> None:
-    assert len(set(NAMES)) == len(NAMES)
-    assert max(map(len, NAMES)) == 249
-    assert {"a/b", "a%2Fb", "a%252Fb"} <= set(NAMES), "equal once they are encoded or decoded"
 
 
 def test_each_name_has_its_own_row_in_the_files(collected: Collected) -> None:
@@ -222,7 +216,7 @@ def test_each_name_is_in_a_message_that_it_does_not_act_in(collected: Collected)
 
 @pytest.fixture(name="crowd", scope="module")
 def _crowd() -> Collected:
-    """A group of ours, and a minute later 20,000 that one client has invented."""
+    """A group of ours, and a minute later thousands that one client has invented."""
     stream, store = io.StringIO(), MemoryStore()
     before: Groups = {"zz-ours": {"orders": [6]}}
     ours: Groups = {"zz-ours": {"orders": [7]}}

@@ -24,7 +24,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 VARIABLE = "MONITOR_PASSWORD"
 SHOW = ("show", "--gap", "0")
-PARTITIONS = ("--output", "json", "--by", "partition")
 PROGRAM = (sys.executable, "-m", "kafka_lag_cli.command")
 
 
@@ -81,14 +80,6 @@ def test_a_second_run_knows_the_status(arguments: list[str]) -> None:
     assert statuses == [None, "OK"]
 
 
-def test_a_topic_may_have_a_lag_that_is_none(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    main([*SHOW, *arguments, *PARTITIONS, "--allowed-lag", "^watched$=6"])
-    row = json.loads(capsys.readouterr().out)[0]
-    assert (row["lag"], row["time_lag_seconds"], row["status"]) == (6, 0.0, "OK")
-
-
 def test_the_cluster_is_called_by_kafkas_own_id_unless_named(
     shared_cluster: KafkaCluster, arguments: list[str], tmp_path: Path
 ) -> None:
@@ -109,16 +100,6 @@ def test_a_wrong_password_is_one_sentence_and_exit_code_one(
     assert "hunter2" not in captured.err
 
 
-def test_a_state_that_cannot_be_written_is_one_sentence_beside_what_was_read(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    assert main([*SHOW, *arguments, "--state", str(tmp_path / "file" / "state")]) == 0
-    printed = capsys.readouterr()
-    assert "What was read is shown, and not kept: Cannot write" in " ".join(printed.err.split())
-    assert "watchers" in printed.out
-
-
 def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None:
     command = [*PROGRAM, *SHOW, *arguments, "--output", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
@@ -129,64 +110,6 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None
     assert watching.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        (["--groups-deny", "("], "is not a regular expression"),
-        (["--bootstrap-servers", "somewhere"], "host:port"),
-        (["--password-env", "NOT_SET"], "NOT_SET is not set"),
-        (["--cafile", "nowhere.pem"], "no file nowhere.pem"),
-        (["--cafile", __file__], "holds no certificates in PEM"),
-        (["--gap", "3601"], "from 0 to 3,600"),
-        (["--cluster", "a/b"], "must be letters"),
-        (["--windoww", "5"], "Did you mean --window?"),
-        (["--timeout", "nan"], "must be seconds"),
-        (["--security-protocol", "SSL"], "is for SASL"),
-        (["--state", __file__], "is no folder"),
-    ],
-)
-def test_wrong_usage_is_reported_before_any_request(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], changed: list[str], expected: str
-) -> None:
-    assert main([*SHOW, *arguments, *changed]) == 2
-    assert expected in capsys.readouterr().err
-
-
-def test_a_client_certificate_is_a_login(
-    shared_cluster: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pair = shared_cluster.client_pair("monitor")
-    certificate, key = tmp_path / "monitor.pem", tmp_path / "monitor.key"
-    certificate.write_text(pair.certificate)
-    key.write_text(pair.private_key)
-    call = [
-        *("--bootstrap-servers", shared_cluster.bootstrap("SSL")),
-        *("--certfile", str(certificate), "--keyfile", str(key)),
-        *("--cafile", str(shared_cluster.cafile), "--groups-allow", "^watchers$"),
-        *("--state", str(tmp_path / "state"), "--output", "json"),
-    ]
-    assert main([*SHOW, *call]) == 0
-    assert {row["consumer_group"] for row in json.loads(capsys.readouterr().out)} == {"watchers"}
-
-
-def test_a_second_reading_shows_who_stands_still(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    call = ["show", *arguments, "--gap", "1"]
-    assert main(call) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "watchers" in line]
-    assert re.search(r"idle \d+ s", line)
-
-
-@pytest.mark.parametrize(
-    ("more", "code"), [(["--fail-on", "ERR"], 4), (["--fail-on", "WARN", "--owner", "nobody"], 0)]
-)
-def test_a_status_that_is_not_known_yet_is_an_exit_code_of_its_own(
-    arguments: list[str], more: list[str], code: int
-) -> None:
-    assert main([*SHOW, *arguments, "--owned-by", "watchers=us", *more]) == code
-
-
 def test_a_group_is_shown_with_its_partitions_and_offsets(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,24 +117,6 @@ def test_a_group_is_shown_with_its_partitions_and_offsets(
     lines = [re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
     (first,) = [line for line in lines if line[:2] == ["watched", "0"]]
     assert first[2:5] == ["4", "10", "6"]
-
-
-def test_a_group_that_there_is_not_is_one_sentence(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*SHOW, *arguments, "--group", "watcher"]) == 1
-    sentence = "There is no group watcher that this login may see: did you mean watchers?\n"
-    assert capsys.readouterr().err == sentence
-
-
-def test_a_password_in_a_file_is_a_login(
-    shared_cluster: KafkaCluster, arguments: list[str], tmp_path: Path
-) -> None:
-    file = tmp_path / "password"
-    file.write_text(f"{shared_cluster.users['monitor'].password}\n")
-    at = arguments.index("--password-env")
-    call = [*arguments[:at], "--password-file", str(file), *arguments[at + 2 :]]
-    assert main([*SHOW, *call]) == 0
 
 
 def test_a_process_serves_what_it_collects(arguments: list[str]) -> None:

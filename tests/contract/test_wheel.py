@@ -108,10 +108,6 @@ def test_the_wheel_holds_the_three_packages_and_no_other_name(installed: Install
     assert names == {*PACKAGES, about}
 
 
-def test_each_package_is_found_where_the_wheel_is_installed(installed: Installed) -> None:
-    assert installed.has(*sorted(PACKAGES)) == sorted(PACKAGES)
-
-
 def test_a_plain_installation_brings_no_extra(installed: Installed) -> None:
     assert installed.has("aws_cdk", "cryptography", "pyspark", "duckdb", "sqlglot") == []
 
@@ -130,15 +126,6 @@ def test_a_plain_installation_is_small(installed: Installed) -> None:
 def test_types_are_for_whoever_imports_the_packages(installed: Installed) -> None:
     names = sorted(path.parent.name for path in installed.folder.rglob("kafka_lag*/py.typed"))
     assert names == sorted(PACKAGES)
-
-
-def test_the_command_names_its_subcommands(installed: Installed) -> None:
-    done = installed.run("kafka-lag", "--help")
-    assert done.returncode == 0
-    assert {"show", "watch", "serve"} <= set(done.stdout.split())
-    alone = installed.run("kafka-lag")
-    assert alone.returncode == 2
-    assert "Name a subcommand: show, watch, serve," in alone.stderr
 
 
 def test_each_subcommand_says_what_it_takes(installed: Installed) -> None:
@@ -169,13 +156,6 @@ def test_the_command_for_an_extra_can_be_run(installed: Installed) -> None:
     program, *words = shlex.split(line.partition(" needs DuckDB: ")[2])
     assert program == "uv"
     assert "+ duckdb==" in _uv(*words, "--dry-run")
-
-
-def test_an_unknown_subcommand_is_a_usage_error(installed: Installed) -> None:
-    done = installed.run("kafka-lag", "look")
-    assert done.returncode == 2
-    assert "look" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_a_cluster_that_is_not_there_is_one_sentence(installed: Installed) -> None:
