@@ -104,8 +104,11 @@ class Brokers(FakeConnections):
         shown = in_objects(request)
         self.requests.append(shown)
         self.sent_to.append(node)
-        answer = self.change(shown, getattr(self, f"_{kind.lower()}")(node, shown))
-        return in_columns(request, answer)
+        return in_columns(request, self.change(shown, self.answer(kind, node, shown)))
+
+    def answer(self, kind: str, node: int, request: Any) -> Any:
+        """What this broker answers to a request of this kind."""
+        return getattr(self, f"_{kind.lower()}")(node, request)
 
     def _code(self, kind: str, item: Any) -> int:
         queue = self.codes.get((kind, item), [])
@@ -142,6 +145,10 @@ class Brokers(FakeConnections):
 
     def _ends(self, node: int, request: Any) -> Any:
         return self._offsets("Ends", 1, request)
+
+    def _nothing(self, node: int, request: Any) -> Any:
+        planted = {name: dict.fromkeys(range(99), -1) for name in self.topics}
+        return _with_offsets(self._offsets("Ends", 1, request), planted)
 
     def _stable(self, node: int, request: Any) -> Any:
         planted = {name: topic.stable for name, topic in self.topics.items()}

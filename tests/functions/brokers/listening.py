@@ -13,13 +13,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from kafka.protocol import admin, consumer, metadata, sasl
 from kafka.protocol.api_header import RequestHeader, ResponseHeader
 
 from kafka_lag.brokers.access import Access
-from tests.functions.brokers.answers import ANSWERS
+from tests.functions.brokers.brokers import END, START, Brokers, Topic
 
 # A look-up by time is a ListOffsets like those for starts and ends.
 LOOK_UPS = "look-ups"
@@ -29,21 +30,32 @@ HANDSHAKE = "TLS handshake"
 # Bytes: socket.request.max.bytes, unless it is set.
 _LARGEST_REQUEST = 104_857_600
 
-_REQUESTS = {
-    each.API_KEY: each
-    for each in (
-        consumer.ListOffsetsRequest,
-        consumer.OffsetFetchRequest,
-        metadata.MetadataRequest,
-        metadata.FindCoordinatorRequest,
-        metadata.ApiVersionsRequest,
-        admin.DescribeGroupsRequest,
-        admin.ListGroupsRequest,
-        admin.DescribeConfigsRequest,
-        sasl.SaslHandshakeRequest,
-        sasl.SaslAuthenticateRequest,
-    )
+_APIS = (
+    *(consumer.ListOffsetsRequest, consumer.OffsetFetchRequest, metadata.MetadataRequest),
+    *(metadata.FindCoordinatorRequest, metadata.ApiVersionsRequest, admin.DescribeGroupsRequest),
+    *(admin.ListGroupsRequest, admin.DescribeConfigsRequest),
+    *(sasl.SaslHandshakeRequest, sasl.SaslAuthenticateRequest),
+)
+_REQUESTS = {each.API_KEY: each for each in _APIS}
+_RESPONSES = {
+    each.API_KEY: getattr(module, each.__name__.replace("Request", "Response"))
+    for module in (consumer, metadata, admin, sasl)
+    for each in _APIS
+    if hasattr(module, each.__name__.replace("Request", "Response"))
 }
+# By API key the highest version that the brokers speak.
+_VERSIONS = {2: 7, 3: 12, 9: 8, 10: 4, 15: 5, 16: 4, 17: 1, 18: 3, 32: 4, 36: 2}
+_REFUSED_LOGIN = 58
+_TOPIC, _COMMITTED = "orders", 4
+
+
+def _encodable(kind: Any, answer: Any) -> Any:
+    """The library's answer of this kind; fields that the answer lacks have their defaults."""
+    values = {name: getattr(answer, name) for name in kind.fields if hasattr(answer, name)}
+    for name, field_of in kind.fields.items():
+        if name in values and field_of.is_struct_array():
+            values[name] = [_encodable(field_of.data_class, each) for each in values[name]]
+    return kind(**values)
 
 
 @dataclass
@@ -184,11 +196,29 @@ class Broker:
         flexible = header.get_response_class().flexible_version_q(version)
         response_header = ResponseHeader(correlation_id=correlation)
         head = response_header.encode(flexible=flexible and name != "ApiVersions")
-        kind = "ListOffsets" if name == LOOK_UPS else name
-        answer = ANSWERS[kind](self, request)
+        answer = _encodable(_RESPONSES[key], self._content(name, request))
         if self._mutes(name):
             answer.throttle_time_ms = int(self.mutes * 1000)
         return name, bytes(head + answer.encode(version=version))
+
+    def _content(self, name: str, request: Any) -> Any:
+        """What the answer to a request says: of the login, or as the described cluster has it."""
+        if name == "ApiVersions":
+            keys = [
+                SimpleNamespace(api_key=key, min_version=0, max_version=highest)
+                for key, highest in _VERSIONS.items()
+            ]
+            return SimpleNamespace(error_code=0, api_keys=keys)
+        if name == "SaslHandshake":
+            return SimpleNamespace(error_code=0, mechanisms=["PLAIN"])
+        if name == "SaslAuthenticate":
+            password = request.auth_bytes.split(b"\0")[-1].decode()
+            if self.passwords is None or password in self.passwords:
+                return SimpleNamespace(error_code=0, error_message=None, auth_bytes=b"")
+            return SimpleNamespace(
+                error_code=_REFUSED_LOGIN, error_message="Authentication failed", auth_bytes=b""
+            )
+        return self.cluster.content(name, self.node, request)
 
 
 class Cluster:
@@ -198,9 +228,29 @@ class Cluster:
         self.brokers: list[Broker] = []
         for node in range(1, count + 1):
             self.brokers.append(Broker(node, self, tls))
+        nodes = range(1, count + 1)
+        topic = Topic([(0, 10)] * count, leaders=dict(enumerate(nodes)))
+        commits = {_TOPIC: [_COMMITTED] * count}
+        self._described = Brokers({_TOPIC: topic}, {f"group-{node}": commits for node in nodes})
+        self._described.coordinators = {f"group-{node}": node for node in nodes}
 
     def __getitem__(self, node: int) -> Broker:
         return self.brokers[node - 1]
+
+    def content(self, name: str, node: int, request: Any) -> Any:
+        """The described cluster's answer to a request; no record is as new as any look-up wants."""
+        kind = name
+        if name in ("ListOffsets", LOOK_UPS):
+            time_of = request.topics[0].partitions[0].timestamp
+            kind = {START: "Starts", END: "Ends"}.get(time_of, "Nothing")
+        answer = self._described.answer(kind, node, request)
+        if name == "Metadata":
+            addresses = [(each.node, *each.server.server_address[:2]) for each in self.brokers]
+            answer.brokers = [
+                SimpleNamespace(node_id=node, host=host, port=port)
+                for node, host, port in addresses
+            ]
+        return answer
 
     def access(self, **changes: Any) -> Access:
         servers = tuple(broker.address for broker in self.brokers)

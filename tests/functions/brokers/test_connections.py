@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,12 +18,6 @@ from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from tests.functions.brokers.listening import HANDSHAKE, Cluster, cluster
 from tests.functions.brokers.skipped_waits import skipping_waits
-
-
-@pytest.fixture(name="brokers")
-def _brokers() -> Iterator[Cluster]:
-    with cluster() as brokers, skipping_waits(brokers):
-        yield brokers
 
 
 def source_of(brokers: Cluster) -> KafkaSource:

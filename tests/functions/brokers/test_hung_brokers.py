@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,6 @@ from tests.functions.brokers.listening import ALL, LOOK_UPS, Cluster, cluster
 from tests.functions.brokers.skipped_waits import skipping_waits
 
 KNOWN = frozenset({"group-1", "group-2", "group-3"})
-
-
-@pytest.fixture(name="brokers")
-def _brokers() -> Iterator[Cluster]:
-    with cluster() as brokers, skipping_waits(brokers):
-        yield brokers
 
 
 RUN = 5.0
@@ -69,7 +62,7 @@ def named(problems: Any) -> list[str]:
     return sorted(p.name for p in problems if p.scope == "broker")
 
 
-@pytest.mark.parametrize("node", [1, 2, 3])
+@pytest.mark.parametrize("node", [1, 2])
 @pytest.mark.parametrize("state", ["cold", "warm"])
 def test_one_hung_broker_costs_its_own_rows_however_long_it_may_take(
     brokers: Cluster, node: int, state: str
@@ -89,22 +82,16 @@ def test_brokers_that_all_hang_end_a_run_in_its_time_with_what_they_did(count: i
     with cluster(count) as brokers, skipping_waits(brokers):
         read = Reader(brokers)
         read()
+        for broker in brokers.brokers[: count // 2]:
+            broker.hangs_on = {ALL}
+        reading = read()
+        assert named(reading.problems) == sorted(str(node + 1) for node in range(count // 2))
+        assert reading.topic_partitions.strings("unread_reason").known.sum() == count // 2
         for broker in brokers.brokers:
             broker.hangs_on = {ALL}
         with pytest.raises(SourceError, match=r"No broker answers: broker \d+: .*no answer within"):
             read()
     assert read.took < RUN
-
-
-def test_half_of_many_brokers_that_hang_leave_the_others_rows() -> None:
-    with cluster(12) as brokers, skipping_waits(brokers):
-        read = Reader(brokers)
-        read()
-        for broker in brokers.brokers[:6]:
-            broker.hangs_on = {ALL}
-        reading = read()
-    assert named(reading.problems) == sorted(str(node) for node in range(1, 7))
-    assert reading.topic_partitions.strings("unread_reason").known.sum() == 6
 
 
 def test_brokers_that_hang_after_the_metadata_leave_a_reading_of_unread_rows(
@@ -118,9 +105,24 @@ def test_brokers_that_hang_after_the_metadata_leave_a_reading_of_unread_rows(
     assert unread(reading) == [1, 2, 3]
     assert named(reading.problems) == ["1", "2", "3"]
     assert read.took < 0.75 * RUN
+    # A warm run that fails tells first why it connected again.
+    for broker in brokers.brokers:
+        broker.hangs_on = {"Metadata"}
+    with pytest.raises(SourceError) as caught:
+        read()
+    first, second = str(caught.value).split(" With new connections: ")
+    assert first.startswith("No broker answers: broker")
+    assert second.startswith("No broker could be reached over PLAINTEXT")
 
 
 def test_a_broker_that_hangs_on_look_ups_alone_is_named(brokers: Cluster) -> None:
+    patient = Reader(brokers, seconds=20.0)
+    reading = patient()
+    brokers[2].hangs_on = {LOOK_UPS}
+    # A look-up that the end of its time cuts off accuses nobody.
+    assert patient.look_up(reading, seconds=0.5) == [True, False, True]
+    assert patient.source.not_responding() == ()
+    brokers[2].hangs_on = set()
     read = Reader(brokers, broker_timeout=1.0)
     reading = read()
     brokers[2].hangs_on = {LOOK_UPS}
@@ -143,23 +145,3 @@ def test_a_broker_named_by_the_reading_is_not_named_twice(brokers: Cluster) -> N
     assert read.look_up(reading) == [True, False, True]
     assert brokers[2].requests == requests
     assert read.source.not_responding() == ()
-
-
-def test_a_look_up_that_the_end_of_its_time_cuts_off_accuses_nobody(brokers: Cluster) -> None:
-    read = Reader(brokers, seconds=20.0)
-    reading = read()
-    brokers[2].hangs_on = {LOOK_UPS}
-    assert read.look_up(reading, seconds=0.5) == [True, False, True]
-    assert read.source.not_responding() == ()
-
-
-def test_a_warm_run_that_fails_tells_first_why_it_connected_again(brokers: Cluster) -> None:
-    read = Reader(brokers)
-    read()
-    for broker in brokers.brokers:
-        broker.hangs_on = {"Metadata"}
-    with pytest.raises(SourceError) as caught:
-        read()
-    first, second = str(caught.value).split(" With new connections: ")
-    assert first.startswith("No broker answers: broker")
-    assert second.startswith("No broker could be reached over PLAINTEXT")

@@ -59,40 +59,38 @@ def test_a_token_is_signed_with_what_the_credentials_are_by_then() -> None:
     login = role_login(role, "eu-west-1")
     role.key = "AKIANEXT"
     assert signed(login.token())["X-Amz-Credential"].startswith("AKIANEXT/")
+    # Each connection is given a token of its own.
+    tokens = iter(["first", "second"])
+    each = TokenLogin(lambda: next(tokens))
+    assert [each.token(), each.token()] == ["first", "second"]
 
 
 class Lost:
-    """Credentials that cannot be renewed."""
+    """Credentials that cannot be had."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
 
     def get_frozen_credentials(self) -> ReadOnlyCredentials:
-        raise CredentialRetrievalError(provider="container-role", error_msg="no answer")
+        raise self._error
 
 
-def use(credentials: Any) -> None:
-    role_login(credentials, "eu-west-1").client_options()
+GONE = CredentialRetrievalError(provider="container-role", error_msg="no answer")
+DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "arn of a user"}}, "AssumeRole")
 
 
 @pytest.mark.parametrize(
-    ("credentials", "why"), [(None, "none configured"), (Lost(), "CredentialRetrievalError")]
+    ("credentials", "said"),
+    [
+        (None, r"no AWS credentials .*\(none configured\): .* a role, a profile or a user\."),
+        (Lost(GONE), r"no AWS credentials .*\(CredentialRetrievalError\): .* a role, a profile"),
+        (Lost(DENIED), r"\(AccessDenied, the role cannot be assumed\): "),
+    ],
+    ids=["none", "not renewed", "not assumed"],
 )
-def test_a_role_that_is_missing_is_told_as_one(credentials: Any, why: str) -> None:
-    with pytest.raises(
-        ConfigError, match=rf"no AWS credentials .*\({why}\): .* a role, a profile or a user\."
-    ):
-        use(credentials)
-
-
-class Denied:
-    """Credentials of a role that we may not assume."""
-
-    def get_frozen_credentials(self) -> ReadOnlyCredentials:
-        answer: Any = {"Error": {"Code": "AccessDenied", "Message": "arn of a user"}}
-        raise ClientError(answer, "AssumeRole")
-
-
-def test_a_role_that_may_not_be_assumed_is_one_sentence() -> None:
-    with pytest.raises(ConfigError, match=r"\(AccessDenied, the role cannot be assumed\): "):
-        use(Denied())
+def test_a_role_that_is_missing_is_told_as_one(credentials: Any, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        role_login(credentials, "eu-west-1").client_options()
 
 
 def test_a_login_shows_neither_its_key_nor_its_token() -> None:
@@ -110,9 +108,3 @@ def test_a_token_that_cannot_be_made_is_told_before_anybody_connects() -> None:
     with pytest.raises(ConfigError, match="there is no role") as raised:
         source.read(ReadRequest(), time.monotonic() + 60)
     assert "localhost:1" not in "".join(traceback.format_exception_only(raised.value))
-
-
-def test_each_connection_is_given_a_token_of_its_own() -> None:
-    tokens = iter(["first", "second"])
-    login = TokenLogin(lambda: next(tokens))
-    assert [login.token(), login.token()] == ["first", "second"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ends of a connection are a rejected login, and what to do about each."""
+"""Which ends of a connection are a rejected login; `test_unreachable.py` has what is said of it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from kafka import errors
 from kafka.future import Future
 
 from kafka_lag.brokers.access import IAM, Access
-from kafka_lag.brokers.diagnosis.unreachable import unreachable_error
 from kafka_lag.brokers.errors import is_login_rejected
-from kafka_lag.errors import LoginError
 
 SCRAM = Access(("b:1",), "SASL_SSL", "SCRAM-SHA-512")
 ROLE = Access(("b:1",), "SASL_SSL", IAM)
@@ -84,18 +82,3 @@ def test_an_end_is_a_rejected_login_only_while_a_broker_checks_it(
     access: Access, connection: Ended | None, error: Exception, *, rejected: bool
 ) -> None:
     assert is_login_rejected(access, connection, error) == rejected
-
-
-@pytest.mark.parametrize(
-    ("access", "advice"),
-    [
-        (SCRAM, "Check user name, password"),
-        (ROLE, "Check that the role may kafka-cluster:Connect"),
-        (TLS, "Check that the secret of secret_id, or the file, holds one that has not expired"),
-    ],
-)
-def test_each_rejected_login_has_advice_of_its_own(access: Access, advice: str) -> None:
-    raised = unreachable_error(access, [("b:1", BAD_TOKEN)])
-    assert isinstance(raised, LoginError)
-    assert str(raised).count("Check ") == 1
-    assert advice in str(raised)

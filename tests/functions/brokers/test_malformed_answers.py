@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.lag.group_settings import NameFilter
 from tests.builders import table
 from tests.functions.brokers.brokers import Brokers, Runs, Topic
@@ -65,25 +66,19 @@ def _set(path: str, value: Any) -> Change:
     return change
 
 
+def _list_at(answer: Any, path: str) -> Any:
+    for step in path.split("."):
+        answer = answer[int(step)] if step.isdigit() else getattr(answer, step)
+    return answer
+
+
 def _without(path: str) -> Change:
     """Takes the first item out of one list of an answer."""
-
-    def change(answer: Any) -> None:
-        for step in path.split("."):
-            answer = answer[int(step)] if step.isdigit() else getattr(answer, step)
-        if answer:
-            answer.pop(0)
-
-    return change
+    return lambda answer: _list_at(answer, path).pop(0) if _list_at(answer, path) else None
 
 
 def _more(path: str, item: Any) -> Change:
-    def change(answer: Any) -> None:
-        for step in path.split("."):
-            answer = answer[int(step)] if step.isdigit() else getattr(answer, step)
-        answer.append(item)
-
-    return change
+    return lambda answer: _list_at(answer, path).append(item)
 
 
 # Kind of answer, what is wrong with it, the partitions it costs and what the log says.
@@ -126,25 +121,28 @@ def test_an_odd_offset_costs_its_partition_and_is_named(
     assert any(said in line for line in runs.logger.warnings), runs.logger.warnings
 
 
-_METADATA: list[tuple[str, Change, str]] = [
-    ("a hole", _without("topics.0.partitions"), "names partition 1 where 0 should be"),
-    ("a duplicate", _set("topics.0.partitions.1.partition_index", 0), "partition 0 where 1 should"),
-    ("negative", _set("topics.0.partitions.0.partition_index", -1), "names partition -1 where 0"),
-    ("beyond all", _set("topics.0.partitions.1.partition_index", 2**31 - 1), "where 1 should be"),
-    ("no partition", _set("topics.0.partitions", []), "names none of its partitions"),
-    ("null", _set("topics.0.partitions", None), "names none of its partitions"),
-    ("twice", _set("topics.1.name", "a"), "the metadata names it twice"),
-]
+_SECOND = "topics.0.partitions.1.partition_index"
 
 
-@pytest.mark.parametrize(("case", "change", "said"), _METADATA)
+@pytest.mark.parametrize(
+    ("change", "unread", "said"),
+    [
+        (_without("topics.0.partitions"), {"a"}, "names partition 1 where 0 should be"),
+        (_set(_SECOND, 0), {"a"}, "partition 0 where 1 should"),
+        (_set(_SECOND, -1), {"a"}, "names partition -1 where 0"),
+        (_set(_SECOND, 2**31 - 1), {"a"}, "where 1 should be"),
+        (_set("topics.0.partitions", []), {"a"}, "names none of its partitions"),
+        (_set("topics.0.partitions", None), {"a"}, "names none of its partitions"),
+        (_set("topics.1.name", "a"), {"a", "b"}, "the metadata names it twice"),
+    ],
+    ids=["a hole", "a duplicate", "negative", "beyond all", "no partition", "null", "twice"],
+)
 def test_a_topic_that_is_oddly_described_is_unread_as_a_whole(
-    case: str, change: Change, said: str
+    change: Change, unread: set[str], said: str
 ) -> None:
     runs = _changed("Metadata", change)
     before = _topics(runs)
     runs()
-    unread = {"a", "b"} if case == "twice" else {"a"}
     rows = {(row[0], row[1]): row for row in _topics(runs)}
     assert {topic for (topic, _), row in rows.items() if row[4] is not None} <= unread
     assert {row[0] for row in rows.values() if row[4] == "error"} >= {"a"}
@@ -152,21 +150,14 @@ def test_a_topic_that_is_oddly_described_is_unread_as_a_whole(
     assert any(said in line for line in runs.logger.warnings), runs.logger.warnings
 
 
+_COMMIT = "groups.0.topics.0.partitions.0."
+# As above; what is said of a group or of the broker that answered.
 _GROUPS: list[tuple[str, Change, str]] = [
     ("OffsetFetch", _set("groups.0.group_id", "x"), "commits: left out of the answer to OffsetF"),
     ("OffsetFetch", _set("groups.0.group_id", "x"), "answered OffsetFetch for group 'x', unasked"),
-    ("OffsetFetch", _without("groups"), "commits: left out of the answer to OffsetFetch"),
     ("OffsetFetch", _set("groups", None), "commits: left out of the answer to OffsetFetch"),
-    (
-        "OffsetFetch",
-        _set("groups.0.topics.0.partitions.0.partition_index", 1),
-        "commit of a-1: answered twice",
-    ),
-    (
-        "OffsetFetch",
-        _set("groups.0.topics.0.partitions.0.error_code", 88),
-        "commit of a-0: UNSTABLE_OFFSET_COMMIT",
-    ),
+    ("OffsetFetch", _set(_COMMIT + "partition_index", 1), "commit of a-1: answered twice"),
+    ("OffsetFetch", _set(_COMMIT + "error_code", 88), "commit of a-0: UNSTABLE_OFFSET_COMMIT"),
     ("DescribeGroups", _set("groups.0.group_id", "x"), "members: left out of the answer to Desc"),
     ("DescribeGroups", _set("groups.0.group_id", "x"), "DescribeGroups for group 'x', unasked"),
     ("DescribeGroups", _set("groups", None), "members: left out of the answer to DescribeGroups"),
@@ -174,13 +165,14 @@ _GROUPS: list[tuple[str, Change, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "change", "said"), _GROUPS)
-def test_a_group_that_is_oddly_answered_is_named(kind: str, change: Change, said: str) -> None:
+def test_a_group_that_is_oddly_answered_is_named_and_keeps_its_rows(
+    kind: str, change: Change, said: str
+) -> None:
     runs = _changed(kind, change)
+    before = _rows(runs)
     runs()
     assert any(said in line for line in runs.logger.warnings), runs.logger.warnings
-    rows = runs.collector.memory.newest.group_partitions
-    lags = {row[0]: row[1:] for row in table(rows, "consumer_group", "unread_reason")}
-    assert "g" in lags
+    assert sorted(row[:3] for row in _rows(runs)) == [row[:3] for row in before]
 
 
 @pytest.mark.parametrize("offset", [-2, -1001, -(2**63)])
@@ -223,33 +215,24 @@ def _unlisting(runs: Runs, name: str, answer: Any) -> Any:
     return answer
 
 
-_SEARCHES: list[tuple[str, Change]] = [
-    ("FindCoordinator", _set("coordinators.0.key", "x")),
-    ("FindCoordinator", _without("coordinators")),
-    ("FindCoordinator", _set("coordinators", None)),
-    ("FindCoordinator", _set("coordinators.0.node_id", -1)),
-    ("DescribeGroups", _set("groups.0.group_id", "x")),
-]
-
-
-@pytest.mark.parametrize(("kind", "change"), _SEARCHES)
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("FindCoordinator", _set("coordinators.0.key", "x")),
+        ("FindCoordinator", _set("coordinators", None)),
+        ("FindCoordinator", _set("coordinators.0.node_id", -1)),
+        ("DescribeGroups", _set("groups.0.group_id", "x")),
+    ],
+)
 def test_a_search_for_a_group_that_is_oddly_answered_keeps_the_group_unread(
     kind: str, change: Change
 ) -> None:
-    runs = _runs()
-    runs()
-
-    def changed(_: Any, answer: Any) -> Any:
-        if runs.brokers.kinds[-1] == "ListGroups":
-            answer.groups = [group for group in answer.groups if group.group_id != "g"]
-        elif runs.brokers.kinds[-1] == kind:
-            change(answer)
-        return answer
-
-    runs.brokers.change = changed
+    runs = _changed(kind, change)
+    spoil = runs.brokers.change
+    runs.brokers.change = lambda request, answer: _unlisting(runs, "g", spoil(request, answer))
     runs()
     groups = runs.collector.memory.newest.groups
-    rows = {row[0]: row[1] for row in table(groups, "consumer_group", "unread_reason")}
+    rows = dict(table(groups, "consumer_group", "unread_reason"))
     assert rows["g"] in {contract.ERROR, contract.NO_COORDINATOR}
 
 
@@ -269,32 +252,27 @@ def _renaming(names: Iterator[str]) -> Change:
     return change
 
 
-def test_damaged_topic_names_of_commits_keep_every_row_and_are_named() -> None:
-    runs = _changed("OffsetFetch", _renaming(map("damaged-{}".format, count())))
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (map("damaged-{}".format, count()), "error"),
+        (chain(["damaged", "other"], cycle("ab")), None),
+    ],
+    ids=["each time", "right when it comes again"],
+)
+def test_damaged_topic_names_of_commits_keep_every_row_and_are_requested_again(
+    names: Iterator[str], reason: str | None
+) -> None:
+    runs = _changed("OffsetFetch", _renaming(names))
     before = _rows(runs)
     values = runs()
-    assert [row[:3] for row in _rows(runs)] == [row[:3] for row in before]
-    assert {row[3] for row in _rows(runs)} == {"error"}
-    assert [line for line in runs.logger.warnings if "fit no topic of the metadata" in line]
-    assert values[("shop",), "ReadErrors"] == 2
-
-
-def test_an_answer_that_is_right_when_it_comes_again_costs_nothing() -> None:
-    runs = _changed("OffsetFetch", _renaming(chain(["damaged", "other"], cycle("ab"))))
-    before = _rows(runs)
-    values = runs()
-    assert _rows(runs) == before
-    assert (values[("shop",), "ReadErrors"], values[("shop",), "CollectorSuccess"]) == (0, 1)
-
-
-def test_a_group_unread_for_such_an_answer_is_requested_again_in_the_next_run() -> None:
-    runs = _changed("OffsetFetch", _renaming(map("damaged-{}".format, count())))
-    runs()
+    assert _rows(runs) == [(*row[:3], reason) for row in before]
+    assert values[("shop",), "ReadErrors"] == (2 if reason else 0)
+    named = [line for line in runs.logger.warnings if "fit no topic of the metadata" in line]
+    assert bool(named) is bool(reason)
     runs.brokers.change = lambda _, answer: answer
-    runs.brokers.groups["g"] = {**runs.brokers.groups["g"], "deleted": [3]}
-    values = runs()
-    assert {row[3] for row in _rows(runs)} == {None}
-    assert values[("shop",), "ReadErrors"] == 0
+    assert runs()[("shop",), "ReadErrors"] == 0
+    assert _rows(runs) == before
 
 
 def test_commits_left_behind_on_a_topic_that_does_not_exist_are_no_error() -> None:
@@ -304,18 +282,13 @@ def test_commits_left_behind_on_a_topic_that_does_not_exist_are_no_error() -> No
     assert (values[("shop",), "ReadErrors"], values[("shop", "g"), "OffsetLag"]) == (0, 5)
 
 
-def test_commits_on_topics_that_nobody_wants_need_no_second_request() -> None:
+def test_commits_on_topics_that_nobody_wants_leave_the_group_read_by_one_request() -> None:
+    """A listing leaves out what this principal may not describe."""
     topics = {"a": Topic([(0, 10)]), "b": Topic([(0, 30)])}
     brokers = Brokers(topics, {"g": {"a": [10], "b": [20]}})
     runs = Runs(brokers, topics=NameFilter(allow=re.compile("a")))
     assert runs()[("shop", "g"), "OffsetLag"] == 0
     assert brokers.kinds.count("OffsetFetch") == 1
-
-
-def test_commits_on_a_hidden_topic_that_nobody_wants_leave_the_group_read() -> None:
-    """A listing leaves out what this principal may not describe."""
-    topics = {"a": Topic([(0, 10)]), "b": Topic([(0, 30)])}
-    brokers = Brokers(topics, {"g": {"a": [10], "b": [20]}})
     brokers.lasting["Metadata", "b"] = 29
     brokers.change = lambda _, answer: _without_hidden(brokers, answer)
     runs = Runs(brokers, topics=NameFilter(allow=re.compile("a")))
@@ -350,3 +323,18 @@ def test_a_first_listing_with_a_damaged_name_leaves_its_groups_unread_and_names_
     named = sorted(line.partition(" not read")[0] for line in runs.logger.warnings)
     assert named == ["group 'g'", "topic 'a'"]
     assert runs()[("shop", "g"), "OffsetLag"] == 5
+
+
+def test_a_known_topic_that_is_not_listed_is_hidden_or_gone_unless_nobody_wants_it() -> None:
+    brokers = Brokers({"orders": Topic([(0, 10)]), "secret": Topic([(0, 30)])}, {})
+    brokers.lasting["Metadata", "secret"] = 29
+    brokers.change = lambda _, answer: _without_hidden(brokers, answer)
+    known = frozenset({"orders", "secret", "deleted"})
+    reading = brokers.read(ReadRequest(known_topics=known))
+    assert dict(reading.hidden_topics) == {"secret": "denied"}
+    assert reading.gone_topics == {"deleted"}
+    assert table(reading.topic_partitions, "topic") == [("orders",)]
+    brokers.kinds.clear()
+    only = NameFilter(deny=re.compile("orders|secret|deleted"))
+    assert len(brokers.read(ReadRequest(topics=only, known_topics=known)).topic_partitions) == 0
+    assert brokers.kinds.count("Metadata") == 1

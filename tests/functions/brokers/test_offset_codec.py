@@ -140,7 +140,7 @@ def test_any_answer_has_the_librarys_values(kind: str, data: st.DataObject) -> N
 
 @_BOTH
 @given(st.data())
-def test_truncated_bytes_have_the_librarys_values_or_its_error(
+def test_truncated_and_damaged_bytes_have_the_librarys_values_or_its_error(
     kind: str, data: st.DataObject
 ) -> None:
     answers, decode, by_library = _CODECS[kind]
@@ -149,16 +149,6 @@ def test_truncated_bytes_have_the_librarys_values_or_its_error(
     for end in data.draw(st.lists(st.integers(0, len(encoded)), min_size=1, max_size=20)):
         cut = encoded[:end]
         assert _said(decode, cut, version) == _said(by_library, cut, version)
-
-
-@_BOTH
-@given(st.data())
-def test_damaged_bytes_have_the_librarys_values_or_its_error(
-    kind: str, data: st.DataObject
-) -> None:
-    answers, decode, by_library = _CODECS[kind]
-    answer, version = data.draw(answers)
-    encoded = bytes(answer.encode(version=version))
     change = st.tuples(st.integers(0, max(len(encoded) - 1, 0)), st.integers(0, 255))
     for at, value in data.draw(st.lists(change, min_size=1, max_size=20)):
         damaged = encoded[:at] + bytes([value]) + encoded[at + 1 :]

@@ -233,22 +233,10 @@ def test_no_retry_begins_when_half_of_the_runs_time_is_used_up() -> None:
     assert sum(runs.brokers.pauses) <= 0.5
 
 
-def test_a_partition_without_a_leader_costs_no_second_listing_of_all_topics() -> None:
+@pytest.mark.parametrize("refuses", [True, False], ids=["refused", "no leader"])
+def test_what_was_unread_in_the_run_before_is_not_waited_for_again(refuses: bool) -> None:
     runs = _runs()
-    runs.brokers.topics["orders"].leaders[1] = -1
-    for _ in range(2):
-        runs()
-    listings = [r for r in runs.brokers.requests if getattr(r, "topics", ()) is None]
-    assert len(listings) == 2
-    assert runs.logger.warnings == [
-        "partition 'orders-1' not read (no_leader): offsets: LEADER_NOT_AVAILABLE; its replicas: 1"
-    ]
-
-
-@pytest.mark.parametrize("cause", ["no leader", "refused"])
-def test_what_was_unread_in_the_run_before_is_not_waited_for_again(cause: str) -> None:
-    runs = _runs()
-    if cause == "refused":
+    if refuses:
         runs.brokers.lasting["Ends", ("orders", 1)] = 6
     else:
         runs.brokers.topics["orders"].leaders[1] = -1
@@ -257,6 +245,13 @@ def test_what_was_unread_in_the_run_before_is_not_waited_for_again(cause: str) -
     runs()
     assert runs.brokers.pauses == []
     assert runs.brokers.kinds.count("Metadata") == 1
+    # Nor are all topics listed a second time in a run.
+    listings = [r for r in runs.brokers.requests if getattr(r, "topics", ()) is None]
+    assert len(listings) == 2
+    why = "NOT_LEADER_OR_FOLLOWER" if refuses else "LEADER_NOT_AVAILABLE"
+    assert runs.logger.warnings == [
+        f"partition 'orders-1' not read (no_leader): offsets: {why}; its replicas: 1"
+    ]
 
 
 def test_a_topic_deleted_during_an_election_is_gone_and_no_error() -> None:
@@ -273,36 +268,24 @@ def test_a_topic_deleted_during_an_election_is_gone_and_no_error() -> None:
     assert runs()[CLUSTER, contract.READ_ERRORS] == 0
 
 
-@pytest.mark.parametrize("code", [69, 35], ids=["no such group", "the protocol is off"])
-def test_a_deleted_group_is_gone_whether_brokers_have_the_new_group_protocol_or_not(
-    code: int,
-) -> None:
-    runs = _runs()
-    runs()
-    del runs.brokers.groups["g"]
-    runs.brokers.lasting["ConsumerGroupDescribe", "g"] = code
-    assert runs()[CLUSTER, contract.READ_ERRORS] == 0
-    groups = runs.collector.memory.newest.groups
-    assert groups.strings("status_reason").to_list() == [contract.GONE]
-
-
 @pytest.mark.parametrize(
     ("code", "reason"),
-    [
-        pytest.param(15, contract.NO_COORDINATOR, id="no coordinator"),
-        pytest.param(30, contract.DENIED, id="denied"),
-    ],
+    [(69, None), (35, None), (15, contract.NO_COORDINATOR), (30, contract.DENIED)],
+    ids=["no such group", "the protocol is off", "no coordinator", "denied"],
 )
-def test_a_group_is_deleted_only_where_the_new_group_protocol_does_not_know_it_either(
-    code: int, reason: str
+def test_a_group_is_deleted_after_two_seconds_where_the_new_group_protocol_does_not_know_it_either(
+    code: int, reason: str | None
 ) -> None:
     runs = _runs()
     runs()
     del runs.brokers.groups["g"]
     runs.brokers.lasting["ConsumerGroupDescribe", "g"] = code
-    runs()
+    errors = runs()[CLUSTER, contract.READ_ERRORS]
     groups = runs.collector.memory.newest.groups
-    assert table(groups, "unread_reason", "status_reason") == [(reason, None)]
+    gone = contract.GONE if reason is None else None
+    assert table(groups, "unread_reason", "status_reason") == [(reason, gone)]
+    assert errors == (reason is not None)
+    assert sum(runs.brokers.pauses) > 2 or reason
 
 
 def _until(runs: Runs, kind: str, times: int, then: Callable[[], None]) -> None:
@@ -317,25 +300,18 @@ def _until(runs: Runs, kind: str, times: int, then: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize("answers", [1, 3])
-def test_a_group_that_its_new_coordinator_does_not_know_yet_is_read_in_the_same_run(
-    answers: int,
+@pytest.mark.parametrize("kind", ["DescribeGroups", "OffsetFetch"])
+def test_what_a_new_coordinator_does_not_know_yet_is_read_in_the_same_run(
+    kind: str, answers: int
 ) -> None:
     runs = _runs()
     runs()
     commits = runs.brokers.groups.pop("g")
-    _until(runs, "DescribeGroups", answers, lambda: runs.brokers.groups.update(g=commits))
+    if kind == "OffsetFetch":
+        runs.brokers.groups["g"] = {}
+    _until(runs, kind, answers, lambda: runs.brokers.groups.update(g=commits))
     assert runs()[GROUP, contract.OFFSET_LAG] == 0
     assert runs.logger.warnings == []
-
-
-def test_a_group_is_deleted_once_its_coordinator_has_not_known_it_for_two_seconds() -> None:
-    runs = _runs()
-    runs()
-    del runs.brokers.groups["g"]
-    runs()
-    assert sum(runs.brokers.pauses) > 2
-    groups = runs.collector.memory.newest.groups
-    assert groups.strings("status_reason").to_list() == [contract.GONE]
 
 
 def test_a_group_that_was_moving_until_the_last_answer_is_not_deleted() -> None:
@@ -370,18 +346,6 @@ def test_a_group_is_unread_where_no_time_is_left_to_ask_its_new_coordinator_agai
     assert [line.split(" not read")[0] for line in runs.logger.warnings] == ["group 'g'"]
 
 
-@pytest.mark.parametrize("answers", [1, 3])
-def test_commits_that_a_new_coordinator_does_not_know_yet_are_read_in_the_same_run(
-    answers: int,
-) -> None:
-    runs = _runs()
-    runs()
-    commits, runs.brokers.groups["g"] = runs.brokers.groups["g"], {}
-    _until(runs, "OffsetFetch", answers, lambda: runs.brokers.groups.update(g=commits))
-    assert runs()[GROUP, contract.OFFSET_LAG] == 0
-    assert runs.logger.warnings == []
-
-
 def test_commits_that_were_deleted_are_believed_to_be_gone_after_two_seconds() -> None:
     runs = _runs()
     runs()
@@ -391,16 +355,9 @@ def test_commits_that_were_deleted_are_believed_to_be_gone_after_two_seconds() -
     snapshot = runs.collector.memory.newest
     assert snapshot.groups.strings("unread_reason").to_list() == [None]
     assert len(snapshot.group_partitions) == 0
+    # Nor is one that never committed asked for again.
     runs()
     assert runs.brokers.pauses == []
-
-
-def test_a_group_that_never_committed_is_not_asked_again() -> None:
-    runs = _runs()
-    runs.brokers.groups["g"] = {}
-    for _ in range(2):
-        runs()
-        assert runs.brokers.pauses == []
 
 
 def test_a_group_that_was_listed_and_never_read_stays_named_while_it_moves() -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,16 +13,9 @@ from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.brokers.throttling import describe_throttling
-from tests.functions.brokers.listening import ALL, Cluster, cluster
-from tests.functions.brokers.skipped_waits import skipping_waits
+from tests.functions.brokers.listening import ALL, Cluster
 
 LOGIN = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}
-
-
-@pytest.fixture(name="brokers")
-def _brokers() -> Iterator[Cluster]:
-    with cluster() as brokers, skipping_waits(brokers):
-        yield brokers
 
 
 def test_a_broker_that_mutes_for_longer_than_its_time_is_waited_for_and_reported(

@@ -111,7 +111,7 @@ def test_settings_denied_later_serve_until_they_are_five_minutes_old() -> None:
     assert _retention(runs) == {"orders": None}
 
 
-def test_a_setting_that_is_no_number_costs_itself_and_is_named() -> None:
+def test_a_setting_that_is_no_number_costs_itself_is_named_and_read_again_in_the_next_run() -> None:
     odd = Topic([(0, 10)], settings=SETTINGS | {"retention.ms": "a week"})
     runs = _runs(odd=odd, orders=Topic([(0, 10)]))
     assert runs()[CLUSTER, contract.READ_ERRORS] == 1
@@ -119,13 +119,6 @@ def test_a_setting_that_is_no_number_costs_itself_and_is_named() -> None:
     (line,) = runs.logger.warnings
     assert line.startswith("topic 'odd' not read (error): settings not read (DescribeConfigs): ")
     assert line.endswith("retention.ms is 'a week'")
-
-
-def test_settings_that_were_read_in_part_are_read_again_in_the_next_run() -> None:
-    odd = Topic([(0, 10)], settings=SETTINGS | {"retention.ms": "a week"})
-    runs = _runs(orders=odd)
-    runs()
-    assert _retention(runs) == {"orders": None}
     odd.settings = SETTINGS
     runs()
-    assert _retention(runs) == {"orders": 604_800_000}
+    assert _retention(runs) == {"odd": 604_800_000, "orders": 604_800_000}
