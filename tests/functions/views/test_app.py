@@ -59,20 +59,13 @@ def test_a_path_finds_its_view(path: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "kind"), SHAPES)
-@pytest.mark.parametrize("method", ["DELETE", "POST", "PUT", "PATCH", "OPTIONS", "BREW"])
-def test_nothing_can_be_changed(path: str, kind: str, method: str) -> None:
-    result = ask(path, method=method)
+def test_nothing_can_be_changed(path: str, kind: str) -> None:
+    for method in ("DELETE", "POST", "BREW"):
+        result = ask(path, method=method)
 
-    assert (result.status, result.content_type, result.headers["Allow"]) == (405, kind, "GET, HEAD")
-    assert "nothing can be changed or deleted here" in sentence(result)
-
-
-def test_to_delete_a_group_is_an_error_in_burrows_shape() -> None:
-    result = ask("/v3/kafka/shop/consumer/billing", method="DELETE")
-
-    body = json.loads(result.body)
-    assert (result.status, body["error"]) == (405, True)
-    assert body["request"] == {"url": "/v3/kafka/shop/consumer/billing", "host": "lag.example"}
+        expected = (405, kind, "GET, HEAD")
+        assert (result.status, result.content_type, result.headers["Allow"]) == expected
+        assert "nothing can be changed or deleted here" in sentence(result)
 
 
 @pytest.mark.parametrize(("path", "kind"), SHAPES)
@@ -83,24 +76,25 @@ def test_ten_megabytes_of_query_are_an_error(path: str, kind: str) -> None:
     assert "8,192 bytes" in sentence(result)
 
 
-@pytest.mark.parametrize("sent", ["..", ".", "%2e%2e", "a%00b", "%00"])
-def test_a_path_with_dot_segments_or_a_nul_is_not_found(sent: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"/v3/kafka/shop/consumer/{name}" for name in ("..", ".", "%2e%2e", "a%00b", "%00")),
+        *("/v3/kafka/..%2F..%2Fetc", "/v3/kafka/..%2F..%2Fetc/topic", "/v3/%2e%2E/x", "/.%2e"),
+        *("/cluster/..%2Fx/group/billing", "/metrics%2F", "//metrics/", "/metrics/x"),
+    ],
+)
+def test_nothing_is_read_for_a_path_that_traverses_or_only_looks_like_one_of_ours(
+    path: str,
+) -> None:
     names = ("..", ".", "a\0b", "\0")
     shop = Shop([a_partition()], [a_group(name) for name in names])
 
-    assert ask(f"/v3/kafka/shop/consumer/{sent}", shop=shop).status == 404
-    assert shop.store.calls == []
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["/v3/kafka/..%2F..%2Fetc", "/v3/kafka/..%2F..%2Fetc/topic", "/cluster/..%2Fx/group/billing"],
-)
-def test_no_cluster_is_looked_up_by_a_name_that_traverses_paths(path: str) -> None:
-    shop = Shop([a_partition()], [a_group()])
-
     assert ask(path, shop=shop).status == 404
     assert "read" not in shop.store.calls
+    # Dots within a name are no step up a path.
+    for name in ("a..b", "...", "a%2F..%2Fb", ".a", "%252e%252e"):
+        assert "no such path" not in sentence(ask(f"/v3/kafka/shop/consumer/{name}", shop=shop))
 
 
 @pytest.mark.parametrize(("path", "kind"), SHAPES)
@@ -119,53 +113,30 @@ def test_a_store_that_is_down_is_one_sentence(
     assert "the store" not in sentence(result)
 
 
-def test_an_unreadable_snapshot_is_one_sentence() -> None:
-    shop = Shop([a_partition()], [a_group()])
-    shop.store.objects = dict.fromkeys(shop.store.objects, b"<b>no parquet</b>")
-
-    result = ask("/v3/kafka/shop/consumer", shop=shop)
-
-    assert (result.status, result.content_type) == (503, JSON)
-    assert sentence(result) == "The snapshots cannot be read now; ask again in a minute."
-
-
-def test_an_answer_is_packed_where_that_was_requested() -> None:
+def test_a_long_answer_is_packed_where_that_was_requested() -> None:
     shop = Shop([a_partition(number) for number in range(50)], [a_group()])
     path = "/v3/kafka/shop/consumer/billing/lag"
 
     plain, packed = ask(path, shop=shop), ask(path, shop=shop, packed=True)
+    short = ask("/burrow/admin", packed=True)
 
     assert packed.headers["Content-Encoding"] == "gzip"
     assert "Content-Encoding" not in plain.headers
     assert gzip.decompress(packed.body) == plain.body
     assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
-
-
-def test_a_short_answer_is_not_packed() -> None:
-    result = ask("/burrow/admin", packed=True)
-
-    assert (result.body, "Content-Encoding" in result.headers) == (b"GOOD", False)
-
-
-def test_a_head_is_an_answer_without_its_body() -> None:
-    result = ask("/v3/kafka", method="HEAD")
-
-    assert (result.status, result.content_type, result.body) == (200, JSON, b"")
-
-
-@pytest.mark.parametrize("path", ["/v3/kafka", "/metrics", "/", "/nothing", "/v3/../x"])
-def test_no_answer_is_cached_or_guessed_at(path: str) -> None:
-    headers = ask(path).headers
-
-    assert headers["Cache-Control"] == "no-store"
-    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert (short.body, "Content-Encoding" in short.headers) == (b"GOOD", False)
 
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("path", ["/v3/kafka", "/metrics", "/", "/nothing", "/v3/../x"])
-def test_a_head_says_how_long_the_answer_would_be(path: str, *, packed: bool) -> None:
+def test_no_answer_is_cached_and_a_head_says_how_long_it_would_be(
+    path: str, *, packed: bool
+) -> None:
     got, headed = ask(path, packed=packed), ask(path, method="HEAD", packed=packed)
 
+    assert got.headers["Cache-Control"] == "no-store"
+    assert got.headers["X-Content-Type-Options"] == "nosniff"
+    assert (headed.status, headed.content_type) == (got.status, got.content_type)
     assert headed.body == b""
     assert headed.headers == {**got.headers, "Content-Length": str(len(got.body))}
 
@@ -179,11 +150,6 @@ def test_a_slash_behind_metrics_is_redirected(path: str, query: str) -> None:
     assert result.headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("path", ["/metrics%2F", "//metrics/", "/metrics/x"])
-def test_what_only_looks_like_metrics_is_not_there(path: str) -> None:
-    assert ask(path).status == 404
-
-
 @pytest.mark.parametrize(
     ("path", "status"), [("/v3/kafka/shop/consumer", 503), ("/metrics", 200), ("/", 200)]
 )
@@ -194,8 +160,11 @@ def test_a_snapshot_that_cannot_be_read_is_named_in_the_log(
     (damaged,) = [key for key in shop.store.objects if "/groups/" in key]
     shop.store.objects[damaged] = b"PAR1"
 
-    assert ask(path, shop=shop).status == status
+    result = ask(path, shop=shop)
+
+    assert result.status == status
     assert f"{damaged}: not a readable groups file" in caplog.text
+    assert damaged not in result.body.decode()
 
 
 REQUEST = Request.of("GET", "/v3/kafka", "", {"host": "lag.example"})
@@ -228,28 +197,18 @@ def resolve(event: dict[str, Any], *, allowed: bool = True) -> dict[str, Any]:
     return {**result, "body": gzip.decompress(body) if packed else body}
 
 
-def test_a_path_comes_encoded_and_is_decoded_once() -> None:
+def test_a_path_comes_encoded_and_is_decoded_once_and_query_and_host_come_along() -> None:
     result = resolve(an_event("/v3/kafka/shop/consumer/a%2Fb%2520/status"))
+    metrics = resolve(an_event("/metrics"))
 
     assert result["statusCode"] == 200
     assert json.loads(result["body"])["status"]["group"] == "a/b%20"
+    assert json.loads(result["body"])["request"]["host"] == "x.lambda-url.eu-west-1.on.aws"
+    assert metrics["headers"]["Content-Encoding"] == "gzip"
+    assert resolve(an_event("/metrics", "level=nonsense"))["statusCode"] == 400
 
 
-def test_query_and_host_come_along() -> None:
-    result = resolve(an_event("/metrics", "level=nonsense"))
-    burrow = resolve(an_event("/v3/kafka"))
-
-    assert result["statusCode"] == 400
-    assert json.loads(burrow["body"])["request"]["host"] == "x.lambda-url.eu-west-1.on.aws"
-
-
-def test_who_accepts_gzip_gets_it() -> None:
-    assert resolve(an_event("/metrics"))["headers"]["Content-Encoding"] == "gzip"
-
-
-@pytest.mark.parametrize(
-    "method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get it"]
-)
+@pytest.mark.parametrize("method", ["DELETE", "OPTIONS", "TRACE", "get it"])
 def test_the_url_changes_nothing(method: str) -> None:
     result = resolve(an_event("/v3/kafka/shop/consumer/a", method=method))
 
@@ -288,19 +247,6 @@ def test_an_event_of_something_else_is_one_sentence(event: Any) -> None:
 )
 def test_a_signature_is_one_that_lambda_checked(authorizer: Any, signed: bool) -> None:
     assert is_signed(an_event(authorizer=authorizer)) is signed
-
-
-def test_a_body_travels_in_base64() -> None:
-    body = bytes(range(256))
-
-    result = to_response(REQUEST, Answer(200, "application/json", body, {"Vary": "x"}))
-
-    assert (result.status_code, result.headers) == (
-        200,
-        {"Content-Type": "application/json", "Vary": "x"},
-    )
-    assert result.base64_encoded
-    assert b64decode(str(result.body)) == body
 
 
 @pytest.mark.parametrize(("size", "status"), [(4_653_056, 200), (4_653_057, 413)])

@@ -14,12 +14,11 @@ from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.views.latest_run import Snapshots
-from tests.builders import a_snapshot
+from tests.builders import HOUR, MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
 from tests.functions.views.waiting import WaitingStore
 
-NOON = 1_767_268_800_000  # 2026-01-01T12:00Z
-MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+DAY = 24 * HOUR
 
 
 class Clock:
@@ -32,10 +31,12 @@ class Clock:
         return self.now
 
 
+EMPTY = {dataset: to_parquet(Frame.empty(dataset), dataset) for dataset in contract.DATASETS}
+
+
 def put(store: MemoryStore, *times: int, cluster: str = "demo") -> MemoryStore:
     for time in times:
-        for dataset in contract.DATASETS:
-            data = to_parquet(Frame.empty(dataset), dataset)
+        for dataset, data in EMPTY.items():
             store.objects[object_key(dataset, cluster, time)] = data
     return store
 
@@ -48,27 +49,20 @@ def test_the_newest_complete_run_is_found_however_old() -> None:
     assert Snapshots(store, Clock()).newest("demo") == NOON - 40 * DAY
 
 
-@pytest.mark.parametrize("ahead", [10 * MINUTE + 1000, HOUR, 13 * HOUR, 365 * DAY])
-def test_a_run_dated_ahead_hides_no_other(ahead: int) -> None:
-    store = put(MemoryStore(), NOON - HOUR, NOON + ahead)
+@pytest.mark.parametrize(
+    ("ahead", "believed"),
+    [(10 * MINUTE, True), (10 * MINUTE + 1000, False), (HOUR, False), (365 * DAY, False)],
+)
+def test_a_run_dated_ahead_hides_no_other_unless_by_a_clock_a_little_ahead(
+    ahead: int, believed: bool
+) -> None:
+    snapshots = Snapshots(put(MemoryStore(), NOON - HOUR, NOON + ahead), Clock())
+    alone = Snapshots(put(MemoryStore(), NOON + ahead), Clock())
 
-    snapshots = Snapshots(store, Clock())
-
-    assert snapshots.newest("demo") == NOON - HOUR
-    assert snapshots.runs("demo", NOON - HOUR) == [NOON - HOUR]
-
-
-def test_a_clock_a_little_ahead_is_believed() -> None:
-    store = put(MemoryStore(), NOON, NOON + 10 * MINUTE)
-
-    snapshots = Snapshots(store, Clock())
-
-    assert snapshots.newest("demo") == NOON + 10 * MINUTE
-    assert snapshots.runs("demo", NOON) == [NOON + 10 * MINUTE, NOON]
-
-
-def test_there_is_no_newest_run_where_all_are_ahead() -> None:
-    assert Snapshots(put(MemoryStore(), NOON + HOUR), Clock()).newest("demo") is None
+    shown = [NOON + ahead] if believed else []
+    assert snapshots.runs("demo", NOON - HOUR) == [*shown, NOON - HOUR]
+    assert snapshots.newest("demo") == [*shown, NOON - HOUR][0]
+    assert alone.newest("demo") == (NOON + ahead if believed else None)
 
 
 def test_days_and_hours_ahead_are_not_listed() -> None:
@@ -76,14 +70,6 @@ def test_days_and_hours_ahead_are_not_listed() -> None:
 
     assert Snapshots(store, Clock()).newest("demo") == NOON
     assert store.calls == ["folders", "folders", "keys"]
-
-
-def test_runs_are_listed_from_a_time_on_the_newest_first() -> None:
-    times = [NOON - 2 * HOUR, NOON - HOUR - MINUTE, NOON - HOUR, NOON]
-
-    found = Snapshots(put(MemoryStore(), *times), Clock()).runs("demo", NOON - HOUR - MINUTE)
-
-    assert found == [NOON, NOON - HOUR, NOON - HOUR - MINUTE]
 
 
 def test_runs_are_listed_up_to_a_time_and_no_later_hour_is() -> None:
@@ -96,18 +82,14 @@ def test_runs_are_listed_up_to_a_time_and_no_later_hour_is() -> None:
     assert store.calls == ["keys"]
 
 
-def test_clusters_are_those_with_a_lawful_name() -> None:
+def test_clusters_are_those_with_a_lawful_name_and_no_other_is_looked_for() -> None:
     store = put(put(MemoryStore(), NOON, cluster="b"), NOON, cluster="a")
     store.objects["snapshots/groups/cluster=../x.parquet"] = b""
     store.objects["snapshots/groups/other/x.parquet"] = b""
-
-    assert Snapshots(store, Clock()).clusters() == ["a", "b"]
-
-
-def test_a_name_that_no_cluster_has_is_never_looked_for() -> None:
-    store = MemoryStore()
     snapshots = Snapshots(store, Clock())
 
+    assert snapshots.clusters() == ["a", "b"]
+    store.calls.clear()
     assert snapshots.newest("../../secrets") is None
     assert snapshots.runs("a/b", 0) == []
     assert store.calls == []
@@ -137,16 +119,6 @@ def test_the_first_run_of_a_store_is_seen_at_once() -> None:
     assert (before, snapshots.clusters(), snapshots.newest("demo")) == ([], ["demo"], NOON)
 
 
-def test_an_object_is_read_once() -> None:
-    store = put(MemoryStore(), NOON)
-    snapshots = Snapshots(store, Clock())
-
-    frames = [snapshots.frame("demo", contract.GROUPS, NOON) for _ in range(2)]
-
-    assert frames[0] is frames[1]
-    assert store.calls.count("read") == 1
-
-
 def a_held_run(taken_at: int) -> Snapshot:
     return a_snapshot(groups={"g": {"t": [1, 2]}}, topics={"t": [(0, 3), (0, 3)]}, at=taken_at)
 
@@ -155,11 +127,13 @@ def test_a_run_that_this_process_stored_is_not_read_again() -> None:
     store = put(MemoryStore(), NOON)
     snapshots = Snapshots(store, Clock())
 
+    put(store, NOON, cluster="other")
     snapshots.hold("demo", a_held_run(NOON))
 
     assert len(snapshots.frame("demo", contract.GROUP_PARTITIONS, NOON)) == 2
     assert len(snapshots.frames("demo", contract.GROUPS, [NOON])[NOON]) == 1
     assert "read" not in store.calls
+    assert len(snapshots.frame("other", contract.GROUPS, NOON)) == 0
 
 
 @pytest.mark.parametrize(
@@ -185,31 +159,15 @@ def test_a_run_that_this_process_made_is_shown_whatever_becomes_of_the_store(
     assert snapshots.servers("demo", NOON) == []
 
 
-def test_the_run_of_one_cluster_is_not_taken_for_that_of_another() -> None:
-    snapshots = Snapshots(put(MemoryStore(), NOON, cluster="other"), Clock())
-
-    snapshots.hold("demo", a_held_run(NOON))
-
-    assert len(snapshots.frame("other", contract.GROUPS, NOON)) == 0
-
-
-def test_objects_of_several_runs_are_read_at_once() -> None:
-    store, times = WaitingStore(), [NOON - n * MINUTE for n in range(8)]
-    put(store, *times)
-    store.wait_for(8)
-
-    found = Snapshots(store, Clock()).frames("demo", contract.GROUPS, times)
-
-    assert list(found) == times
-
-
-def test_of_several_runs_each_is_read_once() -> None:
-    store, times = MemoryStore(), [NOON - n * MINUTE for n in range(20)]
+def test_several_runs_are_read_at_once_and_each_but_once() -> None:
+    store, times = WaitingStore(), [NOON - n * MINUTE for n in range(9)]
     snapshots = Snapshots(put(store, *times), Clock())
     one = snapshots.frame("demo", contract.GROUPS, times[3])
+    store.wait_for(8)
 
     found = [snapshots.frames("demo", contract.GROUPS, times) for _ in range(2)]
 
+    assert list(found[0]) == times
     assert store.calls.count("read") == len(times)
     assert found[0][times[3]] is one
     assert all(found[0][time] is found[1][time] for time in times)
@@ -224,15 +182,9 @@ def test_a_run_that_cannot_be_read_costs_itself_alone() -> None:
     found = Snapshots(store, Clock()).frames("demo", contract.GROUPS, [gone, torn, good])
 
     assert list(found) == [good]
-
-
-def test_a_store_that_is_down_is_reported_for_several_runs_too() -> None:
-    times = [NOON - n * MINUTE for n in range(24)]
-    store = put(MemoryStore(), *times)
     store.down.add("read")
-
     with pytest.raises(StoreError):
-        Snapshots(store, Clock()).frames("demo", contract.GROUPS, times)
+        Snapshots(store, Clock()).frames("demo", contract.GROUPS, [good])
 
 
 def test_an_hour_that_is_long_over_is_listed_again_only_after_ten_minutes() -> None:
@@ -275,57 +227,37 @@ def put_rows(store: MemoryStore, rows: int, *times: int) -> MemoryStore:
     return store
 
 
-def test_what_was_requested_lately_is_let_go_last() -> None:
-    times = [NOON - n * MINUTE for n in range(3)]
-    store = put_rows(MemoryStore(), 300_000, *times)
-    snapshots = Snapshots(store, Clock())
-    for time in (times[0], times[1], times[0], times[2]):
-        snapshots.frame("demo", contract.GROUPS, time)
-
-    snapshots.frame("demo", contract.GROUPS, times[0])
-
-    assert store.calls.count("read") == 3
+def read_one(snapshots: Snapshots, time: int) -> None:
+    snapshots.frames("demo", contract.GROUPS, [time], ["lag"])
 
 
-def test_what_was_read_is_let_go_when_it_is_much() -> None:
-    times = [NOON - n * MINUTE for n in range(3)]
-    store = put_rows(MemoryStore(), 400_000, *times)
-    snapshots = Snapshots(store, Clock())
-    for time in times:
-        snapshots.frame("demo", contract.GROUPS, time)
-
-    snapshots.frame("demo", contract.GROUPS, times[-1])
-    reads = store.calls.count("read")
-    snapshots.frame("demo", contract.GROUPS, times[0])
-
-    assert (reads, store.calls.count("read")) == (3, 4)
-
-
-def test_ten_large_runs_are_cached_while_the_next_is_read_and_no_more() -> None:
+def test_ten_large_runs_are_cached_while_the_next_is_read_and_then_the_longest_unused_goes() -> (
+    None
+):
     times = [NOON - n * MINUTE for n in range(13)]
     store = put_rows(MemoryStore(), 60_000, *times[:11])
     put_rows(store, 40_000, times[11])
     put_rows(store, 1, times[12])
     snapshots = Snapshots(store, Clock())
-    for time in times[:12] * 2:
-        snapshots.frame("demo", contract.GROUPS, time)
+    for time in [*times[:12] * 2, times[0], times[12]]:
+        read_one(snapshots, time)
     reads = store.calls.count("read")
 
-    for time in (times[12], times[0]):
-        snapshots.frame("demo", contract.GROUPS, time)
+    for time in (times[0], times[1]):
+        read_one(snapshots, time)
 
-    assert (reads, store.calls.count("read")) == (12, 14)
+    # times[1] made room for the last, times[0] was used after it
+    assert (reads, store.calls.count("read")) == (13, 14)
 
 
 def test_frames_of_few_rows_do_not_pile_up() -> None:
-    times = [NOON - n * MINUTE for n in range(200)]
+    times = [NOON - n * MINUTE for n in range(151)]
     store = put_rows(MemoryStore(), 1, *times)
     snapshots = Snapshots(store, Clock())
     for time in times:
-        snapshots.frame("demo", contract.GROUPS, time)
-    reads = store.calls.count("read")
+        read_one(snapshots, time)
 
-    for time in (times[-100], times[0]):
-        snapshots.frame("demo", contract.GROUPS, time)
+    for time in (times[1], times[0]):
+        read_one(snapshots, time)
 
-    assert (reads, store.calls.count("read")) == (200, 201)
+    assert store.calls.count("read") == 151 + 1

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Strings
-from kafka_lag.lag.frame import DTYPES, Frame
+from kafka_lag.lag.frame import Frame
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.views import burrow
@@ -17,19 +16,10 @@ from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.latest_run import Snapshots
 from tests.builders import MINUTE, NOON
 from tests.fakes import MemoryStore
+from tests.functions.views.page.rows import frame_of
 
 Row = dict[str, Any]
 CLUSTER = "shop"
-
-
-def frame_of(dataset: str, rows: Sequence[Row]) -> Frame:
-    """Rows as a frame; what a row does not name is unknown."""
-    columns: dict[str, Column | Strings] = {}
-    for name, kind in contract.COLUMNS[dataset].items():
-        values = [row.get(name) for row in rows]
-        is_string = kind == contract.STRING or kind in contract.LISTS
-        columns[name] = Strings.of(values) if is_string else Column.optional(values, DTYPES[kind])
-    return Frame.of(columns)
 
 
 def a_partition(number: int = 0, committed: int | None = 5, end: int = 10, **more: Any) -> Row:

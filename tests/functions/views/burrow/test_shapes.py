@@ -64,11 +64,6 @@ def differences(value: Any, schema: dict[str, Any], at: str = "answer") -> Itera
             yield from differences(item, schema["additionalProperties"], f"{at}.{name}")
 
 
-def test_all_that_was_recorded_is_here() -> None:
-    assert len(RECORDS) == 20
-    assert {record["code"] for record in RECORDS} == {200, 404}
-
-
 @pytest.mark.parametrize(
     "record", RECORDS, ids=[f"{record['code']} {record['path']}" for record in RECORDS]
 )
@@ -97,20 +92,3 @@ def test_a_window_that_is_not_full_is_as_burrow_gave_it(shop: Shop) -> None:
 
     assert body["topics"]["orders"][0]["offsets"][0] is None
     assert list(differences(body, schema)) == []
-
-
-@pytest.mark.parametrize(
-    ("value", "difference"),
-    [
-        ({"b": [1], "a": 1}, "answer has ['b', 'a'] and must have ['a', 'b']"),
-        ({"a": 1}, "answer has ['a'] and must have ['a', 'b']"),
-        ({"a": True, "b": []}, "answer.a is True and must be integer"),
-        ({"a": 1.0, "b": []}, "answer.a is 1.0 and must be integer"),
-        ({"a": 1, "b": [1, "x"]}, "answer.b[1] is 'x' and must be integer or null"),
-    ],
-)
-def test_another_shape_would_be_seen(value: Any, difference: str) -> None:
-    items = {"type": ["integer", "null"]}
-    fields = {"a": {"type": "integer"}, "b": {"type": "array", "items": items}}
-
-    assert list(differences(value, {"type": "object", "properties": fields})) == [difference]

@@ -42,14 +42,23 @@ def test_a_partition_has_burrows_fields_and_types() -> None:
     }
 
 
-@pytest.mark.parametrize("word", ["WARN", "STOP", "STALL", "REWIND", "ERR"])
-def test_status_lists_what_is_not_well(word: str) -> None:
-    shop = Shop([a_partition(0), a_partition(1, status=word)], [a_group(status="ERR")])
+def test_status_lists_what_is_not_well_and_lag_every_partition_by_topic_and_number() -> None:
+    words = ("WARN", "STOP", "STALL", "REWIND", "ERR")
+    bad = [a_partition(number, 0, 90, status=word) for number, word in enumerate(words, 10)]
+    rows = [*bad, a_partition(2), a_partition(0, topic="clicks"), a_partition(1, None, status=None)]
+    other = a_partition(0, 0, 900, consumer_group="other", status="ERR")
+    shop = Shop([*rows, other], [a_group(status="ERR")])
 
-    result = shop.status("status")
+    result, lag = shop.status("status"), shop.status("lag")["partitions"]
 
-    assert [(each["partition"], each["status"]) for each in result["partitions"]] == [(1, word)]
-    assert result["partition_count"] == 2
+    assert [each["status"] for each in result["partitions"]] == [*words]
+    assert (result["partition_count"], result["totallag"]) == (8, 5 * 90 + 2 * 5)
+    assert (result["maxlag"]["partition"], result["maxlag"]["current_lag"]) == (10, 90)
+    places = [(each["topic"], each["partition"]) for each in lag]
+    assert places == [("clicks", 0), *(("orders", n) for n in (1, 2, 10, 11, 12, 13, 14))]
+    without = lag[1]
+    assert (without["start"], without["end"], without["current_lag"]) == (None, None, 0)
+    assert without["complete"] == 0
 
 
 @pytest.mark.parametrize(
@@ -73,28 +82,6 @@ def test_a_loss_hides_no_word_that_burrow_has(
     shop = Shop([{**row, "last_status": status, "unread_reason": unread}], [a_group(status="ERR")])
 
     assert [each["status"] for each in shop.status()["partitions"]] == [word]
-
-
-def test_lag_lists_every_partition_by_topic_and_number() -> None:
-    rows = [
-        a_partition(10),
-        a_partition(2),
-        a_partition(0, topic="clicks"),
-        a_partition(0, consumer_group="other"),
-    ]
-
-    result = Shop(rows, [a_group()]).status()
-
-    places = [(each["topic"], each["partition"]) for each in result["partitions"]]
-    assert places == [("clicks", 0), ("orders", 2), ("orders", 10)]
-
-
-def test_the_most_lag_is_shown_beside_the_sum() -> None:
-    rows = [a_partition(0, 5, 10), a_partition(1, 0, 90), a_partition(2, 7, 10)]
-
-    result = Shop(rows, [a_group()]).status("status")
-
-    assert (result["maxlag"]["partition"], result["totallag"]) == (1, 98)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +123,8 @@ def test_a_group_nobody_can_judge_is_notfound_with_its_partitions() -> None:
 
 def test_a_partition_that_was_not_read_is_shown_as_it_was_last_known() -> None:
     unread = {"unread_reason": "no_leader", "lag": None, "status": None, "last_status": "STOP"}
-    rows = [a_partition(0, 4, 10, **unread), a_partition(1)]
+    rows = [a_partition(0, 4, 10, start_offset=0, **unread), a_partition(1)]
+    deleted = a_partition(0, 4, 10, start_offset=7, **unread)
 
     result = Shop(rows, [a_group(status="ERR", complete=0.5)]).status("status")
 
@@ -144,33 +132,8 @@ def test_a_partition_that_was_not_read_is_shown_as_it_was_last_known() -> None:
     assert (partition["status"], partition["current_lag"], partition["complete"]) == ("STOP", 6, 0)
     assert partition["end"]["lag"] is None
     assert (result["totallag"], result["complete"]) == (11, 0.5)
-
-
-def test_records_that_were_deleted_are_no_longer_lag() -> None:
-    unread = {"unread_reason": "timeout", "lag": None, "status": None}
-
-    result = Shop([a_partition(0, 4, 10, start_offset=7, **unread)], [a_group()]).status()
-
-    assert result["totallag"] == 3
-
-
-def test_a_partition_without_a_commit_has_no_offsets_and_no_lag() -> None:
-    rows = [a_partition(0, None, 10, status=None)]
-
-    (partition,) = Shop(rows, [a_group()]).status()["partitions"]
-
-    assert (partition["start"], partition["end"]) == (None, None)
-    assert (partition["current_lag"], partition["complete"]) == (0, 0)
-
-
-def test_start_is_the_oldest_reading_of_the_window_and_end_the_newest() -> None:
-    shop = Shop()
-    for run in range(12):
-        shop.run(NOON - run * MINUTE, [a_partition(0, 100 - run, 200)], [a_group()])
-
-    (partition,) = shop.status()["partitions"]
-
-    assert (partition["start"]["offset"], partition["end"]["offset"]) == (91, 100)
+    # Records that were deleted are no longer lag.
+    assert Shop([deleted], [a_group()]).status()["totallag"] == 3
 
 
 def test_offsets_of_a_topic_that_was_recreated_are_another_log() -> None:

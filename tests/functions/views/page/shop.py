@@ -173,7 +173,7 @@ def put(
     return store
 
 
-def six_hours(store: MemoryStore, every: int = 10 * MINUTE, until: int = NOON) -> MemoryStore:
+def six_hours(store: MemoryStore, every: int = 20 * MINUTE, until: int = NOON) -> MemoryStore:
     """Runs of the last hours, ending with a whole one: ages rise and fall, some unknown."""
     for number, at in enumerate(range(until - 6 * HOUR, until, every)):
         wave = 1 + math.sin(number / 3)
@@ -181,7 +181,7 @@ def six_hours(store: MemoryStore, every: int = 10 * MINUTE, until: int = NOON) -
             {**row, "time_lag_seconds": row["time_lag_seconds"] and row["time_lag_seconds"] * wave}
             for row in GROUPS
         ]
-        frame = frame_of(contract.GROUPS, rows if number not in (20, 21, 22) else rows[2:])
+        frame = frame_of(contract.GROUPS, rows if number not in (10, 11) else rows[2:])
         store.objects[object_key(contract.GROUPS, "shop", at)] = to_parquet(frame, contract.GROUPS)
     return put(store, until)
 

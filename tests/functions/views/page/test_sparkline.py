@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import re
+from functools import cache
 
 import pytest
 
@@ -17,34 +17,18 @@ from tests.functions.views.page.rows import HOUR, MINUTE, NOON, a_group, frame_o
 from tests.functions.views.waiting import WaitingStore
 
 
-class CountingStore(MemoryStore):
-    """How many objects were read, and how often keys were listed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reads = self.lists = 0
-
-    def read(self, key: str) -> bytes:
-        self.reads += 1
-        return super().read(key)
-
-    def keys(self, prefix: str, after: str = "") -> list[str]:
-        self.lists += 1
-        return super().keys(prefix, after)
+@cache
+def a_run(age: float | None) -> bytes:
+    """A run with one group of such an age."""
+    return to_parquet(frame_of(contract.GROUPS, [a_group("g", time_lag_seconds=age)]), "groups")
 
 
 def history(ages: dict[int, float | None], store: MemoryStore | None = None) -> MemoryStore:
-    """Runs at these times with one group of such an age."""
+    """Runs at these times."""
     store = MemoryStore() if store is None else store
     for at, age in ages.items():
-        _put(store, at, age)
+        store.objects[object_key(contract.GROUPS, "shop", at)] = a_run(age)
     return store
-
-
-def _put(store: MemoryStore, at: int, age: float | None) -> None:
-    rows = frame_of(contract.GROUPS, [a_group("g", time_lag_seconds=age)])
-    data = to_parquet(rows, contract.GROUPS)
-    store.objects[object_key(contract.GROUPS, "shop", at)] = data
 
 
 def seen(store: MemoryStore, now: int = NOON) -> tuple[Snapshots, LatestRun]:
@@ -67,118 +51,74 @@ def drawn(store: MemoryStore, group: str = "g", now: int = NOON, period: str = "
     return line
 
 
-def every(minutes: int, *ages: float | None) -> dict[int, float | None]:
-    """Runs at this interval, the last at noon."""
-    return {NOON - minutes * MINUTE * back: age for back, age in enumerate(reversed(ages))}
+def every(minutes: int, *ages: float | None, without: range = range(0)) -> dict[int, float | None]:
+    """Runs at this interval, the last at noon, but for some, counted back from it."""
+    return {
+        NOON - minutes * MINUTE * back: age
+        for back, age in enumerate(reversed(ages))
+        if back not in without
+    }
+
+
+RISE = every(180, 0.0, 50.0, 100.0)
 
 
 def test_time_runs_to_the_right_and_lag_upwards() -> None:
-    line = drawn(history(every(180, 0.0, 50.0, 100.0)))
+    line = drawn(history(RISE))
 
     assert line.path == "M0 40L120 21.5L240 2.96"
     assert line.area == "M0 40L0 40L120 21.5L240 2.96L240 40Z"
     assert line.most == 100
 
 
-def test_a_small_lag_is_no_mountain() -> None:
-    assert drawn(history(every(180, 0.0, 1.0))).path == "M120 40L240 36.3"
+@pytest.mark.parametrize(
+    ("ages", "path", "dots"),
+    [
+        (every(180, 0.0, 1.0), "M120 40L240 36.3", ""),
+        ({NOON: 10.8}, "", "M240 2.96h0"),
+        (every(60, 0.0, 10.8, None, 10.8), "M120 40L160 2.96", "M240 2.96h0"),
+        (every(180, None, None), "", ""),
+    ],
+    ids=["a small lag is no mountain", "a lone point", "a point beside a line", "nothing"],
+)
+def test_a_line_is_drawn_between_neighbours_and_a_dot_where_there_is_none(
+    ages: dict[int, float | None], path: str, dots: str
+) -> None:
+    line = drawn(history(ages))
+
+    assert (line.path, line.dots) == (path, dots)
 
 
 @pytest.mark.parametrize(
-    ("ages", "lines"),
+    ("ages", "period"),
     [
-        ((1.0, 2.0, None, 4.0, 5.0), 2),
-        ((1.0, 2.0, None, 4.0, None, 6.0, 7.0), 2),
-        ((None, None), 0),
+        (every(20, 1.0, 2.0, None, 4.0, 5.0), "6h"),
+        (every(20, 1.0, 2.0, None, 4.0, None, 6.0, 7.0), "6h"),
+        (every(10, *[5.0] * 30, without=range(8, 14)), "6h"),
+        (every(5, *[5.0] * 24 * 12, without=range(40, 60)), "24h"),
     ],
+    ids=["unknown", "a dot between", "runs missing", "an hour missing in a day"],
 )
 def test_a_line_is_broken_where_nothing_is_known(
-    ages: tuple[float | None, ...], lines: int
+    ages: dict[int, float | None], period: str
 ) -> None:
-    assert drawn(history(every(20, *ages))).path.count("M") == lines
+    assert drawn(history(ages), period=period).path.count("M") == 2
 
 
-def test_a_line_is_broken_where_runs_are_missing() -> None:
-    ages = every(10, *[5.0] * 30)
-    for back in range(8, 14):
-        del ages[NOON - back * 10 * MINUTE]
-
-    assert drawn(history(ages)).path.count("M") == 2
-
-
-def test_a_lone_point_is_a_dot() -> None:
-    assert drawn(history({NOON: 10.8})) == Sparkline("", "", "M240 2.96h0", 10.8)
-
-
-def test_a_point_between_gaps_is_a_dot_beside_the_line() -> None:
-    line = drawn(history(every(60, 1.0, 2.0, None, 10.8)))
-
-    assert (line.path.count("M"), line.area.count("M")) == (1, 1)
-    assert line.dots == "M240 2.96h0"
-
-
-@pytest.mark.parametrize("hours", [7, 24 * 40])
-def test_an_old_sparkline_ends_at_the_newest_run(hours: int) -> None:
-    line = drawn(history(every(180, 0.0, 50.0, 100.0)), now=NOON + hours * HOUR)
-
-    assert line.path == "M0 40L120 21.5L240 2.96"
-
-
-def test_a_run_a_little_late_leaves_the_sparkline_at_the_present() -> None:
-    runs = history(every(60, 0.0, 10.8))
-
-    assert drawn(runs, now=NOON + 3 * HOUR).path == "M80 40L120 2.96"
-    assert drawn(runs, now=NOON + 3 * HOUR + 1).path == "M200 40L240 2.96"
-
-
-def test_nothing_is_drawn_beyond_the_six_hours() -> None:
-    line = drawn(history(every(60, *[1.0] * 8, 5.0)), now=NOON + 2 * HOUR)
-
-    assert line.path.startswith("M0 ")
-
-
-def test_a_group_that_was_not_there_has_no_sparkline() -> None:
-    assert drawn(history(every(10, 1.0, 2.0)), "other") == Sparkline("", "", "", None)
-
-
-def test_a_run_that_cannot_be_read_is_left_out() -> None:
-    store = history(every(60, 1.0, 2.0, 3.0))
-    store.objects[object_key(contract.GROUPS, "shop", NOON - HOUR)] = b"torn"
-
-    assert len(re.findall(r"[ML]", drawn(store).path)) == 2
-
-
-def test_the_runs_of_a_sparkline_are_read_at_once() -> None:
-    store = WaitingStore()
-    snapshots, found = seen(history(every(30, *[1.0] * 9), store))
-    # the newest is known already
-    store.wait_for(8)
-
-    assert len(loaded(snapshots, found, NOON).runs) == 9
-
-
-def test_a_minute_later_one_more_run_is_read() -> None:
-    store = history(every(4, *[1.0] * 91))
-    snapshots, found = seen(store)
-    first = {at for at, _ in loaded(snapshots, found, NOON).runs}
-    _put(store, NOON + MINUTE, 1.0)
-
-    snapshots, found = seen(store, NOON + MINUTE)
-    second = {at for at, _ in loaded(snapshots, found, NOON + MINUTE).runs}
-
-    assert second - first == {NOON + MINUTE}
-    assert len(second) == 25
-    assert min(second) <= NOON - 5 * HOUR - 40 * MINUTE
-
-
-@pytest.mark.parametrize("most", [1, 2, 5, 25])
-@pytest.mark.parametrize("minutes", [0, 7])
-def test_no_more_runs_are_read_than_may_be(most: int, minutes: int) -> None:
-    now = NOON + minutes * MINUTE
-    times = (now - back * 5 * MINUTE for back in range(72))
-    snapshots, found = seen(history(dict.fromkeys(times, 1.0)), now)
-
-    assert max(1, most - 1) <= len(loaded(snapshots, found, now, most).runs) <= most
+@pytest.mark.parametrize(
+    ("ages", "now", "path"),
+    [
+        (RISE, NOON + 7 * HOUR, "M0 40L120 21.5L240 2.96"),
+        (RISE, NOON + 40 * 24 * HOUR, "M0 40L120 21.5L240 2.96"),
+        (every(60, 0.0, 10.8), NOON + 3 * HOUR, "M80 40L120 2.96"),
+        (every(60, 0.0, 10.8), NOON + 3 * HOUR + 1, "M200 40L240 2.96"),
+    ],
+    ids=["old", "very old", "a little late", "a moment later"],
+)
+def test_an_old_sparkline_ends_at_the_newest_run_and_one_a_little_late_at_the_present(
+    ages: dict[int, float | None], now: int, path: str
+) -> None:
+    assert drawn(history(ages), now=now).path == path
 
 
 @pytest.mark.parametrize("period", PERIODS)
@@ -189,64 +129,82 @@ def test_a_curve_goes_as_far_back_as_its_period(period: str) -> None:
     assert drawn(history(ages), period=period).dots == "M120 40h0M240 2.96h0"
 
 
-@pytest.mark.parametrize("period", PERIODS)
-def test_no_period_reads_more_than_120_objects(period: str) -> None:
-    step = 5 * MINUTE if period == "7d" else MINUTE
-    count = PERIODS[period].span_ms // step + 60
-    data = to_parquet(frame_of(contract.GROUPS, [a_group("g")]), contract.GROUPS)
-    store = CountingStore()
-    for back in range(count):
-        store.objects[object_key(contract.GROUPS, "shop", NOON - back * step)] = data
-    snapshots, found = seen(store, NOON + 30_000)
-
-    runs = loaded(snapshots, found, NOON + 30_000, PERIODS[period].max_runs, period).runs
-
-    assert PERIODS[period].max_runs - 2 <= len(runs) <= PERIODS[period].max_runs
-    assert store.reads <= 120
-    assert store.lists <= 24
+def test_a_group_that_was_not_there_has_no_sparkline() -> None:
+    assert drawn(history(every(10, 1.0, 2.0)), "other") == Sparkline("", "", "", None)
 
 
-def test_a_week_is_listed_by_the_day_and_the_past_not_again() -> None:
-    store = CountingStore()
-    history(every(60, *[1.0] * 24 * 7), store)
-    now = [NOON + 30_000]
-    snapshots = Snapshots(store, lambda: now[0] / 1000)
-    found = find_latest_run(snapshots, "shop", now[0])
-    assert isinstance(found, LatestRun)
-    store.lists = 0
+def test_a_run_that_cannot_be_read_is_left_out() -> None:
+    store = history(every(60, 1.0, 2.0, 3.0))
+    store.objects[object_key(contract.GROUPS, "shop", NOON - HOUR)] = b"torn"
 
-    snapshots.runs("shop", NOON - 7 * 24 * HOUR, NOON)
-    first = store.lists
-    now[0] += MINUTE
-    snapshots.runs("shop", NOON - 7 * 24 * HOUR, NOON)
-
-    assert (first, store.lists - first) == (8, 1)
+    assert drawn(store).path.count("L") == 1
 
 
-def test_a_run_read_for_a_curve_is_not_read_again_for_another_group() -> None:
-    store = CountingStore()
-    snapshots, found = seen(history(every(10, *[1.0] * 36), store))
-    loaded(snapshots, found, NOON)
-    reads = store.reads
+def test_the_runs_of_a_sparkline_are_read_at_once_and_only_what_is_drawn_is_cached() -> None:
+    store = WaitingStore()
+    snapshots, found = seen(history(every(30, *[1.0] * 9), store))
+    # the newest is known already
+    store.wait_for(8)
 
-    loaded(snapshots, found, NOON).draw(["g", "other"], "lag", 10.0)
+    first, *rest, last = loaded(snapshots, found, NOON).runs
 
-    assert store.reads == reads
-
-
-def test_of_a_curves_runs_no_more_is_cached_than_is_drawn() -> None:
-    snapshots, found = seen(history(every(30, *[1.0] * 9)))
-
-    first, *_, last = loaded(snapshots, found, NOON).runs
-
+    assert len(rest) == 7
     assert set(first[1].columns) == {"consumer_group", "lag", "time_lag_seconds"}
     # which the page shows, so that all of it is there anyway
     assert "status" in last[1].columns
 
 
-def test_an_hour_without_runs_is_a_gap_in_a_day() -> None:
-    ages = every(5, *[5.0] * 24 * 12)
-    for back in range(40, 60):
-        del ages[NOON - back * 5 * MINUTE]
+def test_a_minute_later_or_for_another_group_no_more_than_one_run_is_read() -> None:
+    store = history(every(4, *[1.0] * 91))
+    snapshots, found = seen(store)
+    first = {at for at, _ in loaded(snapshots, found, NOON).runs}
+    reads = store.calls.count("read")
+    loaded(snapshots, found, NOON).draw(["g", "other"], "lag", 10.0)
+    assert store.calls.count("read") == reads
+    history({NOON + MINUTE: 1.0}, store)
 
-    assert drawn(history(ages), period="24h").path.count("M") == 2
+    snapshots, found = seen(store, NOON + MINUTE)
+    second = {at for at, _ in loaded(snapshots, found, NOON + MINUTE).runs}
+
+    assert second - first == {NOON + MINUTE}
+    assert len(second) == 25
+    assert min(second) <= NOON - 5 * HOUR - 40 * MINUTE
+
+
+@pytest.mark.parametrize("minutes", [0, 7])
+def test_no_more_runs_are_read_than_may_be(minutes: int) -> None:
+    now = NOON + minutes * MINUTE
+    times = (now - back * 5 * MINUTE for back in range(72))
+    snapshots, found = seen(history(dict.fromkeys(times, 1.0)), now)
+
+    for most in (1, 2, 5, 25):
+        assert max(1, most - 1) <= len(loaded(snapshots, found, now, most).runs) <= most
+
+
+@pytest.mark.parametrize("period", PERIODS)
+def test_no_period_reads_more_than_120_objects(period: str) -> None:
+    step = 5 * MINUTE if period == "7d" else MINUTE
+    count = PERIODS[period].span_ms // step + 60
+    store = history({NOON - back * step: 1.0 for back in range(count)})
+    snapshots, found = seen(store, NOON + 30_000)
+
+    runs = loaded(snapshots, found, NOON + 30_000, PERIODS[period].max_runs, period).runs
+
+    assert PERIODS[period].max_runs - 2 <= len(runs) <= PERIODS[period].max_runs
+    assert store.calls.count("read") <= 120
+    assert store.calls.count("keys") <= 24
+
+
+def test_a_week_is_listed_by_the_day_and_the_past_not_again() -> None:
+    store = history(every(60, *[1.0] * 24 * 7))
+    now = [NOON + 30_000]
+    snapshots = Snapshots(store, lambda: now[0] / 1000)
+    find_latest_run(snapshots, "shop", now[0])
+    store.calls.clear()
+
+    snapshots.runs("shop", NOON - 7 * 24 * HOUR, NOON)
+    first = store.calls.count("keys")
+    now[0] += MINUTE
+    snapshots.runs("shop", NOON - 7 * 24 * HOUR, NOON)
+
+    assert (first, store.calls.count("keys") - first) == (8, 1)
