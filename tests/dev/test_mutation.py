@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from dev import mutation
-from dev.mutation import TARGETS, MutationError, Target, main, outcomes_of, score_of
+from dev.mutation import TARGETS, MutationError, Target, outcomes_of, score_of
 
 SOURCE = "src/kafka_lag/lag/rates.py"
 # What the copy that is mutated calls src.
@@ -24,13 +24,6 @@ def test_each_target_has_its_sources_and_its_tests(name: str) -> None:
     assert target.sources
     assert target.tests
     assert [each for each in (*target.sources, *target.tests) if not is_there(each)] == []
-
-
-def test_a_target_that_is_not_there_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["nothing"])
-    assert ended.value.code == 2
-    assert "'nothing' is none of status, retention" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 """No process and no folder is left behind, however the end comes."""
 
 import signal
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.kafka.readiness import READY_WITHIN, wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
@@ -73,27 +71,6 @@ def wait_until_nothing_is_left(folder: Path) -> None:
     wait_until(lambda: not folder.exists(), what="the folder gone")
 
 
-def test_closing_leaves_neither_process_nor_folder(folder: Path) -> None:
-    with KafkaCluster(brokers=1, folder=folder):
-        assert len(brokers_in(folder)) == 1
-
-    assert brokers_in(folder) == []
-    assert not folder.exists()
-
-
-def test_a_failing_test_leaves_nothing_even_of_a_paused_broker(folder: Path) -> None:
-    def fail_with_a_paused_broker() -> None:
-        with KafkaCluster(brokers=1, folder=folder) as cluster:
-            cluster.pause(1)
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail_with_a_paused_broker()
-
-    assert brokers_in(folder) == []
-    assert not folder.exists()
-
-
 def test_killing_the_parent_leaves_nothing(start: Start, folder: Path) -> None:
     process = start()
     assert len(brokers_in(folder)) == 1
@@ -111,44 +88,3 @@ def test_the_command_ends_clean(start: Start, folder: Path, number: signal.Signa
 
     assert process.wait(READY_WITHIN) == 0
     wait_until_nothing_is_left(folder)
-
-
-def test_the_command_keeps_the_files_when_told_and_its_passwords_to_itself(
-    start: Start, folder: Path
-) -> None:
-    process = start("--keep")
-    password = folder / "monitor.password"
-    command = " ".join(brokers_in(folder))
-
-    process.send_signal(signal.SIGINT)
-
-    assert process.wait(READY_WITHIN) == 0
-    assert stat.S_IMODE(password.stat().st_mode) == 0o600
-    assert password.read_text() not in command
-
-
-def test_a_folder_in_use_is_refused_in_one_sentence(folder: Path) -> None:
-    folder.mkdir()
-    (folder / "precious").touch()
-
-    done = subprocess.run(
-        [sys.executable, "-m", "dev.kafka", "--folder", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 1
-    assert done.stderr == f"The folder {folder} is not empty\n"
-    assert (folder / "precious").exists()
-
-
-def test_a_broker_that_dies_at_the_start_is_quoted_and_its_log_kept(folder: Path) -> None:
-    broken = KafkaCluster(brokers=1, folder=folder, settings={"num.io.threads": "none"})
-
-    with pytest.raises(KafkaClusterError, match=r"Node 1 died.*(?s:.*)num\.io\.threads"), broken:
-        pass
-
-    assert brokers_in(folder) == []
-    assert (folder / "node-1" / "broker.log").exists()

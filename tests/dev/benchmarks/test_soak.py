@@ -11,8 +11,6 @@ from dev.benchmarks.soak import (
     Sample,
     faults_of,
     growth,
-    share_of_runs,
-    warm_up_of,
 )
 
 # The figures below, with a run a second: the warm-up is five minutes.
@@ -63,26 +61,9 @@ def test_a_soak_that_is_cut_short_is_not_good() -> None:
     assert "nothing was measured after the warm-up" in faults_of([], *SCHEDULE)
 
 
-def test_the_share_of_runs_is_of_the_whole_schedule() -> None:
-    assert share_of_runs(samples(), TWENTY_MINUTES, 1) == pytest.approx(59 / 60)
-    assert share_of_runs(samples(), TWENTY_MINUTES, 2) == pytest.approx(2 * 59 / 60)
-    assert share_of_runs(samples(), 2 * TWENTY_MINUTES, 1) == pytest.approx(59 / 120)
-    assert share_of_runs([], TWENTY_MINUTES, 1) == 0
-
-
-def test_a_process_that_ends_well_has_its_figures_read() -> None:
-    program = "import sys; print(sys.stdin.read())"
-    found = list(read_figures([sys.executable, "-c", program], {"seconds": 1.0}))
-    assert found == [{"seconds": 1.0}]
-
-
 @pytest.mark.parametrize(
     "program", ["print('{}'); exit(3)", "import sys; sys.stdin.close(); exit(3)"]
 )
 def test_a_process_that_fails_fails_the_soak(program: str) -> None:
     with pytest.raises(ProcessError, match="ended with exit code 3"):
         list(read_figures([sys.executable, "-c", program], {"seconds": "1" * 1_000_000}))
-
-
-def test_a_quarter_is_warm_up_and_ten_minutes_at_most() -> None:
-    assert [warm_up_of(seconds) for seconds in (120, 3_600)] == [30, 600]

@@ -7,17 +7,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dev.benchmarks.tasks.cases import (
-    Bursts,
-    Case,
     advice_cases,
-    hot,
     limited_cases,
     shared_cases,
-    skewed,
     unknown_cases,
 )
 from dev.benchmarks.tasks.judge import (
@@ -27,7 +21,6 @@ from dev.benchmarks.tasks.judge import (
     says_no_help,
     says_shared_limit,
 )
-from dev.benchmarks.tasks.members import Budget
 
 EVERY = [
     *advice_cases(),
@@ -37,65 +30,9 @@ EVERY = [
 ]
 
 
-@given(
-    st.floats(2, 20),
-    st.floats(0.1, 0.9),
-    st.floats(0.1, 1.1),
-    st.integers(0, 20),
-    st.floats(0, 1),
-)
-def test_bursts_write_the_mean_in_each_period(
-    every: float, share: float, times: float, periods: int, part: float
-) -> None:
-    bursts = Bursts(every, every * share, times)
-    until = bursts.written((periods + part) * every)
-    assert until + bursts.written(every) == pytest.approx(
-        bursts.written((periods + 1 + part) * every)
-    )
-    assert bursts.written(periods * every) == pytest.approx(periods * every)
-
-
-@pytest.mark.parametrize(
-    ("minutes", "written"), [(2, 3.0), (4, 6.0), (6, 7.0), (8, 8.0), (10, 11.0)]
-)
-def test_a_burst_comes_first_in_its_period(minutes: float, written: float) -> None:
-    assert Bursts(8, 4, 1.5).written(minutes) == pytest.approx(written)
-
-
-def test_a_case_writes_its_load_to_its_partitions() -> None:
-    case = Case("a", 3.0, hot(4, 0.7))
-    assert case.written(10).tolist() == pytest.approx([3.0, 3.0, 21.0, 3.0])
-
-
 def test_every_case_writes_all_of_its_load_to_a_topic_of_its_own() -> None:
     assert [sum(case.shares) for case in EVERY] == pytest.approx([1.0] * len(EVERY))
     assert len({case.topic for case in EVERY}) == len(EVERY) == 55
-
-
-def test_a_skewed_topic_has_its_largest_share_not_first() -> None:
-    shares = skewed(16, 0.5)
-    assert sorted(shares) != list(shares) != sorted(shares, reverse=True)
-    assert max(shares) / min(shares) == pytest.approx(4.0)
-
-
-@pytest.mark.parametrize(
-    ("store", "contention", "members", "gives"),
-    [(None, 0.0, 9, float("inf")), (2.0, 0.0, 9, 2.0), (2.0, 0.1, 1, 2.0), (2.0, 0.1, 6, 1.0)],
-)
-def test_a_store_gives_less_the_more_members_contend(
-    store: float | None, contention: float, members: int, gives: float
-) -> None:
-    case = Case("a", 1.0, store=store, contention=contention)
-    assert case.store_gives(members) == pytest.approx(gives)
-
-
-def test_a_budget_is_so_many_records_a_second_and_saves_up_a_little() -> None:
-    budget = Budget(100.0, saved=0.5)
-    assert budget.refill(7.0) == 0
-    assert budget.refill(7.2) == pytest.approx(20)
-    budget.spend(15)
-    assert budget.refill(7.3) == pytest.approx(15)
-    assert budget.refill(99.0) == pytest.approx(50)
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dev.benchmarks.time_lag.accuracy import Answers, figures, nth
+from dev.benchmarks.time_lag.accuracy import Answers, figures
 from dev.benchmarks.time_lag.cases import CASES
 from dev.benchmarks.time_lag.logs import (
     Floats,
     Ints,
     Log,
     append_moments,
-    chosen,
-    edges,
     ends_at,
     reached,
 )
-from dev.benchmarks.time_lag.runs import an_hour_before, moments
-from dev.benchmarks.time_lag.tables import span
-from tests.builders import a_snapshot
 
 MINUTE = 60_000
 NOW = 100 * MINUTE
@@ -43,10 +38,6 @@ def a_log(
     came = np.maximum.accumulate(np.array(times, np.int64))
     appended = np.append(came, came[-1])[np.searchsorted(at, written)]
     return Log(at, np.array(times, np.int64), start, last, written, appended)
-
-
-def every_minute(count: int, until: int = NOW) -> Log:
-    return a_log([until - MINUTE * back for back in range(count, 0, -1)])
 
 
 def same(left: Floats, right: list[float]) -> bool:
@@ -104,54 +95,6 @@ def test_deleted_records_have_been_in_the_log_before() -> None:
     assert ends_at(log, ints(15, 25, 35)).tolist() == [1, 2, 3]
 
 
-def test_the_kept_of_an_hour_of_runs_grow_rarer_with_age() -> None:
-    at = moments(NOW)
-    assert at[-8:].tolist() == [NOW - MINUTE * back for back in range(8, 0, -1)]
-    assert (np.diff(np.diff(at)) <= 0).all()
-    assert at[0] >= NOW - 60 * MINUTE
-
-
-@pytest.mark.parametrize(("moved", "stood"), [(False, 5), (True, 4)])
-def test_a_run_with_a_past_finds_commits_undated_and_the_ends_of_then(
-    *, moved: bool, stood: int
-) -> None:
-    snapshot = a_snapshot({"g": {"t": [5]}}, {"t": [(0, 20)]})
-    past = an_hour_before(snapshot, [every_minute(20)], NOW, moved=moved)
-    assert past.newest.group_partitions.numbers("committed_offset").to_list() == [stood]
-    assert not past.newest.group_partitions.numbers("next_record_after").known.any()
-    assert past.ends[-1].numbers("end_offset").to_list() == [20]
-    assert past.ends[-4].numbers("end_offset").to_list() == [17]
-    assert past.newest.taken_at == NOW - MINUTE
-
-
-def test_the_edges_are_where_a_line_through_the_data_breaks() -> None:
-    log = a_log([10, 11, 900, 900, 900, 20], offsets=[0, 1, 2, 3, 4, 9], end=11)
-    first, last, before_silence, after_silence = 0, 10, 1, 2
-    within_run, behind_newest, in_hole = 3, 3, 6
-    expected = {first, last, before_silence, after_silence, within_run, behind_newest, in_hole}
-    assert set(edges(log).tolist()) == expected
-
-
-def test_commits_are_the_same_for_the_same_seed_and_unread() -> None:
-    log = every_minute(50)
-    one, other = (chosen(log, np.random.default_rng(7), 20) for _ in range(2))
-    assert one.tolist() == other.tolist()
-    assert len(one) == 20
-    assert ((one >= 0) & (one < 50)).all()
-
-
-def test_half_of_the_commits_lie_below_the_log_start_where_that_is_wanted() -> None:
-    log = a_log([10] * 50, start=40)
-    picked = chosen(log, np.random.default_rng(1), 20, below_start=True)
-    assert (picked < 40).sum() == 10
-
-
-def test_commits_of_an_age_are_of_that_age() -> None:
-    log = every_minute(100)
-    picked = chosen(log, np.random.default_rng(1), 30, unread_since=(10 * MINUTE, 12 * MINUTE))
-    assert set(picked.tolist()) <= {87, 88, 89}
-
-
 def answers(lag: list[float], error: list[float]) -> Answers:
     return Answers(np.array(lag), np.array(error), np.full(len(lag), float(NOW)))
 
@@ -199,21 +142,6 @@ def test_a_time_ahead_of_the_clock_is_no_truth_but_a_claim_about_it_can_be_false
     assert counted.with_truth == 0
     assert counted.beyond == 599.0
     assert np.isnan(counted.p95)
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40), st.floats(0.01, 1))
-def test_so_large_a_share_does_not_exceed_the_nth_value(values: list[float], share: float) -> None:
-    limit = nth(np.array(values), share)
-    assert limit in values
-    assert sum(value <= limit for value in values) >= share * len(values) - 1e-9
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [(0.0, "0"), (0.1234, "0.123 s"), (300.0, "5.0 min"), (1e6, "11.6 d"), (NAN, "-")],
-)
-def test_durations_are_short(seconds: float, shown: str) -> None:
-    assert span(seconds) == shown
 
 
 @pytest.mark.parametrize("name", list(CASES))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dev.compare.__main__ import ROOT, compare, main
+from dev.compare.__main__ import ROOT, compare
 
 
 def a_tree(folder: Path) -> Path:
@@ -19,11 +19,6 @@ def a_tree(folder: Path) -> Path:
     for name in ("cdk.json", "uv.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
     return folder
-
-
-def test_a_commit_that_there_is_not_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["HEAD", "no-such-commit", "--only", "templates"]) == 2
-    assert "no-such-commit" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dev.compare.differences import Difference, differences, lines
+from dev.compare.differences import Difference, differences
 from dev.compare.outputs import Outputs
 
 METRIC = {"value": 4, "Unit": "Count"}
@@ -63,22 +63,3 @@ def test_a_planted_difference_is_found(
 )
 def test_order_and_spaces_are_no_difference(tmp_path: Path, old: Any, new: Any) -> None:
     assert found(tmp_path, "http", old, new) == []
-
-
-def test_a_value_that_comes_twice_says_where_it_is(tmp_path: Path) -> None:
-    for side, second in (("old", 2), ("new", 3)):
-        (tmp_path / side).mkdir()
-        outputs = Outputs(["emf"], tmp_path / side)
-        for value in (1, second):
-            outputs.save("emf", "line", "run 1", {"Lag": value})
-        outputs.write()
-    (one,) = differences(tmp_path / "old", tmp_path / "new")
-    assert one == Difference("emf: line.Lag", "run 1 again", 2, 3)
-
-
-def test_a_group_of_differences_is_its_first_on_lines_that_do_nothing() -> None:
-    some = [Difference("emf: Lag", f"run {n}", 1, "\x1b[2J\u202e") for n in range(5)]
-    text = list(lines(some, 2))
-    assert text[0] == "emf: Lag: 5 differences"
-    assert len(text) == 3
-    assert "\x1b" not in "".join(text)

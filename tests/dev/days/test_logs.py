@@ -3,13 +3,12 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dev.days.cluster import Logs
-from dev.days.describe import Event, Partition, Span, Surge, Topic
+from dev.days.describe import Event, Partition, Topic
 from dev.days.scenarios import a_day, a_topic
 
 NOON, DAY = 43_200.0, 86_400.0
@@ -55,21 +54,3 @@ def test_a_partition_begins_at_0_when_it_is_made() -> None:
     assert made.exist(NOON)[0]
     assert made.ends(NOON)[0] == 0
     assert made.ends(NOON + 100)[0] == 200
-
-
-def test_a_day_has_its_mean_rate_and_its_peak_at_the_peak_hour() -> None:
-    topic = logs(a_topic("t", [10.0], swing=0.5, peak_hour=14.0))
-    hours = np.diff([int(topic.ends(hour * 3_600.0)[0]) for hour in range(25)])
-
-    assert hours.sum() == pytest.approx(864_000, abs=2)
-    assert hours.argmax() in (13, 14)
-    assert hours.max() == pytest.approx(1.5 * 36_000, rel=0.01)
-
-
-def test_a_surge_multiplies_what_is_written_and_ends() -> None:
-    surge = Surge(when=Span(12, 13), topic="t", factor=3.0)
-    plain, surged = logs(a_topic("t", [2.0])), logs(a_topic("t", [2.0]), surge)
-
-    assert surged.ends(NOON)[0] == plain.ends(NOON)[0]
-    assert surged.ends(NOON + 3_600)[0] - plain.ends(NOON + 3_600)[0] == 14_400
-    assert surged.ends(DAY)[0] - plain.ends(DAY)[0] == 14_400

@@ -64,22 +64,6 @@ def test_an_older_version_lacks_what_the_job_knows_to_be_newer(
     assert set(contract.COLUMNS[dataset]) - set(pq.read_schema(path).names) == lacking
 
 
-def test_only_the_datasets_asked_for_are_written(tmp_path: Path) -> None:
-    write_day(tmp_path, calm(), date=DATE, every=HALF_HOUR, datasets=(contract.GROUPS,))
-
-    assert [path.name for path in (tmp_path / "snapshots").iterdir()] == [contract.GROUPS]
-    assert len(files(tmp_path)) == 48
-
-
-def test_progress_is_told_of_each_run(tmp_path: Path) -> None:
-    reported: list[Written] = []
-    write_day(
-        tmp_path, calm(), date=DATE, every=HALF_HOUR, hours=Span(0, 2), progress=reported.append
-    )
-
-    assert reported == [Written(runs=1, objects=3, rows=3)] * 4
-
-
 def test_parts_make_the_offsets_of_the_whole(tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     reported: list[Written] = []
@@ -95,10 +79,3 @@ def test_parts_make_the_offsets_of_the_whole(tmp_path: Path) -> None:
             columns = ["topic", "partition_id", "committed_offset", "end_offset", "lag"]
             one, other = (pq.read_table(root / name, columns=columns) for root in (whole, parts))
             assert one.equals(other)
-
-
-def test_what_fails_in_a_part_is_raised(tmp_path: Path) -> None:
-    (tmp_path / "snapshots").write_text("a file where a folder has to be")
-
-    with pytest.raises(NotADirectoryError):
-        write_in_parts(tmp_path, calm(), date=DATE, every=HALF_HOUR, processes=1, hours=2.0)

@@ -16,24 +16,17 @@ from kafka_lag import contract
 
 Rows = dict[str, list[dict[str, Any]]]
 
-
 _WEEK_MS = 7 * 86_400_000
-
 
 # Ten records, one a second from 1,001,000 on; the group has committed 6 of them.
 LOG = LogView.of([(n, 1_001_000 + 1_000 * n, 1_001_010 + 1_000 * n) for n in range(10)])
-
 
 TRUTH = TruthView(
     {"id-1": TopicView("orders", "id-1", (LOG, LOG), (0, 0), (1, 1))},
     {"billing": {("orders", n): [Commit(6, 1_010_000, 1_010_010)] for n in (0, 1)}},
     memberless=frozenset({"billing"}),
 )
-
-
 NOW = 1_030_000
-
-
 # The first run that saw this commit.
 FIRST = 1_012_000
 
@@ -124,6 +117,14 @@ def frames() -> Rows:
         contract.GROUP_PARTITIONS: rows,
         contract.GROUPS: [group],
     }
+
+
+def frames_with(**columns: Any) -> Rows:
+    """The same with these values in both rows of partitions."""
+    planted = frames()
+    for row in planted[contract.GROUP_PARTITIONS]:
+        row.update(columns)
+    return planted
 
 
 def metrics() -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each wrong age is found, and each error that is larger than what runs could see explains."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -51,119 +52,106 @@ def test_a_wrong_age_is_found(dataset: str, column: str, value: Any, rule: str) 
     assert rule in rules(run(frames=planted))
 
 
-AT_MARKERS = {
-    "time_lag_seconds": 0.0,
-    "time_lag_error_seconds": 0.0,
-    "time_lag_method": contract.METHOD_MARKER,
-    "next_record_after": None,
-    "next_record_before": None,
-}
-
-
 def with_log(log: LogView) -> TruthView:
     """The same, but with this log in both partitions."""
     return replace(TRUTH, topics={"id-1": TopicView("orders", "id-1", (log, log), (0, 0), (1, 1))})
 
 
-@pytest.mark.parametrize(
-    ("aborted", "marker", "is_wrong"),
-    [((6, 7, 8), 9, False), ((6, 7), 9, True), ((), 7, True), ((6, 7), 10, False)],
-    ids=["all aborted", "one committed", "committed at once", "one of an open transaction"],
-)
-def test_what_is_said_to_be_markers_holds_no_record_that_consumers_read(
-    aborted: tuple[int, ...], marker: int, *, is_wrong: bool
-) -> None:
-    planted = frames()
-    planted[P][0] |= {**AT_MARKERS, "commit_changed_at": NOW - 1_000}
-    at = LOG.offset != marker
+def log_of(markers: Sequence[int] = (), aborted: Sequence[int] = ()) -> LogView:
+    """The log with no record at some offsets, and aborted ones at others."""
+    at = ~np.isin(LOG.offset, markers)
     log = replace(LOG, offset=LOG.offset[at], low=LOG.low[at], high=LOG.high[at])
-    found = rules(run(frames=planted), with_log(replace(log, aborted=frozenset(aborted))))
-    assert ("markers" in found) is is_wrong
-    assert "bracket" not in found
+    return replace(log, aborted=frozenset(aborted))
 
 
-@pytest.mark.parametrize(
-    ("since", "error", "is_wrong"),
-    [
-        pytest.param(1_000, 0.0, True, id="about to read it"),
-        pytest.param(1_000, 22.9, True, id="younger than it is"),
-        pytest.param(1_000, 23.1, False, id="as old as it is"),
-        pytest.param(2_000, 0.0, True, id="not left for long enough"),
-        pytest.param(3_000, 0.0, False, id="left for as long as a rest lasts"),
-    ],
-)
-def test_what_is_taken_for_markers_may_be_a_record_that_is_left_or_as_young_as_the_error(
-    since: int, error: float, *, is_wrong: bool
-) -> None:
-    planted = frames()
-    planted[P][0] |= {**AT_MARKERS, "time_lag_error_seconds": error}
-    planted[P][0] |= {"commit_changed_at": NOW - since}
-    log = replace(LOG, offset=LOG.offset[:9], low=LOG.low[:9], high=LOG.high[:9])
-    assert ("markers" in rules(run(frames=planted), with_log(log))) is is_wrong
-
-
-@pytest.mark.parametrize(
-    ("ahead", "error", "is_wrong"),
-    [
-        pytest.param(-5_000, 22.9, True, id="behind, younger than it is by that clock"),
-        pytest.param(-5_000, 23.1, False, id="behind, younger than it is"),
-        pytest.param(5_000, 17.9, True, id="ahead, younger than it is"),
-        pytest.param(5_000, 18.1, False, id="ahead, as old as it is"),
-    ],
-)
-def test_the_error_of_what_is_taken_for_markers_is_by_the_run_s_own_clock(
-    ahead: int, error: float, *, is_wrong: bool
-) -> None:
-    planted = frames()
-    planted[P][0] |= {**AT_MARKERS, "time_lag_error_seconds": error}
-    planted[P][0] |= {"commit_changed_at": NOW - 1_000}
-    log = replace(LOG, offset=LOG.offset[:9], low=LOG.low[:9], high=LOG.high[:9])
-    found = rules(run(frames=planted, clock_ahead=ahead), with_log(log))
-    assert ("markers" in found) is is_wrong
-
-
-@pytest.mark.parametrize(("error", "is_wrong"), [(25.0, False), (30.0, True)])
-def test_an_error_of_markers_is_no_larger_than_runs_could_see(
-    error: float, *, is_wrong: bool
-) -> None:
-    planted = frames()
-    planted[P][0] |= {**AT_MARKERS, "time_lag_error_seconds": error}
-    planted[P][0] |= {"rest_end": 10, "rests_seen": 2, "rest_records": 4}
-    planted[P][0] |= {"seconds_until_loss": 604_800.0}
-    log = replace(LOG, aborted=frozenset(range(6, 10)))
-    found = rules(run(frames=planted, calm=True), with_log(log))
-    assert (WIDE in found) is is_wrong
-    assert "seconds_until_loss" not in found
-
-
-@pytest.mark.parametrize(
-    ("rest", "since", "error", "broken"),
-    [
-        pytest.param(2, 1_000, 0.07, {"time_lag_seconds"}, id="about to read it"),
-        pytest.param(2, 1_000, 2.1, set(), id="and the error says so"),
-        pytest.param(2, 3_000, 0.05, set(), id="left for as long as a rest lasts"),
-        pytest.param(2, 3_000, 2.1, set(), id="or for longer than what came last in it"),
-        pytest.param(1, 1_000, 2.1, {"next_record_after"}, id="a longer rest than any before"),
-    ],
-)
-def test_an_age_may_be_that_behind_a_rest_with_the_record_in_it_in_its_error(
-    rest: int, since: int, error: float, broken: set[str]
-) -> None:
-    planted = frames()
-    planted[P][0] |= {
-        "commit_changed_at": NOW - since,
-        "rest_end": 8,
-        "rests_seen": 2,
-        "rest_records": rest,
-        "time_lag_seconds": 20.98,
+def at_markers(error: float = 0.0, since: int = 1_000, **more: Any) -> dict[str, Any]:
+    """A row that says that nothing but markers is unread of a commit made so long ago."""
+    return {
+        "time_lag_seconds": 0.0,
         "time_lag_error_seconds": error,
-        "next_record_after": 1_008_950,
-        "next_record_before": 1_009_050,
+        "time_lag_method": contract.METHOD_MARKER,
+        "next_record_after": None,
+        "next_record_before": None,
+        "commit_changed_at": NOW - since,
+        **more,
     }
-    looked_at = {"time_lag_seconds", "error of the bracket", "next_record_after"}
-    found = rules(run(frames=planted)) & looked_at
-    assert broken <= found
-    assert bool(broken) is bool(found)
+
+
+def dated(age: float, error: float | None, **more: Any) -> dict[str, Any]:
+    """A row of this age, in the middle of a bracket of 0.1 s."""
+    at = NOW - 20 - round(1_000 * age)
+    bracket = {"next_record_after": at - 50, "next_record_before": at + 50}
+    return {"time_lag_seconds": age, "time_lag_error_seconds": error, **bracket, **more}
+
+
+def behind_rest(
+    age: float, error: float | None, since: int = 1_000, rest: int = 2, **more: Any
+) -> dict[str, Any]:
+    """The same behind a rest that ends at 8, of a partition that rested so many records before."""
+    known = {"rest_end": 8, "rests_seen": 2, "rest_records": rest}
+    return dated(age, error, commit_changed_at=NOW - since, **known, **more)
+
+
+def rested(error: float) -> dict[str, Any]:
+    """Markers at the end of a rest, with a loss as far away as a retention lasts."""
+    known = {"rest_end": 10, "rests_seen": 2, "rest_records": 4}
+    return at_markers(error, seconds_until_loss=604_800.0, **known)
+
+
+BEHIND, AHEAD, CALM = {"clock_ahead": -5_000}, {"clock_ahead": 5_000}, {"calm": True}
+Case: TypeAlias = tuple[
+    dict[str, Any], Sequence[int], Sequence[int], dict[str, Any], set[str], set[str]
+]
+LOSS = {WIDE, "seconds_until_loss"}
+AGE, AFTER = "time_lag_seconds", "next_record_after"
+DATE = {AGE, AFTER, "error of the bracket"}
+BOUND = {AGE, WIDE}
+# What a row says, the log's markers and aborted records, more of the run, the rules looked at, and
+# those of them that it breaks. Records 6 to 9 are unread; 9 goes where a marker stands there.
+CASES: dict[str, Case] = {
+    "markers behind aborted records": (at_markers(), [9], [6, 7, 8], {}, {"markers"}, set()),
+    "of which one was committed": (at_markers(), [9], [6, 7], {}, {"markers"}, {"markers"}),
+    "behind committed records": (at_markers(), [7], [], {}, {"markers"}, {"markers"}),
+    "of an open transaction": (at_markers(), [], [6, 7], {}, {"markers"}, set()),
+    "about to be read": (at_markers(0.0), [9], [], {}, {"markers"}, {"markers"}),
+    "younger than it is": (at_markers(22.9), [9], [], {}, {"markers"}, {"markers"}),
+    "as old as it is": (at_markers(23.1), [9], [], {}, {"markers"}, set()),
+    "not left for long enough": (at_markers(0.0, 2_000), [9], [], {}, {"markers"}, {"markers"}),
+    "left as long as a rest lasts": (at_markers(0.0, 3_000), [9], [], {}, {"markers"}, set()),
+    "too young, clock behind": (at_markers(22.9), [9], [], BEHIND, {"markers"}, {"markers"}),
+    "as old, clock behind": (at_markers(23.1), [9], [], BEHIND, {"markers"}, set()),
+    "too young, clock ahead": (at_markers(17.9), [9], [], AHEAD, {"markers"}, {"markers"}),
+    "as old, clock ahead": (at_markers(18.1), [9], [], AHEAD, {"markers"}, set()),
+    "an error that runs explain": (rested(25.0), [], [6, 7, 8, 9], CALM, LOSS, set()),
+    "an error larger than that": (rested(30.0), [], [6, 7, 8, 9], CALM, LOSS, {WIDE}),
+    "rest: about to be read": (behind_rest(20.98, 0.07), [], [], {}, DATE, {AGE}),
+    "rest: the error says so": (behind_rest(20.98, 2.1), [], [], {}, DATE, set()),
+    "rest: left for long": (behind_rest(20.98, 0.05, 3_000), [], [], {}, DATE, set()),
+    "rest: longer than the last": (behind_rest(20.98, 2.1, 3_000), [], [], {}, DATE, set()),
+    "rest: longer than any": (behind_rest(20.98, 2.1, 3_000, 1), [], [], {}, {AFTER}, {AFTER}),
+    "short rest before markers": (behind_rest(20.98, 4.0), [6, 7], [], {}, DATE, set()),
+    "before aborted records": (behind_rest(20.98, 4.0), [], [8, 9], {}, DATE, set()),
+    "before one aborted": (behind_rest(19.98, 4.0), [], [8], {}, DATE, set()),
+    "a bound, no end read below": (behind_rest(19.98, None), [], [], CALM, BOUND, set()),
+    "a bound, a longer rest": (behind_rest(19.98, None, rest=1), [], [], CALM, BOUND, {WIDE}),
+    "a bound older than all": (behind_rest(23.98, None), [], [], CALM, BOUND, {AGE}),
+    "aborted: too old": (behind_rest(21.98, 0.05, 3_000, 3), [], [6, 7, 8], {}, {AGE}, {AGE}),
+    "aborted: of the rest": (behind_rest(20.98, 0.05, 3_000, 3), [], [6, 7, 8], {}, {AGE}, set()),
+    "aborted: of the next": (behind_rest(19.98, 0.05, 3_000, 3), [], [6, 7, 8], {}, {AGE}, set()),
+    "aborted: too young": (behind_rest(18.98, 0.05, 3_000, 3), [], [6, 7, 8], {}, {AGE}, {AGE}),
+    "one known marker of two": (dated(20.98, 0.1, rest_records=1), [], [6, 7], {}, {AGE}, {AGE}),
+    "two known markers": (dated(20.98, 0.1, rest_records=2), [], [6, 7], {}, {AGE}, set()),
+    "no known marker": (dated(20.98, 0.1, rest_records=None), [], [6, 7], {}, {AGE}, {AGE}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_rests_before_markers_is_judged_by_what_may_be_unread(case: str) -> None:
+    columns, markers, aborted, changes, watched, broken = CASES[case]
+    planted = frames()
+    planted[P][0] |= columns
+    found = rules(run(frames=planted, **changes), with_log(log_of(markers, aborted)))
+    assert found & watched == broken
 
 
 @pytest.mark.parametrize(("seen_at", "is_wrong"), [(FIRST, False), (None, True)])
@@ -173,107 +161,8 @@ def test_rests_count_only_where_a_transaction_was_seen(
     planted = frames()
     for row in planted[T]:
         row["transaction_seen_at"] = seen_at
-    planted[P][0] |= {
-        "commit_changed_at": NOW - 3_000,
-        "rest_end": 8,
-        "rests_seen": 2,
-        "rest_records": 2,
-        "time_lag_seconds": 20.98,
-        "time_lag_error_seconds": 0.05,
-        "next_record_after": 1_008_950,
-        "next_record_before": 1_009_050,
-    }
-    assert ("time_lag_seconds" in rules(run(frames=planted))) is is_wrong
-
-
-@pytest.mark.parametrize(
-    ("gone", "aborted", "age"),
-    [
-        pytest.param((6, 7), (), 20.98, id="markers alone"),
-        pytest.param((), (8, 9), 20.98, id="before records that were aborted"),
-        pytest.param((), (8,), 19.98, id="before one that was"),
-    ],
-)
-def test_an_age_behind_a_short_rest_may_have_an_error_as_long(
-    gone: tuple[int, ...], aborted: tuple[int, ...], age: float
-) -> None:
-    planted = frames()
-    dated = NOW - 20 - int(1_000 * age)
-    planted[P][0] |= {
-        "commit_changed_at": NOW - 1_000,
-        "rest_end": 8,
-        "rests_seen": 2,
-        "rest_records": 2,
-        "time_lag_seconds": age,
-        "time_lag_error_seconds": 4.0,
-        "next_record_after": dated - 50,
-        "next_record_before": dated + 50,
-    }
-    at = ~np.isin(LOG.offset, gone)
-    log = replace(LOG, offset=LOG.offset[at], low=LOG.low[at], high=LOG.high[at])
-    found = judged(run(frames=planted), with_log(replace(log, aborted=frozenset(aborted))))
-    looked_at = {"time_lag_seconds", "error of the bracket", "next_record_after"}
-    assert not looked_at & {finding.rule for finding in found.wrong}
-
-
-@pytest.mark.parametrize(
-    ("rest", "age", "broken"),
-    [
-        pytest.param(2, 19.98, set(), id="no log end was read below the rest"),
-        pytest.param(1, 19.98, {"time_lag_error_seconds"}, id="a longer rest than any before"),
-        pytest.param(2, 23.98, {"time_lag_seconds"}, id="older than all that is unread"),
-    ],
-)
-def test_an_age_behind_a_short_rest_may_have_a_bound_and_no_error(
-    rest: int, age: float, broken: set[str]
-) -> None:
-    planted = frames()
-    planted[P][0] |= {
-        "commit_changed_at": NOW - 1_000,
-        "rest_end": 8,
-        "rests_seen": 2,
-        "rest_records": rest,
-        "time_lag_seconds": age,
-        "time_lag_error_seconds": None,
-        "next_record_after": NOW - 20_050,
-        "next_record_before": NOW - 19_950,
-    }
-    looked_at = {"time_lag_seconds", "time_lag_error_seconds"}
-    assert looked_at & rules(run(frames=planted, calm=True)) == broken
-
-
-@pytest.mark.parametrize(
-    ("age", "is_wrong"), [(21.98, True), (20.98, False), (19.98, False), (18.98, True)]
-)
-def test_an_age_may_be_that_of_an_aborted_record_behind_a_rest(
-    age: float, *, is_wrong: bool
-) -> None:
-    planted = frames()
-    dated = NOW - 20 - int(1_000 * age)
-    for row in planted[P]:
-        row |= {"commit_changed_at": NOW - 3_000}
-        row |= {"rest_end": 8, "rests_seen": 2, "rest_records": 3}
-        row |= {"time_lag_seconds": age, "time_lag_error_seconds": 0.05}
-        row |= {"next_record_after": dated - 50, "next_record_before": dated + 50}
-    planted[G][0] |= {"time_lag_seconds": age, "time_lag_error_seconds": 0.05}
-    found = rules(run(frames=planted), with_log(replace(LOG, aborted=frozenset({6, 7, 8}))))
-    rules_of_age = {"time_lag_seconds", "time lag of group or topic"}
-    assert found & rules_of_age == (rules_of_age if is_wrong else set())
-
-
-@pytest.mark.parametrize(("known", "is_wrong"), [(1, True), (2, False), (None, True)])
-def test_an_age_may_be_that_of_the_record_behind_known_markers(
-    known: int | None, *, is_wrong: bool
-) -> None:
-    planted = frames()
-    planted[P][0] |= {
-        "rest_records": known,
-        "time_lag_seconds": 20.98,
-        "next_record_after": 1_008_950,
-        "next_record_before": 1_009_050,
-    }
-    found = rules(run(frames=planted), with_log(replace(LOG, aborted=frozenset({6, 7}))))
-    assert ("time_lag_seconds" in found) is is_wrong
+    planted[P][0] |= behind_rest(20.98, 0.05, 3_000)
+    assert (AGE in rules(run(frames=planted))) is is_wrong
 
 
 def test_an_age_that_claims_to_be_exact_must_be() -> None:

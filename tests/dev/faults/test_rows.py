@@ -25,6 +25,7 @@ from tests.dev.faults.builders import (
     Rows,
     T,
     frames,
+    frames_with,
     judged,
     leave_a_row_unread,
     leave_out_a_row,
@@ -126,9 +127,7 @@ def test_an_unread_row_tells_no_lag() -> None:
 
 def test_a_new_coordinator_excuses_a_moment_and_not_the_whole_fault() -> None:
     stale = (Stale(COORDINATORS, since=NOW - 70_000, begin=NOW - 68_000),)
-    planted = frames()
-    for row in planted[P]:
-        row |= {"committed_offset": 5, "lag": 5, "retention_margin": 5}
+    planted = frames_with(committed_offset=5, lag=5, retention_margin=5)
 
     def truth(acked: int) -> TruthView:
         commits = [Commit(5, NOW - 65_000, NOW - 64_990), Commit(6, acked - 10, acked)]

@@ -2,7 +2,7 @@
 """Statuses are held to the commits of the truth, and to what each run before could see."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -23,6 +23,7 @@ from tests.dev.faults.builders import (
     T,
     earlier_run,
     frames,
+    frames_with,
     history,
     judged,
     moved,
@@ -47,11 +48,71 @@ def test_a_wrong_status_is_found(dataset: str, column: str, value: Any, rule: st
     assert rule in rules(run(frames=planted))
 
 
-@pytest.mark.parametrize("status", ["OK", "WARN", None])
-def test_a_commit_that_lay_still_for_longer_than_the_window_is_a_stop(status: str | None) -> None:
-    planted = frames()
-    planted[P][0] |= {"status": status}
-    assert "status" in rules(run(frames=planted))
+# Offsets and when they were committed; offsets that runs saw, from when on and until when.
+Moves: TypeAlias = tuple[tuple[int, int], ...]
+Strip: TypeAlias = tuple[tuple[int, int, int], ...]
+
+LAY_STILL, BACK_LONG_AGO = ((6, 1_010_000),), ((9, 1_009_000), (6, 1_010_000))
+PAUSES = ((1, 965_000), (2, 980_000), (3, 995_000), *LAY_STILL)
+NOTHING_WRITTEN = ((1, 925_000), (2, 940_000), (3, 955_000), (6, 970_000))
+A_SECOND_AGO, WITHIN = ((5, 1_010_000), (6, NOW - 1_000)), ((5, 1_010_000), (6, NOW - 9_500))
+BACK, BACK_BEFORE = ((9, 1_009_000), (6, NOW - 5_500)), ((9, 1_009_000), (6, NOW - 11_500))
+BACK_AND_ON = ((9, 1_009_000), (6, FIRST + 1_500), (2, NOW - 5_500), (6, NOW - 3_500))
+STOOD = ((6, FIRST, NOW),)
+SAW_BACK = ((9, FIRST, NOW - 5_000), (6, NOW - 5_000, NOW))
+SAW_TWICE = ((9, FIRST, NOW - 11_000), (6, NOW - 11_000, NOW - 10_000), (6, NOW - 11_000, NOW))
+SAW_BACK_AND_ON = (
+    *((9, FIRST, FIRST + 2_000), (6, FIRST + 2_000, NOW - 5_000)),
+    *((2, NOW - 5_000, NOW - 3_000), (6, NOW - 3_000, NOW)),
+)
+SAW_A_SECOND_AGO = ((5, FIRST, NOW - 1_000), (6, NOW - 1_000, NOW))
+SAW_WITHIN, SAW_LATE = ((5, FIRST, NOW - 9_000), (6, NOW - 9_000, NOW)), ((6, NOW - 9_000, NOW),)
+# Commits, what the runs before saw, status, its reason, when it changed, whether that is wrong.
+STRIPS: list[tuple[Moves, Strip, str | None, str | None, int, bool]] = [
+    (LAY_STILL, STOOD, "STOP", None, FIRST, False),
+    (LAY_STILL, STOOD, "OK", None, FIRST, True),
+    (LAY_STILL, STOOD, "WARN", None, FIRST, True),
+    (LAY_STILL, STOOD, None, None, FIRST, True),
+    (A_SECOND_AGO, SAW_A_SECOND_AGO, "STOP", None, FIRST, True),
+    (A_SECOND_AGO, SAW_A_SECOND_AGO, "OK", None, NOW - 1_000, False),
+    (WITHIN, SAW_WITHIN, "STOP", None, FIRST, True),
+    (LAY_STILL, SAW_LATE, "OK", None, NOW - 9_000, False),
+    (LAY_STILL, STOOD, "OK", "pausing", FIRST, True),
+    (PAUSES, STOOD, "OK", "pausing", FIRST, False),
+    (LAY_STILL, STOOD, "WARN", "falling_behind", FIRST, True),
+    (PAUSES, STOOD, "WARN", "falling_behind", FIRST, False),
+    (LAY_STILL, STOOD, "WARN", "slow", FIRST, True),
+    (PAUSES, STOOD, "WARN", "slow", FIRST, False),
+    (PAUSES, STOOD, "OK", None, FIRST, False),
+    (BACK_LONG_AGO, STOOD, "REWIND", None, FIRST, True),
+    (BACK, SAW_BACK, "WARN", None, NOW - 5_000, True),
+    (BACK, SAW_BACK, "REWIND", None, NOW - 5_000, False),
+    (BACK_AND_ON, SAW_BACK_AND_ON, "OK", None, NOW - 3_000, True),
+    (BACK_AND_ON, SAW_BACK_AND_ON, "REWIND", None, NOW - 3_000, False),
+    (BACK_BEFORE, SAW_TWICE, "STOP", None, NOW - 11_000, False),
+]
+
+
+@pytest.mark.parametrize(("moves", "strip", "status", "reason", "changed_at", "wrong"), STRIPS)
+def test_a_status_is_held_to_commits_and_to_what_runs_saw_of_them(
+    moves: Moves, strip: Strip, status: str | None, reason: str | None, changed_at: int, wrong: bool
+) -> None:
+    seen = [
+        earlier_run(at, committed_offset=offset)
+        for offset, since, until in strip
+        for at in range(since, until, 1_000)
+    ]
+    truth = moved(*(Commit(offset, at, at + 10) for offset, at in moves))
+    planted = frames_with(status=status, status_reason=reason, commit_changed_at=changed_at)
+    assert ("status" in rules(run(frames=planted), truth, history(*seen))) is wrong
+
+
+@pytest.mark.parametrize(("age", "wrong"), [(22.98, False), (60.0, True)])
+def test_a_pause_is_no_longer_than_its_oldest_unread_record(age: float, wrong: bool) -> None:
+    # Nothing was written for longer than the usual pauses last, and so the commit did not move.
+    truth = moved(*(Commit(offset, at, at + 10) for offset, at in NOTHING_WRITTEN))
+    planted = frames_with(status="OK", status_reason="pausing", time_lag_seconds=age)
+    assert ("status" in rules(run(frames=planted), truth)) == wrong
 
 
 def test_a_stall_needs_a_group_that_ever_had_a_member() -> None:
@@ -59,25 +120,6 @@ def test_a_stall_needs_a_group_that_ever_had_a_member() -> None:
     planted[P][0]["status"] = "STALL"
     assert "status" in rules(run(frames=planted))
     assert "status" not in rules(run(frames=planted), replace(TRUTH, memberless=frozenset()))
-
-
-def test_a_stop_of_a_commit_one_second_old_is_found() -> None:
-    truth = moved(Commit(5, 1_010_000, 1_010_010), Commit(6, NOW - 1_000, NOW - 990))
-    saw_another = [earlier_run(t, committed_offset=5) for t in range(FIRST, NOW - 1_000, 1_000)]
-    known = history(*saw_another, earlier_run(NOW - 1_000))
-    assert "status" in rules(run(), truth, known)
-    right = frames()
-    for row in right[P]:
-        row |= {"status": "OK", "commit_changed_at": NOW - 1_000}
-    right[G][0]["status"] = "OK"
-    assert "status" not in rules(run(frames=right), truth, known)
-
-
-def test_a_commit_that_moved_within_the_window_and_was_seen_to_is_no_stop() -> None:
-    truth = moved(Commit(5, 1_010_000, 1_010_010), Commit(6, NOW - 9_500, NOW - 9_490))
-    saw = [earlier_run(t, committed_offset=5) for t in range(FIRST, NOW - 9_000, 1_000)]
-    after = [earlier_run(t) for t in range(NOW - 9_000, NOW, 1_000)]
-    assert "status" in rules(run(), truth, history(*saw, *after))
 
 
 @pytest.mark.parametrize(
@@ -93,44 +135,6 @@ def test_a_commit_may_have_been_seen_first_by_the_second_run_of_one_time(
     late = [earlier_run(t) for t in range(NOW - 9_000, NOW, 1_000)]
     known = history(earlier_run(FIRST, committed_offset=5), *between, second, *late)
     assert ("status" in rules(run(), truth, known)) is wrong
-
-
-def test_a_stop_is_not_due_before_runs_saw_the_commit_for_the_window() -> None:
-    planted = frames()
-    for row in planted[P]:
-        row |= {"status": "OK", "commit_changed_at": NOW - 9_000}
-    planted[G][0]["status"] = "OK"
-    known = history(*map(earlier_run, range(NOW - 9_000, NOW, 1_000)))
-    assert "status" not in rules(run(frames=planted, metrics=[]), earlier=known)
-
-
-def test_a_pause_excuses_only_where_pauses_came_before() -> None:
-    planted = frames()
-    for row in planted[P]:
-        row |= {"status": "OK", "status_reason": "pausing"}
-    assert "status" in rules(run(frames=planted))
-    paused = moved(
-        *(Commit(n, 950_000 + 15_000 * n, 950_010 + 15_000 * n) for n in (1, 2, 3)),
-        Commit(6, 1_010_000, 1_010_010),
-    )
-    assert "status" not in rules(run(frames=planted), paused)
-
-
-@pytest.mark.parametrize(
-    ("status", "reason"), [("WARN", "falling_behind"), ("WARN", "slow"), ("OK", None)]
-)
-def test_what_pauses_and_is_farther_behind_than_usual_is_judged_as_one_that_moves(
-    status: str, reason: str | None
-) -> None:
-    planted = frames()
-    for row in planted[P]:
-        row |= {"status": status, "status_reason": reason}
-    assert "status" in rules(run(frames=planted))
-    paused = moved(
-        *(Commit(n, 950_000 + 15_000 * n, 950_010 + 15_000 * n) for n in (1, 2, 3)),
-        Commit(6, 1_010_000, 1_010_010),
-    )
-    assert "status" not in rules(run(frames=planted), paused)
 
 
 @pytest.mark.parametrize(
@@ -150,76 +154,17 @@ def test_a_pause_lasts_from_one_offset_that_was_taken_to_the_next(
         for later, more, answered in between:
             acked = NEVER if answered is None else at + later + answered
             commits.append(Commit(n + more, at + later, acked))
-    planted = frames()
-    for row in planted[P]:
-        row |= {"status": "OK", "status_reason": "pausing"}
+    planted = frames_with(status="OK", status_reason="pausing")
     truth = moved(*commits, Commit(6, 1_010_000, 1_010_010))
     assert "status" not in rules(run(frames=planted), truth)
-
-
-def test_a_rewind_needs_a_commit_that_went_back_within_the_window() -> None:
-    back = moved(Commit(9, 1_009_000, 1_009_010), Commit(6, 1_010_000, 1_010_010))
-    planted = frames()
-    for row in planted[P]:
-        row["status"] = "REWIND"
-    assert "status" in rules(run(frames=planted), back)
 
 
 @pytest.mark.parametrize(("begin", "wrong"), [(NOW - 9_000, False), (NOW + 5_000, True)])
 def test_a_coordinator_that_lost_its_place_may_show_a_rewind(begin: int, wrong: bool) -> None:
     stale = Stale(1, since=NOW - 12_000, begin=begin, groups=frozenset({"billing"}))
-    planted = frames()
-    for row in planted[P]:
-        row["status"] = "REWIND"
+    planted = frames_with(status="REWIND")
     found = judged(run(frames=planted), replace(TRUTH, stale=(stale,))).wrong
     assert any("did not go back" in each.truth for each in found) == wrong
-
-
-def test_a_commit_that_went_back_within_the_window_is_a_rewind() -> None:
-    back = moved(Commit(9, 1_009_000, 1_009_010), Commit(6, NOW - 5_500, NOW - 5_490))
-    saw = [earlier_run(t, committed_offset=9) for t in range(FIRST, NOW - 5_000, 1_000)]
-    known = history(*saw, *map(earlier_run, range(NOW - 5_000, NOW, 1_000)))
-    planted = frames()
-    for row in planted[P]:
-        row |= {"status": "WARN", "commit_changed_at": NOW - 5_000}
-    assert "status" in rules(run(frames=planted), back, known)
-    for row in planted[P]:
-        row["status"] = "REWIND"
-    assert "status" not in rules(run(frames=planted), back, known)
-
-
-def test_a_commit_on_its_way_back_to_where_it_was_is_still_a_rewind() -> None:
-    back = moved(
-        Commit(9, 1_009_000, 1_009_010),
-        Commit(6, FIRST + 1_500, FIRST + 1_510),
-        Commit(2, NOW - 5_500, NOW - 5_490),
-        Commit(6, NOW - 3_500, NOW - 3_490),
-    )
-    known = history(
-        *(earlier_run(t, committed_offset=9) for t in (FIRST, FIRST + 1_000)),
-        *map(earlier_run, range(FIRST + 2_000, NOW - 5_000, 1_000)),
-        *(earlier_run(t, committed_offset=2) for t in (NOW - 5_000, NOW - 4_000)),
-        *map(earlier_run, range(NOW - 3_000, NOW, 1_000)),
-    )
-    planted = frames()
-    for row in planted[P]:
-        row |= {"status": "OK", "commit_changed_at": NOW - 3_000}
-    assert "status" in rules(run(frames=planted), back, known)
-    for row in planted[P]:
-        row["status"] = "REWIND"
-    assert "status" not in rules(run(frames=planted), back, known)
-
-
-def test_a_rewind_may_have_been_seen_first_by_a_run_that_was_repeated() -> None:
-    seen_at = NOW - 11_000
-    back = moved(Commit(9, 1_009_000, 1_009_010), Commit(6, seen_at - 500, seen_at - 490))
-    before = [earlier_run(t, committed_offset=9) for t in range(FIRST, seen_at, 1_000)]
-    after = [earlier_run(t) for t in range(seen_at, NOW, 1_000)]
-    known = history(*before, after[0], *after)
-    planted = frames()
-    for row in planted[P]:
-        row["commit_changed_at"] = seen_at
-    assert "status" not in rules(run(frames=planted), back, known)
 
 
 @pytest.mark.parametrize(("left", "wrong"), [(True, False), (False, True)])
@@ -232,9 +177,7 @@ def test_a_commit_may_be_that_of_a_run_that_was_killed_before_it_was_repeated(
     moves = moved(Commit(5, FIRST, FIRST + 10), Commit(6, NOW - 990, NOW - 980))
     before = [earlier_run(t, committed_offset=5) for t in range(FIRST, NOW - 1_000, 1_000)]
     repeated = replace(earlier_run(NOW - 1_000), began=NOW - 500, ended=NOW - 300)
-    planted = frames()
-    for row in planted[P]:
-        row["commit_changed_at"] = NOW
+    planted = frames_with(commit_changed_at=NOW)
     known = history(*before, killed, repeated)
     assert ("commit_changed_at" in rules(run(frames=planted), moves, known)) == wrong
 
@@ -293,26 +236,13 @@ def test_a_clock_that_goes_back_ends_no_stop(clock_ahead: int, wrong: bool) -> N
     assert any("surely not over" in each.truth for each in found) == wrong
 
 
-@pytest.mark.parametrize(("age", "wrong"), [(22.98, False), (60.0, True)])
-def test_a_pause_is_no_longer_than_its_oldest_unread_record(age: float, wrong: bool) -> None:
-    # Nothing was written for longer than the usual pauses last, and so the commit did not move.
-    commits = (Commit(n, 910_000 + 15_000 * n, 910_010 + 15_000 * n) for n in (1, 2, 3))
-    truth = moved(*commits, Commit(6, 970_000, 970_010))
-    planted = frames()
-    for row in planted[P]:
-        row |= {"status": "OK", "status_reason": "pausing", "time_lag_seconds": age}
-    assert ("status" in rules(run(frames=planted), truth)) == wrong
-
-
 @pytest.mark.parametrize("deleted", [True, False])
 def test_a_group_that_was_deleted_while_the_store_hung_has_no_status(deleted: bool) -> None:
     hung = [replace(earlier_run(at), frames={}) for at in range(NOW - 5_000, NOW, 1_000)]
     known = history(*map(earlier_run, range(FIRST, NOW - 5_000, 1_000)), *hung)
     gone = [Commit(None, NOW - 3_050, NOW - 3_040), Commit(6, NOW - 2_500, NOW - 2_490)]
     truth = moved(Commit(6, 1_010_000, 1_010_010), *(gone if deleted else []))
-    planted = frames()
-    for row in planted[P]:
-        row |= {"status": None, "commit_changed_at": None}
+    planted = frames_with(status=None, commit_changed_at=None)
     assert ("status" in rules(run(frames=planted), truth, known)) != deleted
 
 

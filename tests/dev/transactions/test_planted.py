@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dev.transactions.cases import Score, draw_cases, judge, rests
+from dev.transactions.cases import Score, judge, rests
 from dev.transactions.planted import Case, Consumer, Look, Reader, Writer, look, write
 from kafka_lag.contract import METHOD_MARKER, OK, OPEN_TRANSACTION, STALL
 
@@ -36,12 +36,6 @@ def test_committed_records_are_readable_up_to_the_first_of_an_open_transaction(
         assert log.readable(at) == (log.records < stable).sum()
 
 
-def test_each_transaction_has_its_records_and_one_marker() -> None:
-    log = write(a_case(writer=replace(WRITER, records=(3, 3))), MINUTES)
-    assert len(log.written) == 4 * len(log.first)
-    assert len(log.records) == 3 * len(log.first)
-
-
 def test_aborted_records_are_none_that_can_be_read() -> None:
     log = write(a_case(writer=replace(WRITER, aborted=1.0)), MINUTES)
     assert (len(log.records), len(log.written) > 0) == (0, True)
@@ -61,11 +55,6 @@ def test_a_reader_that_commits_behind_markers_stands_at_the_stable_offset() -> N
     case = a_case(Reader.COMMITS_MARKERS)
     log = write(case, MINUTES)
     assert Consumer(case, log, MINUTES).commit(50) == log.stable(60 * 50 - 1.0)
-
-
-def test_the_same_seed_draws_the_same_cases_and_another_others() -> None:
-    assert draw_cases(5) == draw_cases(5)
-    assert draw_cases(5) != draw_cases(6)
 
 
 def a_look(minute: int, **more: Any) -> Look:

@@ -22,15 +22,10 @@ other{group="g",topic="t",partition="0"} 7
 """
 
 
-def test_lags_are_by_partition_and_other_metrics_are_left_alone() -> None:
-    lags, _ = lags_and_ages(TEXT, LAG, AGE)
-
+def test_lags_are_by_partition_ages_in_seconds_and_other_metrics_are_left_alone() -> None:
     odd = ('odd "name" {y}=1, z', "t", 0)
-    assert lags == {("g", "t", 0): 5, ("g", "t", 1): -1, odd: 1500}
-
-
-def test_ages_are_in_seconds() -> None:
-    assert lags_and_ages(TEXT, LAG, AGE)[1] == {("g", "t"): 4}
+    lags = {("g", "t", 0): 5, ("g", "t", 1): -1, odd: 1500}
+    assert lags_and_ages(TEXT, LAG, AGE) == (lags, {("g", "t"): 4})
 
 
 def test_the_age_of_a_topic_is_its_worst_partitions() -> None:

@@ -83,7 +83,3 @@ def test_an_answer_that_never_came_is_absent() -> None:
 @pytest.mark.parametrize(("age", "verdict"), [(650, Verdict.RIGHT), (680, Verdict.WRONG)])
 def test_ages_are_right_within_a_tenth(age: float, verdict: Verdict) -> None:
     assert judge_ages(planted(), [AT], [look(6, age=age)], 0).verdict == verdict
-
-
-def test_without_a_look_a_cell_is_absent() -> None:
-    assert judge_lags(planted(), [AT], [], 0).verdict == Verdict.ABSENT
