@@ -50,15 +50,14 @@ def ours(claim: Claim | NotClaimed) -> Claim:
     return claim
 
 
-def test_the_second_to_claim_must_wait(claims: Claims, others: Claims) -> None:
+def test_the_second_to_claim_must_wait(
+    claims: Claims, others: Claims, objects: MemoryObjects, clock: At
+) -> None:
     assert ours(claims.claim("shop", "m")).key == CLAIM
     assert others.claim("shop", "m") is NotClaimed.SENDING
-
-
-def test_clusters_do_not_share_claims(claims: Claims) -> None:
-    ours(claims.claim("shop", "m"))
-
-    assert ours(claims.claim("bank", "m")).key == "notified/claims/bank/sns/m"
+    # Clusters and channels do not share claims.
+    assert ours(others.claim("bank", "m")).key == "notified/claims/bank/sns/m"
+    ours(Claims(objects, "event_bus", clock, "them").claim("shop", "m"))
 
 
 def test_what_is_sent_stays_sent(claims: Claims, clock: At) -> None:
@@ -76,14 +75,6 @@ def test_a_stale_claim_is_taken_over_after_two_minutes(
     clock.now += seconds
 
     assert isinstance(claims.claim("shop", "m"), Claim) is taken_over
-
-
-def test_only_one_takes_over(claims: Claims, others: Claims, clock: At) -> None:
-    ours(claims.claim("shop", "m"))
-    clock.now += 120
-
-    ours(claims.claim("shop", "m"))
-    assert others.claim("shop", "m") is NotClaimed.SENDING
 
 
 class WrittenMeanwhile(MemoryObjects):
@@ -113,12 +104,6 @@ def test_who_takes_over_knows_which_events_are_out(claims: Claims, clock: At) ->
 
     assert again.sent_events == {"a"}
     assert ours(claims.claim("shop", "m")).sent_events == {"a", "b"}
-
-
-def test_channels_do_not_share_claims(objects: MemoryObjects, clock: At, claims: Claims) -> None:
-    claims.mark_sent(ours(claims.claim("shop", "m")))
-
-    ours(Claims(objects, "event_bus", clock, "us").claim("shop", "m"))
 
 
 def test_what_was_released_is_taken_over_at_once(
@@ -169,18 +154,13 @@ class TakeoverAnswerLost(MemoryObjects):
         return super().put_if_match(key, data, etag)
 
 
-def test_a_takeover_whose_answer_was_lost_is_still_ours(clock: At) -> None:
-    objects = TakeoverAnswerLost()
-    ours(Claims(objects, "sns", clock, "them").claim("shop", "m"))
-    clock.now += 120
-    claims = Claims(objects, "sns", clock, "us")
-    claims.mark_sent(ours(claims.claim("shop", "m")))
-
-    assert b'"sent"' in objects.objects[CLAIM].data
-
-
-def test_a_claim_whose_answer_was_lost_is_still_ours(clock: At) -> None:
-    objects = AnswerLost()
+@pytest.mark.parametrize("objects", [AnswerLost(), TakeoverAnswerLost()], ids=["first", "second"])
+def test_a_claim_or_takeover_whose_answer_was_lost_is_still_ours(
+    objects: MemoryObjects, clock: At
+) -> None:
+    if isinstance(objects, TakeoverAnswerLost):
+        ours(Claims(objects, "sns", clock, "them").claim("shop", "m"))
+        clock.now += 120
     claims = Claims(objects, "sns", clock, "us")
     claims.mark_sent(ours(claims.claim("shop", "m")))
 

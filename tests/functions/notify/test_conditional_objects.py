@@ -35,11 +35,8 @@ def _stored(request: pytest.FixtureRequest) -> ConditionalObjects:
     return S3ConditionalObjects(request.getfixturevalue("bucket"), "kept")
 
 
-def test_an_object_that_is_not_there_is_none(stored: ConditionalObjects) -> None:
-    assert stored.read("a/b") is None
-
-
 def test_the_first_write_wins(stored: ConditionalObjects) -> None:
+    assert stored.read("a/b") is None
     first = stored.put_if_none_match("a/b", b"one")
 
     assert first is not None
@@ -60,38 +57,13 @@ def test_a_write_over_what_was_deleted_loses(stored: ConditionalObjects) -> None
     assert stored.put_if_match("a/b", b"one", '"0"') is None
 
 
-class Contended:
-    """A client whose puts meet a writer at the same time, so many times."""
-
-    def __init__(self, client: Any, conflicts: int) -> None:
-        self._client, self._conflicts = client, conflicts
-
-    def put_object(self, **request: Any) -> Any:
-        self._conflicts -= 1
-        if self._conflicts >= 0:
-            answer = {"Error": {"Code": "ConditionalRequestConflict", "Message": ""}}
-            raise ClientError(answer, "PutObject")  # type: ignore[arg-type]
-        return self._client.put_object(**request)
-
-
-def test_a_conflict_of_two_writers_is_tried_again(bucket: Any) -> None:
-    objects = S3ConditionalObjects(Contended(bucket, 2), "kept")
-
-    assert objects.put_if_none_match("a/b", b"one")
-
-
-def test_a_lasting_conflict_is_an_error(bucket: Any) -> None:
-    objects = S3ConditionalObjects(Contended(bucket, 3), "kept")
-
-    with pytest.raises(StoreError, match=r"^Cannot write a/b .*\(ConditionalRequestConflict\)"):
-        objects.put_if_none_match("a/b", b"one")
-
-
 def test_a_bucket_that_is_not_there_is_an_error(bucket: Any) -> None:
     objects = S3ConditionalObjects(bucket, "missing")
 
     with pytest.raises(StoreError, match=r"^Cannot read a/b in bucket missing \(NoSuchBucket\)"):
         objects.read("a/b")
+    with pytest.raises(StoreError, match=r"^Cannot write a/b .*\(NoSuchBucket\)"):
+        objects.put_if_none_match("a/b", b"one")
 
 
 class _Denying:

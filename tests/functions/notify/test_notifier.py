@@ -28,16 +28,6 @@ def a_bench(*channels: RecordingChannel) -> Bench:
     return Bench(minutes(contract.OK, contract.ERR, contract.OK), channels)
 
 
-def test_each_change_is_sent_once() -> None:
-    bench = a_bench()
-
-    results = [bench.event(minute) for minute in range(3)]
-
-    assert bench.channel.kinds == [OPENED, RESOLVED]
-    assert results == [NotifyResult(1, 0), NotifyResult(1, 1), NotifyResult(1, 1)]
-    assert bench.logger.done == ["shop: 1 sent by sns"] * 2
-
-
 @pytest.mark.parametrize(
     ("events", "sent"),
     [
@@ -113,25 +103,23 @@ def test_a_clock_ten_minutes_behind_ours_is_believed(ahead: float, sent: int) ->
     assert bench.notifier.notify({"shop": at}).messages == sent
 
 
-def test_what_does_not_fit_into_the_time_left_waits_for_the_next_event() -> None:
+@pytest.mark.parametrize(
+    ("seconds_left", "sending", "result"),
+    [(0, 0, (0, 0)), (1, 0, (2, 2)), (20, 30, (1, 1))],
+    ids=["no time", "time", "time that the first message takes"],
+)
+def test_what_does_not_fit_into_the_time_left_waits_for_the_next_event(
+    seconds_left: float, sending: float, result: tuple[int, int]
+) -> None:
     bench = a_bench()
     bench.event(0)
+    bench.channel.after = lambda: setattr(bench, "now", bench.now + sending)
     bench.now = (NOON + 2 * MINUTE) / 1000
 
-    assert bench.notifier.notify({"shop": NOON + 2 * MINUTE}, seconds_left=0) == NotifyResult()
-    assert bench.notifier.notify({"shop": NOON + 2 * MINUTE}, seconds_left=1) == NotifyResult(2, 2)
+    found = bench.notifier.notify({"shop": NOON + 2 * MINUTE}, seconds_left=seconds_left)
 
-
-def test_a_cluster_that_takes_all_the_time_leaves_the_rest_to_the_next_event() -> None:
-    bench = a_bench()
-    bench.event(0)
-    bench.channel.after = lambda: setattr(bench, "now", bench.now + 30)
-    bench.now = (NOON + 2 * MINUTE) / 1000
-
-    result = bench.notifier.notify({"shop": NOON + 2 * MINUTE}, seconds_left=20)
-
-    assert result == NotifyResult(1, 1)
-    assert bench.cursor == NOON + MINUTE
+    assert found == NotifyResult(*result)
+    assert bench.cursor == NOON + result[0] * MINUTE
 
 
 def test_messages_that_there_was_no_time_for_go_out_next_time() -> None:
@@ -212,34 +200,9 @@ def test_a_channel_that_is_down_fails_the_run_and_loses_nothing() -> None:
     assert b'"free"' in next(
         stored.data for key, stored in bench.objects.objects.items() if key != CURSOR
     )
-
-
-def test_what_a_channel_did_not_take_is_sent_with_the_next_event() -> None:
-    bench = Bench(minutes(contract.OK, *[contract.ERR] * 3))
-    bench.event(0)
-    bench.channel.error = "the topic is shut"
-    with pytest.raises(NotificationError):
-        bench.event(1)
     bench.channel.error = None
-
-    assert [bench.event(minute) for minute in (2, 3)] == [NotifyResult(2, 1), NotifyResult(1, 0)]
-    assert bench.channel.kinds == [OPENED]
-
-
-def test_what_may_be_out_is_sent_again_after_two_minutes() -> None:
-    bench = Bench(minutes(contract.OK, *[contract.ERR] * 4))
-    bench.event(0)
-    bench.channel.error, bench.channel.uncertain = "no answer", True
-    with pytest.raises(NotificationError):
-        bench.event(1)
-    bench.channel.error = None
-
-    with pytest.raises(NotificationError, match=r"not known to be out: 1\. Another run .* two"):
-        bench.event(2)
-    results = [bench.event(minute) for minute in range(3, 5)]
-
-    assert bench.channel.kinds == [OPENED]
-    assert results == [NotifyResult(3, 1), NotifyResult(1, 0)]
+    assert bench.event(2) == NotifyResult(2, 2)
+    assert bench.logger.done == ["shop: 1 sent by sns"] * 2
 
 
 def test_while_one_channel_is_down_the_other_goes_on() -> None:
@@ -273,36 +236,6 @@ def test_a_cursor_of_an_older_release_misses_no_loss_and_repeats_no_status() -> 
     persist(bench, range(2))
 
     assert bench.channel.kinds == [("g", contract.LOSS_BEGUN)]
-
-
-def test_a_bulk_change_in_the_very_first_run_is_sent_once_by_each_channel() -> None:
-    rows = [a_row(f"group-{number}", contract.ERR) for number in range(12)]
-    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
-    bench = Bench({NOON + minute * MINUTE: a_set(*rows) for minute in range(9)}, [sns, bus])
-    bus.error = "no such bus"
-    persist(bench, range(8))
-    bus.error = None
-    persist(bench, [8])
-
-    assert len(sns.ids) == 1
-    assert bus.ids == sns.ids
-
-
-def test_two_processes_at_one_event_send_it_once() -> None:
-    bench = a_bench()
-    bench.event(0)
-    other = bench.another()
-
-    def interrupted() -> None:
-        bench.channel.before = lambda: None
-        with pytest.raises(NotificationError):
-            bench.event(1, other)
-
-    bench.channel.before = interrupted
-    bench.event(1)
-
-    assert bench.channel.kinds == [OPENED]
-    assert bench.cursor == NOON + MINUTE
 
 
 @pytest.mark.parametrize(("before", "sent"), [(True, 1), (False, 2)])
@@ -393,22 +326,15 @@ def test_a_week_is_listed_back_and_no_further() -> None:
     assert len(store.calls) == 7 * 24 + 1
 
 
-def test_a_run_is_read_as_it_was_written() -> None:
+def test_a_run_is_read_once_and_as_it_was_written() -> None:
     store = MemoryStore()
     written = a_set(a_row("g", contract.ERR, lag=7))
     store.objects[object_key(contract.GROUPS, "shop", NOON)] = to_parquet(written, contract.GROUPS)
+    runs = StoredRuns(store)
 
-    groups = StoredRuns(store).groups("shop", NOON)
+    groups = runs.groups("shop", NOON)
 
     assert groups.strings("held_status").to_list() == [contract.ERR]
     assert groups.numbers("lag").to_list() == [7]
-
-
-def test_a_run_that_each_channel_reads_is_read_once() -> None:
-    store = MemoryStore()
-    key = object_key(contract.GROUPS, "shop", NOON)
-    store.objects[key] = to_parquet(a_set(a_row("g")), contract.GROUPS)
-    runs = StoredRuns(store)
-
-    assert runs.groups("shop", NOON) is runs.groups("shop", NOON)
+    assert runs.groups("shop", NOON) is groups
     assert store.calls == ["read"]

@@ -59,41 +59,15 @@ def some(count: int, **more: Any) -> list[StatusMessage]:
     return build_messages([a_change(f"g{number}", **more) for number in range(count)], 1_000)
 
 
-def test_each_notice_is_a_message_with_subject_and_text(topic: Subscribed) -> None:
+@pytest.mark.parametrize("chat", [False, True])
+def test_each_notice_is_a_message_with_subject_and_text(topic: Subscribed, chat: bool) -> None:
     queue = topic.queue()
 
-    assert SnsChannel(topic.sns, topic.arn).send(some(2), always) == {}
+    assert SnsChannel(topic.sns, topic.arn, chat=chat).send(some(2), always) == {}
 
     got = topic.got(queue)
     assert [each["Subject"] for each in got] == [t.notice.subject for t in some(2)]
     assert [each["Message"] for each in got] == [t.notice.text for t in some(2)]
-
-
-def test_with_chat_a_queue_still_gets_the_text(topic: Subscribed) -> None:
-    queue = topic.queue()
-
-    assert SnsChannel(topic.sns, topic.arn, chat=True).send(some(1), always) == {}
-
-    assert topic.got(queue)[0]["Message"] == some(1)[0].notice.text
-
-
-@pytest.mark.parametrize(
-    ("policy", "received"),
-    [
-        ({"group": ["g0"]}, 1),
-        ({"owner": ["team-a"], "kind": ["opened"]}, 2),
-        ({"owner": ["team-b"]}, 0),
-        ({"cluster": ["shop"], "status": ["ERR", "GONE"]}, 2),
-    ],
-)
-def test_subscribers_filter_by_attributes(
-    topic: Subscribed, policy: dict[str, Any], received: int
-) -> None:
-    queue = topic.queue(policy)
-
-    SnsChannel(topic.sns, topic.arn).send(some(2, row={"owner": "team-a"}), always)
-
-    assert len(topic.got(queue)) == received
 
 
 def test_a_filter_for_one_group_or_owner_hears_of_its_bulk_change(topic: Subscribed) -> None:
@@ -128,27 +102,26 @@ DOWN = EndpointConnectionError(endpoint_url="https://sns.example")
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(DENIED, "AuthorizationError"), (DOWN, "EndpointConnectionError")]
+    ("error", "code", "uncertain"),
+    [
+        (DENIED, "AuthorizationError", False),
+        (BROKEN, "InternalError", True),
+        (DOWN, "EndpointConnectionError", True),
+    ],
 )
-def test_after_an_error_the_rest_is_not_tried(error: Exception, code: str) -> None:
+def test_after_an_error_the_rest_is_not_tried_and_only_that_message_may_be_uncertain(
+    error: Exception, code: str, uncertain: bool
+) -> None:
     client = Recorder(1, error)
     failed = SnsChannel(client, "arn:aws:sns:eu-west-1:1:t").send(some(4), always)
 
     assert client.calls == 2
     assert list(failed) == [message.id for message in some(4)[1:]]
+    assert [unsent.uncertain for unsent in failed.values()] == [uncertain, False, False]
     assert {unsent.reason for unsent in failed.values()} == {
         f"SNS did not take it for arn:aws:sns:eu-west-1:1:t ({code}): check that the topic "
         "exists, and that the function may publish to it and use its key"
     }
-
-
-@pytest.mark.parametrize(("error", "uncertain"), [(DENIED, False), (BROKEN, True), (DOWN, True)])
-def test_without_an_answer_a_message_is_uncertain_and_what_was_not_tried_is_not(
-    error: Exception, uncertain: bool
-) -> None:
-    failed = SnsChannel(Recorder(1, error), "arn").send(some(4), always)
-
-    assert [unsent.uncertain for unsent in failed.values()] == [uncertain, False, False]
 
 
 def test_an_error_of_the_message_itself_stops_no_other() -> None:
