@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 from kafka_lag_report.schemas import LAG_HOURLY
 from kafka_lag_report.tables.anomalies import anomalies
-from tests.glue_jobs.days import Row
-from tests.glue_jobs.tables.frames import found_in, rows_of
+from tests.glue_jobs.days import Row, frame_of
 
 pytestmark = pytest.mark.spark
 
-HOURS = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in LAG_HOURLY.fields)
+BEFORE = StructType([*LAG_HOURLY.fields, StructField("dt", StringType())])
 TIME_LAG, LAG, PRODUCED = "time_lag_seconds", "lag", "produce_rate"
 STEADY: list[float | None] = [100.0] * 6
 ODD_WEEKS: list[float | None] = [100.0, 110.0, 90.0, 100.0, 120.0, 9000.0]
@@ -61,6 +61,12 @@ CASES: dict[str, tuple[str, list[float | None], float | None, tuple[Any, ...] | 
 QUIET_DAY = "by the spread of the hour alone"
 
 
+def unusual(spark: SparkSession, today: list[Row], before: list[Row]) -> list[Row]:
+    """The rows of the report on these hours."""
+    hours, earlier = frame_of(spark, LAG_HOURLY, today), frame_of(spark, BEFORE, before)
+    return [row.asDict() for row in anomalies(hours, earlier).collect()]
+
+
 def _hour(case: str, measure: str, value: float | None, **more: Any) -> Row:
     return {"consumer_group": case, "hour": 7, measure: value, **more}
 
@@ -94,10 +100,7 @@ def _found(spark: SparkSession) -> dict[str, Any]:
         if row["consumer_group"] == "history too short"
         for change in ({"hour": 8}, {"consumer_group": "another"})
     ]
-    report = anomalies(
-        rows_of(spark, HOURS, today), rows_of(spark, f"{HOURS}, dt string", [*before, *other])
-    )
-    return {row["consumer_group"]: row for row in found_in(report)}
+    return {row["consumer_group"]: row for row in unusual(spark, today, [*before, *other])}
 
 
 def test_an_age_that_may_be_any_greater_is_called_high_and_never_low(spark: SparkSession) -> None:
@@ -114,9 +117,9 @@ def test_an_age_that_may_be_any_greater_is_called_high_and_never_low(spark: Spar
         for week, value in enumerate(STEADY)
     ]
 
-    found = anomalies(rows_of(spark, HOURS, today), rows_of(spark, f"{HOURS}, dt string", before))
+    found = unusual(spark, today, before)
 
-    said = {row["consumer_group"]: row["value_is_least"] for row in found_in(found)}
+    said = {row["consumer_group"]: row["value_is_least"] for row in found}
     assert said == {"high": True, "low for sure": False, "produced": False}
 
 
@@ -135,7 +138,6 @@ def test_a_day_that_lies_an_hour_beside_the_usual_one_is_a_clock_change(
         ]
 
     before = [row for week in range(6) for row in day(0, dt=_saturday(week + 1))]
-    usual = rows_of(spark, f"{HOURS}, dt string", before)
     said = {}
     for name, shift in SHIFTED.items():
         # one group stood at noon
@@ -143,7 +145,7 @@ def test_a_day_that_lies_an_hour_beside_the_usual_one_is_a_clock_change(
             {**row, PRODUCED: 0.0} if (row["consumer_group"], row["hour"]) == ("two", 12) else row
             for row in day(shift)
         ]
-        found = found_in(anomalies(rows_of(spark, HOURS, today), usual))
+        found = unusual(spark, today, before)
         said[name] = {(row["consumer_group"], row["hour"]) for row in found}
 
     assert said["same"] == said["spring"] == said["autumn"] == {("two", 12)}
@@ -167,10 +169,9 @@ def test_jobs_that_are_late_are_no_clock_change(spark: SparkSession) -> None:
         ]
 
     before = [row for week in range(6) for row in day(0, dt=_saturday(week + 1))]
-    usual = rows_of(spark, f"{HOURS}, dt string", before)
     said = {}
     for name, late in LATE.items():
-        found = found_in(anomalies(rows_of(spark, HOURS, day(late)), usual))
+        found = unusual(spark, day(late), before)
         said[name] = {(row["consumer_group"], row["hour"]) for row in found}
 
     assert said == {
