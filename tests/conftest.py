@@ -64,6 +64,7 @@ LONGEST = (
     "glue_jobs/test_daily_report.py",
     "glue_jobs/test_old_snapshots.py",
     "glue_jobs/test_planted_day.py",
+    "glue_jobs/test_incidents.py",
     "glue_jobs/test_usual.py",
     "glue_jobs/test_against_sql.py",
     "contract/test_demo.py",
@@ -81,8 +82,10 @@ LONGEST = (
     "functions/test_cold_as_warm.py",
     "functions/views/page/test_browser.py",
 )
-# A day through the whole report; every other test that needs Spark is left to `make test-rest`.
-SPARK_OF_EVERY_CHANGE = TESTS / "glue_jobs" / "test_planted_day.py"
+# Days through the whole report; every other test that needs Spark is left to `make test-rest`.
+SPARK_OF_EVERY_CHANGE = tuple(
+    TESTS / "glue_jobs" / f"test_{name}.py" for name in ("planted_day", "incidents", "against_sql")
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -133,13 +136,13 @@ def _golden(request: pytest.FixtureRequest) -> Golden:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Marks the tests of golden texts and those that need Spark, which `make test-rest` runs.
 
-    One file of Spark is left to `make test`.
+    Three files of Spark are left to `make test`.
     """
     if "golden" in getattr(item, "fixturenames", ()):
         item.add_marker("golden")
     if "spark" in getattr(item, "fixturenames", ()):
         item.add_marker("spark")
-    if item.get_closest_marker("spark") and item.path != SPARK_OF_EVERY_CHANGE:
+    if item.get_closest_marker("spark") and item.path not in SPARK_OF_EVERY_CHANGE:
         item.add_marker("thorough")
 
 
