@@ -63,10 +63,6 @@ def minutes_between(low: float, high: float) -> st.SearchStrategy[list[Minute]]:
 EXTRA = st.sampled_from([0, 1, 2, 5])
 
 
-
-
-
-
 @settings(max_examples=50)
 @given(
     st.lists(
