@@ -466,6 +466,13 @@ def test_a_group_that_catches_up_is_remembered_with_what_it_did_and_no_status() 
     assert (after.status_since, after.backlog, after.skip) == (None, None, None)
 
 
+def test_a_group_in_an_open_incident_was_not_first_seen_ill() -> None:
+    row = a_trouble(PROMISE, held=contract.WARN)
+    found = changes_of(open_with(PROMISE), row, previous=a_set(a_row("g", None)))
+
+    assert not only(found).incident.first_seen_ill
+
+
 def test_a_message_has_one_id_whatever_incident_it_is_counted_to() -> None:
     row = a_trouble(LOSS, held=contract.ERR, held_since=LATER)
     one = changes_of({}, {**row, "incident_since": NOON}).changes
