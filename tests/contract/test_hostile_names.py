@@ -19,16 +19,16 @@ from kafka_lag.lag.model import ClusterReading, Snapshot
 from kafka_lag.notify.notifier import StoredRuns
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
+from kafka_lag.sinks.metric_sets import MetricSet
 from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.views.app import answer
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.latest_run import Snapshots
 from tests.builders import MINUTE, NOON, Groups, a_reading, cell, table
-from tests.fakes import MemoryStore
+from tests.fakes import MemoryStore, RecordingSink
 from tests.functions.notify.builders import a_row, a_set
 from tests.functions.notify.fakes import Bench
 from tests.functions.runs import Run
-from tests.functions.test_collector_sinks import Through
 
 # What strangers choose for groups, topics and clients: data, and never markup, a formula, a path or
 # a statement.
@@ -95,6 +95,17 @@ NO_ADDRESS = tuple(name for name in NAMES if "\0" in name or name == "..")
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
+class Through(RecordingSink):
+    """Hands on to lines of a log."""
+
+    def __init__(self, stream: io.StringIO) -> None:
+        super().__init__()
+        self._lines = EmfSink(stream)
+
+    def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
+        self._lines.publish(sets, taken_at, seconds)
+
+
 @dataclass(frozen=True, slots=True)
 class Collected:
     """What a cluster of such groups came to: its store, its log's lines, its messages."""
@@ -118,7 +129,7 @@ class Collected:
 def _collected() -> Collected:
     stream, store = io.StringIO(), MemoryStore()
     readings = [a_minute(minute) for minute in range(MINUTES)]
-    collect = Run(*readings, store=store, sinks=[Through(EmfSink(stream))])
+    collect = Run(*readings, store=store, sinks=[Through(stream)])
     bench = Bench(runs=StoredRuns(store))
     for minute in range(MINUTES):
         stream.truncate(stream.seek(0))
@@ -226,7 +237,7 @@ def _crowd() -> Collected:
         for minute, groups in enumerate((before, {**invented, **ours}))
     ]
     levels = Levels(max_metrics=1_000)
-    collect = Run(*readings, store=store, sinks=[Through(EmfSink(stream))], levels=levels)
+    collect = Run(*readings, store=store, sinks=[Through(stream)], levels=levels)
     collect(NOON)
     stream.truncate(stream.seek(0))
     collect(NOON + MINUTE)
