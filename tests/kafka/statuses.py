@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -16,20 +16,16 @@ from dev.traffic import BEHAVIOURS, Behaviour, Traffic, possible
 from dev.traffic.stage import PER_TICK, TICK, Stage
 from kafka_lag.contract import OK
 from kafka_lag.lag.model import LagReport
-from tests.kafka.looking import commit, create, group, looker, only, partitions, produce
+from tests.kafka.looking import group, looker, only, partitions
 
 # Ten intervals are the window, as by default, but of a second each, not a minute.
 RULES = replace(only("^(orders-)?seen-"), interval_ms=1_000, window_ms=10_000)
 RUNS = 42
-# The seconds before which nothing happens to a group; each happens before a run of its own.
-LEAVES, REWINDS, REACHES_AGAIN, RETURNS, SPEEDS_UP = 4, 5, 7, 22, 23
-REWOUND = ("rewound", "rewound-briefly")
 TRAFFIC = ("healthy", "kip848", "commit-only", "rebalancing", "stopped", "stuck")
 
-# Records a tick: all, a twelfth of what is written, three times that, none.
-_ALL, _SLOW, _FAST, _AWAY = 1_000, PER_TICK // 12, PER_TICK * 3, 0
+# Records a tick: all, a twelfth of what is written.
+_ALL, _SLOW = 1_000, PER_TICK // 12
 _BETWEEN_RECORDS, _UNTIL_COMMITTED = round(15 / TICK), round(3 / TICK)
-_RECORDS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +48,15 @@ class Seen:
 class Recording:
     """What was seen in each run; a run's number is the seconds since the first.
 
-    The traffic began before it: `began` is negative. `happened` has the run that came just after
-    something was done to a group, by the second it was due.
+    The traffic began before it: `began` is negative.
     """
 
     began: int
-    happened: dict[int, int] = field(default_factory=dict)
     runs: dict[int, dict[str, Seen]] = field(default_factory=dict)
 
     def of(self, name: str, since: int = 0) -> dict[int, Seen]:
         """What was seen of a group, by run, from the first that knew of it."""
-        known = {run: seen.get(name) for run, seen in self.runs.items() if run >= since}
-        return {run: seen for run, seen in known.items() if seen is not None}
+        return {run: seen[name] for run, seen in self.runs.items() if run >= since and name in seen}
 
     def first(self, name: str, holds: Callable[[Seen], bool]) -> int:
         """The first run in which this holds of a group."""
@@ -74,29 +67,12 @@ class Recording:
 
 def recorded(cluster: KafkaCluster) -> Recording:
     """All groups at once, each with a topic of its own."""
-    paces = {"returning": _ALL, "slow": _SLOW, "speeding-up": _SLOW}
-    script: dict[int, Callable[[], None]] = {
-        LEAVES: lambda: paces.update({"returning": _AWAY}),
-        REWINDS: lambda: _commit(cluster, _RECORDS // 2, *REWOUND),
-        REACHES_AGAIN: lambda: _commit(cluster, _RECORDS, "rewound-briefly"),
-        RETURNS: lambda: paces.update({"returning": _FAST}),
-        SPEEDS_UP: lambda: paces.update({"speeding-up": _FAST}),
-    }
-    for name in REWOUND:
-        create(cluster, f"orders-seen-{name}")
-        produce(cluster, f"orders-seen-{name}", {0: _RECORDS})
-    _commit(cluster, _RECORDS, *REWOUND)
-    with looker(cluster, RULES) as eyes, Traffic(cluster, _behaviours(paces)) as traffic:
+    with looker(cluster, RULES) as eyes, Traffic(cluster, _behaviours()) as traffic:
         began = time.monotonic()
-        # Rates begin with the first two looks: by then writers and readers have their pace.
-        for name in paces:
-            traffic[f"seen-{name}"].wait_until_ready()
+        # Rates begin with the first two looks: by then writer and reader have their pace.
+        traffic["seen-slow"].wait_until_ready()
         recording = Recording(math.floor(began - time.monotonic()))
         for run in _on_the_clock():
-            # A look that comes late must still find what was done before the next is done.
-            for due in [at for at in sorted(script) if at <= run][:1]:
-                script.pop(due)()
-                recording.happened[due] = run
             recording.runs[run] = _seen(eyes.look())
         assert not traffic.errors
     return recording
@@ -109,11 +85,6 @@ def _on_the_clock() -> Iterator[int]:
         yield run
         run = max(run + 1, math.ceil(time.monotonic() - began))
         time.sleep(max(0.0, began + run - time.monotonic()))
-
-
-def _commit(cluster: KafkaCluster, offset: int, *names: str) -> None:
-    for name in names:
-        commit(cluster, f"seen-{name}", f"orders-seen-{name}", [offset])
 
 
 def _seen(report: LagReport) -> dict[str, Seen]:
@@ -135,12 +106,11 @@ def _seen_of(report: LagReport, name: str) -> Seen:
     )
 
 
-def _behaviours(paces: Mapping[str, int]) -> Iterator[Behaviour]:
+def _behaviours() -> Iterator[Behaviour]:
     """Those of the catalogue under other names: theirs have a past on a shared cluster."""
     for name in set(TRAFFIC) & {*possible()}:
         yield replace(BEHAVIOURS[name], name=f"seen-{name}")
-    for name in paces:
-        yield _on_one_partition(f"seen-{name}", "reads at a pace that changes", _at(paces, name))
+    yield _on_one_partition("seen-slow", "reads a twelfth of what is written", _slowly)
     yield _on_one_partition("seen-trickle", "writes a record now and then", _trickle)
 
 
@@ -149,22 +119,11 @@ def _on_one_partition(name: str, summary: str, act: Callable[[Stage], None]) -> 
     return Behaviour(name, summary, act, lambda view: view.lags != [], partitions=1)
 
 
-def _at(paces: Mapping[str, int], name: str) -> Callable[[Stage], None]:
-    """Read as many records a tick as the pace is then, and leave the group while it is none."""
-
-    def act(stage: Stage) -> None:
-        consumer = None
-        while stage.tick():
-            stage.produce()
-            pace = paces[name]
-            if pace != _AWAY:
-                consumer = consumer or stage.member()
-                consumer.consume(pace, timeout=0)
-            elif consumer is not None:
-                consumer.close()
-                consumer = None
-
-    return act
+def _slowly(stage: Stage) -> None:
+    consumer = stage.member()
+    while stage.tick():
+        stage.produce()
+        consumer.consume(_SLOW, timeout=0)
 
 
 def _trickle(stage: Stage) -> None:

@@ -10,13 +10,11 @@ import json
 import os
 import shlex
 import subprocess
-import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -41,7 +39,6 @@ from dev.kafka import KafkaCluster
 from dev.kafka.access import acl, monitor_acls, new_users
 from dev.kafka.cluster import quick_start
 from dev.kafka.jars import kafka_server, kafka_version
-from dev.kafka.node.certificates import Authority
 from kafka_lag_cli.command import main
 from tests.kafka.looking import ANSWERED_WITHIN, commit, create, delete, delete_group, produce
 
@@ -202,17 +199,6 @@ def changed(options: list[str], **changes: str | None) -> list[str]:
     ]
 
 
-@contextmanager
-def http_server() -> Iterator[str]:
-    """The address of something that is no broker."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
 def test_nothing_is_bad_where_nothing_is_wrong(bench: Bench) -> None:
     findings = bench.doctor(bench.options())
     assert bad(findings) == []
@@ -220,81 +206,23 @@ def test_nothing_is_bad_where_nothing_is_wrong(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "check", "what"),
+    ("check", "severity", "changes"),
     [
-        ("no-such-host.invalid:9092", "name resolution", "the name does not resolve"),
-        (NOWHERE, "TCP", "nothing listens on this port"),
+        ("name resolution", "warning", {"bootstrap_servers": "no-such-host.invalid:9092,{good}"}),
+        ("TCP", "warning", {"bootstrap_servers": f"{NOWHERE},{{good}}"}),
+        ("TLS", "fault", {"bootstrap_servers": "{plain}"}),
+        ("TLS", "fault", {"security_protocol": "SASL_PLAINTEXT"}),
+        ("mechanisms", "fault", {"sasl_mechanism": "PLAIN"}),
     ],
 )
-def test_a_server_that_is_not_there_is_left_out_by_the_printed_options(
-    server: str, check: str, what: str, bench: Bench
+def test_options_that_do_not_fit_are_printed_as_they_would(
+    check: str, severity: str, changes: dict[str, str], bench: Bench
 ) -> None:
-    good = bench.cluster.bootstrap()
-    findings = bench.doctor(changed(bench.options(), bootstrap_servers=f"{server},{good}"))
-    found = one(findings, check)
-    assert found["severity"] == "warning"
-    assert what in found["what"]
+    servers = {"good": bench.cluster.bootstrap(), "plain": bench.cluster.bootstrap("PLAINTEXT")}
+    options = {name: value.format(**servers) for name, value in changes.items()}
+    found = one(bench.doctor(changed(bench.options(), **options)), check)
+    assert found["severity"] == severity
     assert bad(bench.doctor(shlex.split(found["repair"]))) == []
-
-
-def test_the_only_server_that_is_not_there_is_a_fault_without_a_line(bench: Bench) -> None:
-    findings = bench.doctor(changed(bench.options(), bootstrap_servers=NOWHERE))
-    found = one(findings, "TCP")
-    assert (found["severity"], found["repair"]) == ("fault", None)
-    assert {each["severity"] for each in findings if each["check"] == "login"} == {"unknown"}
-
-
-def test_a_port_of_something_else_is_named_and_left_out_by_the_printed_options(
-    bench: Bench,
-) -> None:
-    with http_server() as address:
-        servers = f"{address},{bench.cluster.bootstrap()}"
-        found = one(bench.doctor(changed(bench.options(), bootstrap_servers=servers)), "protocol")
-        assert "HTTP is spoken there" in found["what"]
-        assert bad(bench.doctor(shlex.split(found["repair"]))) == []
-
-
-@pytest.mark.parametrize(
-    ("check", "changes"),
-    [
-        ("TLS", {"security_protocol": "SASL_PLAINTEXT"}),
-        ("mechanisms", {"sasl_mechanism": "PLAIN"}),
-    ],
-)
-def test_options_that_do_not_fit_the_port_are_printed_as_they_would(
-    check: str, changes: dict[str, str], bench: Bench
-) -> None:
-    found = one(bench.doctor(changed(bench.options(), **changes)), check)
-    assert found["severity"] == "fault"
-    assert bad(bench.doctor(shlex.split(found["repair"]))) == []
-
-
-def test_a_port_in_plain_text_is_not_what_tls_is_for(bench: Bench) -> None:
-    plain = bench.cluster.bootstrap("PLAINTEXT")
-    found = one(bench.doctor(changed(bench.options(), bootstrap_servers=plain)), "TLS")
-    assert "without TLS" in found["what"]
-    assert shlex.split(found["repair"]) == [
-        *("--bootstrap-servers", plain, "--security-protocol", "PLAINTEXT")
-    ]
-    assert bad(bench.doctor(shlex.split(found["repair"]))) == []
-
-
-def test_an_authority_that_did_not_sign_the_brokers_is_named_as_unknown(
-    bench: Bench, tmp_path: Path
-) -> None:
-    Authority().write(tmp_path / "strange.pem", [])
-    options = changed(bench.options(), cafile=str(tmp_path / "strange.pem"))
-    found = one(bench.doctor(options), "TLS")
-    assert "which is not in cafile" in found["what"]
-    assert "Check cafile" in found["why"]
-    assert found["repair"] is None
-
-
-def test_a_port_that_wants_a_client_certificate_is_named(bench: Bench) -> None:
-    ssl = bench.cluster.bootstrap("SSL")
-    found = one(bench.doctor(changed(bench.options(), bootstrap_servers=ssl)), "TLS")
-    assert "a client certificate is wanted there" in found["what"]
-    assert "Set security_protocol to SSL" in found["why"]
 
 
 def test_a_password_that_is_wrong_is_a_fault_of_the_login_and_is_not_printed(
@@ -303,38 +231,32 @@ def test_a_password_that_is_wrong_is_a_fault_of_the_login_and_is_not_printed(
     monkeypatch.setenv("WRONG", "the-wrong-password")
     found = one(bench.doctor(changed(bench.options(), password_env="WRONG")), "login")
     assert found["severity"] == "fault"
-    assert "so check user name and password" in found["what"]
     assert "the-wrong-password" not in json.dumps(found)
 
 
-def show(bench: Bench, options: list[str]) -> tuple[int, str]:
-    """The exit code of `kafka-lag show` and what it says."""
-    state = str(bench.folder / "state")
-    code = main(["show", *options, "--gap", "0", "--state", state])
+def show(bench: Bench, options: list[str]) -> str:
+    """What `kafka-lag show` says, and that it ends well."""
+    assert main(["show", *options, "--gap", "0", "--state", str(bench.folder / "state")]) == 0
     printed = bench.capsys.readouterr()
-    return code, " ".join((printed.out + printed.err).split())
+    return " ".join((printed.out + printed.err).split())
 
 
-@pytest.mark.thorough
 def test_a_mechanism_for_which_the_user_has_no_password_is_named_and_the_right_one_printed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PASSWORD_OF_OLDER", "right-for-one")
     kind = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     user = UserScramCredentialUpsertion("older", kind, b"right-for-one")
-    rights = [
-        acl("older", ResourceType.BROKER, "kafka-cluster", DESCRIBE),
-        acl("older", ResourceType.GROUP, "*", DESCRIBE),
-        acl("older", ResourceType.TOPIC, "*", DESCRIBE),
-        acl("older", ResourceType.TOPIC, "*", CONFIGS),
-    ]
+    of_older = (
+        *((ResourceType.BROKER, "kafka-cluster", DESCRIBE), (ResourceType.GROUP, "*", DESCRIBE)),
+        *((ResourceType.TOPIC, "*", DESCRIBE), (ResourceType.TOPIC, "*", CONFIGS)),
+    )
+    rights = [acl("older", *each) for each in of_older]
     bench.cluster.add_acl(*rights)
     for future in bench.cluster.admin().alter_user_scram_credentials([user]).values():
         future.result(ANSWERED_WITHIN)
     found = one(bench.doctor(bench.options("older")), "login")
     assert found["severity"] == "fault"
-    assert found["what"] == "rejected with SCRAM-SHA-512, and accepted with SCRAM-SHA-256"
-    assert found["why"].startswith("User and password are right.")
     assert "right-for-one" not in json.dumps(found)
     assert bad(bench.doctor(shlex.split(found["repair"]))) == []
     bench.cluster.remove_acl(*rights)
@@ -367,15 +289,6 @@ def test_negative_offsets_that_brokers_stored_are_noted_and_cost_the_group_nothi
     delete(bench.cluster, "odd")
 
 
-@pytest.mark.thorough
-def test_show_without_any_right_says_what_is_denied_and_fails(bench: Bench) -> None:
-    code, said = show(bench, bench.options("newcomer"))
-    assert code == 1
-    assert "Describe on groups, the cluster, topics is denied to this login" in said
-    assert "kafka-lag doctor" in said
-    assert "filters" not in said
-
-
 def test_an_advertised_address_that_leads_nowhere_is_a_fault_of_the_brokers(bench: Bench) -> None:
     servers = bench.cluster.bootstrap("SASL_PLAINTEXT")
     options = changed(
@@ -386,7 +299,7 @@ def test_an_advertised_address_that_leads_nowhere_is_a_fault_of_the_brokers(benc
     )
     found = one(bench.doctor(options), "brokers")
     assert found["severity"] == "fault"
-    assert f"{NOWHERE} does not answer: nothing listens" in found["what"]
+    assert NOWHERE in found["what"]
     assert "advertised.listeners" in found["why"]
 
 
@@ -402,14 +315,10 @@ def test_each_right_that_is_missing_is_given_by_the_printed_line(bench: Bench) -
     }
     unknown = {each["check"] for each in findings if each["severity"] == "unknown"}
     assert {"ACLs", "hidden topics", "hidden groups"} <= unknown
-    reading = one(findings, "reading")
-    assert reading["what"] == "0 groups with 0 partitions read"
-    assert "Describe on groups, topics is missing" in reading["why"]
     bench.run(*(each["repair"] for each in missing.values()))
     findings = bench.doctor_until(options, lambda found: not bad(found))
-    assert {each["what"] for each in findings if each["check"] == "hidden groups"} == {
-        "none: 2 groups listed"
-    }
+    severity = {each["check"]: each["severity"] for each in findings}
+    assert severity["hidden groups"] == "ok"
 
 
 def test_a_client_certificate_is_accepted_and_its_port_is_well(
@@ -441,7 +350,6 @@ def test_topics_that_a_prefix_hides_are_found_without_a_member_that_owns_one(
         bench.options(), lambda found: "fault" in {each["severity"] for each in found}
     )
     fault = one(findings, "Describe on topics")
-    assert fault["what"] == "an ACL denies Describe on topics that begin with ord"
     (hidden,) = [each for each in findings if each["check"] == "hidden topics"]
     assert hidden["severity"] == "unknown"
     bench.run(fault["repair"])
@@ -485,14 +393,9 @@ def test_each_acl_that_denies_is_taken_back_by_the_printed_line(bench: Bench) ->
             lambda found: sum(each["severity"] == "fault" for each in found) == 3,
         )
     faults = [each for each in findings if each["severity"] == "fault"]
-    assert [each["what"] for each in faults] == [
-        "an ACL denies Describe on the topic secret",
-        "an ACL denies DescribeConfigs on the topic orders",
-        "an ACL denies All on the group it's $(hidden)",
-    ]
-    assert "1 topic hidden: secret" in [each["what"] for each in findings]
-    reading = one(findings, "reading")["what"]
-    assert "group it's $(hidden) (denied)" in reading
+    names = ("secret", "orders", "it's $(hidden)")
+    assert [name in each["what"] for name, each in zip(names, faults, strict=True)] == [True] * 3
+    assert [each["check"] for each in findings if "hidden: secret" in each["what"]] != []
     bench.run(*(each["repair"] for each in faults))
     bench.doctor_until(bench.options(), lambda found: not bad(found))
 
@@ -506,32 +409,12 @@ def test_a_quota_on_the_login_is_named_and_the_printed_line_wins_over_it(bench: 
     assert [each["check"] for each in bad(findings)] == ["client quota"]
     found = one(findings, "client quota")
     assert "(request_percentage)" in found["what"]
-    assert found["why"].startswith("The quota is that of the user 'monitor', of the client id")
-    code, said = show(bench, bench.options())
-    assert code == 0
-    assert "throttle this login by the client quota request_percentage: " in said
+    assert "client quota request_percentage" in show(bench, bench.options())
     bench.run(found["repair"])
     bench.doctor_until(bench.options(), lambda found: not bad(found))
     delete = "--delete-config request_percentage"
     of_client = "--entity-type clients --entity-name msk-lag-reporter"
     bench.run(f"{of_user} {of_client} {delete}", f"{of_user} {delete}")
-
-
-def test_topics_written_in_transactions_get_an_option_that_allows_their_markers(
-    bench: Bench,
-) -> None:
-    create(bench.cluster, "paid.in-full", 1, replication_factor=1)
-    config = {"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "log_level": 0}
-    producer = Producer({**config, "transactional.id": "payments"})
-    producer.init_transactions(ANSWERED_WITHIN)
-    producer.begin_transaction()
-    producer.produce("paid.in-full", b"record")
-    producer.commit_transaction(ANSWERED_WITHIN)
-    commit(bench.cluster, "billing", "paid.in-full", [1])
-    (found,) = [e for e in bench.doctor(bench.options()) if e["check"] == "transactions"]
-    assert found["severity"] == "info"
-    assert found["what"].endswith("one record behind on paid.in-full")
-    assert found["repair"] is None
 
 
 def test_records_of_the_future_are_their_producers_until_they_are_gone(bench: Bench) -> None:
@@ -541,9 +424,7 @@ def test_records_of_the_future_are_their_producers_until_they_are_gone(bench: Be
     assert producer.flush(ANSWERED_WITHIN) == 0
     found = one(bench.doctor(bench.options()), "clocks")
     assert (found["severity"], found["repair"]) == ("warning", None)
-    assert "1 topic has records up to " in found["what"]
-    assert found["what"].endswith(": tomorrow")
-    assert found["why"].startswith("Producers set these times (CreateTime)")
+    assert "tomorrow" in found["what"]
     for future in bench.cluster.admin().delete_records([TopicPartition("tomorrow", 0, 1)]).values():
         future.result(ANSWERED_WITHIN)
     bench.doctor_until(bench.options(), lambda findings: not bad(findings))
@@ -564,9 +445,7 @@ def test_a_group_of_which_no_lag_is_computed_is_named(bench: Bench) -> None:
                 break
     finally:
         consumer.close()
-    assert [(e["severity"], e["what"]) for e in kinds[1:]] == [
-        ("info", "no lag is computed of 1 share group: queue")
-    ]
+    assert [(e["severity"], "queue" in e["what"]) for e in kinds[1:]] == [("info", True)]
 
 
 def test_a_right_that_only_some_topics_lack_is_given_for_these_alone(bench: Bench) -> None:
@@ -581,15 +460,9 @@ def test_a_right_that_only_some_topics_lack_is_given_for_these_alone(bench: Benc
         bench.options(), lambda found: "fault" in {each["severity"] for each in found}
     )
     faults = [each for each in findings if each["severity"] == "fault"]
-    assert [each["what"] for each in faults] == [
-        "Describe on the topic orders is missing",
-        "DescribeConfigs on the topic orders is missing",
-    ]
-    said = [each for each in findings if each["check"] == "ACLs" and each["severity"] == "info"]
-    assert [each["what"] for each in said] == [
-        "none is on all topics, and this login may describe them"
-    ]
-    assert said[0]["why"].startswith("Add none on all topics")
+    assert ["orders" in each["what"] for each in faults] == [True, True]
+    severities = {each["severity"] for each in findings if each["check"] == "ACLs"}
+    assert "info" in severities
     bench.run(*(each["repair"] for each in faults))
     bench.doctor_until(bench.options(), lambda found: not bad(found))
 
@@ -597,15 +470,8 @@ def test_a_right_that_only_some_topics_lack_is_given_for_these_alone(bench: Benc
 def remove_all_acls(cluster: KafkaCluster) -> None:
     """Leaves a cluster on which everybody may do everything."""
     nothing: Any = None  # which the library takes, and its types do not
-    everything = AclBindingFilter(
-        ResourceType.ANY,
-        nothing,
-        ResourcePatternType.ANY,
-        nothing,
-        nothing,
-        AclOperation.ANY,
-        AclPermissionType.ANY,
-    )
+    every = ResourceType.ANY, nothing, ResourcePatternType.ANY, nothing, nothing
+    everything = AclBindingFilter(*every, AclOperation.ANY, AclPermissionType.ANY)
     for future in cluster.admin().delete_acls([everything]).values():
         future.result(ANSWERED_WITHIN)
 
@@ -613,29 +479,15 @@ def remove_all_acls(cluster: KafkaCluster) -> None:
 def test_a_line_for_what_prefixes_of_others_hide_shuts_nobody_out(bench: Bench) -> None:
     """A name that nobody has could begin like one of them, and be denied for that alone."""
     remove_all_acls(bench.cluster)
-    bench.cluster.add_acl(
-        *(
-            AclBinding(
-                ResourceType.TOPIC,
-                prefix,
-                ResourcePatternType.PREFIXED,
-                "User:somebody",
-                "*",
-                AclOperation.READ,
-                AclPermissionType.ALLOW,
-            )
-            for prefix in "0123456789abcdefghijklmnopqrstuvwxyz"
-        )
-    )
+    topic, prefixed = ResourceType.TOPIC, ResourcePatternType.PREFIXED
+    read = "User:somebody", "*", AclOperation.READ, AclPermissionType.ALLOW
+    prefixes = "0123456789abcdefghijklmnopqrstuvwxyz"
+    bench.cluster.add_acl(*(AclBinding(topic, each, prefixed, *read) for each in prefixes))
     findings = bench.doctor_until(
         bench.options("newcomer"),
         lambda found: any(each["what"] == "there are 36" for each in found),
     )
     faults = bad(findings)
-    assert {each["what"].partition(" that begin with ")[0] for each in faults} == {
-        "Describe on topics",
-        "DescribeConfigs on topics",
-    }
     assert all(each["repair"].endswith(" --resource-pattern-type prefixed") for each in faults)
     bench.run(*(each["repair"] for each in faults))
     bench.doctor_until(bench.options("newcomer"), lambda found: not bad(found))
@@ -650,7 +502,6 @@ def test_on_a_cluster_without_acls_it_says_to_add_none(bench: Bench) -> None:
     assert bad(findings) == []
     (found,) = [each for each in findings if each["check"] == "ACLs"]
     assert (found["severity"], found["repair"]) == ("info", None)
-    assert found["why"].startswith("Add none: the first ACL on a topic or group locks everybody")
     # And it is so: the line for one user shuts out all others.
     bench.cluster.add_acl(*monitor_acls())
     bench.doctor_until(bench.options("newcomer"), lambda found: len(bad(found)) >= 4)

@@ -61,7 +61,6 @@ from tests.kafka.looking import (
     delete_group,
     denied,
     group,
-    login,
     looker,
     only,
     partitions,
@@ -76,7 +75,6 @@ from tests.kafka.time_lag.watched import (
     dated,
     every,
     said,
-    stated,
     watched,
 )
 from tests.kafka.times.asking import NONE, index, write
@@ -149,27 +147,6 @@ def test_a_wrong_password_is_a_refused_login_that_does_not_name_it(
     assert "not-the-password" not in str(error) + repr(error) + repr(error.__cause__)
 
 
-def test_a_mechanism_the_brokers_lack_is_named(one_broker: KafkaCluster) -> None:
-    error = refusal((access(one_broker, sasl_mechanism="PLAIN"), login(one_broker)))
-    assert isinstance(error, LoginError)
-    assert "PLAIN" in str(error)
-    assert "mechanism" in str(error)
-
-
-def test_a_tls_client_at_a_plaintext_port_is_told_to_check_the_protocol(
-    one_broker: KafkaCluster,
-) -> None:
-    servers = tuple(one_broker.bootstrap("SASL_PLAINTEXT").split(","))
-    error = refusal((access(one_broker, bootstrap_servers=servers), login(one_broker)))
-    assert "over SASL_SSL" in str(error)
-    assert "security_protocol" in str(error)
-
-
-def test_a_certificate_of_an_unknown_authority_is_refused(one_broker: KafkaCluster) -> None:
-    error = refusal((access(one_broker, cafile=None), login(one_broker)))
-    assert "certificate" in str(error)
-
-
 def test_a_commit_beyond_the_end_of_a_recreated_topic_is_lag_zero_and_counted(
     one_broker: KafkaCluster,
 ) -> None:
@@ -201,20 +178,6 @@ def test_a_commit_before_the_log_start_lags_from_there_and_names_what_was_lost(
     with looker(one_broker, only("shortened")) as eyes:
         row = partitions(eyes.look(), "on-shortened")["shortened", 0]
     assert (row["lag"], row["records_lost"], row["retention_margin"]) == (5, 15, 0)
-
-
-def test_partitions_without_a_commit_are_counted_apart_unless_they_are_empty(
-    one_broker: KafkaCluster,
-) -> None:
-    create(one_broker, "partly", 3)
-    produce(one_broker, "partly", {0: 8, 1: 6})
-    commit(one_broker, "on-partly", "partly", [3])
-    with looker(one_broker, only("partly")) as eyes:
-        report = eyes.look()
-    found = partitions(report, "on-partly")
-    assert [found["partly", number]["lag"] for number in range(3)] == [5, None, 0]
-    assert group(report, "on-partly")["partitions_uncommitted"] == 1
-    assert group(report, "on-partly")["lag"] == 5
 
 
 def test_a_deleted_topic_ends_without_a_trace_of_trouble(one_broker: KafkaCluster) -> None:
@@ -262,13 +225,6 @@ def test_a_topic_that_grew_has_its_new_partitions_at_once(one_broker: KafkaClust
         for future in grown.values():
             future.result(ANSWERED_WITHIN)
         eyes.look_until(lambda report: len(partitions(report, "on-growing")) == 3)
-
-
-def test_a_cluster_without_topics_and_groups_is_read_as_empty(one_broker: KafkaCluster) -> None:
-    with looker(one_broker, only("nothing is called this")) as eyes:
-        report = eyes.look()
-    assert (len(report.snapshot.groups), len(report.snapshot.topic_partitions)) == (0, 0)
-    assert report.problems == ()
 
 
 def test_starts_and_groups_are_asked_for_before_commits_and_ends_after_them(
@@ -363,33 +319,6 @@ def test_a_second_member_of_a_kip_848_group_is_a_rebalance_and_peace_is_none(
     rebalances = sum(row["rebalances"] or 0 for row in seen)
     assert rebalances >= 1
     assert rebalances == seen[-1]["group_epoch"] - quiet["group_epoch"]
-
-
-@pytest.mark.thorough
-@pytest.mark.timeout(900)
-def test_twenty_rebalances_of_a_classic_group_are_seen_each_between_two_readings(
-    one_broker: KafkaCluster,
-) -> None:
-    """A second member joins and leaves ten times; peace between two readings is none."""
-    name = "rebalanced-old"
-    create(one_broker, name, 4)
-    produce(one_broker, name, dict.fromkeys(range(4), 5))
-    seen = []
-    with (
-        joining(one_broker, name, "classic") as join,
-        looker(one_broker, only(f"^{name}$")) as eyes,
-    ):
-        first = join()
-        settled(eyes, name, [first])
-        quiet = settled(eyes, name, [first])[-1]
-        for _ in range(10):
-            second = join()
-            seen.append(settled(eyes, name, [first, second]))
-            second.close()
-            seen.append(settled(eyes, name, [first]))
-
-    assert (quiet["group_epoch"], quiet["rebalances"]) == (None, 0)
-    assert [sum(row["rebalances"] or 0 for row in rows) >= 1 for rows in seen] == [True] * 20
 
 
 def share_partitions(members: list[Consumer], count: int) -> None:
@@ -489,21 +418,6 @@ def test_one_unread_record_of_an_idle_topic_is_dated_exactly(one_broker: KafkaCl
     assert row["next_record_time"] == times[2]
 
 
-def test_without_look_ups_a_record_between_two_looks_is_interpolated(
-    one_broker: KafkaCluster,
-) -> None:
-    topic = watched(one_broker, "frugal-between", ago(3 * DAY, 2 * DAY))
-    topic.commit(2)
-    with topic.looker(lookup_budget=0) as eyes:
-        eyes.look()
-        # Dated days back: nothing but the looks tells when they came.
-        topic.write(ago(DAY, DAY, DAY))
-        came = time.time() * 1000
-        row = topic.row(eyes.look())
-    assert abs(dated(row) - came) <= stated(row)
-    assert row["time_lag_method"] == contract.METHOD_INTERPOLATED
-
-
 def test_a_topic_made_anew_is_dated_by_its_own_records(one_broker: KafkaCluster) -> None:
     old, new = every(DAY, 10), every(HOUR, 12)
     topic = watched(one_broker, "anew", old)
@@ -557,11 +471,14 @@ def _deployed(
         yield function
 
 
-def test_metrics_go_to_stdout_stamped_with_the_scheduled_minute(
-    deployed: Deployed, capsys: pytest.CaptureFixture[str]
+_DIMENSIONS = ("Cluster Name", "Consumer Group", "Topic")
+
+
+def test_a_function_prints_metrics_and_stores_rows_of_the_scheduled_minute(
+    deployed: Deployed, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     deployed.secret(deployed.login())
-    deployed.invoke()
+    assert deployed.invoke() == {"groups": 1, "objects_written": 3}
     lines = emf_lines(capsys.readouterr().out)
     said = {tuple(v for k, v in line.items() if k in _DIMENSIONS): line for line in lines}
     assert said["orders", "handlers"]["OffsetLag"] == 6
@@ -569,23 +486,10 @@ def test_metrics_go_to_stdout_stamped_with_the_scheduled_minute(
     assert {line["_aws"]["Timestamp"] for line in lines} == {1769860800000}
     assert "CollectorSuccess" in lines[-1]
 
-
-_DIMENSIONS = ("Cluster Name", "Consumer Group", "Topic")
-
-
-def test_three_datasets_are_written_under_the_scheduled_times_key(deployed: Deployed) -> None:
-    deployed.secret(deployed.login())
-    assert deployed.invoke() == {"groups": 1, "objects_written": 3}
-    listed = deployed.aws.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]
-    keys = {item["Key"] for item in listed}
-    assert keys == {f"snapshots/{dataset}/{KEY}" for dataset in contract.DATASETS}
-
-
-def test_the_snapshot_holds_the_lag_of_each_partition(deployed: Deployed, tmp_path: Path) -> None:
-    deployed.secret(deployed.login())
-    deployed.invoke()
-    path = tmp_path / "rows.parquet"
     client = deployed.aws.client("s3")
+    keys = {item["Key"] for item in client.list_objects_v2(Bucket=BUCKET)["Contents"]}
+    assert keys == {f"snapshots/{dataset}/{KEY}" for dataset in contract.DATASETS}
+    path = tmp_path / "rows.parquet"
     client.download_file(BUCKET, f"snapshots/group_partitions/{KEY}", str(path))
     table = pq.read_table(path).select(["partition_id", "lag", "committed_offset"])
     assert table.to_pylist() == [

@@ -26,19 +26,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 Said = dict[tuple[str, str, int], Row]
 
-_MEMBERS = {
-    "healthy": 1,
-    "slow": 1,
-    "stopped": 0,
-    "stuck": 1,
-    "skewed": 3,
-    "expiring": 1,
-    "idle": 0,
-    "commit-only": 0,
-    "kip848": 1,
-    "transactional": 1,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Looks:
@@ -92,11 +79,6 @@ def test_our_offsets_lie_between_two_looks_of_the_tool(name: str, story: Story) 
         assert row["lag"] == row["end_offset"] - position
 
 
-@pytest.mark.parametrize("name", [*map(needing_features, _MEMBERS)])
-def test_members_are_counted_in_both_group_protocols(name: str, live: LagReport) -> None:
-    assert group(live, name)["members"] == _MEMBERS[name]
-
-
 @needs(CONSUMER_PROTOCOL)
 def test_a_kip_848_group_has_its_type_state_and_owners(
     live: LagReport,
@@ -111,12 +93,6 @@ def test_a_classic_groups_partitions_name_their_owners(live: LagReport) -> None:
     owners = [row["member_id"] for row in partitions(live, "skewed").values()]
     assert len(set(owners)) == 3
     assert None not in owners
-
-
-def test_a_rebalancing_group_keeps_its_numbers(live: LagReport) -> None:
-    found = group(live, "rebalancing")
-    assert found["unread_reason"] is None
-    assert found["lag"] is not None
 
 
 def test_below_log_start_we_count_what_can_still_be_read_and_name_the_loss(

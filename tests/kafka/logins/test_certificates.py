@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -15,49 +14,14 @@ from dev.kafka.node.certificates import Authority
 from kafka_lag.brokers.aws_login import SecretCredentials
 from kafka_lag.brokers.login import client_certificate
 from kafka_lag.brokers.source import KafkaSource
-from kafka_lag.errors import LoginError
 from tests.kafka.logins.ways import (
-    by_certificate,
     certificate,
     fields,
     over_tls,
     read,
-    refusal,
-    whole,
 )
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
-
-
-def test_a_certificate_of_a_strange_authority_is_refused_in_a_sentence_without_its_key(
-    shared_cluster: KafkaCluster,
-) -> None:
-    stranger = Authority().client("monitor")
-    known = certificate(stranger, shared_cluster.cafile)
-    error = refusal(by_certificate(shared_cluster, known))
-    assert isinstance(error, LoginError)
-    assert str(error).startswith("The brokers rejected the client certificate")
-    assert "of an authority that the brokers trust" in str(error)
-    assert stranger.private_key.splitlines()[1] not in whole(error)
-
-
-def test_a_client_without_a_certificate_is_told_where_one_comes_from(
-    shared_cluster: KafkaCluster,
-) -> None:
-    error = refusal(by_certificate(shared_cluster, None))
-    assert isinstance(error, LoginError)
-    assert "or that there is none" in str(error)
-    assert "the secret of secret_id, or the file" in str(error)
-
-
-def test_brokers_of_a_strange_authority_are_no_refusal_of_ours(
-    shared_cluster: KafkaCluster, tmp_path: Path
-) -> None:
-    Authority().write(tmp_path / "ca.pem", [])
-    known = certificate(shared_cluster.client_pair("monitor"), tmp_path / "ca.pem")
-    error = refusal(by_certificate(shared_cluster, known))
-    assert not isinstance(error, LoginError)
-    assert "Check cafile: it must hold the authority" in str(error)
 
 
 class Secret:

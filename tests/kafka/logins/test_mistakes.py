@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the way in, made for real: each error is a sentence that leads to the repair.
-
-`pytest -s` prints each sentence, and how long it took.
-"""
+"""Mistakes in the way in, made for real: each error names what leads to the repair."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,20 +16,12 @@ from dev.kafka import KafkaCluster
 from dev.kafka.access import Credentials as User
 from dev.kafka.node.certificates import Authority
 from dev.kafka.node.settings import Protocol
-from kafka_lag.brokers.access import IAM, PROBE_LIMITS, Access, Credentials, Login, ProbeLimits
+from kafka_lag.brokers.access import Access, Credentials, Login, ProbeLimits
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.errors import LoginError, SourceError
-from tests.functions.brokers.strangers import (
-    BAD_REQUEST,
-    answers,
-    greets,
-    patient_http_server,
-    port,
-    stays_silent,
-)
-from tests.kafka.logins.ways import certificate
+from tests.kafka.logins.ways import certificate, whole
 from tests.kafka.looking import ANSWERED_WITHIN
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
@@ -98,24 +87,20 @@ class Mistaken:
         *,
         mechanism: str | None = None,
         cafile: Path | None = None,
-        broker_timeout: float = ANSWERED_WITHIN,
         limits: ProbeLimits = UNHURRIED,
     ) -> SourceError:
         """What a client of these settings hears, with the server's address as SERVER."""
         if protocol.startswith("SASL"):
             login, mechanism = login or _login(self.cluster.users["monitor"]), mechanism or SCRAM
-        access = Access(
-            (server,), protocol, mechanism, str(cafile or self.cluster.cafile), broker_timeout
-        )
+        authority = str(cafile or self.cluster.cafile)
+        access = Access((server,), protocol, mechanism, authority, ANSWERED_WITHIN)
         source = KafkaSource(access, FixedCredentials(login), limits=limits)
-        began = time.monotonic()
         with pytest.raises(SourceError) as caught:
-            source.read(ReadRequest(), began + 3 * ANSWERED_WITHIN)
-        seconds = time.monotonic() - began
-        text = str(caught.value).replace(server, "SERVER")
-        print(f"\n[{seconds:.2f} s] {text}")
-        assert WRONG not in text
-        return type(caught.value)(text)
+            source.read(ReadRequest(), time.monotonic() + 3 * ANSWERED_WITHIN)
+        assert WRONG not in whole(caught.value)
+        found = type(caught.value)(str(caught.value).replace(server, "SERVER"))
+        found.__cause__ = caught.value
+        return found
 
 
 def _login(user: User) -> Credentials:
@@ -127,231 +112,104 @@ def _client(shared_cluster: KafkaCluster) -> Mistaken:
     return Mistaken(shared_cluster)
 
 
-ALL = "OAUTHBEARER, SCRAM-SHA-256 or SCRAM-SHA-512"
-BOTH = "SCRAM-SHA-256 or SCRAM-SHA-512"
-NAME_TLS = "Name the brokers' port for TLS, or set security_protocol to"
+SASL_THERE = ("SCRAM-SHA-256", "SCRAM-SHA-512", "sasl_mechanism")
 
 
 @pytest.mark.parametrize(
-    ("listener", "protocol", "sentence"),
+    ("listener", "protocol", "repair", "more"),
     [
-        (
-            "SASL_PLAINTEXT",
-            "PLAINTEXT",
-            f"SASL is wanted there, with {BOTH}. Set security_protocol to SASL_PLAINTEXT and "
-            "sasl_mechanism to one of these.",
-        ),
-        (
-            "SASL_SSL",
-            "PLAINTEXT",
-            f"TLS is spoken there, and SASL with {ALL}. Set security_protocol to SASL_SSL and "
-            "sasl_mechanism to one of these.",
-        ),
-        (
-            "SSL",
-            "PLAINTEXT",
-            "TLS is spoken there, and a client certificate is wanted. Set security_protocol to "
-            "SSL, and give a client certificate.",
-        ),
-        (
-            "SASL_SSL",
-            "SASL_PLAINTEXT",
-            f"TLS is spoken there, and SASL with {ALL}. Set security_protocol to SASL_SSL.",
-        ),
-        (
-            "PLAINTEXT",
-            "SASL_PLAINTEXT",
-            "no SASL is spoken there. Set security_protocol to PLAINTEXT, or name the brokers' "
-            "port for SASL.",
-        ),
-        (
-            "SASL_PLAINTEXT",
-            "SASL_SSL",
-            f"Kafka is spoken there without TLS, and SASL with {BOTH}. {NAME_TLS} SASL_PLAINTEXT.",
-        ),
-        (
-            "PLAINTEXT",
-            "SSL",
-            f"Kafka is spoken there without TLS and without SASL. {NAME_TLS} PLAINTEXT.",
-        ),
-        (
-            "SASL_SSL",
-            "SSL",
-            f"SASL is wanted there, with {ALL}. Set security_protocol to SASL_SSL and "
-            "sasl_mechanism to one of these.",
-        ),
-        (
-            "SSL",
-            "SASL_SSL",
-            "a client certificate is wanted there. Set security_protocol to SSL and give a client "
-            "certificate, or name another port.",
-        ),
+        ("SASL_PLAINTEXT", "PLAINTEXT", "SASL_PLAINTEXT", SASL_THERE),
+        ("SASL_SSL", "PLAINTEXT", "SASL_SSL", SASL_THERE),
+        ("SSL", "PLAINTEXT", "SSL", ("client certificate",)),
+        ("SASL_SSL", "SASL_PLAINTEXT", "SASL_SSL", ()),
+        ("PLAINTEXT", "SASL_PLAINTEXT", "PLAINTEXT", ()),
+        ("SASL_PLAINTEXT", "SASL_SSL", "SASL_PLAINTEXT", ("without TLS",)),
+        ("PLAINTEXT", "SSL", "PLAINTEXT", ("without TLS",)),
+        ("SASL_SSL", "SSL", "SASL_SSL", SASL_THERE),
+        ("SSL", "SASL_SSL", "SSL", ("client certificate",)),
     ],
 )
-def test_a_protocol_at_the_port_of_another(
-    client: Mistaken, listener: Protocol, protocol: str, sentence: str
+def test_at_the_port_of_another_protocol_the_right_one_is_named(
+    client: Mistaken, listener: Protocol, protocol: str, repair: str, more: tuple[str, ...]
 ) -> None:
     error = client.at(listener, protocol)
-    assert str(error) == f"No broker could be reached over {protocol}: SERVER: {sentence}"
+    assert re.findall(r"security_protocol to (\w+)", str(error)) == [repair]
+    assert all(word in str(error) for word in ("SERVER", *more))
     assert not isinstance(error, LoginError)
 
 
-def test_a_mechanism_that_is_not_enabled(client: Mistaken) -> None:
+def test_a_mechanism_that_is_not_enabled_is_named_with_those_that_are(client: Mistaken) -> None:
     error = client.at("SASL_SSL", "SASL_SSL", mechanism="PLAIN")
     assert isinstance(error, LoginError)
-    assert str(error) == (
-        "The brokers do not offer the mechanism PLAIN: SERVER: OAUTHBEARER, SCRAM-SHA-256 and "
-        "SCRAM-SHA-512 are enabled there. Set sasl_mechanism to one of these."
-    )
-
-
-def test_iam_at_a_port_of_scram(client: Mistaken) -> None:
-    login = Credentials("none", WRONG)
-    error = client.at("SASL_PLAINTEXT", "SASL_PLAINTEXT", login, mechanism=IAM)
-    assert isinstance(error, LoginError)
-    assert str(error) == (
-        "The brokers do not offer the mechanism OAUTHBEARER, which AWS_MSK_IAM needs here: SERVER: "
-        "SCRAM-SHA-256 and SCRAM-SHA-512 are enabled there. Set sasl_mechanism to one of these."
-    )
+    assert all(name in str(error) for name in ("PLAIN", "OAUTHBEARER", *SASL_THERE))
 
 
 @pytest.mark.parametrize("user", ["monitor", "nobody"])
-def test_a_wrong_user_or_password(client: Mistaken, user: str) -> None:
+def test_a_wrong_user_or_password_is_a_refused_login(client: Mistaken, user: str) -> None:
     error = client.at("SASL_SSL", "SASL_SSL", Credentials(user, WRONG))
     assert isinstance(error, LoginError)
     # Some answer, and some hang up.
-    assert str(error).startswith("The brokers rejected the login (SCRAM-SHA-512): SERVER")
     assert "hung up" not in str(error)
-    assert str(error).endswith(
-        " The brokers enable this mechanism, so check user name and password. They also enable "
-        "SCRAM-SHA-256, and keep a password for each apart: if the user has only that one, set "
-        "sasl_mechanism to SCRAM-SHA-256."
-    )
+    # The user may have a password for the other mechanism alone.
+    assert "sasl_mechanism to SCRAM-SHA-256" in str(error)
 
 
-REFUSED = "The brokers rejected the client certificate, or that there is none: SERVER: "
-CHECK_CERTIFICATE = (
-    "Check that the secret of secret_id, or the file, holds one that has not expired, of an "
-    "authority that the brokers trust."
-)
-
-
-def test_no_client_certificate_where_one_is_required(client: Mistaken) -> None:
+def test_no_client_certificate_where_one_is_required_is_a_refused_login(client: Mistaken) -> None:
     error = client.at("SSL", "SSL")
     assert isinstance(error, LoginError)
-    assert str(error) == (
-        f"{REFUSED}a client certificate is wanted there, and none is given. {CHECK_CERTIFICATE}"
-    )
+    assert "none is given" in str(error)
 
 
-def test_a_client_certificate_that_the_brokers_do_not_trust(client: Mistaken) -> None:
-    login = certificate(Authority().client("monitor"), client.cluster.cafile)
-    error = client.at("SSL", "SSL", login)
+def test_a_client_certificate_that_the_brokers_do_not_trust_is_a_refused_login(
+    client: Mistaken,
+) -> None:
+    stranger = Authority().client("monitor")
+    error = client.at("SSL", "SSL", certificate(stranger, client.cluster.cafile))
     assert isinstance(error, LoginError)
-    assert str(error).startswith(REFUSED)
-    assert str(error).endswith(CHECK_CERTIFICATE)
     assert "none is given" not in str(error)
+    assert stranger.private_key.splitlines()[1] not in whole(error)
 
 
-def test_an_authority_that_is_not_the_brokers(client: Mistaken, tmp_path: Path) -> None:
+def test_an_authority_that_is_not_the_brokers_is_a_mistake_in_cafile(
+    client: Mistaken, tmp_path: Path
+) -> None:
     Authority().write(tmp_path / "ca.pem", [])
     error = client.at("SASL_SSL", "SASL_SSL", cafile=tmp_path / "ca.pem")
-    assert "signed by msk-lag-reporter local cluster, which is not in cafile. " in str(error)
-    assert str(error).endswith(
-        "Check cafile: it must hold the authority that signed the brokers' certificates."
-    )
+    assert not isinstance(error, LoginError)
+    assert all(word in str(error) for word in ("msk-lag-reporter local cluster", "cafile"))
 
 
-def test_a_name_that_the_certificate_does_not_hold(client: Mistaken) -> None:
-    server = client.cluster.broker_address(1, "SASL_SSL").replace("127.0.0.1", "127.1")
-    assert str(client.of(server, "SASL_SSL")) == (
-        "No broker could be reached over SASL_SSL: SERVER: the broker's certificate is for "
-        "localhost, 127.0.0.1, not for this name. Name the brokers in bootstrap_servers as their "
-        "certificates do."
-    )
-
-
-def test_a_certificate_of_the_brokers_that_has_expired(odd: KafkaCluster, lapsed: Path) -> None:
-    server = odd.broker_address(1, "SSL")
-    assert str(Mistaken(odd).of(server, "SSL", cafile=lapsed / "ca.pem")) == (
-        "No broker could be reached over SSL: SERVER: the broker's certificate (127.0.0.1) expired "
-        "on Jan 31 00:00:00 2026 GMT. Renew it at the brokers."
-    )
-
-
-def test_addresses_that_the_brokers_advertise_and_that_lead_nowhere(odd: KafkaCluster) -> None:
-    error = Mistaken(odd).at("SASL_PLAINTEXT", "SASL_PLAINTEXT")
-    assert str(error) == (
-        "A bootstrap server answered, but no broker can be reached at the address that it "
-        "advertises (advertised.listeners): 127.0.0.1:1: nothing listens on this port (connection "
-        "refused); b-1.orders.invalid:9096: the name does not resolve. Check the port, and that "
-        "the broker runs. Check the name, and that DNS knows it here: a private name is known "
-        "inside its VPC alone."
-    )
-
-
-STRANGER = "Name a port of the brokers in bootstrap_servers."
-
-
-@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_SSL"])
-def test_an_http_server(client: Mistaken, protocol: str) -> None:
-    for server in (port(answers(BAD_REQUEST)), patient_http_server()):
-        with server as address:
-            # The second waits for the end of what is no line of its own.
-            limits = replace(UNHURRIED, answer=PROBE_LIMITS.answer)
-            assert str(client.of(address, protocol, limits=limits)) == (
-                f"No broker could be reached over {protocol}: SERVER: HTTP is spoken there, not "
-                f"Kafka. {STRANGER}"
-            )
-
-
-@pytest.mark.parametrize(
-    ("serve", "seconds", "sentence"),
-    [
-        (
-            greets(b"SSH-2.0-OpenSSH_9.2\r\n"),
-            ANSWERED_WITHIN,
-            f"SSH is spoken there, not Kafka. {STRANGER}",
-        ),
-        (
-            greets(b"220 mail ESMTP\r\n"),
-            ANSWERED_WITHIN,
-            f'"220 mail ESMTP" is said there, not Kafka. {STRANGER}',
-        ),
-        (
-            stays_silent,
-            1.0,
-            "the port takes connections and says nothing. Check that it is one of Kafka's, and "
-            "whether the broker hangs.",
-        ),
-    ],
-    ids=["SSH", "SMTP", "silence"],
-)
-def test_a_port_of_something_else(
-    client: Mistaken, serve: Any, seconds: float, sentence: str
+def test_a_name_that_the_certificate_does_not_hold_is_answered_with_those_it_does(
+    client: Mistaken,
 ) -> None:
-    with port(serve) as server:
-        limits = PROBE_LIMITS if serve is stays_silent else UNHURRIED
-        error = client.of(server, broker_timeout=seconds, limits=limits)
-    assert str(error) == f"No broker could be reached over PLAINTEXT: SERVER: {sentence}"
+    server = client.cluster.broker_address(1, "SASL_SSL").replace("127.0.0.1", "127.1")
+    text = str(client.of(server, "SASL_SSL"))
+    assert all(word in text for word in ("localhost, 127.0.0.1", "bootstrap_servers"))
+
+
+def test_a_certificate_of_the_brokers_that_has_expired_is_named_with_its_day(
+    odd: KafkaCluster, lapsed: Path
+) -> None:
+    server = odd.broker_address(1, "SSL")
+    text = str(Mistaken(odd).of(server, "SSL", cafile=lapsed / "ca.pem"))
+    assert "(127.0.0.1) expired on Jan 31 00:00:00 2026 GMT" in text
+
+
+def test_addresses_that_the_brokers_advertise_and_that_lead_nowhere_are_named(
+    odd: KafkaCluster,
+) -> None:
+    text = str(Mistaken(odd).at("SASL_PLAINTEXT", "SASL_PLAINTEXT"))
+    assert "advertised.listeners" in text
+    assert re.search(r"127\.0\.0\.1:1: nothing listens.*orders\.invalid:9096: .* not resolve", text)
 
 
 @pytest.mark.parametrize(
-    ("server", "sentence"),
-    [
-        (
-            "localhost:1",
-            "nothing listens on this port (connection refused). Check the port, and that the "
-            "broker runs.",
-        ),
-        (
-            "b-1.orders.invalid:9096",
-            "the name does not resolve. Check the name, and that DNS knows it here: a private name "
-            "is known inside its VPC alone.",
-        ),
-    ],
+    ("server", "reason"),
+    [("localhost:1", "connection refused"), ("b-1.orders.invalid:9096", "does not resolve")],
     ids=["a closed port", "an unknown name"],
 )
-def test_an_address_that_leads_nowhere(client: Mistaken, server: str, sentence: str) -> None:
-    text = str(client.of(server))
-    assert text == f"No broker could be reached over PLAINTEXT: SERVER: {sentence}"
+def test_an_address_that_leads_nowhere_is_named_with_the_reason(
+    client: Mistaken, server: str, reason: str
+) -> None:
+    assert "SERVER: " in (text := str(client.of(server)))
+    assert reason in text

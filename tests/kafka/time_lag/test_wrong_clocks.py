@@ -14,7 +14,6 @@ from kafka_lag import contract
 from kafka_lag.lag.group_settings import Tolerance
 from tests.kafka.time_lag.watched import (
     DAY,
-    HOUR,
     MINUTE,
     ago,
     dated,
@@ -82,51 +81,6 @@ def test_a_wrong_clock_cannot_leave_what_two_looks_saw(
     assert abs(dated(row) - came) <= stated(row) <= ended - first["read_at"]
     assert row["time_lag_method"] in (contract.METHOD_INTERPOLATED, contract.METHOD_RECORD_TIME)
     assert min(times_told(report)) >= 0
-
-
-@pytest.mark.parametrize("clock", ["none", "seconds-for-ms"])
-def test_a_record_without_a_time_is_at_least_as_old_as_one_after_it(
-    shared_cluster: KafkaCluster, clock: str
-) -> None:
-    (later,) = ago(3 * HOUR)
-    wrong = [CLOCKS[clock](now())] * 5
-    topic = watched(shared_cluster, f"clock-before-{clock}", [*wrong, later, later])
-    topic.commit(2)
-    row = topic.row(topic.first_look())
-    assert dated(row) == pytest.approx(later, abs=1)
-    assert row["time_lag_error_seconds"] is None
-
-
-def test_a_record_without_a_time_is_as_old_as_one_before_it_at_most(
-    shared_cluster: KafkaCluster,
-) -> None:
-    times = ago(3 * HOUR, 2 * HOUR)
-    topic = watched(shared_cluster, "clock-between", [times[0], -1, -1, times[1]])
-    topic.commit(1)
-    row = topic.row(topic.first_look())
-    assert abs(dated(row) - times[0]) <= stated(row) <= 0.002 * 3 * HOUR
-
-
-def test_a_record_before_one_that_is_ahead_is_dated_exactly(shared_cluster: KafkaCluster) -> None:
-    times = [*ago(3 * HOUR, 2 * HOUR), now() + 30 * MINUTE, *ago(MINUTE)]
-    topic = watched(shared_cluster, "clock-later-ahead", times)
-    topic.commit(1)
-    row = topic.row(topic.first_look())
-    assert dated(row) == pytest.approx(times[1], abs=1)
-    assert said(row)[1:] == (0.0, contract.METHOD_RECORD_TIME)
-
-
-def test_a_record_behind_one_that_is_ahead_is_unknown_and_then_at_least(
-    shared_cluster: KafkaCluster,
-) -> None:
-    times = [*ago(3 * HOUR), now() + 30 * MINUTE, *ago(2 * DAY, DAY)]
-    topic = watched(shared_cluster, "clock-earlier-ahead", times)
-    topic.commit(2)
-    with topic.looker() as eyes:
-        first, later = topic.row(eyes.look()), topic.row(eyes.look())
-    assert said(first) == (None, None, None)
-    assert first["read_at"] <= dated(later) < later["read_at"]
-    assert said(later)[1:] == (None, contract.METHOD_AT_LEAST)
 
 
 def test_a_broker_that_dates_records_itself_is_believed(shared_cluster: KafkaCluster) -> None:

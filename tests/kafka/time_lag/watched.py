@@ -32,8 +32,6 @@ from tests.kafka.looking import (
 # Milliseconds; records are dated back from NOW.
 NOW = int(time.time() * 1000)
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
-# The rows of one look are read so many ms from each other at most, brokers that hang included.
-GRACE = 20 * MINUTE
 
 # Brokers here look every second for what is too old, and records are days old when written.
 _KEPT = {"retention.ms": "-1"}
@@ -81,10 +79,10 @@ class Watched:
             future.result(ANSWERED_WITHIN)
 
     @contextmanager
-    def looker(self, broker_timeout: float = ANSWERED_WITHIN, **rules: Any) -> Iterator[Looker]:
+    def looker(self, **rules: Any) -> Iterator[Looker]:
         """Looks at this topic and group only, by rules that may differ from the usual."""
         mine = replace(only(f"^(on-)?{self.name}$"), **rules)
-        with looker(self.cluster, mine, broker_timeout=broker_timeout) as eyes:
+        with looker(self.cluster, mine) as eyes:
             yield eyes
 
     def first_look(self, **rules: Any) -> LagReport:
@@ -95,11 +93,6 @@ class Watched:
     def row(self, report: LagReport, partition: int = 0) -> Row:
         """What a report says of the group on one partition."""
         return partitions(report, f"on-{self.name}")[self.name, partition]
-
-    def reported(self, report: LagReport) -> int:
-        """Of how many partitions a report knows the time lag."""
-        found = partitions(report, f"on-{self.name}").values()
-        return sum(row["time_lag_seconds"] is not None for row in found)
 
     def group(self, report: LagReport) -> Row:
         """What a report says of the whole group."""

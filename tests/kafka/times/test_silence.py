@@ -112,17 +112,3 @@ def test_a_cluster_that_falls_silent_answers_nothing_raises_nothing_and_is_left_
     brokers.read_all(6)
     assert brokers.ask(*EVERY) == [(0, 10)] * 6
     brokers.source.close()
-
-
-def test_a_broker_that_died_costs_its_own_answers_only(cluster: KafkaCluster) -> None:
-    with index(cluster, "^alone$") as brokers:
-        brokers.read_all(6)
-        expected = without(victims(brokers))
-        cluster.kill(VICTIM)
-        try:
-            assert brokers.ask(*EVERY) == expected
-            assert brokers.ask(*EVERY) == expected
-        finally:
-            cluster.start(VICTIM)
-        brokers.read_all(6)
-        assert brokers.ask(*EVERY) == [(0, 10)] * 6

@@ -97,18 +97,6 @@ def test_a_denied_topic_is_unanswered_and_the_rest_is_not(shared_cluster: KafkaC
     assert (before, denied) == ([(0, 10), (0, 10), NONE], [NO_ANSWER, (0, 10), NO_ANSWER])
 
 
-def test_the_newest_record_that_is_named_may_have_been_deleted(
-    shared_cluster: KafkaCluster,
-) -> None:
-    create(shared_cluster, "beheaded")
-    write(shared_cluster, "beheaded", [100, 10, 20])
-    delete_before(shared_cluster, "beheaded", 1)
-    with index(shared_cluster, "^beheaded$") as brokers:
-        brokers.read_all(1)
-        answers = brokers.ask(*(("beheaded", 0, m) for m in (NEWEST, 0, 15, 50)))
-    assert answers == [(0, 100), (1, 10), (2, 20), NONE]
-
-
 def test_that_there_is_none_may_be_untrue_behind_a_deleted_head(
     shared_cluster: KafkaCluster,
 ) -> None:
