@@ -94,9 +94,10 @@ class FolderStore:
             with tempfile.NamedTemporaryFile(dir=folder, suffix=".part") as part:
                 part.write(data)
                 part.flush()
-                os.link(part.name, path)
-        except FileExistsError:
-            return False
+                try:
+                    os.link(part.name, path)
+                except FileExistsError:
+                    return False
         except OSError as error:
             raise StoreError(
                 f"Cannot write {path} ({error.strerror}). Check the folder's rights and space."
