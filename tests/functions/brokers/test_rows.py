@@ -35,7 +35,7 @@ def a_member(name: str, **owned: Sequence[int]) -> Any:
 
 
 MEMBERS = {
-    "g": [a_member("m", b=[1, -1, 2, 2**31 - 1], gone=[0]), a_member("n", c=[0, 2])],
+    "g": [a_member("m", b=[1, -1, 2, 2**31 - 1], gone=[0]), a_member("n", c=[2])],
     # Of a group whose commits are not read nobody owns anything.
     "denied": [a_member("o", a=[0])],
 }
@@ -113,18 +113,18 @@ def test_a_group_has_all_partitions_of_each_topic_that_it_reads_or_owns() -> Non
 
     names = ("consumer_group", "topic", "partition_id", "committed_offset", "commit_epoch")
     assert table(found, *names, "member_id") == [
-        # What a client says that it owns and no topic has is nobody's.
+        # What a client says that it owns and the topic lacks is nobody's, nor a neighbour.
         ("g", "b", 0, None, None, None),
         ("g", "b", 1, None, None, "m"),
         # A commit at the very beginning is one; -1 is none. A commit may lack an epoch.
-        ("g", "c", 0, 0, None, "n"),
+        ("g", "c", 0, 0, None, None),
         ("g", "c", 1, 40, 6, None),
         ("g", "c", 2, None, None, "n"),
         ("h", "a", 0, 30, 0, None),
     ]
     clients = table(found, "client_id", "client_host", "read_at")
-    assert clients[1:3] == [("client-m", "/host-m", NOON), ("client-n", "/host-n", NOON)]
-    assert clients[5] == (None, None, NOON)
+    assert clients[1] == ("client-m", "/host-m", NOON)
+    assert clients[4:] == [("client-n", "/host-n", NOON), (None, None, NOON)]
 
 
 def test_each_leader_is_asked_for_its_own_partitions() -> None:

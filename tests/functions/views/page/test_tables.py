@@ -124,12 +124,15 @@ def test_pages_are_cut_on_the_server() -> None:
 def test_a_sum_with_a_part_that_was_not_read_is_unknown() -> None:
     unread = a_partition("g", "t", 1, unread_reason="timeout", lag=None)
     uncommitted = a_partition("g", "u", 1, lag=None, uncounted="uncommitted")
-    rows = [a_partition("g", "t", 0), unread, a_partition("g", "u", 0), uncommitted]
+    older = a_partition("g", "v", 1, time_lag_seconds=2.0, time_lag_error_seconds=None)
+    rows = [*(a_partition("g", topic, 0) for topic in "tuv"), unread, uncommitted, older]
     store = put(MemoryStore(), groups=[a_group("g")], partitions=rows)
 
     page = read(opened(store, GROUP))
 
-    assert [row[2] for row in sorted(page.tables[0][1:])] == [UNKNOWN, "4"]
+    assert [row[2] for row in sorted(page.tables[0][1:])] == [UNKNOWN, "4", "8"]
+    # One that may be any older leaves the age of its topic a lower bound.
+    assert page.cells("v", 0)[3] == "at least 4 s"
 
 
 def test_promises_can_be_sorted_by_and_have_no_column_where_there_is_none() -> None:
