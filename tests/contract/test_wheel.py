@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import venv
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from kafka_lag_cdk.packaging import find_uv
-
-ROOT = Path(__file__).parents[2]
+from tests.contract.wheels import ROOT, install_wheel, run_uv
 
 _IMPORT_ALL = """\
 import importlib, pkgutil, kafka_lag
@@ -67,26 +64,10 @@ class Installed:
         return self.run("python", "-c", _FIND, *modules).stdout.split()
 
 
-def _uv(*arguments: str) -> str:
-    """What uv said on stderr."""
-    uv = find_uv()
-    assert uv is not None, "uv is not installed: run make setup"
-    done = subprocess.run([uv, *arguments], cwd=ROOT, check=True, capture_output=True, text=True)
-    return done.stderr
-
-
 @pytest.fixture(name="installed", scope="module")
 def _installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("wheel")
-    _uv("build", "--quiet", "--wheel", "--out-dir", str(folder))
-    (wheel,) = folder.glob("*.whl")
-    required = folder / "requirements.txt"
-    plain = ("--frozen", "--no-default-groups", "--no-emit-project", "--quiet")
-    _uv("export", *plain, "--output-file", str(required))
-    venv.create(folder / "venv", symlinks=True)
-    python = str(folder / "venv" / "bin" / "python")
-    _uv("pip", "install", "--quiet", "--python", python, "--requirements", str(required))
-    _uv("pip", "install", "--quiet", "--python", python, "--no-deps", str(wheel))
+    wheel = install_wheel(folder)
     return Installed(folder / "venv", wheel)
 
 
@@ -155,7 +136,7 @@ def test_the_command_for_an_extra_can_be_run(installed: Installed) -> None:
     (line,) = installed.run("kafka-lag", "query", "--execute", "SELECT 1").stderr.splitlines()
     program, *words = shlex.split(line.partition(" needs DuckDB: ")[2])
     assert program == "uv"
-    assert "+ duckdb==" in _uv(*words, "--dry-run")
+    assert "+ duckdb==" in run_uv(*words, "--dry-run")
 
 
 def test_a_cluster_that_is_not_there_is_one_sentence(installed: Installed) -> None:

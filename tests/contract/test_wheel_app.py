@@ -7,50 +7,29 @@ import json
 import os
 import shutil
 import subprocess
-import venv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.packaging import find_uv
-
-ROOT = Path(__file__).parents[2]
+from tests.contract.wheels import ROOT, install_wheel
 
 pytestmark = pytest.mark.thorough
 
 
-def _run(*command: str, folder: Path, **variables: str) -> None:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.fixture(name="assembly", scope="module")
 def _assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder, uv = tmp_path_factory.mktemp("app"), find_uv()
-    assert uv is not None, "uv is not installed: run make setup"
-    _run(uv, "build", "--quiet", "--wheel", "--out-dir", str(folder), folder=ROOT)
-    (wheel,) = folder.glob("*.whl")
-    locked = ("--frozen", "--no-default-groups", "--no-emit-project", "--quiet", "--extra", "cdk")
-    required = str(folder / "requirements.txt")
-    _run(uv, "export", *locked, "--output-file", required, folder=ROOT)
-    venv.create(folder / "venv", symlinks=True)
-    python = str(folder / "venv" / "bin" / "python")
-    install = (uv, "pip", "install", "--quiet", "--python", python)
-    _run(*install, "--requirements", required, folder=folder)
-    _run(*install, "--no-deps", str(wheel), folder=folder)
+    folder = tmp_path_factory.mktemp("app")
+    install_wheel(folder, "cdk")
     shutil.copy(ROOT / "examples" / "own_app.py", folder)
-    cache = str(folder / "cache")
-    out = str(folder / "out")
-    _run(python, "own_app.py", folder=folder, CDK_OUTDIR=out, XDG_CACHE_HOME=cache)
-    return Path(out)
+    python, out = str(folder / "venv" / "bin" / "python"), folder / "out"
+    places = {"CDK_OUTDIR": str(out), "XDG_CACHE_HOME": str(folder / "cache")}
+    command, environ = [python, "own_app.py"], os.environ | places
+    done = subprocess.run(
+        command, cwd=folder, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return out
 
 
 def _resources(assembly: Path, kind: str) -> list[dict[str, Any]]:
