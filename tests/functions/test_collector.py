@@ -29,7 +29,7 @@ def test_a_run_publishes_lags_keeps_a_set_and_says_success_last() -> None:
     assert run() == 3
     assert run.sink.values()[GROUP, "OffsetLag"] == 6
     assert run.sink.values()[TOPIC, "OffsetLag"] == 6
-    assert run.sink.published[-1][-1].values == ((contract.COLLECTOR_SUCCESS, 1),)
+    assert [*run.sink.published[-1][-1].values] == [(contract.COLLECTOR_SUCCESS, 1)]
     assert set(run.sink.times) == {NOON}
     assert list(run.store.objects) == [object_key(d, "shop", NOON) for d in contract.DATASETS]
     assert run.logger.warnings == []

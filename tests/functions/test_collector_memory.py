@@ -189,7 +189,10 @@ def test_a_run_requests_by_its_filters_and_what_the_previous_one_knew() -> None:
     first, second = run.source.requests
     assert (first.groups, first.topics) == (rules.groups, rules.topics)
     assert first.known_groups == first.known_topics == frozenset()
-    assert (second.known_groups, second.known_topics) == ({"g"}, {"orders"})
+    assert (second.known_groups, second.known_topics) == (
+        frozenset({"g"}),
+        frozenset({"orders"}),
+    )
 
 
 def test_a_group_or_topic_that_is_gone_is_not_requested_again() -> None:

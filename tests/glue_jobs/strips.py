@@ -155,7 +155,9 @@ def _partitions(name: str, parts: Sequence[Part], minute: int) -> Iterator[Row]:
     if group.get("status_reason") == "gone" or not group.get("consumer_group", name):
         return
     for number in sorted({one.partition for one in parts if one.partition is not None}):
-        facts = {"unread_reason": group.get("unread_reason")} | _facts(parts, minute, number)
+        facts: dict[str, Any] = {"unread_reason": group.get("unread_reason")} | _facts(
+            parts, minute, number
+        )
         end = facts.get("end_offset", 10_000 + minute // EVERY)
         committed = facts.get("committed_offset", end - facts.get("lag", 0))
         row = group_row(number, committed, facts.get("start_offset", 0), end, topic="t")

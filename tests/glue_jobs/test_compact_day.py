@@ -4,6 +4,7 @@
 import shutil
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -166,7 +167,7 @@ def test_a_history_that_is_damaged_is_named_and_stays(spark: SparkSession, tmp_p
 
 
 # Most rows of a stretch, files, and bytes of a file -> the rows of each file's stretches.
-SIZES: dict[str, tuple[dict[str, int], list[list[int]]]] = {
+SIZES: dict[str, tuple[dict[str, Any], list[list[int]]]] = {
     "a file a stretch": ({"most": 8}, [[8], [8], [8]]),
     "no more files, but more stretches": ({"most": 4, "files": 2}, [[4] * 3, [4] * 3]),
     "more files, where these would be too large": (

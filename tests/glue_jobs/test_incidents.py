@@ -49,7 +49,7 @@ HOLES = [n for n in DAY if 180 <= n < 600 or 720 <= n < 1200]
 # One whose first run was five minutes late, in a day of which there are two hours.
 EARLY = range(5, 125, EVERY)
 RISK = {"retention_risk": "AT_RISK", "status": "OK"}
-AGED = {"time_lag_error_seconds": 0.0}
+AGED: dict[str, Any] = {"time_lag_error_seconds": 0.0}
 SLA = Part("0-24", {"time_lag_seconds": 1.0, "sla_seconds": 60.0, **AGED})
 BIG = 4_000_000
 
@@ -314,7 +314,7 @@ GROUPS: dict[str, Sequence[Part]] = {
     "a later transaction": [held("11-12", since="10:45")],
     "one that is still open": [held("22-24", since="21", partition=4)],
 }
-HIDDEN = {"unread_reason": "denied"}
+HIDDEN: dict[str, Any] = {"unread_reason": "denied"}
 TOPICS: dict[str, Sequence[Part]] = {
     "t": [part("0-24", n) for n in range(6)],
     "short": [part("0-24", retention_ms=7_200_000)],

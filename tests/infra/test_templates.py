@@ -76,7 +76,7 @@ def collector_in(whole: Given, cluster: str, begin: str, general: dict[str, str]
         title=f"{whole.title}: {cluster}",
         kind="cluster",
         said=() if cluster == "audit" else whole.said,
-        general=whole.general | known | general,
+        general={**whole.general, **known, **general},
         begins=(begin, "Lag"),
     )
 

@@ -30,7 +30,7 @@ TOPIC_PARTITIONS, GROUPS = contract.TOPIC_PARTITIONS, contract.GROUPS
 
 def at(taken_at: int) -> Snapshot:
     """A run whose first log ends at its time; the second partition was not read."""
-    logs = [(0, taken_at), contract.NO_LEADER]
+    logs: list[tuple[int, int] | str] = [(0, taken_at), contract.NO_LEADER]
     return a_snapshot({"g": {"orders": [5, None]}}, {"orders": logs}, at=taken_at)
 
 

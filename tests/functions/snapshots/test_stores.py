@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,9 +147,9 @@ def test_a_bucket_that_cannot_be_reached_is_one_sentence_with_what_to_check(
     for asked, code in ((client, "NoSuchBucket"), (Unreachable(), "EndpointConnectionError")):
         store = S3Store(asked, "absent")
         calls: dict[str, Callable[[], object]] = {
-            "list": lambda store=store: store.keys("x"),
-            "read": lambda store=store: store.read("x"),
-            "write": lambda store=store: store.write_once("x", b""),
+            "list": partial(store.keys, "x"),
+            "read": partial(store.read, "x"),
+            "write": partial(store.write_once, "x", b""),
         }
         sentence = rf"Cannot {verb} x in bucket absent \({code}\).*VPC's S3 endpoint"
         with pytest.raises(StoreError, match=sentence):

@@ -207,7 +207,7 @@ def details(whole: MemoryStore) -> Iterator[tuple[str, str]]:
     for title, (part, group, partitions) in OF_A_GROUP.items():
         lines = lines_of(a_store(group, partitions), GROUP)
         yield f"a group: {title}", beside(part_of(calm, part), part_of(lines, part))
-    wide = [a_partition("g", f"t{n}", n, member_id=f"m{n}") for n in range(70)]
+    wide: list[Row] = [a_partition("g", f"t{n}", n, member_id=f"m{n}") for n in range(70)]
     crowd = lines_of(a_store({"members": 70}, wide), GROUP)
     yield "a group of many", "\n".join(line for line in crowd if "the 50 worst" in line)
     yield "a topic", "\n".join(orders[1:-3])
