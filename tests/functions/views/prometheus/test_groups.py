@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kafka_lag import contract
@@ -144,6 +144,7 @@ LAGS = st.dictionaries(NAMES, st.none() | st.integers(0, 2**53), min_size=1, max
 
 @settings(max_examples=15, deadline=None)
 @given(lags=LAGS, topic=NAMES, number=st.floats(0, allow_nan=False, allow_infinity=False))
+@example(lags={'"': 1, 'a",b="': 2, "\\n\n": 3}, topic='"} 5\n', number=0.5)
 def test_every_name_and_number_comes_back(
     lags: dict[str, int | None], topic: str, number: float
 ) -> None:
