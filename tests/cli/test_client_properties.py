@@ -25,8 +25,8 @@ from kafka_lag_cli.command import main
 from kafka_lag_cli.connecting.client_properties import parse_properties, read_client_properties
 from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
 from kafka_lag_cli.show import show
+from tests.golden import FOLDER, Golden
 
-SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 IAM_MODULE = "software.amazon.msk.auth.iam.IAMLoginModule required"
 HANDLER = "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
@@ -51,78 +51,28 @@ def in_properties(text: str) -> str:
     return "\\n\\\n".join(text.strip().splitlines())
 
 
-@pytest.mark.parametrize(
-    ("text", "protocol", "mechanism", "login"),
-    [
-        ("", "PLAINTEXT", None, None),
-        ("security.protocol=PLAINTEXT", "PLAINTEXT", None, None),
-        ("security.protocol = SSL", "SSL", None, None),
-        (
-            "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
-            f'sasl.jaas.config={SCRAM} username="monitor" password="{SECRET}";',
-            "SASL_SSL",
-            "SCRAM-SHA-512",
-            Credentials("monitor", SECRET),
-        ),
-        (
-            "security.protocol: SASL_PLAINTEXT\nsasl.mechanism: PLAIN\n"
-            f"sasl.jaas.config: {PLAIN} \\\n    username='monitor' \\\n    password='{SECRET}' ;\n",
-            "SASL_PLAINTEXT",
-            "PLAIN",
-            Credentials("monitor", SECRET),
-        ),
-        (
-            # Kafka's tools take both; the mechanism decides.
-            "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-256\n"
-            f"sasl.jaas.config={PLAIN} username=monitor password=word;",
-            "SASL_SSL",
-            "SCRAM-SHA-256",
-            Credentials("monitor", "word"),
-        ),
-        (
-            "security.protocol=sasl_ssl\nsasl.mechanism=PLAIN\n"
-            f'sasl.jaas.config={PLAIN} username="$Connection" password="a\\\\"b\\\\\\\\c" ;',
-            "SASL_SSL",
-            "PLAIN",
-            Credentials("$Connection", 'a"b\\c'),
-        ),
-        (
-            "group.id=x\nmax.poll.records=5\nkey.deserializer=org.x.Y\nsecurity.protocol=SASL_SSL\n"
-            "sasl.mechanism=SCRAM-SHA-512\nssl.endpoint.identification.algorithm=\n"
-            f'sasl.jaas.config={SCRAM} username="monitor" password="w" tokenauth="false";',
-            "SASL_SSL",
-            "SCRAM-SHA-512",
-            Credentials("monitor", "w"),
-        ),
-        (
-            f'sasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={SCRAM} username="m" password="w";',
-            "SASL_SSL",
-            "SCRAM-SHA-512",
-            Credentials("m", "w"),
-        ),
-    ],
-    ids=[
-        "nothing",
-        "plaintext",
-        "TLS",
-        "SCRAM",
-        "PLAIN over lines",
-        "SCRAM by Plain's module",
-        "escapes",
-        "other keys",
-        "no protocol",
-    ],
-)
-def test_a_login_is_read_as_java_reads_it(
-    text: str, protocol: str, mechanism: str | None, login: Credentials | None, tmp_path: Path
-) -> None:
-    found = options(tmp_path, text)
+def cases_of(name: str) -> list[str]:
+    """What each line of a golden file begins with: cases are added there, as `TEXT -> `."""
+    _, *lines = (FOLDER / name).read_text().splitlines()
+    assert len(lines) > 10
+    return [line.partition(" -> ")[0] for line in lines]
 
-    (made,) = found.make_source().candidates()
-    access = found.access
-    assert (access.security_protocol, access.sasl_mechanism, made) == (protocol, mechanism, login)
-    assert SECRET not in repr(found)
-    assert found.protocol_named == ("security.protocol" in text)
+
+def unescaped(text: str) -> str:
+    return text.encode().decode("unicode_escape")
+
+
+def test_a_login_is_read_as_java_reads_it(tmp_path: Path, golden: Golden) -> None:
+    written = ["# What stands in client.properties, and the protocol, mechanism and login read."]
+    for case in cases_of("client-logins.txt"):
+        found = options(tmp_path, unescaped(case))
+        assert SECRET not in repr(found)
+        (login,) = found.make_source().candidates()
+        named = "" if found.protocol_named else " (a guess)"
+        who = f"{login.username} {login.password}" if isinstance(login, Credentials) else login
+        access = found.access
+        written.append(f"{case} -> {access.security_protocol}{named} {access.sasl_mechanism} {who}")
+    golden.holds("client-logins.txt", "\n".join(written))
 
 
 @pytest.mark.parametrize(
@@ -250,19 +200,6 @@ def test_a_file_may_begin_with_a_mark_and_be_in_latin_1(
     assert read_client_properties(path).security_protocol == "SSL"
 
 
-def test_a_prefix_beside_the_plain_key_is_left_out(tmp_path: Path) -> None:
-    text = "security.protocol=SSL\nproducer.security.protocol=SASL_SSL\n"
-    assert options(tmp_path, text).access.security_protocol == "SSL"
-
-
-def test_keys_of_another_server_are_none_of_the_brokers(tmp_path: Path) -> None:
-    text = (
-        "bootstrap.servers=b:9092\nschema.registry.ssl.truststore.location=/etc/ca.pem\n"
-        "confluent.monitoring.interceptor.security.protocol=SASL_SSL\n"
-    )
-    assert options(tmp_path, text, servers=None).access.security_protocol == "PLAINTEXT"
-
-
 def test_brokers_may_be_in_the_file(tmp_path: Path) -> None:
     found = options(tmp_path, "bootstrap.servers=a:1, b:2\n", servers=None)
     assert found.access.bootstrap_servers == ("a:1", "b:2")
@@ -348,9 +285,6 @@ def test_another_authority_may_stand_beside_a_store_of_java(tmp_path: Path) -> N
     assert found.access.cafile == str(tmp_path / "ca.pem")
 
 
-IAM_FILE = f"security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\nsasl.jaas.config={IAM_MODULE}"
-
-
 @pytest.mark.parametrize(
     "location", ["/no/kafka.client.truststore.jks", "${JAVA_HOME}/lib/security/cacerts"]
 )
@@ -373,238 +307,29 @@ def test_a_truststore_that_is_not_here_is_not_missed_for_brokers_of_msk(
             options(tmp_path, text, servers=other)
 
 
-SASL = "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\n"
-# What stands in the file, and what leads to the repair.
-MISTAKES = {
-    "protocol": (
-        "security.protocol=SASL-SSL",
-        "'SASL-SSL' is none of PLAINTEXT, SSL, SASL_PLAINTEX",
-    ),
-    "near protocol": ("security.protocol=SALS_SSL", "did you mean SASL_SSL?"),
-    "key": (
-        "security.protocol=SSL\nssl.trustore.location=x",
-        "did you mean ssl.truststore.location?",
-    ),
-    "no mechanism": (
-        f'security.protocol=SASL_SSL\nsasl.jaas.config={SCRAM} username="u" password="p";',
-        "sasl.mechanism is missing, and Kafka's default for it is GSSAPI (Kerberos)",
-    ),
-    "Kerberos": (
-        "security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI",
-        "sasl.mechanism is GSSAPI (Kerberos), which is not spoken here: use one of SCRAM-SHA-512",
-    ),
-    "mechanism": (
-        "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA512\n"
-        f'sasl.jaas.config={SCRAM} username="u" password="p";',
-        "'SCRAM-SHA512' is not spoken here, did you mean SCRAM-SHA-512?",
-    ),
-    "no JAAS": (SASL, "sasl.jaas.config is missing, which names who logs in"),
-    "mechanism alone": ("sasl.mechanism=PLAIN", "sasl.mechanism is there without sasl.jaas.config"),
-    "no semicolon": (
-        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="{SECRET}"',
-        "sasl.jaas.config must end with a semicolon",
-    ),
-    "open quotation": (
-        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="{SECRET};',
-        "sasl.jaas.config has a quotation mark that is not closed",
-    ),
-    "no flag": (
-        f'{SASL}sasl.jaas.config={SCRAM.split(maxsplit=1)[0]} username="u" password="{SECRET}";',
-        "must be a module's class, required, and options",
-    ),
-    "quoted as a whole": (
-        f"{SASL}sasl.jaas.config=\"{SCRAM} username='u' password='{SECRET}';\"",
-        "sasl.jaas.config must end with a semicolon",
-    ),
-    "lines without backslashes": (
-        f"{SASL}sasl.jaas.config={SCRAM}\n username=u\n password={SECRET};",
-        "and each of its lines but the last with a backslash",
-    ),
-    "delegation token": (
-        f'{SASL}sasl.jaas.config={SCRAM} username="t" password="{SECRET}" tokenauth="true";',
-        "tokenauth is not supported: log in with a user instead of a delegation token",
-    ),
-    "no sign": (
-        f'{SASL}sasl.jaas.config={SCRAM} username "u" password "{SECRET}";',
-        'each option must be written name="value"',
-    ),
-    "no username": (f'{SASL}sasl.jaas.config={SCRAM} password="{SECRET}";', 'no username="..."'),
-    "no password": (f'{SASL}sasl.jaas.config={SCRAM} username="u";', 'no password="..."'),
-    "module": (
-        f'{SASL}sasl.jaas.config=com.sun.security.auth.module.Krb5LoginModule required a="b";',
-        "does not log in with SCRAM-SHA-512, which takes org.apache.kafka.common.security.scram",
-    ),
-    "handler": (
-        f"{SASL}sasl.client.callback.handler.class=com.example.Vault\n"
-        f'sasl.jaas.config={SCRAM} username="u" password="p";',
-        "sasl.client.callback.handler.class names a class of Java's, which cannot run here",
-    ),
-    "another token": (
-        "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.jaas.config=org.apache.kafka."
-        "common.security.oauthbearer.OAuthBearerLoginModule required;",
-        "'OAUTHBEARER' is not spoken here",
-    ),
-    "key without its secret": (
-        f'{IAM_FILE} awsRoleArn="a" awsRoleAccessKeyId="{SECRET}";',
-        "awsRoleAccessKeyId and awsRoleSecretAccessKey go together",
-    ),
-    "key without a role": (
-        f'{IAM_FILE} awsRoleAccessKeyId="{SECRET}" awsRoleSecretAccessKey="{SECRET}";',
-        "awsRoleAccessKeyId is for a role, and awsRoleArn is missing",
-    ),
-    "option of IAM": (
-        f'{IAM_FILE} awsProfile="ops";',
-        "the option 'awsProfile' is unknown, did you mean awsProfileName?",
-    ),
-    "handler of IAM": (
-        f"sasl.client.callback.handler.class=com.example.Vault\n{IAM_FILE};",
-        "sasl.client.callback.handler.class names a class of Java's, which cannot run here",
-    ),
-    "option": (
-        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="p" Password="{SECRET}";',
-        "the option 'Password' is unknown, did you mean password?",
-    ),
-    "second login": (
-        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="{SECRET}"; {SCRAM};',
-        "sasl.jaas.config has more behind its semicolon, which ends it",
-    ),
-    "old TLS": (
-        "security.protocol=SSL\nssl.enabled.protocols=TLSv1.1,TLSv1",
-        "ssl.enabled.protocols: 'TLSv1.1,TLSv1' leaves none of TLSv1.2 and TLSv1.3",
-    ),
-    "old protocol": (
-        "security.protocol=SSL\nssl.protocol=TLSv1.1",
-        "ssl.protocol: 'TLSv1.1' leaves none of TLSv1.2 and TLSv1.3",
-    ),
-    "suites": (
-        "security.protocol=SSL\nssl.cipher.suites=TLS_AES_256_GCM_SHA384",
-        "ssl.cipher.suites has Java's names of suites, which cannot be chosen here",
-    ),
-    "providers": (
-        "security.protocol=SASL_PLAINTEXT\nsecurity.providers=com.example.Fips",
-        "security.providers names what secures a connection in Java",
-    ),
-    "engine": (
-        "security.protocol=SSL\nssl.engine.factory.class=com.example.Engine",
-        "ssl.engine.factory.class names what secures a connection in Java",
-    ),
-    "reference": (
-        f'{SASL}sasl.jaas.config={SCRAM} username="u" password="${{file:/etc/s:password}}";',
-        "sasl.jaas.config refers to another place (${...})",
-    ),
-    "Spring's prefix": (
-        "spring.kafka.properties.security.protocol=SASL_SSL",
-        "take security.protocol, without the prefix 'spring.kafka.properties.'.",
-    ),
-    "Connect's prefix": (
-        "group.id=x\nconsumer.ssl.truststore.location=/etc/ca.pem",
-        "take ssl.truststore.location, without the prefix 'consumer.'.",
-    ),
-    "Connect's prefix beside keys of the worker": (
-        "bootstrap.servers=b:9092\nconsumer.security.protocol=SASL_SSL",
-        "take security.protocol, without the prefix 'consumer.'.",
-    ),
-    "a variable's name": ("KAFKA_SECURITY_PROTOCOL=SSL", "without the prefix 'KAFKA_'."),
-    "JSON": ('{\n  "security.protocol": "SASL_SSL",\n}', "take security.protocol."),
-    "nested YAML": (
-        "kafka:\n  security:\n    protocol: SASL_SSL",
-        "'protocol' says SASL_SSL and is not read",
-    ),
-    "no text": ("\0\1", "it is no text, and must be a file of properties"),
-    "librdkafka": ("sasl.username=u", "sasl.username is a name of librdkafka's"),
-    "no truststore": (
-        "security.protocol=SSL\nssl.truststore.location=/no/ca.pem",
-        "ssl.truststore.location: /no/ca.pem cannot be read (No such file or directory)",
-    ),
-    "JKS": (
-        "security.protocol=SSL\nssl.truststore.location=store.jks",
-        "store.jks is damaged: check ssl.truststore.password",
-    ),
-    "PKCS12": (
-        "security.protocol=SSL\nssl.keystore.location=store.p12\nssl.keystore.type=PKCS12",
-        "store.p12 is damaged, or has another password: check ssl.keystore.password",
-    ),
-    "JCEKS": (
-        "security.protocol=SSL\nssl.truststore.location=store.jceks",
-        "and PEM and PKCS12 are read here: run keytool -list -rfc -storetype JCEKS -keystore ",
-    ),
-    "truststore elsewhere": (
-        "security.protocol=SSL\nssl.truststore.location=${JAVA_HOME}/lib/security/cacerts",
-        "cacerts refers to another place (${...}).",
-    ),
-    "chain without a key": (
-        "security.protocol=SSL\nssl.keystore.certificate.chain=x",
-        "ssl.keystore.certificate.chain and ssl.keystore.key go together",
-    ),
-    "keystore without a key": (
-        "security.protocol=SSL\nssl.keystore.location=ca.pem",
-        "ca.pem holds no private key: it must hold the key and its certificates",
-    ),
-    "key that is none": (
-        "security.protocol=SSL\nssl.keystore.certificate.chain=x\nssl.keystore.key=y",
-        "ssl.keystore.key holds no private key in PEM",
-    ),
-    "broken truststore": (
-        "security.protocol=SSL\nssl.truststore.location=broken.pem",
-        "ssl.truststore.location: ",
-    ),
-    "broken certificates": (
-        "security.protocol=SSL\nssl.truststore.certificates=x",
-        "ssl.truststore.certificates: it holds no certificates in PEM, or one that cannot be read",
-    ),
-    "truststore of nothing": (
-        "security.protocol=SSL\nssl.truststore.location=empty.pem",
-        "empty.pem holds no PEM",
-    ),
-    "brokers": (
-        "bootstrap.servers=b-1.example",
-        "bootstrap.servers: 'b-1.example' must be host:po",
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "repair"), MISTAKES.values(), ids=MISTAKES)
 def test_a_slip_is_one_sentence_with_file_and_key_and_without_a_secret(
-    text: str, repair: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    golden: Golden,
 ) -> None:
-    path = tmp_path / "client.properties"
-    path.write_text(text)
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "store.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
     (tmp_path / "store.jceks").write_bytes(b"\xce\xce\xce\xce\0\0\0\2")
     (tmp_path / "store.p12").write_bytes(b"\x30\x82\0\0")
     (tmp_path / "ca.pem").write_text(CA_PEM)
     (tmp_path / "empty.pem").write_text("nothing")
     (tmp_path / "broken.pem").write_text("-----BEGIN CERTIFICATE-----\nx\n")
-    servers = [] if "bootstrap" in text else ["-b", "b:9092"]
-
-    assert main(["show", *servers, "--command-config", str(path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("kafka-lag show: --command-config: ")
-    assert str(path) in line
-    assert repair in line
-    assert SECRET not in line
-
-
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        (["--iam"], "--iam does not go with --command-config"),
-        (["--username", "u"], "--username does not go with --command-config"),
-        (["--security-protocol", "SSL"], "--security-protocol does not go with --command-config"),
-        (["--role", "r"], "--role does not go with --command-config"),
-        (["--region", "eu-west-1"], "--region is for --iam, or AWS_MSK_IAM"),
-    ],
-)
-def test_another_login_beside_the_file_is_one_sentence(
-    more: list[str], expected: str, tmp_path: Path
-) -> None:
-    with pytest.raises(click.UsageError, match=expected):
-        options(tmp_path, "", *more)
-
-
-def test_a_file_without_brokers_says_where_they_may_stand(tmp_path: Path) -> None:
-    with pytest.raises(click.UsageError, match=r"or bootstrap[.]servers in "):
-        options(tmp_path, "", servers=None)
+    written = ["# client.properties, other options, and the line on stderr; the exit code is 2."]
+    for case in cases_of("client-properties.txt"):
+        text, _, more = case.partition(" | ")
+        (tmp_path / "client.properties").write_text(unescaped(text))
+        call = ["show", "--command-config", "client.properties", *more.split()]
+        assert main(call) == 2, case
+        (line,) = capsys.readouterr().err.splitlines()
+        assert SECRET not in line
+        written.append(f"{case} -> {line.replace(str(tmp_path), '/here')}")
+    golden.holds("client-properties.txt", "\n".join(written))
 
 
 @pytest.mark.parametrize(

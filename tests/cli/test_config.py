@@ -48,25 +48,6 @@ def test_of_a_deployment_it_is_the_document_of_one_collector(
     assert mail["cluster"] == "mail-eu"
 
 
-@pytest.mark.parametrize(
-    ("more", "sentence"),
-    [([], "has 20 clusters"), (["--cluster", "none"], "has no cluster none")],
-)
-def test_a_deployment_of_several_clusters_wants_one_named(
-    more: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["config", "examples/twenty-clusters.json", *more]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert sentence in line
-
-
-def test_a_file_that_is_not_there_is_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["config", str(tmp_path / "none.json")]) == 2
-    assert "the file cannot be read (No such file or directory)" in capsys.readouterr().err
-
-
 def test_a_document_in_toml_is_read_as_one_in_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

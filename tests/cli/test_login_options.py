@@ -6,22 +6,18 @@ from __future__ import annotations
 import os
 from base64 import b64decode
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import click
 import pytest
 from moto import mock_aws
 
 from kafka_lag.brokers.access import IAM, Credentials
 from kafka_lag.brokers.aws_login import TokenLogin
-from kafka_lag.errors import ConfigError
 from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
 from kafka_lag_cli.show import show
 
 MSK = "b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com:9098"
 SASL = ("--security-protocol", "SASL_SSL", "--username", "monitor")
-CLEAR = ("--security-protocol", "PLAINTEXT")
 SERVERLESS = "boot-a1b2c3.c1.kafka-serverless.us-east-1.amazonaws.com:9098"
 
 
@@ -42,12 +38,6 @@ def test_without_a_word_there_is_no_login() -> None:
     found = options()
     assert (found.access.security_protocol, found.access.sasl_mechanism) == ("PLAINTEXT", None)
     assert found.make_login() is None
-
-
-@pytest.mark.parametrize("name", ["-b", "--brokers", "--bootstrap-server", "--bootstrap-servers"])
-def test_brokers_are_named_as_people_are_used_to(name: str) -> None:
-    with show.make_context("show", [name, "a:1,b:2"]) as ctx:
-        assert brokers_of(ctx.params, {}).access.bootstrap_servers == ("a:1", "b:2")
 
 
 @pytest.mark.parametrize(("more", "guess"), [((), "PLAINTEXT"), (("--username", "u"), "SASL_SSL")])
@@ -96,64 +86,6 @@ def test_iam_signs_a_token_with_the_credentials_of_the_environment(
     assert len(login.token()) > 100
 
 
-def test_a_profile_that_there_is_not_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
-    found = options("--iam", "--profile", "nobody", servers=MSK)
-    with pytest.raises(ConfigError, match=r"AWS credentials cannot be read: .*nobody"):
-        found.make_login()
-
-
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        (["--iam"], "--region is needed, as the brokers' names do not hold it"),
-        (["--iam", "--username", "u"], "--username does not go with --iam"),
-        (["--iam", "--certfile", "f"], "--certfile does not go with --iam"),
-        (["--iam", "--security-protocol", "SSL"], "--security-protocol does not go with --iam"),
-        (["--iam", "--password-file", "f"], "--password-file does not go with --iam"),
-        (["--profile", "p"], "--profile, --role and --region are for --iam"),
-        (["--region", "eu-west-1"], "--profile, --role and --region are for --iam"),
-        (["--role", "arn"], "--profile, --role and --region are for --iam"),
-        (["--certfile", "f"], "--certfile and --keyfile go together"),
-        (["--keyfile", "f"], "--certfile and --keyfile go together"),
-        (
-            ["--certfile", "f", "--keyfile", "k", "--username", "u"],
-            "--username does not go with --certfile",
-        ),
-        (
-            ["--certfile", "f", "--keyfile", "k", "--security-protocol", "SASL_SSL"],
-            "--security-protocol does not go with --certfile",
-        ),
-        (["--security-protocol", "SASL_SSL"], "SASL_SSL needs --username"),
-        ([*CLEAR, "--username", "u"], "--username is for SASL, not PLAINTEXT: add --security-prot"),
-        ([*CLEAR, "--password-file", "f"], "--password-file is for SASL, not PLAINTEXT"),
-        ([*CLEAR, "--sasl-mechanism", "PLAIN"], "--sasl-mechanism is for SASL, not PLAINTEXT"),
-        (["--password-file", "f"], "--password-file needs --username"),
-        (["--sasl-mechanism", "PLAIN"], "--sasl-mechanism needs --username"),
-        ([*SASL, "--password-env", "P", "--password-file", "f"], "leave one out"),
-        ([*SASL, "--password-env", "P"], "the variable P is not set"),
-        (SASL, "--password-env VAR, or --password-file F, is needed where nobody can be asked"),
-    ],
-)
-def test_what_does_not_fit_is_one_sentence(more: list[str], expected: str) -> None:
-    with pytest.raises(click.UsageError) as caught:
-        options(*more)
-    (line,) = caught.value.format_message().splitlines()
-    assert expected in line
-
-
-@pytest.mark.parametrize(
-    "servers",
-    ["", ",", "b", "b:", "b:port", "b:0", "b:65536", "b:123456", "http://b:9092", "b:9092,c"],
-)
-def test_brokers_are_hosts_with_ports(servers: str) -> None:
-    with pytest.raises(click.BadParameter, match="must be host:port,host:port"):
-        options(servers=servers)
-
-
 def test_blanks_around_brokers_are_left_out() -> None:
     assert options(servers=" a:1, b:65535,").access.bootstrap_servers == ("a:1", "b:65535")
 
@@ -171,22 +103,6 @@ def test_a_password_in_a_file_is_read_again_when_it_is_rejected(tmp_path: Path) 
     assert list(source.candidates()) == [login, Credentials("monitor", "second")]
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"\n", "is empty: it must hold the password"),
-        (b"\xff", r"cannot be read \(it is no UTF-8 text\)"),
-    ],
-)
-def test_a_file_without_a_password_is_one_sentence(
-    content: bytes, expected: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "password"
-    file.write_bytes(content)
-    with pytest.raises(click.UsageError, match=f"^--password-file: .*{expected}"):
-        options(*SASL, "--password-file", str(file))
-
-
 def test_iam_can_take_a_role_which_is_assumed_when_a_token_is_made() -> None:
     role = "arn:aws:iam::123456789012:role/lag-reader"
     with mock_aws():
@@ -195,24 +111,6 @@ def test_iam_can_take_a_role_which_is_assumed_when_a_token_is_made() -> None:
         query = parse_qs(urlsplit(b64decode(login.token() + "==", b"-_").decode()).query)
     # The stand-in's own keys of an assumed role, as AWS's begin.
     assert query["X-Amz-Credential"][0].startswith("ASIA")
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"no pem", "are no client certificate to use"),
-        (b"\xff\xfe", r"cannot be read \(it is no PEM text\)"),
-    ],
-)
-def test_files_without_a_certificate_are_named(
-    content: bytes, expected: str, tmp_path: Path
-) -> None:
-    files: dict[str, Any] = {"--certfile": tmp_path / "c.pem", "--keyfile": tmp_path / "k.pem"}
-    for file in files.values():
-        file.write_bytes(content)
-    call = [str(part) for pair in files.items() for part in pair]
-    with pytest.raises(ConfigError, match=rf"c\.pem and .*k\.pem {expected}"):
-        options(*call).make_login()
 
 
 @pytest.mark.parametrize("later", ["", None, "\udcff"], ids=["empty", "gone", "no text"])

@@ -94,30 +94,6 @@ def test_a_java_home_without_a_java_is_named(state: Path, tmp_path: Path) -> Non
     assert f"Java was not found in JAVA_HOME ({tmp_path})" in sentence
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--date", "31.1.2026"], "argument --date: '31.1.2026' is not a date written YYYY-MM-DD"),
-        (["--until", "2026-01-31"], "--until needs --date, the first day of the range"),
-        (["--date", "2026-01-31", "--until", "2026-01-30"], "--until 2026-01-30 lies before"),
-        (["--date", "9999-12-31"], "9999-12-31 is in the future"),
-        (["--cluster", ","], "argument --cluster: ',' names no cluster"),
-    ],
-)
-def test_wrong_usage_is_one_sentence(state: Path, arguments: list[str], sentence: str) -> None:
-    assert error("--state", state, *arguments, code=2).startswith(sentence)
-
-
-def test_a_folder_that_is_not_the_state_is_one_sentence(state: Path, tmp_path: Path) -> None:
-    assert "does not exist" in error("--state", tmp_path / "none", code=2)
-    assert error(code=1, env={"XDG_CACHE_HOME": str(tmp_path)}) == (
-        f"There is no folder {tmp_path / 'kafka-lag'} yet: run kafka-lag watch first, or name one "
-        "by --state."
-    )
-    inside = error("--state", state / "snapshots", code=1)
-    assert inside.endswith(f"is inside the state: name the folder above, {state}.")
-
-
 def test_what_a_program_says_goes_to_the_file_and_later_ones_are_heard(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

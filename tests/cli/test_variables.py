@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -97,11 +96,3 @@ def test_each_command_that_reads_aws_takes_a_profile(
     place = place if "--iam" in command else ["--bucket", "b"]
     assert main([*command.split(), *place, "--profile", "nobody"]) == 1
     assert "profile (nobody)" in capsys.readouterr().err
-
-
-def test_a_profile_for_a_folder_is_wrong_usage(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments: list[Any] = ["tasks", "billing", "--state", str(tmp_path), "--profile", "ops"]
-    assert main(arguments) == 2
-    assert "--profile belongs to --bucket" in capsys.readouterr().err

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A shop of three groups, recorded for 26 minutes, of which commands answer what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dev.causes.cluster import Cluster, Group, Topic, run_minutes
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.store import FolderStore, write_snapshot
+
+CLUSTER = "shop"
+# The minute in which two groups fall ill, and how many there are.
+TROUBLE, MINUTES = 6, 26
+HOSTILE = "evil\x1b[31m\nname"
+
+
+def write_shop(folder: Path) -> None:
+    """Writes each run's snapshot below a folder."""
+    for snapshot in _planted():
+        write_snapshot(FolderStore(folder), CLUSTER, snapshot)
+
+
+def _planted() -> Iterator[Snapshot]:
+    """`billing` stands still at one record, of whose partition another broker takes the lead later;
+    `audit` reads the same topic, loses all its members, and a group with a hostile name is well."""
+    topic = Topic("orders", np.full(6, 10.0), noise=0.0)
+    other = Topic("mails", np.full(2, 5.0), noise=0.0)
+    billing = Group("billing", topic, {"m-0": 45.0, "m-1": 45.0})
+    audit = Group("audit", topic, {"a-0": 90.0})
+    mailer = Group(HOSTILE, other, {"x-0": 45.0})
+    cluster = Cluster([topic, other], [billing, audit, mailer], np.random.default_rng(7))
+
+    def change(_: Cluster, minute: int) -> None:
+        if minute == TROUBLE:
+            billing.stuck[3] = float(topic.end[3])
+            audit.speed = {}
+        if minute == TROUBLE + 15:
+            topic.first_leader = 1
+
+    yield from run_minutes(cluster, MINUTES, change)
