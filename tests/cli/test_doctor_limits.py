@@ -16,8 +16,9 @@ from kafka_lag_cli.doctor.findings import Finding, collect_findings
 from kafka_lag_cli.doctor.limits import ALARMS, CONCURRENCY, INTERFACES, check_limits
 from kafka_lag_cli.doctor.place import Place
 from tests.cli.fake_aws import FakeAccount
+from tests.golden import Golden
 
-BEARER = {"views": {"auth": "bearer"}}
+BEARER: dict[str, Any] = {"views": {"auth": "bearer"}}
 
 
 @pytest.fixture
@@ -40,42 +41,27 @@ def findings(
     }
 
 
-@pytest.mark.parametrize(
-    ("free", "shared", "cluster", "severity"),
-    [
-        pytest.param(10, {}, {}, "ok", id="nothing-is-reserved-in-a-new-account"),
-        pytest.param(10, BEARER, {}, "fault", id="views-in-a-new-account"),
-        pytest.param(109, BEARER, {}, "fault", id="one-too-few"),
-        pytest.param(110, BEARER, {}, "ok", id="just-enough"),
-        pytest.param(
-            110, BEARER, {"function": {"alone": True}}, "fault", id="a-collector-takes-one-more"
-        ),
-        pytest.param(100, {"status_messages": {"alone": True}}, {}, "fault", id="messages"),
-        pytest.param(10, {"views": {}}, {}, "ok", id="views-with-iam-reserve-none"),
-    ],
-)
-def test_concurrency_that_is_reserved_has_to_be_there(
-    account: FakeAccount,
-    free: int,
-    shared: dict[str, Any],
-    cluster: dict[str, Any],
-    severity: str,
-) -> None:
-    account.functions.total = account.functions.free = free
-    found = findings(account, shared, **cluster)[CONCURRENCY]
-    assert found.severity == severity
-    if severity == "fault":
-        assert "L-B99A9384" in str(found.repair)
+CASES: dict[str, tuple[int, dict[str, Any], dict[str, Any], str]] = {
+    "nothing is reserved in a new account": (10, {}, {}, "ok"),
+    "views in a new account": (10, BEARER, {}, "fault"),
+    "one too few": (109, BEARER, {}, "fault"),
+    "just enough": (110, BEARER, {}, "ok"),
+    "a collector takes one more": (110, BEARER, {"function": {"alone": True}}, "fault"),
+    "messages": (100, {"status_messages": {"alone": True}}, {}, "fault"),
+    "views with IAM reserve none": (10, {"views": {}}, {}, "ok"),
+}
 
 
-def test_what_is_too_much_is_named(account: FakeAccount) -> None:
-    account.functions.total, account.functions.free = 1000, 105
-    found = findings(account, BEARER)[CONCURRENCY]
-    assert found.what == (
-        "10 more are to be reserved (shared.views.concurrency), and the account has 105 of 1000 "
-        "unreserved, of which 100 stay so"
-    )
-    assert 'shared.views.concurrency = "off"' in found.why
+def test_concurrency_that_is_reserved_has_to_be_there(account: FakeAccount, golden: Golden) -> None:
+    lines = []
+    for name, (free, shared, cluster, severity) in CASES.items():
+        account.functions.total = account.functions.free = free
+        found = findings(account, shared, **cluster)[CONCURRENCY]
+        assert found.severity == severity, name
+        # The quota of executions at once.
+        assert ("L-B99A9384" in str(found.repair)) == (severity == "fault")
+        lines.append(f"{name} -> {' | '.join(filter(None, (found.what, found.why, found.repair)))}")
+    golden.holds("doctor-limits.txt", "\n".join(lines))
 
 
 def deploy(account: FakeAccount, stack: str, output: str, value: str) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from io import StringIO
 from typing import Any
 
@@ -17,9 +16,10 @@ from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag_cli.schedule import Run
 from kafka_lag_cli.terminal.group_rows import Selection
-from kafka_lag_cli.watch import WatchView, draw_trend
+from kafka_lag_cli.watch import WatchView
 from tests.builders import NOON
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
+from tests.golden import Golden
 
 NOW = NOON / 1000
 
@@ -46,56 +46,36 @@ def lines_of(view: WatchView, width: int = 120, height: int = 40) -> list[str]:
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def heading(*snapshots: Snapshot, **more: Any) -> str:
-    return a_view(*snapshots, **more).heading().plain
-
-
 def lags(*values: int | None) -> list[Snapshot]:
     return [a_snapshot_of(a_group("g", lag=value)) for value in values]
 
 
-def test_before_the_first_run_it_says_that_it_reads() -> None:
-    view = WatchView(Selection(), Rules(), cluster="shop", clock=lambda: NOW)
-    assert view.heading().plain == "shop · reading"
-    assert "reading the cluster" in lines_of(view)
-
-
-@pytest.mark.parametrize(
-    ("groups", "said"),
-    [
-        (NameFilter(), "the cluster lists no groups"),
-        (NameFilter(deny=re.compile("^x")), "no consumer group that the filters allow"),
-    ],
-)
-def test_no_groups_are_the_clusters_or_the_filters(groups: NameFilter, said: str) -> None:
-    assert said in "".join(lines_of(a_view(a_snapshot_of(), rules=Rules(groups=groups))))
-
-
-def test_the_heading_counts_groups_by_status() -> None:
+def test_a_terminal_shows_the_newest_run_and_how_it_came_so_far(golden: Golden) -> None:
     statuses = ["OK", "ERR", None, "OK", "WARN", "OK", None]
-    groups = (a_group(f"g{n}", status=status) for n, status in enumerate(statuses))
-    expected = "shop · 7 groups: 1 ERR 1 WARN 3 OK 2 ? · read in 0.4 s · next run in 43 s"
-    assert heading(a_snapshot_of(*groups)) == expected
-
-
-def test_a_status_that_no_group_has_is_not_counted() -> None:
-    assert "· 1 group: 1 OK ·" in heading(a_snapshot_of(a_group("g")))
-    assert "· 0 groups ·" in heading(a_snapshot_of())
-
-
-@pytest.mark.parametrize(
-    ("reasons", "words"),
-    [((None, None), None), (("timeout", None), "1 partition unread"), (("a", "b"), "2 partitions")],
-)
-def test_the_heading_says_what_could_not_be_read(
-    reasons: tuple[str | None, ...], words: str | None
-) -> None:
-    partitions = tuple(
-        a_partition("g", "t", number, unread_reason=reason) for number, reason in enumerate(reasons)
+    groups = [a_group(f"g{n}", status=status, lag=n) for n, status in enumerate(statuses)]
+    parts = tuple(a_partition("g1", "t", n, unread_reason=why) for n, why in enumerate("ab"))
+    begun = WatchView(Selection(), Rules(), cluster="shop", clock=lambda: NOW)
+    full = a_view(*lags(0, 1_400), a_snapshot_of(*groups, partitions=parts))
+    for number in range(6):
+        full.warning(f"warning {number}")
+    detailed = a_view(a_snapshot_of(*groups, partitions=parts), selection=Selection(group="g1"))
+    there, gone = a_snapshot_of(a_group("g\x1b")), a_snapshot_of(a_group("h"))
+    missing = a_view(there, gone, selection=Selection(group="g\x1b"))
+    deny = Rules(groups=NameFilter(deny=re.compile("^x")))
+    golden.holds_cases(
+        "watch.txt",
+        {
+            name: "\n".join(lines_of(view, 100, 20))
+            for name, view in {
+                "before the first run": begun,
+                "groups, and the last warnings": full,
+                "one group": detailed,
+                "a group that vanished": missing,
+                "no group": a_view(a_snapshot_of()),
+                "no group by filters": a_view(a_snapshot_of(), rules=deny),
+            }.items()
+        },
     )
-    found = heading(a_snapshot_of(a_group("g"), partitions=partitions))
-    assert (" unread" in found) == (words is not None)
-    assert (words or "") in found
 
 
 @pytest.mark.parametrize(
@@ -113,38 +93,37 @@ def test_the_next_run_is_counted_down_to(due: float, words: str) -> None:
     [
         ((1_000, 500, 0), "lag 0 █▅▁"),
         ((0, 1_400), "lag 1,400 ▁█"),
+        ((1, 2, 3, 4, 5, 6, 7), "lag 7 ▂▃▄▅▆▇█"),
+        ((1, 1_000_000), "lag 1,000,000 ▁█"),
         ((7, None, 7), "lag 7 █ █"),
         ((7, None), "lag ? █"),
+        ((0, 0), "next run in 43 s"),
+        ((None, 0), "next run in 43 s"),
+        (tuple(range(100)), f"lag 99 {'▆' * 8}{'▇' * 14}{'█' * 8}"),
     ],
+    ids=str,
 )
-def test_the_trend_has_a_gap_where_nothing_is_known(
+def test_the_trend_of_the_last_runs_has_a_gap_where_nothing_is_known(
     values: tuple[int | None, ...], trend: str
 ) -> None:
-    assert heading(*lags(*values)).rstrip().endswith(f" · {trend}")
+    assert a_view(*lags(*values)).heading().plain.rstrip().endswith(f" · {trend}")
 
 
-@pytest.mark.parametrize("values", [(0,), (0, 0), (None,), (None, 0)])
-def test_where_there_was_never_a_lag_there_is_no_trend(values: tuple[int | None, ...]) -> None:
-    assert "lag" not in heading(*lags(*values))
-
-
-def test_the_trend_is_of_the_last_runs() -> None:
-    view = a_view(*lags(*range(100)))
-    trend = view.heading().plain.rpartition(" ")[2]
-    assert len(trend) == 30
-    assert trend[-1] == "█"
-
-
-def test_the_lag_of_a_run_is_the_sum_of_all_that_have_one() -> None:
-    share = {"group_type": "share", "lag": None}
-    groups = a_group("a", lag=5), a_group("b", **share), a_group("c", lag=6)
-    assert "lag 11 █" in heading(a_snapshot_of(*groups))
-
-
-@pytest.mark.parametrize("columns", [{"lag": None}, {"partitions_unknown": 1}])
-def test_the_lag_of_a_run_that_lacks_a_part_is_not_known(columns: dict[str, Any]) -> None:
-    before, now = lags(7)[0], a_snapshot_of(a_group("g", lag=7), a_group("h", **columns))
-    assert "lag ? █" in heading(before, now)
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ({"lag": 6}, "lag 13 "),
+        ({"group_type": "share", "lag": None}, "lag 7 "),
+        ({"lag": None}, "lag ? "),
+        ({"partitions_unknown": 1}, "lag ? "),
+    ],
+    ids=str,
+)
+def test_the_lag_of_a_run_is_the_sum_of_all_that_have_one_unless_it_lacks_a_part(
+    other: dict[str, Any], expected: str
+) -> None:
+    now = a_snapshot_of(a_group("g", lag=7), a_group("h", **other))
+    assert expected in a_view(lags(7)[0], now).heading().plain
 
 
 def test_a_group_that_the_status_leaves_out_is_still_there() -> None:
@@ -160,41 +139,24 @@ def test_a_run_that_failed_leaves_what_was_seen_before() -> None:
     assert lines_of(view) == before
 
 
-@pytest.mark.parametrize(
-    ("values", "bars"),
-    [
-        ([], ""),
-        ([0, 0], "▁▁"),
-        ([None, None], "  "),
-        ([None, 0, 1], " ▁█"),
-        ([1, 2, 3, 4, 5, 6, 7], "▂▃▄▅▆▇█"),
-        ([1, 1_000_000], "▁█"),
-    ],
-    ids=str,
-)
-def test_bars_go_from_zero_to_the_highest(values: list[int | None], bars: str) -> None:
-    assert draw_trend(deque(values)) == bars
-
-
 @pytest.mark.parametrize("height", [10, 15, 24, 50])
-@pytest.mark.parametrize("warnings", [0, 1, 4, 9])
+@pytest.mark.parametrize("warnings", [0, 4])
+@pytest.mark.parametrize("group", [None, "group-000"])
 def test_it_is_no_higher_than_the_terminal_and_counts_what_has_no_room(
-    height: int, warnings: int
+    height: int, warnings: int, group: str | None
 ) -> None:
-    view = a_view(a_snapshot_of(*(a_group(f"group-{n:03}", lag=n) for n in range(100))))
+    groups = (a_group(f"group-{n:03}", lag=n) for n in range(100))
+    parts = tuple(a_partition("group-000", "orders", n, status="OK") for n in range(60))
+    view = a_view(a_snapshot_of(*groups, partitions=parts), selection=Selection(group=group))
     for number in range(warnings):
         view.warning(f"a warning with a number, {number}")
     lines = lines_of(view, height=height)
-    shown = sum("group-" in line for line in lines)
     # One group is always shown, and all warnings.
-    assert len(lines) <= max(height, 9 + min(warnings, 4))
-    assert shown >= 1
-    assert any(f"and {100 - shown} more" in line for line in lines)
-
-
-def test_a_terminal_with_room_for_all_counts_nothing() -> None:
-    lines = lines_of(a_view(a_snapshot_of(*(a_group(f"g{n}") for n in range(5)))), height=24)
-    assert not any(" more" in line for line in lines)
+    assert len(lines) <= max(height, 9 + warnings + 6 * bool(group))
+    assert sum("a warning" in line for line in lines) == warnings
+    shown = sum("group-" in line or "orders" in line for line in lines)
+    total = 60 + 1 if group else 100
+    assert any(f"and {total - shown} more" in line for line in lines)
 
 
 @pytest.mark.parametrize(("top", "shown"), [(3, 3), (1_000, 4)])
@@ -204,27 +166,11 @@ def test_no_more_are_shown_than_wanted_nor_than_there_is_room_for(top: int, show
     assert sum("group-" in line for line in lines) == shown
 
 
-def test_a_group_that_was_named_is_shown_in_detail() -> None:
-    snapshot = a_snapshot_of(a_group("g"), a_group("h"), partitions=(a_partition("g", "t", 3),))
-    text = "\n".join(lines_of(a_view(snapshot, selection=Selection(group="g"))))
-    assert "Partitions" in text
-    assert "Consumer groups at" not in text
-
-
-def test_a_group_that_vanished_is_said_to_be_gone_and_may_come_back() -> None:
-    there, gone = a_snapshot_of(a_group("g\x1b")), a_snapshot_of(a_group("h"))
-    view = a_view(there, gone, selection=Selection(group="g\x1b"))
-    assert "There is no group g\\x1b in this run." in lines_of(view)
+def test_a_group_that_vanished_may_come_back() -> None:
+    there, gone = a_snapshot_of(a_group("g")), a_snapshot_of(a_group("h"))
+    view = a_view(there, gone, selection=Selection(group="g"))
     view.add_run(a_run(there))
     assert not any("There is no group" in line for line in lines_of(view))
-
-
-def test_the_last_warnings_are_shown_with_their_time() -> None:
-    view = a_view(a_snapshot_of(a_group("g")))
-    for number in range(6):
-        view.warning(f"warning {number}")
-    shown = [line for line in lines_of(view) if "warning" in line]
-    assert shown == [f"12:00:00 warning {number}" for number in (2, 3, 4, 5)]
 
 
 @pytest.mark.parametrize("name", ["a\x1b[2Jb", "a\nb", "[red]x[/]", "a\u202eb"])
@@ -244,18 +190,3 @@ def test_a_long_warning_takes_one_line() -> None:
     before = len(lines_of(view, width=60))
     view.warning("long " * 100)
     assert len(lines_of(view, width=60)) == before + 1
-
-
-@pytest.mark.parametrize("width", [60, 80, 200])
-@pytest.mark.parametrize("group", [None, "g00"])
-def test_what_is_drawn_fits_the_terminal_and_says_how_much_does_not(
-    width: int, group: str | None
-) -> None:
-    groups = [a_group(f"g{n:02}") for n in range(40)]
-    parts = tuple(a_partition("g00", "orders", n, status="OK") for n in range(60))
-    view = a_view(a_snapshot_of(*groups, partitions=parts), selection=Selection(group=group))
-    view.warning("the newest warning")
-    lines = lines_of(view, width, 24)
-    assert len(lines) <= 24
-    assert any(line.strip().startswith("and ") and "more" in line for line in lines)
-    assert any("the newest warning" in line for line in lines)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag_cli.why.timeline import (
     COLUMNS,
-    Event,
     LeaderChange,
     Minute,
     Timeline,
@@ -22,8 +21,6 @@ from kafka_lag_cli.why.timeline import (
 from tests.builders import HOUR, MINUTE, NOON
 
 OK = {"status": contract.OK, "members": 2, "owners_changed": 0, "rebalances": 0}
-ERR = {**OK, "status": contract.ERR, "worst_status": contract.STALLED}
-MOVED = LeaderChange("orders", 0, 1, 2)
 
 
 def a_minute(number: int, row: dict[str, Any], *changes: LeaderChange) -> Minute:
@@ -35,86 +32,74 @@ def a_timeline(*minutes: Minute) -> Timeline:
     return Timeline(last - 3 * HOUR, last, MINUTE, minutes, len(minutes), 0)
 
 
-def of_rows(*rows: dict[str, Any]) -> Timeline:
-    return a_timeline(*(a_minute(number, row) for number, row in enumerate(rows)))
+# What a letter says of a run; a hyphen is a run that is missing.
+RUNS: dict[str, tuple[dict[str, Any], tuple[LeaderChange, ...]]] = {
+    "o": (OK, ()),
+    "w": ({**OK, "status": contract.WARN}, ()),
+    "s": ({**OK, "worst_status": contract.STALLED}, ()),
+    "e": ({**OK, "status": contract.ERR, "worst_status": contract.STALLED}, ()),
+    "c": ({**OK, "cause": contract.STOPPED}, ()),
+    "3": ({**OK, "members": 3}, ()),
+    "?": ({**OK, "members": None}, ()),
+    "m": ({**OK, "owners_changed": 2, "rebalances": 1}, ()),
+    "r": ({**OK, "rebalances": 1}, ()),
+    "l": (OK, (LeaderChange("orders", 0, 1, 2),)),
+}
 
 
-def lengths(timeline: Timeline) -> list[int]:
-    return [len(each.minutes) for each in fold(timeline)]
+def of_runs(runs: str) -> Timeline:
+    minutes = (
+        a_minute(at, RUNS[each][0], *RUNS[each][1]) for at, each in enumerate(runs) if each != "-"
+    )
+    return a_timeline(*minutes)
 
 
-def test_runs_in_which_all_is_alike_are_one_line() -> None:
-    (stretch,) = fold(of_rows(*[OK] * 180))
-
-    assert (len(stretch.minutes), stretch.seconds) == (180, 180 * 60.0)
-
-
+# Runs by minute, how many are on each line, and the events: their first run, and how many they are.
 @pytest.mark.parametrize(
-    "changed",
+    ("runs", "lines", "events"),
     [
-        pytest.param({"status": contract.WARN}, id="status"),
-        pytest.param({"worst_status": contract.STALLED}, id="worst-status"),
-        pytest.param({"cause": contract.STOPPED}, id="cause"),
-        pytest.param({"members": 3}, id="members"),
-        pytest.param({"owners_changed": 1}, id="owners"),
-        pytest.param({"rebalances": 1}, id="rebalances"),
+        ("oooooooooo", [10], []),
+        ("oooooooooowwwww", [10, 5], [(10, 1)]),
+        ("oooooooooosssss", [10, 5], [(10, 1)]),
+        ("ooooooooooccccc", [10, 5], [(10, 1)]),
+        ("oooooooooo33333", [10, 5], [(10, 1)]),
+        # A count that is not known is no change.
+        ("oo??oo", [6], []),
+        ("oorroo", [2, 2, 2], [(2, 2)]),
+        # Owners that change in each run are one event.
+        ("ommmo", [1, 3, 1], [(1, 3)]),
+        ("olo", [1, 1, 1], [(1, 1)]),
+        # A run that is missing parts nothing, two do.
+        ("oo-oo", [4], []),
+        ("oo--oo", [2, 2], [(4, 1)]),
+        # Trouble that goes on is shown in parts, and what is well is not.
+        ("o" * 120 + "e" * 60, [120, 15, 15, 15, 15], [(120, 1)]),
     ],
 )
-def test_a_change_begins_a_line_and_is_an_event(changed: dict[str, Any]) -> None:
-    timeline = of_rows(*[OK] * 10, *[{**OK, **changed}] * 10)
+def test_runs_are_folded_to_lines_with_what_changed_beside_them(
+    runs: str, lines: list[int], events: list[tuple[int, int]]
+) -> None:
+    timeline = of_runs(runs)
+    found = list_events(timeline)
 
-    (event,) = list_events(timeline)
-
-    assert lengths(timeline) == [10, 10]
-    assert (event.before.taken_at, event.minutes[0].taken_at) == (
-        NOON + 9 * MINUTE,
-        NOON + 10 * MINUTE,
-    )
-
-
-def test_a_count_of_members_that_is_not_known_is_no_change() -> None:
-    timeline = of_rows(OK, {**OK, "members": None}, OK)
-
-    assert (lengths(timeline), list_events(timeline)) == ([3], [])
+    assert [len(each.minutes) for each in fold(timeline)] == lines
+    assert [
+        ((each.minutes[0].taken_at - NOON) // MINUTE, len(each.minutes)) for each in found
+    ] == events
 
 
-def test_a_leader_that_changes_begins_a_line_and_is_an_event() -> None:
-    timeline = a_timeline(a_minute(0, OK), a_minute(1, OK, MOVED), a_minute(2, OK))
+def test_an_event_sums_what_it_counts_and_says_how_long_no_run_was_made() -> None:
+    (restless,) = list_events(of_runs("ommmo"))
+    (gap,) = list_events(of_runs("oo--oo"))
 
-    assert lengths(timeline) == [1, 1, 1]
-    assert [each.now.leader_changes for each in list_events(timeline)] == [(MOVED,)]
-
-
-@pytest.mark.parametrize(("missing", "is_gap"), [(1, False), (2, True)])
-def test_runs_that_are_missing_part_two_lines(missing: int, is_gap: bool) -> None:
-    timeline = a_timeline(a_minute(0, OK), a_minute(1 + missing, OK))
-    events: list[Event] = list_events(timeline)
-
-    assert len(fold(timeline)) == (2 if is_gap else 1)
-    assert [each.gap_seconds for each in events] == ([(1 + missing) * 60.0] if is_gap else [])
-
-
-def test_trouble_that_goes_on_is_shown_in_parts_and_what_is_well_is_not() -> None:
-    timeline = of_rows(*[OK] * 120, *[ERR] * 60)
-
-    assert lengths(timeline) == [120, 15, 15, 15, 15]
-
-
-def test_owners_that_change_in_each_run_are_one_event_with_their_sum() -> None:
-    restless = {**OK, "owners_changed": 2, "rebalances": 1}
-    (event,) = list_events(of_rows(OK, restless, restless, restless, OK))
-
-    assert (len(event.minutes), event.total("owners_changed"), event.total("rebalances")) == (
-        3,
-        6,
-        3,
-    )
+    assert (restless.total("owners_changed"), restless.total("rebalances")) == (6, 3)
+    assert (restless.gap_seconds, gap.gap_seconds) == (None, 180.0)
 
 
 def test_a_line_has_the_worst_status_the_mean_rate_and_the_bounds_of_members() -> None:
     rows = [{**OK, "members": 2 + number % 2, "produce_rate": float(number)} for number in range(9)]
     rows = [{**row, **({"status": contract.WARN} if n % 2 else {})} for n, row in enumerate(rows)]
-    stretches = fold(of_rows(*rows * 20))
+    stretches = fold(a_timeline(*map(a_minute, range(180), rows * 20)))
 
     assert len(stretches) <= 20
     assert stretches[0].worst.row["status"] == contract.WARN
