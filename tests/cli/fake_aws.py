@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -317,6 +318,25 @@ class FakeAccount:
         address = self.ec2.allocate_address(Domain="vpc")["AllocationId"]
         found = self.ec2.create_nat_gateway(SubnetId=subnet, AllocationId=address)
         return str(found["NatGateway"]["NatGatewayId"])
+
+
+# What moto makes up: ids of EC2, of clusters and keys, and the ends of secrets' names.
+_MADE_UP = re.compile(
+    r"(?P<kind>vpc|subnet|sg|rtb|vpce)-[0-9a-f]{8,}"
+    r"|(?<=[/ ])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{13,}"
+    r"|(?<=:secret:)(?P<name>\w+)-\w{6}\b"
+)
+
+
+def without_ids(text: str) -> str:
+    """The text with ids numbered in the order in which they first stand in it."""
+    numbers: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        at = numbers.setdefault(match[0], len(numbers) + 1)
+        return f"{match['kind'] or match['name'] or 'id'}-{at}"
+
+    return _MADE_UP.sub(number, text)
 
 
 def run_aws_line(session: FakeSession, line: str, folder: Path) -> Any:

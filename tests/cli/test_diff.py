@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 
 from kafka_lag_cli.diff import diff
@@ -48,12 +47,3 @@ def test_it_ends_with_the_pages_of_days_that_were(tmp_path: Path) -> None:
     a_document(tmp_path / "b.json", sla_seconds={"^billing$": 120})
     found = lines_of(run(tmp_path, "--state", str(tmp_path), "--from", DAY, "--to", DAY))
     assert found[-1] == "shop: +1, -0 pages in 1 day; 0 stay."
-
-
-@pytest.mark.parametrize("missing", ["a.json", "b.json"])
-def test_a_document_that_is_not_there_is_one_sentence(tmp_path: Path, missing: str) -> None:
-    for name in {"a.json", "b.json"} - {missing}:
-        a_document(tmp_path / name)
-    result = run(tmp_path)
-    assert result.exit_code == 2
-    assert f"{missing}: name a deployment's document." in result.stderr.replace("\n", "")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from kafka_lag_cli.doctor.deployed import check_deployed
 from kafka_lag_cli.doctor.findings import Finding, collect_findings
 from kafka_lag_cli.doctor.place import Place
 from tests.cli.fake_aws import ACCOUNT, REGION, FakeAccount, client_error
+from tests.golden import Golden
 from tests.infra.configured import cluster_json
 
 SHARED: dict[str, Any] = {"notify": {"email": ["oncall@example.com"]}, "views": {}}
@@ -183,197 +185,138 @@ def deployed() -> Iterator[Deployed]:
         yield Deployed(FakeAccount())
 
 
-def test_where_all_runs_each_check_says_what_was_expected(deployed: Deployed) -> None:
-    found = deployed.findings()
-    assert {each.severity for each in found.values()} == {"ok"}, found
-    assert all("(expected: " in each.what for each in found.values())
-    assert list(found) == [
-        "stacks",
-        "runs",
-        "brokers' addresses",
-        "metrics",
-        "heartbeat",
-        "alarms on brokers",
-        "topic of alarms",
-        "subscriptions",
-        "views",
-        "daily report",
-        "daily report's log",
-        "daily report's metric",
-        "what expires",
-    ]
-
-
 def _set(**values: Any) -> Callable[[Deployed], None]:
+    """Attributes that change; of `alarms` and `points` the names that are given."""
+
     def breaks(deployed: Deployed) -> None:
         for name, value in values.items():
-            setattr(deployed, name, value)
+            was = getattr(deployed, name)
+            setattr(deployed, name, was | value if isinstance(was, dict) else value)
 
     return breaks
-
-
-def _old_run(deployed: Deployed) -> None:
-    deployed.put_run(minutes_ago=3.1)
-
-
-def _no_metric(deployed: Deployed) -> None:
-    del deployed.points[contract.COLLECTOR_SUCCESS]
-
-
-def _no_success(deployed: Deployed) -> None:
-    deployed.points[contract.DAILY_REPORT_SUCCESS] = 0.0
-
-
-def _dead(deployed: Deployed) -> None:
-    deployed.alarms["heartbeat"] = "ALARM"
-
-
-def _no_disks(deployed: Deployed) -> None:
-    deployed.alarms["broker-disk"] = "INSUFFICIENT_DATA"
-
-
-def _nothing_expires(deployed: Deployed) -> None:
-    deployed.expire("history")
 
 
 def _no_views_stack(deployed: Deployed) -> None:
     deployed.account.session.client("cloudformation").delete_stack(StackName="kafka-lag-views")
 
 
-def _no_topic(deployed: Deployed) -> None:
-    deployed.topics.clear()
+def _page_of_the_start(state: str) -> Callable[[Deployed], None]:
+    """The heartbeat's alarm went off in the first half hour, and is in this state now."""
+    started = ["Alarm updated from INSUFFICIENT_DATA to ALARM"]
+    return _set(history=started, alarms={"heartbeat": state})
 
 
-_FAILED = [SCHEDULED | {"JobRunState": "FAILED"}]
-_DENIED = policy(let("sns:Publish"), let("sns:Publish", Effect="Deny"))
-_PENDING = [("email", "oncall@example.com", "PendingConfirmation")]
-_ANOTHER = [("email", "somebody@example.com", "arn:aws:sns:one")]
+FIRST, SECOND = (datetime(2026, 3, day, 1, tzinfo=UTC) for day in (1, 2))
+GOING = {"Id": "jr_2", "JobRunState": "RUNNING", "StartedOn": SECOND}
+FAILED = SCHEDULED | {"JobRunState": "FAILED", "StartedOn": FIRST}
+BY_HAND = {"Id": "jr_2", "JobRunState": "SUCCEEDED"}
+UNMEASURED = {contract.DAILY_REPORT_SUCCESS: None}
+PENDING = [("email", "oncall@example.com", "PendingConfirmation")]
+CONFIRMED = ("email", "oncall@example.com", "arn:aws:sns:one")
+STRANGE = policy(let("sns:Publish", Condition={"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}}))
+REPORT = {"daily report", "daily report's log", "daily report's metric"}
+# What is there, the severity, and the checks that have it; all others are well.
+CASES: dict[str, tuple[Callable[[Deployed], Any], str, set[str]]] = {
+    "all is well": (lambda _: None, "ok", set()),
+    "a run of three minutes ago": (lambda each: each.put_run(3), "ok", set()),
+    "no later run": (lambda each: each.put_run(3.1), "fault", {"runs"}),
+    "another login's port": (_set(servers="b:9098"), "fault", {"brokers' addresses"}),
+    "no address": (_set(servers=""), "fault", {"brokers' addresses"}),
+    "no metric": (_set(points={contract.COLLECTOR_SUCCESS: None}), "fault", {"metrics"}),
+    "heartbeat in alarm": (_set(alarms={"heartbeat": "ALARM"}), "fault", {"heartbeat"}),
+    "a page of the start": (_page_of_the_start("OK"), "warning", {"heartbeat"}),
+    "a page that goes on": (_page_of_the_start("ALARM"), "fault", {"heartbeat"}),
+    "no metrics of brokers": (
+        _set(alarms={"broker-disk": "INSUFFICIENT_DATA"}),
+        "fault",
+        {"alarms on brokers"},
+    ),
+    "SNS's own policy": (_set(topic_policy=DEFAULT_TOPIC_POLICY), "ok", set()),
+    "closed topic": (_set(topic_policy="{}"), "fault", {"topic of alarms"}),
+    "denied topic": (
+        _set(topic_policy=policy(let("sns:Publish"), let("sns:Publish", Effect="Deny"))),
+        "fault",
+        {"topic of alarms"},
+    ),
+    "a condition": (_set(topic_policy=STRANGE), "warning", {"topic of alarms"}),
+    "no topic": (_set(topics=set()), "fault", {"topic of alarms"}),
+    "closed key": (_set(key_policy="{}"), "fault", {"topic of alarms"}),
+    "key of IAM": (_set(key_policy=DEFAULT_KEY_POLICY), "fault", {"topic of alarms"}),
+    "key that decrypts only": (
+        _set(key_policy=policy(let(USES[:1]))),
+        "fault",
+        {"topic of alarms"},
+    ),
+    "key of AWS": (_set(manager="AWS"), "fault", {"topic of alarms"}),
+    "disabled key": (_set(key_state="Disabled"), "fault", {"topic of alarms"}),
+    "no right on it": (_set(denied="AccessDeniedException"), "unknown", {"topic of alarms"}),
+    "not confirmed": (_set(subscriptions=PENDING), "fault", {"subscriptions"}),
+    "gone": (
+        _set(subscriptions=[("email", "somebody@example.com", "arn:aws:sns:one")]),
+        "fault",
+        {"subscriptions"},
+    ),
+    "nobody": (_set(subscriptions=[]), "fault", {"subscriptions"}),
+    "others are not confirmed": (
+        _set(subscriptions=[CONFIRMED, ("email", "x@example.com", "PendingConfirmation")]),
+        "ok",
+        set(),
+    ),
+    "open views": (_set(status=200), "fault", {"views"}),
+    "views that want a token": (_set(status=401), "fault", {"views"}),
+    "no stack": (_no_views_stack, "fault", {"stacks", "views"}),
+    "no night yet": (_set(runs=[], points=UNMEASURED), "info", REPORT),
+    "a run goes on": (_set(runs=[GOING], points=UNMEASURED), "info", REPORT),
+    "after one that failed": (_set(runs=[FAILED, GOING]), "fault", {"daily report"}),
+    "failed report": (_set(runs=[FAILED]), "fault", {"daily report"}),
+    "log elsewhere": (_set(streams=[]), "fault", {"daily report's log"}),
+    "report without metric": (
+        _set(points={contract.DAILY_REPORT_SUCCESS: 0.0}),
+        "fault",
+        {"daily report's metric"},
+    ),
+    "run by hand": (
+        _set(runs=[BY_HAND], points=UNMEASURED),
+        "info",
+        {"daily report's metric"},
+    ),
+    "and by the trigger": (
+        _set(runs=[BY_HAND, SCHEDULED], points=UNMEASURED),
+        "fault",
+        {"daily report's metric"},
+    ),
+    "nothing expires": (lambda each: each.expire("history"), "fault", {"what expires"}),
+}
 
 
-@pytest.mark.parametrize(
-    ("breaks", "checks"),
-    [
-        pytest.param(_old_run, {"runs"}, id="no-run-of-the-last-three-minutes"),
-        pytest.param(_set(servers="b:9098"), {"brokers' addresses"}, id="another-logins-port"),
-        pytest.param(_set(servers=""), {"brokers' addresses"}, id="no-address"),
-        pytest.param(_no_metric, {"metrics"}, id="no-metric"),
-        pytest.param(_dead, {"heartbeat"}, id="heartbeat-in-alarm"),
-        pytest.param(_no_disks, {"alarms on brokers"}, id="no-metrics-of-brokers"),
-        pytest.param(_set(topic_policy="{}"), {"topic of alarms"}, id="closed-topic"),
-        pytest.param(_set(topic_policy=_DENIED), {"topic of alarms"}, id="denied-topic"),
-        pytest.param(_no_topic, {"topic of alarms"}, id="no-topic"),
-        pytest.param(_set(key_policy="{}"), {"topic of alarms"}, id="closed-key"),
-        pytest.param(_set(key_policy=DEFAULT_KEY_POLICY), {"topic of alarms"}, id="key-of-iam"),
-        pytest.param(
-            _set(key_policy=policy(let(USES[:1]))), {"topic of alarms"}, id="key-that-decrypts-only"
-        ),
-        pytest.param(_set(manager="AWS"), {"topic of alarms"}, id="key-of-aws"),
-        pytest.param(_set(key_state="Disabled"), {"topic of alarms"}, id="disabled-key"),
-        pytest.param(_set(subscriptions=_PENDING), {"subscriptions"}, id="not-confirmed"),
-        pytest.param(_set(subscriptions=_ANOTHER), {"subscriptions"}, id="gone"),
-        pytest.param(_set(subscriptions=[]), {"subscriptions"}, id="nobody"),
-        pytest.param(_set(status=200), {"views"}, id="open-views"),
-        pytest.param(_set(status=401), {"views"}, id="views-that-want-a-token"),
-        pytest.param(_set(runs=_FAILED), {"daily report"}, id="failed-report"),
-        pytest.param(_set(streams=[]), {"daily report's log"}, id="log-elsewhere"),
-        pytest.param(_no_success, {"daily report's metric"}, id="report-without-metric"),
-        pytest.param(_nothing_expires, {"what expires"}, id="nothing-expires"),
-        pytest.param(_no_views_stack, {"stacks", "views"}, id="a-stack-is-gone"),
-    ],
-)
-def test_what_is_broken_is_a_fault_and_nothing_else_is(
-    deployed: Deployed, breaks: Callable[[Deployed], None], checks: set[str]
+def test_what_is_broken_is_a_finding_and_nothing_else_is(golden: Golden) -> None:
+    lines = []
+    for name, (breaks, severity, checks) in CASES.items():
+        with mock_aws():
+            deployed = Deployed(FakeAccount())
+            breaks(deployed)
+            found = deployed.findings()
+        bad = {check: each for check, each in found.items() if each.severity != "ok"}
+        assert set(bad) == checks, name
+        assert {each.severity for each in bad.values()} <= {severity}, name
+        shown = found if name == "all is well" else bad
+        for each in shown.values():
+            parts = [f"{each.severity} {each.check}: {each.what}", each.why, each.repair]
+            lines.append(f"{name} -> {' | '.join(part for part in parts if part)}")
+    text = re.sub(r"(?<=newest snapshot is of )[0-9: -]+ UTC", "NOW", "\n".join(lines))
+    golden.holds("doctor-deployed.txt", text)
+
+
+@pytest.mark.parametrize(("status", "severity"), [(401, "ok"), (403, "fault"), (200, "fault")])
+def test_views_with_a_token_answer_for_themselves(
+    deployed: Deployed, status: int, severity: str
 ) -> None:
-    breaks(deployed)
-    found = deployed.findings()
-    assert {name for name, each in found.items() if each.severity == "fault"} == checks
-    assert all(found[name].why for name in checks)
-
-
-def test_before_the_first_night_the_report_is_no_fault(deployed: Deployed) -> None:
-    deployed.runs, deployed.points = [], {contract.COLLECTOR_SUCCESS: 1.0}
-    found = deployed.findings()
-    assert {name: each.severity for name, each in found.items() if each.severity != "ok"} == {
-        "daily report": "info",
-        "daily report's log": "info",
-        "daily report's metric": "info",
-    }
-
-
-def test_a_run_of_three_minutes_ago_is_in_time(deployed: Deployed) -> None:
-    deployed.put_run(minutes_ago=3)
-    assert deployed.findings()["runs"].severity == "ok"
+    deployed.status = status
+    assert deployed.findings(views={"auth": "bearer"})["views"].severity == severity
 
 
 def test_a_bucket_of_the_users_has_its_own_rules(deployed: Deployed) -> None:
     assert "what expires" not in deployed.findings(existing_buckets={REGION: "ours"})
-
-
-def test_a_check_without_its_right_names_it_and_the_others_are_made(deployed: Deployed) -> None:
-    deployed.denied = "AccessDeniedException"
-    found = deployed.findings()
-    assert found["topic of alarms"].severity == "unknown"
-    assert "kms:GetKeyPolicy" in found["topic of alarms"].what
-    assert found["views"].severity == "ok"
-
-
-def test_the_policy_that_sns_gives_a_topic_is_no_fault(deployed: Deployed) -> None:
-    deployed.topic_policy = DEFAULT_TOPIC_POLICY
-    assert deployed.findings()["topic of alarms"].severity == "ok"
-
-
-def test_a_condition_that_is_not_judged_is_a_warning(deployed: Deployed) -> None:
-    deployed.topic_policy = policy(
-        let("sns:Publish", Condition={"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}})
-    )
-    found = deployed.findings()["topic of alarms"]
-    assert (found.severity, "a condition that is not judged" in found.what) == ("warning", True)
-
-
-def test_what_is_wrong_with_the_topic_is_said_in_its_own_words(deployed: Deployed) -> None:
-    deployed.manager = "AWS"
-    assert "which AWS manages" in deployed.findings()["topic of alarms"].what
-    deployed.topics.clear()
-    assert deployed.findings()["topic of alarms"].what == "there is no topic alarms"
-
-
-def test_a_page_of_the_first_half_hour_is_a_warning_where_all_is_well_now(
-    deployed: Deployed,
-) -> None:
-    deployed.history = ["Alarm updated from INSUFFICIENT_DATA to ALARM"]
-    found = deployed.findings()["heartbeat"]
-    assert found.severity == "warning"
-    assert found.why.startswith("It is well now")
-    deployed.alarms["heartbeat"] = "ALARM"
-    assert deployed.findings()["heartbeat"].severity == "fault"
-
-
-def test_a_run_that_is_not_over_is_no_verdict(deployed: Deployed) -> None:
-    first, second = (datetime(2026, 3, day, 1, tzinfo=UTC) for day in (1, 2))
-    going = {"Id": "jr_2", "JobRunState": "RUNNING", "StartedOn": second}
-    deployed.runs, deployed.streams = [going], []
-    del deployed.points[contract.DAILY_REPORT_SUCCESS]
-    found = deployed.findings()
-    assert found["daily report"].what == "a run is not over: RUNNING, begun 2026-03-02 01:00 UTC"
-    assert {each.severity for name, each in found.items() if "report" in name} == {"info"}
-    deployed.runs = [_FAILED[0] | {"StartedOn": first}, going]
-    assert deployed.findings()["daily report"].severity == "fault"
-    deployed.runs = [SCHEDULED | {"StartedOn": first}, going]
-    assert deployed.findings()["daily report"].severity == "ok"
-
-
-def test_a_run_by_hand_owes_no_metric(deployed: Deployed) -> None:
-    del deployed.points[contract.DAILY_REPORT_SUCCESS]
-    by_hand = {"Id": "jr_2", "JobRunState": "SUCCEEDED"}
-    deployed.runs = [by_hand]
-    assert deployed.findings()["daily report's metric"].severity == "info"
-    deployed.runs = [by_hand, SCHEDULED]
-    assert deployed.findings()["daily report's metric"].severity == "fault"
-
-
-def test_other_peoples_subscriptions_are_theirs(deployed: Deployed) -> None:
-    deployed.subscriptions.append(("email", "somebody@example.com", "PendingConfirmation"))
-    assert deployed.findings()["subscriptions"].severity == "ok"
 
 
 def test_an_address_that_nobody_confirmed_is_named_and_no_secret_is(deployed: Deployed) -> None:
@@ -395,14 +338,6 @@ def test_owners_are_subscribed_to_reports(deployed: Deployed) -> None:
     notify = SHARED["notify"] | {"owners": {"payments": {"email": ["payments@example.com"]}}}
     found = deployed.findings(notify=notify, status_messages={})["subscriptions"]
     assert "gone: payments@example.com of ReportTopic (" in found.what
-
-
-@pytest.mark.parametrize(("status", "severity"), [(401, "ok"), (403, "fault"), (200, "fault")])
-def test_views_with_a_token_answer_for_themselves(
-    deployed: Deployed, status: int, severity: str
-) -> None:
-    deployed.status = status
-    assert deployed.findings(views={"auth": "bearer"})["views"].severity == severity
 
 
 def test_chats_have_a_stack_in_their_accounts_first_region(deployed: Deployed) -> None:

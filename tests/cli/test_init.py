@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,14 @@ import pytest
 from moto import mock_aws
 from moto.kafka.models import kafka_backends
 
-from kafka_lag.errors import ConfigError
+from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import read
-from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.command import main
 from kafka_lag_cli.doctor.deployment import check_deployment
 from kafka_lag_cli.init import InitOptions, draft
-from tests.cli.fake_aws import ACCOUNT, ARN, REGION, FakeAccount
+from tests.cli.fake_aws import ACCOUNT, ARN, REGION, FakeAccount, without_ids
+from tests.golden import Golden, write_once
 
 _SERVERLESS = f"arn:aws:kafka:{REGION}:{ACCOUNT}:cluster/events/3f2a1b0c-5d4e-4f6a-8b7c-9d0e1f2a-s2"
 
@@ -51,135 +51,164 @@ def _allow(account: FakeAccount, authentication: dict[str, Any]) -> None:
     account.cluster["Provisioned"]["ClientAuthentication"] = authentication
 
 
-def test_a_cluster_with_an_associated_secret_is_written_whole(
-    account: FakeAccount, tmp_path: Path
-) -> None:
-    text = _draft(account, email=("oncall@example.com",))
-    document = tomllib.loads(text)
-    assert document["shared"]["notify"]["email"] == ["oncall@example.com"]
-    assert _cluster(text) == {
-        "name": "orders",
-        "arn": ARN,
-        "groups": {"deny": "^console-consumer-"},
-        "vpc": {
-            "id": account.vpc,
-            "subnets": account.subnets,
-            "brokers_security_group": account.brokers,
-            "nat": True,
-        },
-        "auth": {"type": "scram", "secret_arn": account.secret, "kms_key_arn": account.key},
-    }
-    assert "# In two zones, so that one may fail." in text
-    assert _is_well(account, text, tmp_path)
+Setup = Callable[[FakeAccount], dict[str, Any]]
+CA = "arn:aws:acm-pca:ca"
 
 
-def test_without_an_associated_secret_iam_is_taken(account: FakeAccount, tmp_path: Path) -> None:
+def _speaking(transport: str, **auth: Any) -> Setup:
+    """A cluster without logins, and what the document says then."""
+
+    def setup(account: FakeAccount) -> dict[str, Any]:
+        _allow(account, {})
+        encryption = {"EncryptionInTransit": {"ClientBroker": transport}}
+        account.cluster["Provisioned"]["EncryptionInfo"] = encryption
+        return {"auth": {"type": "none", **auth}}
+
+    return setup
+
+
+def _without_secret(account: FakeAccount) -> dict[str, Any]:
     _allow(account, {"Sasl": {"Scram": {"Enabled": True}, "Iam": {"Enabled": True}}})
     account.msk.secrets[ARN] = []
+    return {"auth": {"type": "iam"}}
+
+
+def _express(account: FakeAccount) -> dict[str, Any]:
+    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["InstanceType"] = "express.m7g.large"
+    return {"broker_type": "express"}
+
+
+def _no_way_out(account: FakeAccount) -> dict[str, Any]:
+    account.cut_off()
+    account.remove_gateway()
+    endpoints = {"s3": True, "secrets_manager": True}
+    made = {"endpoints": endpoints, "route_tables": account.tables, "cidr": "10.0.0.0/16"}
+    return {"vpc": made | {"nat": False}}
+
+
+def _internet_gateway(account: FakeAccount) -> dict[str, Any]:
+    account.cut_off()
+    account.route_to_internet(account.tables)
+    return {"vpc": {"endpoints": {"s3": True, "secrets_manager": True}, "nat": False}}
+
+
+def _endpoint(account: FakeAccount) -> dict[str, Any]:
+    group = account.new_group("endpoint")
+    account.new_interface("secretsmanager", group)
+    return {"vpc": {"endpoint_security_groups": [group], "endpoints": None}}
+
+
+def _endpoint_alone(account: FakeAccount) -> dict[str, Any]:
+    account.cut_off()
+    expected = _endpoint(account)
+    return {"vpc": expected["vpc"] | {"existing_endpoints": ["s3", "secrets_manager"]}}
+
+
+def _one_table_served(account: FakeAccount) -> dict[str, Any]:
+    account.remove_gateway()
+    account.new_gateway(account.tables[:1])
+    return {"vpc": {"endpoints": {"s3": True}, "route_tables": account.tables[1:]}}
+
+
+def _brokers_without_nat(account: FakeAccount) -> dict[str, Any]:
+    brokers = [account.new_subnet(f"10.0.{at}.0/24", zone) for at, zone in ((20, "a"), (21, "b"))]
+    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"] = brokers
+    return {"vpc": {"subnets": account.subnets}}
+
+
+def _group_of_the_vpc(account: FakeAccount) -> dict[str, Any]:
+    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["SecurityGroups"] = []
+    wanted = {"vpc-id": account.vpc, "group-name": "default"}
+    filters = [{"Name": name, "Values": [value]} for name, value in wanted.items()]
+    (group,) = account.ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
+    return {"vpc": {"brokers_security_group": group["GroupId"]}}
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        pytest.param(_without_secret, id="no associated secret"),
+        pytest.param(_express, id="express brokers"),
+        pytest.param(_speaking("TLS"), id="no logins, TLS"),
+        pytest.param(_speaking("TLS_PLAINTEXT"), id="no logins, either"),
+        pytest.param(_speaking("PLAINTEXT", plaintext=True), id="no logins, plaintext"),
+        pytest.param(_no_way_out, id="no way out"),
+        pytest.param(_internet_gateway, id="an internet gateway alone"),
+        pytest.param(_endpoint, id="an endpoint beside NAT"),
+        pytest.param(_endpoint_alone, id="an endpoint alone"),
+        pytest.param(_one_table_served, id="a gateway for one table"),
+        pytest.param(_brokers_without_nat, id="brokers without NAT"),
+        pytest.param(_group_of_the_vpc, id="no security group"),
+    ],
+)
+def test_the_document_is_what_the_cluster_needs_and_doctor_finds_nothing(
+    setup: Setup, account: FakeAccount, tmp_path: Path
+) -> None:
+    expected = setup(account)
     text = _draft(account)
-    assert _cluster(text)["auth"] == {"type": "iam"}
+    cluster = _cluster(text)
+    for key, value in expected.pop("vpc", {}).items():
+        assert cluster["vpc"].get(key) == value
+    assert {key: cluster[key] for key in expected} == expected
     assert _is_well(account, text, tmp_path)
+
+
+def test_a_cluster_with_an_associated_secret_is_written_whole(
+    account: FakeAccount, tmp_path: Path, golden: Golden
+) -> None:
+    text = _draft(account, email=("oncall@example.com",))
+    assert _is_well(account, text, tmp_path)
+    account.cut_off()
+    account.remove_gateway()
+    cases = {"with NAT": text, "without a way out": _draft(account)}
+    masked = {name: without_ids(each) for name, each in cases.items()}
+    golden.holds("init.txt", write_once((name, each.splitlines()) for name, each in masked.items()))
 
 
 def test_serverless_takes_iam(account: FakeAccount, tmp_path: Path) -> None:
     account.new_serverless(_SERVERLESS)
     text = _draft(account, _SERVERLESS)
-    assert _cluster(text)["name"] == "events"
-    assert _cluster(text)["auth"] == {"type": "iam"}
-    assert _cluster(text)["vpc"]["brokers_security_group"] == account.brokers
-    assert _is_well(account, text, tmp_path)
-
-
-def test_express_brokers_are_said_to_be_such(account: FakeAccount, tmp_path: Path) -> None:
-    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["InstanceType"] = "express.m7g.large"
-    text = _draft(account)
-    assert _cluster(text)["broker_type"] == "express"
+    assert (_cluster(text)["name"], _cluster(text)["auth"]) == ("events", {"type": "iam"})
     assert _is_well(account, text, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("transport", "auth"),
+    ("tls", "auth"),
     [
-        ("TLS", {"type": "none"}),
-        ("TLS_PLAINTEXT", {"type": "none"}),
-        ("PLAINTEXT", {"type": "none", "plaintext": True}),
+        ({"CertificateAuthorityArnList": [CA]}, "tls"),
+        ({"CertificateAuthorityArnList": [CA], "Enabled": False}, "none"),
+        ({"CertificateAuthorityArnList": []}, "none"),
     ],
 )
-def test_a_cluster_without_logins_is_reached_by_tls_if_it_speaks_that(
-    transport: str, auth: dict[str, Any], account: FakeAccount, tmp_path: Path
+def test_authorities_alone_switch_tls_on(
+    tls: dict[str, Any], auth: str, account: FakeAccount
 ) -> None:
-    _allow(account, {})
-    account.cluster["Provisioned"]["EncryptionInfo"] = {
-        "EncryptionInTransit": {"ClientBroker": transport}
-    }
-    text = _draft(account)
-    assert _cluster(text)["auth"] == auth
-    assert _is_well(account, text, tmp_path)
+    _allow(account, {"Tls": tls})
+    assert _cluster(_draft(account, secret_arn=account.secret))["auth"]["type"] == auth
 
 
-def test_endpoints_are_made_where_there_is_no_way_out(account: FakeAccount, tmp_path: Path) -> None:
-    account.cut_off()
-    account.remove_gateway()
-    text = _draft(account)
-    vpc = _cluster(text)["vpc"]
-    assert vpc["endpoints"] == {"s3": True, "secrets_manager": True}
-    assert vpc["route_tables"] == account.tables
-    assert vpc["cidr"] == "10.0.0.0/16"
-    assert vpc["nat"] is False
-    assert _is_well(account, text, tmp_path)
+def test_what_cannot_be_written_is_one_sentence(account: FakeAccount, golden: Golden) -> None:
+    lines = []
 
+    def fails(case: str, arn: str = ARN, **chosen: Any) -> None:
+        with pytest.raises((ReporterError, ConfigurationError, click.UsageError)) as caught:
+            _draft(account, arn, **chosen)
+        lines.append(f"{case} -> {without_ids(str(caught.value))}")
 
-def test_subnets_with_an_internet_gateway_get_endpoints(
-    account: FakeAccount, tmp_path: Path
-) -> None:
-    account.cut_off()
-    account.route_to_internet(account.tables)
-    text = _draft(account)
-    assert _cluster(text)["vpc"]["endpoints"]["secrets_manager"] is True
-    assert _cluster(text)["vpc"]["nat"] is False
-    assert _is_well(account, text, tmp_path)
-
-
-def test_no_endpoint_is_made_twice(account: FakeAccount, tmp_path: Path) -> None:
-    account.cut_off()
-    group = account.new_group("endpoint")
-    account.new_interface("secretsmanager", group)
-    text = _draft(account)
-    vpc = _cluster(text)["vpc"]
-    assert "endpoints" not in vpc
-    assert vpc["endpoint_security_groups"] == [group]
-    assert vpc["existing_endpoints"] == ["s3", "secrets_manager"]
-    assert _is_well(account, text, tmp_path)
-
-
-def test_an_endpoint_is_opened_even_beside_nat(account: FakeAccount, tmp_path: Path) -> None:
-    group = account.new_group("endpoint")
-    account.new_interface("secretsmanager", group)
-    text = _draft(account)
-    assert _cluster(text)["vpc"]["endpoint_security_groups"] == [group]
-    assert "existing_endpoints" not in _cluster(text)["vpc"]
-    assert _is_well(account, text, tmp_path)
-
-
-def test_s3_alone_is_made_for_the_route_tables_that_lack_it(
-    account: FakeAccount, tmp_path: Path
-) -> None:
-    account.remove_gateway()
-    account.new_gateway(account.tables[:1])
-    text = _draft(account)
-    assert _cluster(text)["vpc"]["endpoints"] == {"s3": True}
-    assert _cluster(text)["vpc"]["route_tables"] == account.tables[1:]
-    assert _is_well(account, text, tmp_path)
-
-
-def test_subnets_with_nat_are_taken_before_the_brokers_own(
-    account: FakeAccount, tmp_path: Path
-) -> None:
-    brokers = [account.new_subnet(f"10.0.{at}.0/24", zone) for at, zone in ((20, "a"), (21, "b"))]
-    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"] = brokers
-    text = _draft(account)
-    assert _cluster(text)["vpc"]["subnets"] == account.subnets
-    assert _is_well(account, text, tmp_path)
+    fails("no such cluster", ARN.replace("orders", "absent"))
+    fails("a login that is not enabled", auth="iam")
+    fails("a name of two words", name="two words")
+    for right in ("kafka:DescribeClusterV2", "ec2:DescribeRouteTables", "kafka:ListScramSecrets"):
+        account.session.denied = {right}
+        fails(f"no right to {right}")
+    account.session.denied = set()
+    for state in ("CREATING", "DELETING", "FAILED"):
+        account.cluster["State"] = state
+        fails(f"a cluster that is {state}")
+    account.cluster["State"] = "ACTIVE"
+    account.msk.secrets[ARN] = []
+    fails("no secret")
+    golden.holds("init-errors.txt", "\n".join(lines))
 
 
 def test_private_subnets_are_taken_before_the_brokers_public_ones(account: FakeAccount) -> None:
@@ -198,21 +227,6 @@ def test_of_alike_subnets_of_a_zone_the_brokers_own_is_taken(account: FakeAccoun
         brokers = [own, account.subnets[1]]
         account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"] = brokers
         assert _cluster(_draft(account))["vpc"]["subnets"] == brokers
-
-
-def test_without_a_group_of_their_own_brokers_have_the_vpcs(
-    account: FakeAccount, tmp_path: Path
-) -> None:
-    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["SecurityGroups"] = []
-    groups = account.ec2.describe_security_groups(
-        Filters=[
-            {"Name": "vpc-id", "Values": [account.vpc]},
-            {"Name": "group-name", "Values": ["default"]},
-        ]
-    )["SecurityGroups"]
-    text = _draft(account)
-    assert _cluster(text)["vpc"]["brokers_security_group"] == groups[0]["GroupId"]
-    assert _is_well(account, text, tmp_path)
 
 
 def test_several_secrets_are_a_question_and_off_a_terminal_an_option(account: FakeAccount) -> None:
@@ -245,62 +259,6 @@ def test_of_several_logins_a_person_is_asked(account: FakeAccount) -> None:
     assert asked[0] == (("iam", "scram"), "scram")
 
 
-def test_a_secret_that_is_missing_is_one_sentence(account: FakeAccount) -> None:
-    account.msk.secrets[ARN] = []
-    with pytest.raises(click.UsageError, match=r"^--secret-arn is missing: .*none is associated"):
-        _draft(account)
-
-
-def test_a_login_that_is_not_enabled_is_refused_with_those_that_are(account: FakeAccount) -> None:
-    with pytest.raises(ConfigError, match="does not let iam in: it has enabled scram"):
-        _draft(account, auth="iam")
-
-
-@pytest.mark.parametrize(
-    ("tls", "auth"),
-    [
-        ({"CertificateAuthorityArnList": ["arn:aws:acm-pca:ca"]}, "tls"),
-        ({"CertificateAuthorityArnList": ["arn:aws:acm-pca:ca"], "Enabled": False}, "none"),
-        ({"CertificateAuthorityArnList": []}, "none"),
-    ],
-)
-def test_authorities_alone_switch_tls_on(
-    tls: dict[str, Any], auth: str, account: FakeAccount
-) -> None:
-    _allow(account, {"Tls": tls})
-    assert _cluster(_draft(account, secret_arn=account.secret))["auth"]["type"] == auth
-
-
-@pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
-        ("CREATING", "orders is being created: run this again when it is ACTIVE"),
-        ("DELETING", "orders is being deleted: there is nothing to deploy"),
-        ("FAILED", r"orders could not be created or deleted \(FAILED\)"),
-    ],
-)
-def test_a_cluster_that_cannot_be_watched_yet_or_any_more_is_refused(
-    state: str, sentence: str, account: FakeAccount
-) -> None:
-    account.cluster["State"] = state
-    with pytest.raises(ConfigError, match=f"^{sentence}"):
-        _draft(account)
-
-
-def test_what_options_say_is_checked_as_a_document_is(account: FakeAccount) -> None:
-    with pytest.raises(ConfigurationError, match=r"clusters\[0\].name"):
-        _draft(account, name="two words")
-
-
-@pytest.mark.parametrize(
-    "right", ["kafka:DescribeClusterV2", "ec2:DescribeRouteTables", "kafka:ListScramSecrets"]
-)
-def test_a_right_that_is_missing_is_named(right: str, account: FakeAccount) -> None:
-    account.session.denied = {right}
-    with pytest.raises(AwsError, match=f"AWS denies the right to {right}"):
-        _draft(account)
-
-
 def test_without_credentials_the_examples_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,25 +281,6 @@ def test_without_a_right_on_the_key_it_is_an_option(account: FakeAccount) -> Non
     with pytest.raises(ConfigError, match="--kms-key-arn"):
         _draft(account)
     assert _cluster(_draft(account, kms_key_arn=account.key))["auth"]["kms_key_arn"] == account.key
-
-
-def test_an_arn_that_msk_does_not_know_is_one_sentence(account: FakeAccount) -> None:
-    with pytest.raises(ConfigError, match="MSK has no cluster"):
-        _draft(account, ARN.replace("orders", "absent"))
-
-
-def test_wrong_arns_and_files_that_are_there_are_wrong_usage(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["init", "orders"]) == 2
-    assert "an MSK cluster's ARN" in capsys.readouterr().err
-    Path("deployment.toml").write_text("mine")
-    assert main(["init", ARN]) == 2
-    printed = capsys.readouterr().err
-    assert "deployment.toml is there" in printed
-    assert "--force" in printed
-    assert Path("deployment.toml").read_text() == "mine"
 
 
 @pytest.fixture

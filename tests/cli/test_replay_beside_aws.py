@@ -19,7 +19,6 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.model import Shape
 from botocore.validate import validate_parameters
-from click.testing import CliRunner
 from rich.console import Console
 
 from kafka_lag.snapshots.store import FolderStore
@@ -27,14 +26,13 @@ from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.simulation.evaluation import Assumptions
 from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.connecting.deployment_file import read_deployment
-from kafka_lag_cli.replay import replay
 from kafka_lag_cli.replay.alarms import metrics_watched
 from kafka_lag_cli.replay.aws_history import read_history
 from kafka_lag_cli.replay.beside_aws import Agreement, BesideAws, compare_recorded
 from kafka_lag_cli.replay.output import print_beside_aws, write_beside_aws
 from kafka_lag_cli.replay.recorded import Recorded, read_recorded
 from tests.builders import MINUTE
-from tests.cli.test_replay import DAY, MIDNIGHT, MINUTES, Group, a_document, at, write_day
+from tests.cli.test_replay import MIDNIGHT, MINUTES, Group, a_document, at, write_day
 
 _SHAPE = botocore.session.get_session().get_service_model("cloudwatch")
 _OPERATION = _SHAPE.operation_model("DescribeAlarmHistory")
@@ -198,10 +196,3 @@ def test_a_right_that_is_missing_is_named(tmp_path: Path, aws: FakeCloudWatch) -
     aws.error = "AccessDenied"
     with pytest.raises(AwsError, match="denies the right to cloudwatch:DescribeAlarmHistory"):
         compare(recorded_day(tmp_path, billing=Group.fine()), aws)
-
-
-def test_it_goes_with_no_other_question(tmp_path: Path) -> None:
-    arguments = ["--compare-with-aws", "--brief", "--state", str(tmp_path), "--to", DAY]
-    answer = CliRunner().invoke(replay, arguments)
-    assert answer.exit_code == 2
-    assert "--compare-with-aws is about the deployed document as a whole" in answer.stderr

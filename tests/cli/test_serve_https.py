@@ -158,41 +158,36 @@ def test_a_pair_that_does_not_fit_is_one_sentence_without_the_key(
     )
 
 
+TOKEN = ["--token-file", "token"]
+CERTIFICATE = ["--listen-certfile", "tls.crt", "--listen-keyfile", "tls.key"]
+
+
 @pytest.mark.parametrize(
     ("options", "warning"),
     [
-        (
-            ["--no-token"],
-            "Everybody who reaches 0.0.0.0:0 can read the names of groups, topics and clients",
-        ),
-        (["--token-file", "token"], "The token crosses the network in clear: add --listen-cert"),
-        (
-            [
-                "--token-file",
-                "token",
-                "--listen-certfile",
-                "tls.crt",
-                "--listen-keyfile",
-                "tls.key",
-            ],
-            "",
-        ),
+        (["--no-token"], "Everybody who reaches 0.0.0.0:0 can read the names of groups, topics"),
+        (TOKEN, "The token crosses the network in clear: add --listen-cert"),
+        ([*TOKEN, *CERTIFICATE], ""),
     ],
     ids=["without a token", "in clear", "over TLS"],
 )
 def test_what_the_network_sees_is_said_at_the_start(
-    options: list[str], warning: str, tmp_path: Path
+    options: list[str],
+    warning: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     write(OLD, tmp_path)
     (tmp_path / "token").write_text("correct-horse")
     # Without its folder it ends by itself, once it has warned.
-    call = [*SERVE, "--state", "nowhere", "--listen", "0.0.0.0:0", *options]
+    assert main(["serve", "--state", "nowhere", "--listen", "0.0.0.0:0", *options]) == 2
 
-    ended = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    *warnings, error = ended.stderr.splitlines()
-    assert (ended.returncode, "there is no folder nowhere" in error) == (2, True)
-    assert [each.startswith(warning) for each in warnings] == [True] * bool(warning)
+    *warnings, error = capsys.readouterr().err.replace("\n ", " ").splitlines()
+    assert "there is no folder nowhere" in error
+    assert "".join(warnings).startswith(warning)
+    assert bool(warnings) is bool(warning)
 
 
 def test_without_a_token_any_name_is_answered(tmp_path: Path) -> None:

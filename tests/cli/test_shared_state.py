@@ -133,8 +133,6 @@ def collect(folder: Path, *filters: str, minutes: range) -> list[str]:
     "filters",
     [
         ("--groups-allow", "^billing$"),
-        ("--groups-deny", "stock"),
-        ("--topics-allow", "orders"),
         ("--topics-deny", "returns"),
     ],
 )
