@@ -37,12 +37,11 @@ class Target:
 _RULE_TESTS = (
     "tests/functions/lag/test_carry_over.py",
     "tests/functions/lag/test_evaluate.py",
-    "tests/functions/lag/test_movement.py",
     "tests/functions/lag/test_offset_lag.py",
     "tests/functions/lag/test_rates.py",
     "tests/functions/lag/test_retention.py",
+    "tests/functions/lag/test_rhythms.py",
     "tests/functions/lag/test_status.py",
-    "tests/functions/lag/test_status_over_days.py",
 )
 TARGETS = {
     "status": Target(
@@ -103,7 +102,7 @@ TARGETS = {
         (
             "tests/functions/lag/test_carry_over.py",
             "tests/functions/lag/test_evaluate.py",
-            "tests/functions/lag/test_movement.py",
+            "tests/functions/lag/test_rollup.py",
             "tests/functions/lag/test_status.py",
         ),
     ),

@@ -77,7 +77,7 @@ LONGEST = (
     *SYNTHESISING,
     "cli/test_doctor_aws.py",
     "contract/test_wheel.py",
-    "functions/lag/test_pauses.py",
+    "functions/lag/test_rhythms.py",
     "functions/lag/test_properties.py",
     "functions/test_cold_as_warm.py",
     "functions/views/page/test_browser.py",

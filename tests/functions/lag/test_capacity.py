@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +13,9 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
-from kafka_lag.lag.model import LagReport, Snapshot
-from tests.builders import table
+from kafka_lag.lag.model import LagReport
 from tests.functions.lag.builders import Runs, group, partition
-from tests.functions.lag.consumers import (
-    Cluster,
-    Consumers,
-    minute_noise,
-    random_records,
-    steady,
-)
+from tests.functions.lag.strips import Strips, strip_of
 
 # Records in the log at each run, and what a consumer of 10 a second reads of them in a minute.
 END, A_MINUTE = 100_000, 600
@@ -163,27 +157,62 @@ def test_the_interval_holds_the_middle_of_the_samples(order: int) -> None:
 
 # Consumers of known speed, second by second.
 
-Seconds = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+MINUTES = 80
+SECOND = np.arange(MINUTES * 60)
 
 
-def bursts(rate: float, seconds: int, every: int) -> Any:
-    return lambda second: np.where(second % every < seconds, rate, 0.0)
+@dataclass(frozen=True, slots=True)
+class Consumers:
+    """So many equal members on as many partitions.
+
+    `written` and `speed` are records/s, of each partition and of each member. They commit what they
+    have read `trails` seconds before, every `commits` seconds from second `phase` on.
+    """
+
+    written: Floats
+    speed: Floats
+    members: int = 1
+    commits: int = 5
+    phase: int = 0
+    trails: int = 0
+
+    def strip(self) -> str:
+        """What a run a minute sees."""
+        end, read, position = self.written.cumsum(), np.zeros(len(SECOND)), 0.0
+        for at, (there, most) in enumerate(zip(end.tolist(), self.speed.tolist(), strict=True)):
+            position = min(there, position + most)
+            read[at] = position
+        last = (SECOND - self.phase) // self.commits * self.commits + self.phase - self.trails
+        committed = np.where(last >= 0, read[np.maximum(last, 0)], 0.0)
+        lines: dict[str, list[object]] = {}
+        for number in range(self.members):
+            lines[f"end.{number}"] = end[59::60].astype(np.int64).tolist()
+            lines[f"commit.{number}"] = committed[59::60].astype(np.int64).tolist()
+            lines[f"owner.{number}"] = [f"m{number}"]
+        return strip_of(**lines)
 
 
-def wave(rate: float) -> Any:
-    return lambda second: rate * (1 + 0.9 * np.sin(2 * np.pi * second / 3_600))
+def steady(rate: float) -> Floats:
+    return np.full(len(SECOND), rate)
 
 
+def of_minutes(rates: Floats) -> Floats:
+    found: Floats = np.maximum(rates, 0.0)[SECOND // 60]
+    return found
+
+
+RNG = np.random.default_rng(1)
 WRITTEN = {
     "evenly": steady(100),
-    "with noise": minute_noise(100, 0.3, seed=1),
-    "at random": random_records(100, seed=2),
-    "one a minute": random_records(1 / 60, seed=3),
-    "in bursts": bursts(900, 20, 180),
-    "in waves": wave(100),
-    "now and then": bursts(200, 900, 1_800),
+    "with noise": of_minutes(RNG.normal(100, 30, MINUTES)),
+    "at random": RNG.poisson(100, len(SECOND)).astype(float),
+    "one a minute": RNG.poisson(1 / 60, len(SECOND)).astype(float),
+    "in bursts": np.where(SECOND % 180 < 20, 900.0, 0.0),
+    "in waves": 100 * (1 + 0.9 * np.sin(2 * np.pi * SECOND / 3_600)),
+    "now and then": np.where(SECOND % 1_800 < 900, 200.0, 0.0),
 }
-COMMITS = [(5, 0, 0), (30, 0, 0), (30, 29, 0), (60, 1, 0), (60, 58, 0), (60, 2, 10), (300, 7, 0)]
+COMMITS = [(5, 0, 0), (30, 29, 0), (60, 58, 0), (60, 2, 10), (300, 7, 0)]
 HEALTHY = {
     f"{name}, commits every {every} s from {phase} on, {trails} s late": Consumers(
         written, steady(400), 2, every, phase, trails
@@ -191,54 +220,30 @@ HEALTHY = {
     for name, written in WRITTEN.items()
     for every, phase, trails in COMMITS
 }
-
-
-@pytest.fixture(scope="module")
-def healthy() -> Snapshot:
-    return Cluster(HEALTHY, 150).snapshots()[-1]
-
-
-def test_a_healthy_consumer_is_never_saturated(healthy: Snapshot) -> None:
-    found = table(healthy.groups, "consumer_group", "capacity_samples")
-    assert {name: values for name, values in found if values} == {}
-    assert len(found) == len(HEALTHY)
-
-
-def halved(second: Seconds) -> Any:
-    """From minute 60 on it reads half as fast."""
-    return np.where(second < 3_600, 100.0, 50.0)
-
-
+# From minute 60 on these read half as fast.
 BEHIND = {
     f"{members} members, commits every {every} s": Consumers(
-        steady(150), halved, members, every, phase=3
+        steady(150), np.where(SECOND < 3_600, 100.0, 50.0), members, every, phase=3
     )
     for members in (1, 8)
     for every in (5, 15, 30, 60, 300)
 }
+PLANTED = Strips(
+    {name: consumers.strip() for name, consumers in (HEALTHY | BEHIND).items()},
+    Rules(lookup_budget=0),
+)
 
 
-@pytest.fixture(scope="module")
-def behind() -> list[Snapshot]:
-    return Cluster(BEHIND, 80).snapshots()
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_healthy_consumer_is_never_saturated(name: str) -> None:
+    assert set(PLANTED.said(name, "group.capacity_samples")) == {None}
 
 
-def capacities(snapshot: Snapshot) -> dict[str, float | None]:
-    return dict(table(snapshot.groups, "consumer_group", "capacity"))
-
-
-def test_a_known_speed_is_learnt_within_five_per_cent(behind: list[Snapshot]) -> None:
-    assert capacities(behind[59]) == pytest.approx(dict.fromkeys(BEHIND, 100), rel=0.05)
-
-
-def test_half_the_speed_is_known_after_ten_minutes_with_a_backlog(behind: list[Snapshot]) -> None:
-    often = {name: 50 for name in BEHIND if "300" not in name}
-    after_ten = {name: value for name, value in capacities(behind[70]).items() if name in often}
-    assert after_ten == pytest.approx(often, rel=0.05)
-
-
-def test_half_the_speed_is_known_after_two_whole_moves(behind: list[Snapshot]) -> None:
-    """The first move after the change saw both speeds."""
-    seldom = {name: 50 for name in BEHIND if "300" in name}
-    after = {name: value for name, value in capacities(behind[76]).items() if name in seldom}
-    assert after == pytest.approx(seldom, rel=0.05)
+@pytest.mark.parametrize("name", BEHIND)
+def test_a_speed_is_learnt_within_five_per_cent(name: str) -> None:
+    """Half of it after ten minutes with a backlog; or after two whole moves, as the first one after
+    the change saw both speeds.
+    """
+    found = PLANTED.said(name, "group.capacity")
+    assert found[59] == pytest.approx(100, rel=0.05)
+    assert found[76 if "300" in name else 70] == pytest.approx(50, rel=0.05)

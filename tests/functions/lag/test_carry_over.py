@@ -14,12 +14,6 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.group_settings import NameFilter, Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
-from kafka_lag.lag.previous_rows import (
-    PreviousRows,
-    match_previous,
-    seconds_between,
-    set_where_read,
-)
 from tests.builders import (
     HOUR,
     MINUTE,
@@ -32,7 +26,6 @@ from tests.builders import (
     cell,
     table,
 )
-from tests.functions.lag.builders import BEFORE, NOW, Row, column, first, rows, snapshot
 
 # What could not be read: its row stays a day, its lag counts for a window, then it is absent.
 
@@ -103,11 +96,6 @@ def test_unread_partitions_are_counted(reading: Any) -> None:
     unread = {unread_group: 3, broker_not_responding: 1, hidden_topic: 2}[reading]
     assert cell(groups, "partitions_unknown", consumer_group="g") == unread
     assert cell(groups, "partitions", consumer_group="g") == 3
-
-
-def test_groups_beside_an_unread_one_are_as_ever() -> None:
-    groups = a_report(unread_group(LATE), previous_snapshot(), at=LATE).snapshot.groups
-    assert cell(groups, "lag", consumer_group="other") == 0
 
 
 def test_the_window_counts_from_the_last_reading_through_many_unread_runs() -> None:
@@ -213,22 +201,6 @@ def test_a_first_commit_read_while_the_partition_is_unread_waits_for_its_end() -
     assert cell(report.snapshot.group_partitions, "uncounted", **row) == contract.UNCOMMITTED
 
 
-def test_a_commit_beside_a_partition_never_heard_of_is_kept_without_a_lag() -> None:
-    snapshot = a_snapshot({"g": {"orders": [5, 7]}}, {"orders": [(0, 10), contract.NO_LEADER]})
-    key: dict[str, Any] = {"consumer_group": "g", "topic": "orders", "partition_id": 1}
-    assert cell(snapshot.group_partitions, "committed_offset", **key) == 7
-    assert cell(snapshot.group_partitions, "lag", **key) is None
-    assert cell(snapshot.groups, "lag", consumer_group="g") is None
-    assert cell(snapshot.groups, "worst_topic", consumer_group="g") is None
-
-
-def test_an_uncommitted_partition_is_missing_once_unread_for_longer_than_the_window() -> None:
-    old = a_snapshot({"g": {"orders": [5, None]}}, {"orders": [(0, 10), (0, 10)]})
-    now: Groups = {"g": {"orders": [5, contract.DENIED]}}
-    late = a_reading(now, {"orders": [(0, 10), (0, 10)]}, at=LATE)
-    assert cell(a_report(late, old, at=LATE).snapshot.groups, "lag", consumer_group="g") is None
-
-
 @pytest.mark.parametrize(
     ("then", "later"),
     [(None, None), (None, "id"), ("id", None), ("id", "id")],
@@ -290,74 +262,3 @@ def test_words_that_no_row_uses_do_not_pile_up_from_run_to_run() -> None:
         groups: Groups = {"g": contract.DENIED, f"console-consumer-{run}": {"bills": [0]}}
         last = a_report(a_reading(groups, TOPICS, at=at), last, at=at).snapshot
     assert last.groups.strings("consumer_group").categories == ("g", "console-consumer-3")
-
-
-# Which row of the snapshot before is remembered, and when a topic begins anew.
-
-UNREAD = {"unread_reason": "timeout"}
-
-
-def remembered(previous: Row, now: Row) -> PreviousRows:
-    return match_previous(rows(now), snapshot(rows({"committed_offset": 5, **previous}, at=BEFORE)))
-
-
-def test_a_row_remembers_its_own_group_topic_and_partition() -> None:
-    keys = [("g", "t", 0), ("g", "t", 1), ("g", "u", 0), ("h", "t", 0)]
-    named = [
-        dict(zip(("consumer_group", "topic", "partition_id"), key, strict=True)) for key in keys
-    ]
-    before = rows(*({**row, "committed_offset": n} for n, row in enumerate(named)), at=BEFORE)
-    memory = match_previous(rows(*reversed(named)), snapshot(before))
-    assert memory.rows.numbers("committed_offset").to_list() == [3, 2, 1, 0]
-
-
-def test_before_the_first_run_nothing_is_remembered() -> None:
-    memory = match_previous(rows({}), Snapshot.empty())
-    assert first(memory.rows, "topic", "committed_offset") == (None, None)
-    assert memory.recreated.tolist() == [False]
-
-
-@pytest.mark.parametrize(
-    ("previous", "now", "recreated"),
-    [
-        pytest.param({"topic_id": "a"}, {"topic_id": "a"}, False, id="same-id"),
-        pytest.param({"topic_id": "a"}, {"topic_id": "b"}, True, id="another-id"),
-        pytest.param({}, {"topic_id": "b"}, False, id="id-learnt"),
-        pytest.param({"topic_id": "a"}, {}, False, id="id-not-reported-now"),
-        pytest.param({}, {}, False, id="broker-without-ids"),
-        pytest.param({"end_offset": 9}, {"end_offset": 9}, False, id="end-stands"),
-        pytest.param({"end_offset": 9}, {"end_offset": 8}, True, id="6-end-went-back"),
-        pytest.param({"end_offset": 9}, {"end_offset": 8, **UNREAD}, False, id="end-not-read-now"),
-        pytest.param({"end_offset": 9}, {}, False, id="end-unknown"),
-    ],
-)
-def test_a_topic_is_another_by_its_id_or_by_an_end_that_went_back(
-    previous: Row, now: Row, recreated: bool
-) -> None:
-    memory = remembered(previous, now)
-    assert memory.recreated.tolist() == [recreated]
-    assert first(memory.rows, "committed_offset") == (None if recreated else 5,)
-
-
-def test_unread_rows_keep_their_columns_where_others_are_updated() -> None:
-    frame = rows({"lag": 1, "status": "OK"}, {"lag": 2, "status": "OK", **UNREAD})
-    words = rows({"status": "WARN"}, {"status": "WARN"}).strings("status")
-    updated = set_where_read(frame, lag=column([None, 9], "long"), status=words)
-    assert updated.numbers("lag").to_list() == [None, 2]
-    assert updated.strings("status").to_list() == ["WARN", "OK"]
-
-
-@pytest.mark.parametrize(
-    ("previous", "now", "seconds"),
-    [
-        pytest.param(BEFORE, NOW, 60.0, id="a-minute"),
-        pytest.param(NOW, BEFORE, 0.0, id="clock-went-back"),
-        pytest.param(None, NOW, 0.0, id="never-read-before"),
-    ],
-)
-def test_the_time_between_readings_is_never_negative(
-    previous: int | None, now: int, seconds: float
-) -> None:
-    assert seconds_between(rows({"read_at": now}), rows({"read_at": previous})).fill(
-        0.0
-    ).tolist() == [seconds]

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
-from dev.causes.cases import Case, Draw, at_begin
 from dev.causes.cluster import BEGIN, MINUTE, Cluster, Group, Topic, run_minutes
 from kafka_lag import contract
 from kafka_lag.cause_texts import describe_ruled_out
@@ -24,17 +23,20 @@ from kafka_lag.lag.model import Snapshot
 
 # The minute in which the trouble begins.
 TROUBLE = 6
-MINUTES = 32
+MINUTES = 26
+# What happens to a cluster, and what happens in which minute.
+Act: TypeAlias = Callable[[Cluster], None]
+Acts: TypeAlias = Mapping[int, Act]
 
 
-def run(cluster: Cluster, act: Callable[[], None], minutes: int = MINUTES) -> list[Snapshot]:
-    """All runs of a cluster to which something happens once."""
+def run(cluster: Cluster, acts: Acts, minutes: int = MINUTES, **more: Any) -> list[Snapshot]:
+    """All runs of a cluster to which these happen."""
 
     def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            act()
+        if minute in acts:
+            acts[minute](cluster)
 
-    return list(run_minutes(cluster, minutes, change))
+    return list(run_minutes(cluster, minutes, change, **more))
 
 
 def two_members(partitions: int = 6, **more: Any) -> Cluster:
@@ -42,6 +44,16 @@ def two_members(partitions: int = 6, **more: Any) -> Cluster:
     topic = Topic("orders", np.full(partitions, 10.0), noise=0.0)
     group = Group("billing", topic, {"m-0": 45.0, "m-1": 45.0}, **more)
     return Cluster([topic], [group], np.random.default_rng(7))
+
+
+def several_groups(count: int, partitions: int = 6) -> Cluster:
+    """Groups with topics of their own, whose partitions lie under three brokers in turn."""
+    topics = [Topic(f"t-{each}", np.full(partitions, 10.0), noise=0.0) for each in range(count)]
+    groups = [
+        Group(f"g-{number}", topic, {f"{number}-{each}": 60.0 for each in range(2)})
+        for number, topic in enumerate(topics)
+    ]
+    return Cluster(topics, groups, np.random.default_rng(3))
 
 
 def row(snapshot: Snapshot, group: str = "billing") -> Mapping[str, Any]:
@@ -58,194 +70,287 @@ def evidence(snapshot: Snapshot) -> Mapping[str, Any]:
     return found
 
 
-def first_named(snapshots: list[Snapshot]) -> Snapshot:
-    return next(each for each in snapshots if row(each)["cause"] is not None)
+def causes_of(snapshots: Sequence[Snapshot], group: str = "billing") -> set[str | None]:
+    return {row(each, group)["cause"] for each in snapshots}
 
 
-def test_a_group_that_keeps_up_has_no_cause() -> None:
-    runs = run(two_members(), lambda: None)
-
-    assert {row(each)["cause"] for each in runs} == {None}
+# What may happen to the first group and its topic.
 
 
-def test_more_records_than_before_are_the_cause_where_as_much_is_read_as_before() -> None:
-    cluster = two_members()
+def writes(*rates: float) -> Act:
+    """Records/s of each partition, or of all."""
 
-    def act() -> None:
-        cluster.topics[0].rates[:] = 60.0
+    def act(cluster: Cluster) -> None:
+        cluster.topics[0].rates[:] = rates
 
-    runs = run(cluster, act)
-    found = evidence(first_named(runs))
+    return act
 
-    assert row(runs[-1])["cause"] == contract.MORE_PRODUCED
-    assert found["produce_rate_before"] == pytest.approx(60, rel=0.1)
-    assert found["produce_rate"] == pytest.approx(360, rel=0.25)
-    assert row(runs[-1])["cause_since"] == pytest.approx(BEGIN + TROUBLE * MINUTE, abs=3 * MINUTE)
+
+def reads(*speeds: float) -> Act:
+    """Records/s of each member that is left."""
+    speed = {f"m-{number}": each for number, each in enumerate(speeds)}
+    return lambda cluster: setattr(cluster.groups[0], "speed", dict(speed))
+
+
+def moves(records: float) -> Act:
+    """Somebody sets all commits ahead, or back."""
+
+    def act(cluster: Cluster) -> None:
+        cluster.groups[0].position += records
+        cluster.groups[0].committed += records
+
+    return act
+
+
+def slows(**partitions: float) -> Act:
+    """Partitions whose records take long, by number after a p."""
+    slow = {int(name[1:]): rate for name, rate in partitions.items()}
+    return lambda cluster: cluster.groups[0].slow.update(slow)
+
+
+def sticks(cluster: Cluster) -> None:
+    """A record of partition 2 is not processed."""
+    cluster.groups[0].stuck[2] = float(cluster.topics[0].end[2])
+
+
+def opens(cluster: Cluster) -> None:
+    """A transaction."""
+    cluster.topics[0].stable[2] = float(cluster.topics[0].end[2])
+
+
+def has_more(cluster: Cluster) -> None:
+    """Fifty thousand records."""
+    cluster.topics[0].end += 50_000
+
+
+def is_cut(cluster: Cluster) -> None:
+    """The log loses all its records."""
+    cluster.topics[0].end[:] = 0.0
+
+
+def keeps_briefly(cluster: Cluster) -> None:
+    """Retention."""
+    cluster.topics[0].kept_seconds = 90.0
+
+
+def loses_leader(*partitions: int) -> Act:
+    def act(cluster: Cluster) -> None:
+        cluster.topics[0].has_leader[list(partitions)] = False
+
+    return act
+
+
+def both(*acts: Act) -> Act:
+    def act(cluster: Cluster) -> None:
+        for each in acts:
+            each(cluster)
+
+    return act
+
+
+def out_of_step(healthy: int) -> Act:
+    """Two slow partitions have one replica in sync, the others so many."""
+
+    def act(cluster: Cluster) -> None:
+        cluster.topics[0].in_sync[:] = healthy
+        cluster.topics[0].in_sync[[0, 3]] = 1
+
+    return both(act, slows(p0=3.0, p3=3.0))
+
+
+SKEWED = writes(4, 4, 4, 80, 4, 4)
+SINCE = BEGIN + (TROUBLE - 1) * MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What happens, the cause that the last run names, and what must stand in its evidence."""
+
+    act: Act
+    cause: str | None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    minutes: int = MINUTES
+    before: Act = lambda _: None
+    made: Callable[[], Cluster] = two_members
+
+
+CASES = {
+    "nothing": Case(lambda _: None, None),
+    "six times as much is written": Case(
+        writes(60.0),
+        contract.MORE_PRODUCED,
+        {"produce_rate_before": pytest.approx(60, rel=0.1)},
+    ),
+    "a little more is written, and read": Case(writes(14.5), None, minutes=40),
+    "all read less": Case(reads(12.0, 12.0), contract.CAPACITY_FELL),
+    "one of two has left": Case(
+        reads(33.0),
+        contract.TOO_FEW_MEMBERS,
+        {"members": 1, "members_before": pytest.approx(2, abs=0.4)},
+        minutes=32,
+        before=reads(33.0, 33.0),
+    ),
+    "all have left": Case(reads(), contract.STOPPED, {"members": 0}),
+    "all hang": Case(reads(0.0, 0.0), contract.CAPACITY_FELL, {"consume_rate": 0.0}),
+    "most keys go to one partition": Case(
+        SKEWED,
+        contract.HOT_PARTITION,
+        {"topic": "orders", "partition": 3, "member": "m-1", "key_skew": True},
+    ),
+    "the same, and another waits for it": Case(
+        both(SKEWED, slows(p1=2.0)), contract.HOT_PARTITION, {"partition": 3}
+    ),
+    "one partition is slow beside a busier one": Case(
+        slows(p3=3.0),
+        contract.HOT_PARTITION,
+        {"partition": 3, "key_skew": False},
+        before=writes(30, 4, 4, 20, 4, 4),
+    ),
+    "one partition is slow": Case(
+        slows(p2=3.0), contract.HOT_PARTITION, {"partition": 2, "key_skew": False}
+    ),
+    "one of two is slow": Case(
+        reads(45.0, 12.0), contract.SLOW_MEMBER, {"member": "m-1", "partitions": 3}
+    ),
+    "one of two hangs": Case(
+        reads(45.0, 0.0),
+        contract.SLOW_MEMBER,
+        {"member": "m-1", "consume_rate": 0.0, "stands_since": SINCE},
+    ),
+    "one cannot read what the other can, of more": Case(
+        both(writes(15.0), reads(60.0, 32.0)),
+        contract.SLOW_MEMBER,
+        {"member": "m-1"},
+        minutes=60,
+    ),
+    "a record is stuck": Case(
+        sticks, contract.STUCK_RECORD, {"topic": "orders", "partition": 2, "partitions_moving": 5}
+    ),
+    "two partitions are out of step": Case(out_of_step(3), contract.UNAVAILABLE),
+    "retention deletes what is read a little later": Case(
+        keeps_briefly,
+        contract.RETENTION_RACE,
+        minutes=12,
+        made=partial(two_members, commit_every=24),
+    ),
+    "a transaction is open": Case(
+        opens, contract.OPEN_TRANSACTION, {"topic": "orders", "partition": 2}, TROUBLE + 5
+    ),
+    "offsets are set back": Case(moves(-10_000), contract.OFFSETS_RESET, {}, TROUBLE + 5),
+    "the topic is recreated": Case(
+        lambda cluster: cluster.topics[0].recreate(),
+        contract.OFFSETS_RESET,
+        {"topic_was": contract.MADE_ANEW},
+        TROUBLE + 3,
+    ),
+    "the log is cut": Case(
+        is_cut, contract.OFFSETS_RESET, {"topic_was": contract.CUT}, TROUBLE + 3
+    ),
+    "it has read too slowly from the first run on": Case(
+        lambda _: None,
+        contract.UNEXPLAINED,
+        before=both(reads(9.0), has_more),
+        made=partial(two_members, 1),
+    ),
+}
+
+
+@cache
+def planted(name: str) -> tuple[Snapshot, ...]:
+    """All runs of a case."""
+    case = CASES[name]
+    cluster = case.made()
+    case.before(cluster)
+    return tuple(run(cluster, {TROUBLE: case.act}, case.minutes))
+
+
+def named(name: str) -> Snapshot:
+    """The first run that names the cause of a case."""
+    return next(each for each in planted(name) if row(each)["cause"] is not None)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_was_planted_is_named_with_its_evidence(name: str) -> None:
+    case, last = CASES[name], planted(name)[-1]
+    assert row(last)["cause"] == case.cause
+    if case.cause is not None:
+        found = evidence(last)
+        assert {each: found.get(each) for each in case.evidence} == case.evidence
+
+
+def test_the_numbers_of_the_evidence_are_those_of_the_trouble() -> None:
+    more, less = (
+        evidence(named(name)) for name in ("six times as much is written", "all read less")
+    )
+    hot, back = (
+        evidence(planted(name)[-1])
+        for name in ("most keys go to one partition", "offsets are set back")
+    )
+    recreated = evidence(planted("the topic is recreated")[-1])
+    last = planted("a record is stuck")[-1]
+    commits = last.group_partitions.numbers("committed_offset").to_list()
+
+    assert more["produce_rate"] == pytest.approx(360, rel=0.25)
+    assert less["consume_rate"] < less["consume_rate_before"]
+    assert hot["produce_rate"] > 10 * hot["produce_rate_of_others"]
+    assert back["rewound_from"] > back["committed_offset"]
+    assert recreated["committed_offset"] > recreated["end_offset"]
+    assert evidence(last)["offset"] == commits[2]
+    assert evidence(named("retention deletes what is read a little later"))["records_lost"] > 0
+
+
+def test_a_cause_has_the_beginning_of_the_trouble() -> None:
+    written = row(planted("six times as much is written")[-1])["cause_since"]
+
+    assert written == pytest.approx(BEGIN + TROUBLE * MINUTE, abs=3 * MINUTE)
+    assert row(planted("a record is stuck")[-1])["cause_since"] == SINCE
+
+
+def test_what_a_group_is_compared_with_is_not_learnt_while_it_is_behind() -> None:
+    groups = planted("six times as much is written")[-1].groups
+
+    assert groups.numbers("kept_up_produce_rate").to_list() == [pytest.approx(60, rel=0.15)]
+    assert groups.numbers("kept_up_at").to_list()[0] < BEGIN + (TROUBLE + 4) * MINUTE
 
 
 @pytest.mark.parametrize(
-    ("rate", "named"),
-    [pytest.param(19.0, True, id="above"), pytest.param(14.5, False, id="within-what-it-can")],
+    ("act", "minutes", "cause"),
+    [
+        pytest.param(out_of_step(1), MINUTES, contract.UNAVAILABLE, id="others-out-of-step-too"),
+        pytest.param(moves(10_000), TROUBLE + 4, None, id="ahead"),
+    ],
 )
-def test_more_records_are_no_cause_as_long_as_they_are_read(rate: float, named: bool) -> None:
-    cluster = two_members()
+def test_what_does_not_explain_it_is_not_named(act: Act, minutes: int, cause: str | None) -> None:
+    last = run(two_members(), {TROUBLE: act}, minutes)[-1]
 
-    def act() -> None:
-        cluster.topics[0].rates[:] = rate
-
-    runs = run(cluster, act, 75 if named else 40)
-
-    assert (row(runs[-1])["cause"] == contract.MORE_PRODUCED) is named
-
-
-def test_members_that_all_read_less_are_the_cause_where_no_more_is_written() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.groups[0].speed = {"m-0": 12.0, "m-1": 12.0}
-
-    runs = run(cluster, act)
-
-    assert row(runs[-1])["cause"] == contract.CAPACITY_FELL
-    assert evidence(runs[-1])["consume_rate"] < evidence(runs[-1])["consume_rate_before"] / 2
-
-
-def test_members_that_left_are_the_cause_where_those_that_stay_read_as_before() -> None:
-    cluster = two_members()
-    cluster.groups[0].speed = {"m-0": 33.0, "m-1": 33.0}
-
-    def act() -> None:
-        del cluster.groups[0].speed["m-1"]
-
-    runs = run(cluster, act)
-
-    assert row(runs[-1])["cause"] == contract.TOO_FEW_MEMBERS
-    assert evidence(runs[-1])["members"] == 1
-    assert evidence(runs[-1])["members_before"] == pytest.approx(2, abs=0.4)
-
-
-def test_a_partition_to_which_most_keys_go_is_named_with_its_rate() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.topics[0].rates[:] = [4, 4, 4, 80, 4, 4]
-
-    found = evidence(run(cluster, act)[-1])
-
-    assert (found["topic"], found["partition"], found["member"]) == ("orders", 3, "m-1")
-    assert found["key_skew"] is True
-    assert found["produce_rate"] > 10 * found["produce_rate_of_others"]
-
-
-def test_a_partition_is_not_hot_beside_one_that_gets_more_and_is_read_in_time() -> None:
-    cluster = two_members()
-    cluster.topics[0].rates[:] = [30, 4, 4, 20, 4, 4]
-
-    def act() -> None:
-        cluster.groups[0].slow[3] = 3.0
-
-    found = evidence(run(cluster, act)[-1])
-
-    assert found["partition"] == 3
-    assert found["key_skew"] is False
-
-
-def test_a_partition_that_alone_is_read_slowly_is_named_without_key_skew() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.groups[0].slow[2] = 3.0
-
-    runs = run(cluster, act)
-
-    assert row(runs[-1])["cause"] == contract.HOT_PARTITION
-    assert evidence(runs[-1])["key_skew"] is False
-    assert evidence(runs[-1])["partition"] == 2
-
-
-@pytest.mark.parametrize("speed", [10.0, 0.0], ids=["slow", "hung"])
-def test_a_member_that_alone_is_behind_is_named(speed: float) -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.groups[0].speed["m-1"] = speed
-
-    runs = run(cluster, act)
-
-    assert row(runs[-1])["cause"] == contract.SLOW_MEMBER
-    assert evidence(runs[-1])["member"] == "m-1"
-    assert evidence(runs[-1])["partitions"] == 3
-
-
-def test_a_record_that_is_not_processed_is_named_by_its_offset() -> None:
-    cluster = two_members()
-    topic, group = cluster.topics[0], cluster.groups[0]
-
-    def act() -> None:
-        group.stuck[4] = float(topic.end[4])
-
-    runs = run(cluster, act)
-    found = evidence(runs[-1])
-
-    assert row(runs[-1])["cause"] == contract.STUCK_RECORD
-    assert (found["topic"], found["partition"]) == ("orders", 4)
-    assert found["offset"] == group.stuck[4]
-    assert found["partitions_moving"] == 5
-    assert row(runs[-1])["cause_since"] == BEGIN + (TROUBLE - 1) * MINUTE
+    assert row(last)["cause"] != cause
+    assert "topic_was" not in evidence(last)
 
 
 def test_a_group_without_members_is_stopped_until_it_has_worked_off_its_backlog() -> None:
-    cluster = two_members()
-    group, speed = cluster.groups[0], dict(cluster.groups[0].speed)
+    acts = {TROUBLE: reads(), TROUBLE + 14: reads(135.0, 135.0)}
+    runs = run(two_members(), acts, 40)
 
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            group.speed = {}
-        if minute == TROUBLE + 14:
-            group.speed = {name: each * 3 for name, each in speed.items()}
-
-    runs = list(run_minutes(cluster, 40, change))
-    named = [row(each)["cause"] for each in runs]
-
-    assert set(named) == {None, contract.STOPPED}
-    assert named[-1] is None
+    assert causes_of(runs) == {None, contract.STOPPED}
+    assert row(runs[-1])["cause"] is None
 
 
-def test_a_group_that_hangs_reads_nothing_whatever_its_averages_say() -> None:
-    cluster = two_members()
+def test_a_group_that_reads_again_and_too_slowly_is_not_said_to_have_stopped() -> None:
+    acts = {TROUBLE: reads(), TROUBLE + 14: reads(5.0, 5.0)}
+    runs = run(two_members(), acts, 40)
+    stopped = [each for each in runs if row(each)["worst_status"] == contract.STOPPED]
+    slow = [each for each in runs[TROUBLE + 14 :] if row(each)["status"] == contract.WARN]
 
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            cluster.groups[0].speed = {"m-0": 0.0, "m-1": 0.0}
-
-    last = list(run_minutes(cluster, 30, change))[-1]
-
-    assert row(last)["worst_status"] == contract.STALLED
-    assert evidence(last)["consume_rate"] == 0.0
-
-
-def test_who_reads_again_and_too_slowly_is_not_said_to_have_stopped() -> None:
-    cluster = two_members()
-    group, speed = cluster.groups[0], dict(cluster.groups[0].speed)
-
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            group.speed = {}
-        if minute == TROUBLE + 14:
-            group.speed = dict.fromkeys(speed, 5.0)
-
-    runs = [row(each) for each in run_minutes(cluster, 40, change)]
-    stopped = [run for run in runs if run["worst_status"] == contract.STOPPED]
-    slow = [run for run in runs[TROUBLE + 14 :] if run["status"] == contract.WARN]
-
-    assert {run["cause"] for run in stopped} == {contract.STOPPED}
-    assert contract.STOPPED not in {run["cause"] for run in slow}
+    assert causes_of(stopped) == {contract.STOPPED}
+    assert contract.STOPPED not in causes_of(slow)
     # Nor to have been slow before it stopped.
-    assert {run["worst_status_since"] for run in slow} == {slow[0]["taken_at"]}
+    assert {row(each)["worst_status_since"] for each in slow} == {row(slow[0])["taken_at"]}
 
 
-def run_rebalancing(reads: bool) -> list[Snapshot]:
-    """A group that rebalances in each minute from TROUBLE on, and `reads` in half of each."""
+@pytest.mark.parametrize("is_read", [True, False])
+def test_rebalances_without_end_are_the_cause_though_something_is_read_between_them(
+    is_read: bool,
+) -> None:
     cluster = two_members()
     group = cluster.groups[0]
 
@@ -255,592 +360,36 @@ def run_rebalancing(reads: bool) -> list[Snapshot]:
         group.generation += 1
 
         def step(number: int) -> None:
-            group.rebalancing = number < 5 or not reads
+            group.rebalancing = number < 5 or not is_read
 
         return step
 
-    return list(run_minutes(cluster, MINUTES, change))
-
-
-def test_rebalances_without_end_are_the_cause_of_a_group_that_reads_between_them() -> None:
-    assert row(run_rebalancing(reads=True)[-1])["cause"] == contract.REBALANCES
-
-
-@pytest.mark.parametrize(
-    ("minutes", "cause"),
-    [
-        pytest.param(2, contract.REBALANCES, id="in-every-second-reading"),
-        pytest.param(3, contract.UNEXPLAINED, id="in-every-third"),
-        pytest.param(4, contract.CAPACITY_FELL, id="in-every-fourth"),
-    ],
-)
-def test_rebalances_are_a_cause_or_hide_one_by_how_many_readings_see_them(
-    minutes: int, cause: str
-) -> None:
-    cluster = two_members()
-
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            _slow_down(cluster)
-        cluster.groups[0].generation += minute >= TROUBLE and minute % minutes == 0
-
-    last = list(run_minutes(cluster, 60, change))[-1]
-
-    assert row(last)["cause"] == cause
-
-
-@pytest.mark.parametrize("reads", [True, False])
-def test_what_is_read_between_rebalances_is_nothing_once_no_commit_moves(reads: bool) -> None:
-    last = run_rebalancing(reads)[-1]
+    last = list(run_minutes(cluster, MINUTES, change))[-1]
 
     assert row(last)["cause"] == contract.REBALANCES
-    assert (evidence(last)["consume_rate"] > 0) is reads
-
-
-def test_a_group_that_has_read_nothing_since_it_was_first_seen_did_not_read_more_before() -> None:
-    topic = Topic("orders", np.full(1, 0.2), noise=0.0)
-    group = Group("billing", topic, {"m-0": 60.0})
-
-    def change(_: Cluster, minute: int) -> None:
-        if minute == 1:
-            group.speed = {"m-0": 0.0}
-
-    runs = list(run_minutes(Cluster([topic], [group], np.random.default_rng(7)), MINUTES, change))
-
-    assert row(runs[-1])["status"] == contract.ERR
-    assert {row(each)["cause"] for each in runs} <= {None, contract.UNEXPLAINED}
-
-
-@pytest.mark.parametrize(("first", "second"), [(0, 4), (4, 0)])
-def test_of_partitions_without_a_leader_the_first_to_lose_it_is_named(
-    first: int, second: int
-) -> None:
-    cluster = two_members()
-
-    def change(_: Cluster, minute: int) -> None:
-        lost = {TROUBLE: first, TROUBLE + 4: second}.get(minute)
-        if lost is not None:
-            cluster.topics[0].has_leader[lost] = False
-
-    last = list(run_minutes(cluster, TROUBLE + 10, change))[-1]
-
-    (found,) = [each for each in weigh_causes(last, "billing", Rules()) if isinstance(each, Cause)]
-    assert found.name == contract.UNAVAILABLE
-    assert found.evidence["partitions_without_leader"] == 2
-    assert found.evidence["partition"] == first
-    assert found.since == pytest.approx(BEGIN + TROUBLE * MINUTE, abs=2 * MINUTE)
-
-
-def several_groups(count: int, partitions: int = 6) -> Cluster:
-    """Groups with topics of their own, whose partitions lie under three brokers in turn."""
-    topics = [Topic(f"t-{each}", np.full(partitions, 10.0), noise=0.0) for each in range(count)]
-    groups = [
-        Group(f"g-{number}", topic, {f"{number}-{each}": 60.0 for each in range(2)})
-        for number, topic in enumerate(topics)
-    ]
-    return Cluster(topics, groups, np.random.default_rng(3))
+    assert (evidence(last)["consume_rate"] > 0) is is_read
 
 
 @pytest.mark.parametrize(
-    ("groups", "partitions", "named"),
-    [(2, 6, True), (1, 6, False), (3, 3, True), (2, 3, False)],
-    ids=["two", "one", "on-three-partitions", "on-two-partitions"],
+    ("every", "cause"),
+    [(2, contract.REBALANCES), (3, contract.UNEXPLAINED), (4, contract.CAPACITY_FELL)],
 )
-def test_a_broker_is_blamed_by_two_groups_on_three_partitions(
-    groups: int, partitions: int, named: bool
+def test_rebalances_are_a_cause_or_hide_one_by_how_many_readings_see_them(
+    every: int, cause: str
 ) -> None:
-    cluster = several_groups(groups, partitions)
-
-    def act() -> None:
-        cluster.broker_limit[2] = 2.0
-
-    runs = run(cluster, act)
-
-    causes = {row(runs[-1], f"g-{each}")["cause"] for each in range(groups)}
-    assert (causes == {contract.SLOW_BROKER}) is named
-
-
-def test_partitions_without_a_leader_are_named_from_the_second_run_on() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.topics[0].has_leader[1] = False
-
-    runs = run(cluster, act, TROUBLE + 3)
-
-    assert row(runs[TROUBLE])["cause"] is None
-    assert row(runs[TROUBLE + 1])["cause"] == contract.UNAVAILABLE
-    assert evidence(runs[TROUBLE + 1])["partition"] == 1
-
-
-@pytest.mark.parametrize(
-    ("healthy_in_sync", "named"),
-    [pytest.param(3, True, id="only-those-behind"), pytest.param(1, False, id="others-too")],
-)
-def test_partitions_out_of_step_are_blamed_where_the_others_are_in_step(
-    healthy_in_sync: int, named: bool
-) -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.topics[0].in_sync[:] = healthy_in_sync
-        cluster.topics[0].in_sync[[0, 3]] = 1
-        cluster.groups[0].slow |= {0: 3.0, 3: 3.0}
-
-    runs = run(cluster, act)
-
-    assert (row(runs[-1])["cause"] == contract.UNAVAILABLE) is named
-
-
-def test_what_is_deleted_of_a_group_that_commits_nothing_is_no_race() -> None:
-    cluster = two_members(commit_every=100_000)
-    cluster.topics[0].kept_seconds = 90.0
-
-    runs = run(cluster, lambda: None, 8)
-
-    assert [row(each)["status"] for each in runs[1:]] == [contract.ERR] * 7
-    assert contract.RETENTION_RACE not in {row(each)["cause"] for each in runs}
-
-
-def test_retention_that_deletes_what_is_read_a_little_later_is_the_cause() -> None:
-    cluster = two_members(commit_every=24)
-
-    def act() -> None:
-        cluster.topics[0].kept_seconds = 90.0
-
-    runs = run(cluster, act)
-
-    assert row(first_named(runs))["cause"] == contract.RETENTION_RACE
-    assert evidence(first_named(runs))["records_lost"] > 0
-
-
-def test_an_open_transaction_is_the_cause_of_a_group_that_it_holds_up() -> None:
-    cluster = two_members()
-    topic = cluster.topics[0]
-
-    def act() -> None:
-        topic.stable[2] = float(topic.end[2])
-
-    runs = run(cluster, act, TROUBLE + 5)
-
-    assert row(runs[-1])["cause"] == contract.OPEN_TRANSACTION
-    assert (evidence(runs[-1])["topic"], evidence(runs[-1])["partition"]) == ("orders", 2)
-
-
-def test_offsets_that_were_set_back_are_the_cause_while_they_are_read_again() -> None:
-    cluster = two_members()
-    group = cluster.groups[0]
-
-    def act() -> None:
-        group.position -= 10_000
-        group.committed -= 10_000
-
-    runs = run(cluster, act, TROUBLE + 5)
-
-    assert row(runs[-1])["cause"] == contract.OFFSETS_RESET
-    assert evidence(runs[-1])["rewound_from"] > evidence(runs[-1])["committed_offset"]
-
-
-def test_a_topic_made_anew_is_named_beside_a_commit_beyond_its_end() -> None:
-    cluster = two_members()
-
-    runs = run(cluster, cluster.topics[0].recreate, TROUBLE + 3)
-
-    assert row(runs[-1])["cause"] == contract.OFFSETS_RESET
-    assert evidence(runs[-1])["committed_offset"] > evidence(runs[-1])["end_offset"]
-    assert evidence(runs[-1])["topic_was"] == contract.MADE_ANEW
-
-
-def test_a_topic_whose_end_went_back_under_its_id_was_cut() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.topics[0].end[:] = 0.0
-
-    found = evidence(run(cluster, act, TROUBLE + 3)[-1])
-
-    assert found["topic_was"] == contract.CUT
-
-
-def test_a_commit_that_went_beyond_the_end_says_nothing_of_the_topic() -> None:
-    cluster = two_members()
-    group = cluster.groups[0]
-
-    def act() -> None:
-        group.position += 10_000
-        group.committed += 10_000
-
-    found = evidence(run(cluster, act, TROUBLE + 4)[-1])
-
-    assert found["committed_offset"] > found["end_offset"]
-    assert "topic_was" not in found
-
-
-def test_a_cause_by_rates_stays_while_the_backlog_is_worked_off() -> None:
     cluster = two_members()
 
     def change(_: Cluster, minute: int) -> None:
         if minute == TROUBLE:
-            cluster.groups[0].speed = {"m-0": 5.0, "m-1": 5.0}
-        if minute == TROUBLE + 20:
-            cluster.groups[0].speed = {"m-0": 36.0, "m-1": 36.0}
+            reads(12.0, 12.0)(cluster)
+        cluster.groups[0].generation += minute >= TROUBLE and minute % every == 0
 
-    runs = list(run_minutes(cluster, 75, change))
-    named = [row(each)["cause"] for each in runs if row(each)["status"] != contract.OK]
+    assert row(list(run_minutes(cluster, 50, change))[-1])["cause"] == cause
 
-    assert set(named[3:]) == {contract.CAPACITY_FELL}
 
-
-def test_a_cause_by_rates_gives_way_to_one_that_is_proven_later() -> None:
-    cluster = two_members()
-
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            cluster.groups[0].speed = {"m-0": 12.0, "m-1": 12.0}
-        if minute == TROUBLE + 20:
-            cluster.groups[0].speed = {}
-
-    runs = list(run_minutes(cluster, 45, change))
-
-    assert row(runs[TROUBLE + 19])["cause"] == contract.CAPACITY_FELL
-    assert row(runs[-1])["cause"] == contract.STOPPED
-    assert evidence(runs[-1])["members"] == 0
-
-
-def test_what_is_too_little_to_tell_is_unexplained() -> None:
-    """A group seen behind from its first run on, of which no capacity is known."""
-    cluster = two_members(partitions=1)
-    cluster.groups[0].speed = {"m-0": 9.0}
-    cluster.topics[0].end += 50_000
-
-    runs = run(cluster, lambda: None)
-
-    assert {row(each)["cause"] for each in runs[-5:]} == {contract.UNEXPLAINED}
-
-
-def test_what_a_group_is_compared_with_is_not_learnt_while_it_is_behind() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.topics[0].rates[:] = 40.0
-
-    runs = run(cluster, act)
-    kept_up = [each.groups.numbers("kept_up_produce_rate").to_list()[0] for each in runs]
-
-    assert kept_up[-1] == pytest.approx(60, rel=0.15)
-    assert runs[-1].groups.numbers("kept_up_at").to_list()[0] < BEGIN + (TROUBLE + 4) * MINUTE
-
-
-def idle_and_behind() -> Snapshot:
-    """To two partitions nothing is written; both are set back, and not read again."""
-    cluster = two_members()
-    cluster.topics[0].rates[4:] = 0.0
-
-    def act() -> None:
-        cluster.groups[0].position[4:] = 100.0
-        cluster.groups[0].stuck.update({4: 100.0, 5: 100.0})
-
-    return run(cluster, act)[-1]
-
-
-def test_a_backlog_to_which_nothing_is_written_is_explained_by_no_rate() -> None:
-    last = idle_and_behind()
-    rates = {contract.TOO_FEW_MEMBERS, contract.MORE_PRODUCED, contract.CAPACITY_FELL}
-    out = {
-        each.name: each.compute()
-        for each in weigh_causes(last, "billing", Rules())
-        if isinstance(each, RuledOut) and each.name in rates
-    }
-
-    assert row(last)["cause"] == contract.OFFSETS_RESET
-    assert row(last)["worst_status"] == contract.STALLED
-    nothing = {"partitions_behind": 2, "partitions_read": 6, "produce_rate": 0.0}
-    assert out == dict.fromkeys(rates, nothing)
-
-
-@pytest.mark.parametrize(
-    ("records", "compared"),
-    [pytest.param(0.98, False, id="less"), pytest.param(1.02, True, id="more")],
-)
-def test_a_record_in_ten_minutes_is_the_least_that_rates_are_compared_by(
-    records: float, compared: bool
-) -> None:
-    last = idle_and_behind()
-    topics = last.topic_partitions
-    idle = Column.of(topics.numbers("partition_id").values >= 4)
-    few = Column.of(np.full(len(topics), records / 600 / 2))
-    rates = few.where(idle.values, topics.numbers("produce_rate"))
-    last = replace(last, topic_partitions=topics.with_columns(produce_rate=rates))
-    findings = weigh_causes(last, "billing", Rules())
-    out = {each.name: each.compute() for each in findings if isinstance(each, RuledOut)}
-
-    assert ("partitions_behind" not in out.get(contract.CAPACITY_FELL, {})) is compared
-
-
-def test_names_in_the_evidence_are_cut() -> None:
-    cluster = two_members()
-    long = "m-1" + "x" * 1_000
-    cluster.groups[0].speed = {"m-0": 45.0, long: 45.0}
-
-    def act() -> None:
-        cluster.groups[0].speed[long] = 8.0
-
-    assert len(evidence(run(cluster, act)[-1])["member"]) == 200
-
-
-def test_cases_are_drawn_alike_each_time() -> None:
-    def draw() -> Case:
-        made = Draw(np.random.default_rng(5), "small")
-        made.group(made.topic())
-        return made.case("x", at_begin(lambda: None), {})
-
-    one, other = draw(), draw()
-
-    assert one.cluster.topics[0].rates.tolist() == other.cluster.topics[0].rates.tolist()
-    assert one.cluster.groups[0].speed == other.cluster.groups[0].speed
-
-
-def _crowd(cluster: Cluster) -> None:
-    cluster.topics[0].rates[:] = 60.0
-
-
-def _slow_down(cluster: Cluster) -> None:
-    cluster.groups[0].speed = {"m-0": 12.0, "m-1": 12.0}
-
-
-def _leave(cluster: Cluster) -> None:
-    cluster.groups[0].speed = {}
-
-
-def _stick(cluster: Cluster) -> None:
-    cluster.groups[0].stuck[2] = float(cluster.topics[0].end[2])
-
-
-def _skew(cluster: Cluster) -> None:
-    cluster.topics[0].rates[:] = [4, 4, 4, 80, 4, 4]
-
-
-def _slow_one(cluster: Cluster) -> None:
-    cluster.groups[0].speed["m-1"] = 12.0
-
-
-PLANTED = {
-    contract.MORE_PRODUCED: _crowd,
-    contract.CAPACITY_FELL: _slow_down,
-    contract.STOPPED: _leave,
-    contract.STUCK_RECORD: _stick,
-    contract.HOT_PARTITION: _skew,
-    contract.SLOW_MEMBER: _slow_one,
-}
-
-
-@pytest.fixture(name="named", scope="module")
-def _named() -> dict[str, Snapshot]:
-    """The run that names each of these causes."""
-    found = {}
-    for cause, act in PLANTED.items():
-        cluster = two_members()
-        found[cause] = first_named(run(cluster, partial(act, cluster)))
-    return found
-
-
-@pytest.mark.parametrize("cause", PLANTED)
-def test_rules_find_in_a_snapshot_what_its_run_named_with_the_same_evidence(
-    named: dict[str, Snapshot], cause: str
-) -> None:
-    snapshot = named[cause]
-    first = next(
-        each for each in weigh_causes(snapshot, "billing", Rules()) if isinstance(each, Cause)
-    )
-
-    assert (first.name, first.since) == (cause, row(snapshot)["cause_since"])
-    assert write_evidence(first.evidence) == row(snapshot)["cause_evidence"]
-
-
-@pytest.mark.parametrize("cause", PLANTED)
-def test_each_cause_is_weighed_and_what_is_ruled_out_has_a_sentence_with_its_numbers(
-    named: dict[str, Snapshot], cause: str
-) -> None:
-    findings = weigh_causes(named[cause], "billing", Rules())
-    out = [each for each in findings if isinstance(each, RuledOut)]
-    sentences = {each.name: describe_ruled_out(each.name, each.compute()) for each in out}
-
-    assert {each.name for each in findings} == {*contract.CAUSES} - {contract.UNEXPLAINED}
-    assert cause not in sentences or cause == contract.HOT_PARTITION
-    assert [each for each in sentences.values() if "{" in each or "never seen" in each] == []
-
-
-def test_a_number_that_rules_a_cause_out_stands_beside_its_limit(
-    named: dict[str, Snapshot],
-) -> None:
-    findings = weigh_causes(named[contract.CAPACITY_FELL], "billing", Rules())
-    out = {each.name: each.compute() for each in findings if isinstance(each, RuledOut)}
-    more = out[contract.MORE_PRODUCED]
-
-    assert more["produce_rate"] < more["produce_rate_from"]
-    assert more["produce_rate_from"] == pytest.approx(1.1 * more["produce_rate_before"], rel=0.05)
-    assert out[contract.SLOW_MEMBER] == {"members_behind": 2, "members_read": 2}
-
-
-def test_a_group_that_a_run_does_not_have_is_not_weighed(named: dict[str, Snapshot]) -> None:
-    assert weigh_causes(named[contract.STOPPED], "nobody", Rules()) == ()
-
-
-def test_a_cause_that_rates_made_likely_gives_way_to_one_that_is_proven() -> None:
-    cluster = two_members()
-
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            _slow_down(cluster)
-        if minute == MINUTES:
-            _leave(cluster)
-
-    named = [row(each)["cause"] for each in run_minutes(cluster, MINUTES + 14, change)]
-
-    assert named[MINUTES - 1] == contract.CAPACITY_FELL
-    assert named[-1] == contract.STOPPED
-
-
-def test_a_partition_that_waits_for_a_hot_one_of_its_member_hides_no_cause() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.topics[0].rates[:] = [4, 4, 4, 80, 4, 4]
-        cluster.groups[0].slow[1] = 2.0
-
-    last = run(cluster, act)[-1]
-
-    assert row(last)["cause"] == contract.HOT_PARTITION
-    assert evidence(last)["partition"] == 3
-
-
-def test_a_member_is_slow_that_cannot_read_what_another_one_can_though_more_is_written() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.topics[0].rates[:] = 15.0
-        cluster.groups[0].speed = {"m-0": 60.0, "m-1": 32.0}
-
-    last = run(cluster, act, 60)[-1]
-
-    assert row(last)["cause"] == contract.SLOW_MEMBER
-    assert evidence(last)["member"] == "m-1"
-
-
-@pytest.mark.parametrize(
-    ("speed", "cause"),
-    [
-        pytest.param(42.0, contract.TOO_FEW_MEMBERS, id="as-many-as-before-would-do"),
-        pytest.param(33.0, contract.MORE_PRODUCED, id="as-many-as-before-would-not"),
-    ],
-)
-def test_members_are_missing_though_more_is_written_where_as_many_as_before_would_do(
-    speed: float, cause: str
-) -> None:
-    cluster = two_members()
-    cluster.groups[0].speed = {"m-0": speed, "m-1": speed}
-
-    def act() -> None:
-        cluster.topics[0].rates[:] = 11.8
-        del cluster.groups[0].speed["m-1"]
-
-    named = {row(each)["cause"] for each in run(cluster, act, 60)} - {None}
-
-    assert (contract.TOO_FEW_MEMBERS in named) is (cause == contract.TOO_FEW_MEMBERS)
-
-
-def test_the_first_rate_that_is_seen_of_a_group_does_not_count_for_hours() -> None:
-    cluster = two_members()
-    cluster.groups[0].speed = {"m-0": 900.0, "m-1": 900.0}
-
-    def change(_: Cluster, minute: int) -> None:
-        cluster.topics[0].rates[:] = 100.0 if minute <= 1 else 10.0
-
-    last = list(run_minutes(cluster, 40, change))[-1]
-
-    assert last.groups.numbers("kept_up_produce_rate").to_list()[0] < 400
-
-
-def test_a_partition_whose_age_may_be_next_to_nothing_is_not_behind() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.topics[0].rates[:] = [4, 4, 4, 80, 4, 4]
-
-    last = run(cluster, act)[-1]
-    rows = last.group_partitions
-    is_first = rows.numbers("partition_id") == 0
-    unsure = Column.of(np.full(len(rows), 500.0))
-    rows = rows.with_columns(
-        lag=Column.of(np.full(len(rows), 3)).where(is_first, rows.numbers("lag")),
-        time_lag_seconds=unsure.where(is_first, rows.numbers("time_lag_seconds")),
-        time_lag_error_seconds=unsure.where(is_first, rows.numbers("time_lag_error_seconds")),
-    )
-    (found, *_) = [
-        each
-        for each in weigh_causes(replace(last, group_partitions=rows), "billing", Rules())
-        if isinstance(each, Cause)
-    ]
-
-    assert (found.name, found.evidence["partition"]) == (contract.HOT_PARTITION, 3)
-
-
-def test_a_member_that_commits_nothing_reads_nothing_since_then() -> None:
-    cluster = two_members()
-
-    def act() -> None:
-        cluster.groups[0].speed["m-1"] = 0.0
-
-    found = evidence(run(cluster, act)[-1])
-
-    assert found["consume_rate"] == 0.0
-    assert found["stands_since"] == BEGIN + (TROUBLE - 1) * MINUTE
-
-
-@pytest.mark.parametrize(
-    ("epoch", "back", "named"),
-    [
-        pytest.param(0, 1_500, False, id="read-again"),
-        pytest.param(None, 1_500, True, id="set-without-an-epoch"),
-        pytest.param(0, 9_000, True, id="far"),
-    ],
-)
-def test_what_new_owners_read_again_after_a_rebalance_was_set_back_by_nobody(
-    epoch: int | None, back: int, named: bool
-) -> None:
-    cluster = two_members()
-    group = cluster.groups[0]
-    group.commit_epoch = 0
-
-    def act() -> None:
-        group.generation += 1
-        group.position -= back
-        group.committed -= back
-        group.commit_epoch = epoch
-
-    causes = {row(each)["cause"] for each in run(cluster, act, TROUBLE + 6)}
-
-    assert (contract.OFFSETS_RESET in causes) is named
-
-
-def test_what_is_read_says_nothing_of_capacity_while_members_come_and_go() -> None:
-    cluster = two_members()
-
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            _slow_down(cluster)
-        cluster.groups[0].generation += minute >= TROUBLE and minute % 3 == 0
-
-    named = {row(each)["cause"] for each in run_minutes(cluster, MINUTES, change)}
-
-    assert named == {None, contract.UNEXPLAINED}
-
-
-@pytest.mark.parametrize(
-    ("epochs", "named"), [(1, True), (0, False)], ids=["again-and-again", "one-that-goes-on"]
-)
+@pytest.mark.parametrize(("epochs", "is_named"), [(1, True), (0, False)])
 def test_a_rebalance_that_members_read_on_in_is_not_one_after_another(
-    epochs: int, named: bool
+    epochs: int, is_named: bool
 ) -> None:
     cluster = two_members()
     group = cluster.groups[0]
@@ -850,47 +399,248 @@ def test_a_rebalance_that_members_read_on_in_is_not_one_after_another(
         if minute >= TROUBLE:
             group.state = "Reconciling"
             group.epoch = (group.epoch or 0) + epochs
-            group.speed = dict.fromkeys(group.speed, 12.0)
+            reads(12.0, 12.0)(cluster)
 
     last = list(run_minutes(cluster, MINUTES, change))[-1]
 
     assert row(last)["status"] == contract.WARN
-    assert (row(last)["cause"] == contract.REBALANCES) is named
+    assert (row(last)["cause"] == contract.REBALANCES) is is_named
+
+
+def test_a_group_that_has_read_nothing_since_it_was_first_seen_did_not_read_more_before() -> None:
+    cluster = two_members()
+    runs = run(cluster, {0: writes(0.2), 1: reads(0.0, 0.0)})
+
+    assert row(runs[-1])["status"] == contract.ERR
+    assert causes_of(runs) <= {None, contract.UNEXPLAINED}
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 4), (4, 0)])
+def test_of_partitions_without_a_leader_the_first_to_lose_it_is_named(
+    first: int, second: int
+) -> None:
+    acts = {TROUBLE: loses_leader(first), TROUBLE + 4: loses_leader(second)}
+    runs = run(two_members(), acts, TROUBLE + 10)
+
+    assert [row(each)["cause"] for each in runs[TROUBLE : TROUBLE + 2]] == [
+        None,
+        contract.UNAVAILABLE,
+    ]
+    (found,) = [e for e in weigh_causes(runs[-1], "billing", Rules()) if isinstance(e, Cause)]
+    assert found.name == contract.UNAVAILABLE
+    assert found.evidence["partitions_without_leader"] == 2
+    assert found.evidence["partition"] == first
+    assert found.since == pytest.approx(BEGIN + TROUBLE * MINUTE, abs=2 * MINUTE)
+
+
+def limits(cluster: Cluster) -> None:
+    """A broker lets little through."""
+    cluster.broker_limit[2] = 2.0
 
 
 @pytest.mark.parametrize(
-    ("minute", "named"),
-    [pytest.param(TROUBLE + 6, True, id="later"), pytest.param(TROUBLE, False, id="at-once")],
+    ("groups", "partitions", "is_named"),
+    [(2, 6, True), (1, 6, False), (2, 3, False)],
+    ids=["two", "one", "on-two-partitions"],
 )
-def test_a_group_that_hangs_after_it_was_behind_under_a_slow_broker_owes_it_to_that(
-    minute: int, named: bool
+def test_a_broker_is_blamed_by_two_groups_on_three_partitions(
+    groups: int, partitions: int, is_named: bool
 ) -> None:
-    cluster = several_groups(3)
+    last = run(several_groups(groups, partitions), {TROUBLE: limits})[-1]
 
-    def change(_: Cluster, now: int) -> None:
-        if now == TROUBLE:
-            cluster.broker_limit[2] = 2.0
-        if now == minute:
-            cluster.groups[0].speed = dict.fromkeys(cluster.groups[0].speed, 0.0)
+    causes = {row(last, f"g-{each}")["cause"] for each in range(groups)}
+    assert (causes == {contract.SLOW_BROKER}) is is_named
 
-    last = list(run_minutes(cluster, MINUTES, change))[-1]
+
+@pytest.mark.parametrize(("minute", "is_named"), [(TROUBLE + 6, True), (TROUBLE, False)])
+def test_a_group_that_hangs_after_it_was_behind_under_a_slow_broker_owes_it_to_that(
+    minute: int, is_named: bool
+) -> None:
+    def hangs(cluster: Cluster) -> None:
+        cluster.groups[0].speed = dict.fromkeys(cluster.groups[0].speed, 0.0)
+
+    acts = {TROUBLE: limits, minute: both(limits, hangs)}
+    last = run(several_groups(3), acts)[-1]
 
     assert row(last, "g-1")["cause"] == contract.SLOW_BROKER
-    assert (row(last, "g-0")["cause"] == contract.SLOW_BROKER) is named
+    assert (row(last, "g-0")["cause"] == contract.SLOW_BROKER) is is_named
+
+
+def test_what_is_deleted_of_a_group_that_commits_nothing_is_no_race() -> None:
+    runs = run(two_members(commit_every=100_000), {0: keeps_briefly}, 8)
+
+    assert row(runs[-1])["status"] == contract.ERR
+    assert contract.RETENTION_RACE not in causes_of(runs)
+
+
+def test_a_cause_by_rates_stays_while_the_backlog_is_worked_off() -> None:
+    acts = {TROUBLE: reads(5.0, 5.0), TROUBLE + 20: reads(36.0, 36.0)}
+    runs = [each for each in run(two_members(), acts, 60) if row(each)["status"] != contract.OK]
+
+    assert causes_of(runs[3:]) == {contract.CAPACITY_FELL}
+
+
+def test_a_cause_by_rates_gives_way_to_one_that_is_proven_later() -> None:
+    acts = {TROUBLE: reads(12.0, 12.0), TROUBLE + 20: reads()}
+    runs = run(two_members(), acts, 40)
+
+    assert row(runs[TROUBLE + 19])["cause"] == contract.CAPACITY_FELL
+    assert row(runs[-1])["cause"] == contract.STOPPED
+
+
+@cache
+def idle_and_behind() -> Snapshot:
+    """To two partitions nothing is written; both are set back, and not read again."""
+
+    def act(cluster: Cluster) -> None:
+        cluster.groups[0].position[4:] = 100.0
+        cluster.groups[0].stuck.update({4: 100.0, 5: 100.0})
+
+    return run(two_members(), {0: writes(10, 10, 10, 10, 0, 0), TROUBLE: act})[-1]
+
+
+def ruled_out(snapshot: Snapshot) -> dict[str, Mapping[str, Any]]:
+    findings = weigh_causes(snapshot, "billing", Rules())
+    return {each.name: each.compute() for each in findings if isinstance(each, RuledOut)}
+
+
+def test_a_backlog_to_which_nothing_is_written_is_explained_by_no_rate() -> None:
+    last, rates = idle_and_behind(), (contract.MORE_PRODUCED, contract.CAPACITY_FELL)
+    nothing = {"partitions_behind": 2, "partitions_read": 6, "produce_rate": 0.0}
+
+    assert row(last)["cause"] == contract.OFFSETS_RESET
+    assert row(last)["worst_status"] == contract.STALLED
+    assert [ruled_out(last)[name] for name in rates] == [nothing, nothing]
+
+
+@pytest.mark.parametrize(("records", "is_compared"), [(0.98, False), (1.02, True)])
+def test_a_record_in_ten_minutes_is_the_least_that_rates_are_compared_by(
+    records: float, is_compared: bool
+) -> None:
+    last = idle_and_behind()
+    topics = last.topic_partitions
+    idle = Column.of(topics.numbers("partition_id").values >= 4)
+    few = Column.of(np.full(len(topics), records / 600 / 2))
+    rates = few.where(idle.values, topics.numbers("produce_rate"))
+    last = replace(last, topic_partitions=topics.with_columns(produce_rate=rates))
+
+    found = ruled_out(last).get(contract.CAPACITY_FELL, {})
+    assert ("partitions_behind" not in found) is is_compared
+
+
+def test_names_in_the_evidence_are_cut() -> None:
+    cluster, long = two_members(), "m-1" + "x" * 1_000
+    cluster.groups[0].speed = {"m-0": 45.0, long: 45.0}
+    acts: Acts = {TROUBLE: lambda _: cluster.groups[0].speed.update({long: 8.0})}
+
+    assert len(evidence(run(cluster, acts)[-1])["member"]) == 200
+
+
+WEIGHED = {
+    "six times as much is written": contract.MORE_PRODUCED,
+    "all read less": contract.CAPACITY_FELL,
+    "all have left": contract.STOPPED,
+    "a record is stuck": contract.STUCK_RECORD,
+    "most keys go to one partition": contract.HOT_PARTITION,
+    "one of two is slow": contract.SLOW_MEMBER,
+}
+
+
+@pytest.mark.parametrize(("name", "cause"), WEIGHED.items())
+def test_rules_find_in_a_snapshot_what_its_run_named_and_say_what_is_ruled_out(
+    name: str, cause: str
+) -> None:
+    snapshot = named(name)
+    findings = weigh_causes(snapshot, "billing", Rules())
+    first = next(each for each in findings if isinstance(each, Cause))
+    out = ruled_out(snapshot)
+    sentences = [describe_ruled_out(each, numbers) for each, numbers in out.items()]
+
+    assert (first.name, first.since) == (cause, row(snapshot)["cause_since"])
+    assert write_evidence(first.evidence) == row(snapshot)["cause_evidence"]
+    assert {each.name for each in findings} == {*contract.CAUSES} - {contract.UNEXPLAINED}
+    assert cause not in out or cause == contract.HOT_PARTITION
+    assert [each for each in sentences if "{" in each or "never seen" in each] == []
+
+
+def test_a_number_that_rules_a_cause_out_stands_beside_its_limit() -> None:
+    out = ruled_out(named("all read less"))
+    more = out[contract.MORE_PRODUCED]
+
+    assert more["produce_rate"] < more["produce_rate_from"]
+    assert more["produce_rate_from"] == pytest.approx(1.1 * more["produce_rate_before"], rel=0.05)
+    assert out[contract.SLOW_MEMBER] == {"members_behind": 2, "members_read": 2}
+
+
+def test_a_group_that_a_run_does_not_have_is_not_weighed() -> None:
+    assert weigh_causes(named("all have left"), "nobody", Rules()) == ()
+
+
+@pytest.mark.parametrize(
+    ("speed", "is_named"),
+    [
+        pytest.param(42.0, True, id="as-many-as-before-would-do"),
+        pytest.param(33.0, False, id="as-many-as-before-would-not"),
+    ],
+)
+def test_members_are_missing_though_more_is_written_where_as_many_as_before_would_do(
+    speed: float, is_named: bool
+) -> None:
+    acts = {0: reads(speed, speed), TROUBLE: both(writes(11.8), reads(speed))}
+
+    assert (contract.TOO_FEW_MEMBERS in causes_of(run(two_members(), acts, 60))) is is_named
+
+
+def test_the_first_rate_that_is_seen_of_a_group_does_not_count_for_hours() -> None:
+    acts = {0: both(writes(100.0), reads(900.0, 900.0)), 2: writes(10.0)}
+    last = run(two_members(), acts, 40)[-1]
+
+    assert last.groups.numbers("kept_up_produce_rate").to_list()[0] < 400
+
+
+def test_a_partition_whose_age_may_be_next_to_nothing_is_not_behind() -> None:
+    last = planted("most keys go to one partition")[-1]
+    rows = last.group_partitions
+    is_first = rows.numbers("partition_id") == 0
+    unsure = Column.of(np.full(len(rows), 500.0))
+    rows = rows.with_columns(
+        lag=Column.of(np.full(len(rows), 3)).where(is_first, rows.numbers("lag")),
+        time_lag_seconds=unsure.where(is_first, rows.numbers("time_lag_seconds")),
+        time_lag_error_seconds=unsure.where(is_first, rows.numbers("time_lag_error_seconds")),
+    )
+    last = replace(last, group_partitions=rows)
+    found = next(e for e in weigh_causes(last, "billing", Rules()) if isinstance(e, Cause))
+
+    assert (found.name, found.evidence["partition"]) == (contract.HOT_PARTITION, 3)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "back", "is_named"),
+    [
+        pytest.param(0, 1_500, False, id="read-again"),
+        pytest.param(None, 1_500, True, id="set-without-an-epoch"),
+        pytest.param(0, 9_000, True, id="far"),
+    ],
+)
+def test_what_new_owners_read_again_after_a_rebalance_was_set_back_by_nobody(
+    epoch: int | None, back: int, is_named: bool
+) -> None:
+    def rebalances(cluster: Cluster) -> None:
+        cluster.groups[0].generation += 1
+        cluster.groups[0].commit_epoch = epoch
+
+    acts = {TROUBLE: both(moves(-back), rebalances)}
+    runs = run(two_members(commit_epoch=0), acts, TROUBLE + 6)
+
+    assert (contract.OFFSETS_RESET in causes_of(runs)) is is_named
 
 
 def test_what_changed_while_nobody_looked_is_not_known_by_rates() -> None:
-    cluster = two_members()
-
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            _slow_down(cluster)
-
     away = range(TROUBLE, TROUBLE + 6)
-    runs = list(run_minutes(cluster, MINUTES, change, unseen=away))
+    runs = run(two_members(), {TROUBLE: reads(12.0, 12.0)}, unseen=away)
 
     assert row(runs[-1])["status"] == contract.WARN
-    assert {row(each)["cause"] for each in runs} == {None, contract.UNEXPLAINED}
+    assert causes_of(runs) == {None, contract.UNEXPLAINED}
 
 
 def test_nothing_is_named_in_the_first_run_after_a_long_time_without_one() -> None:
@@ -898,27 +648,17 @@ def test_nothing_is_named_in_the_first_run_after_a_long_time_without_one() -> No
     cluster.topics[0].end += 100_000
     cluster.groups[0].position += 100_000
 
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            cluster.groups[0].position -= 50_000
+    def act(_: Cluster) -> None:
+        cluster.groups[0].position -= 50_000
 
     away = range(TROUBLE, TROUBLE + 20)
-    first, second, *_ = list(run_minutes(cluster, MINUTES, change, unseen=away))[TROUBLE:]
+    first, second, *_ = run(cluster, {TROUBLE: act}, 30, unseen=away)[TROUBLE:]
 
     assert (row(first)["status"], row(first)["cause"]) == (contract.ERR, None)
     assert row(second)["cause"] == contract.OFFSETS_RESET
 
 
 def test_a_group_that_kept_up_with_many_times_as_much_is_compared_with_that() -> None:
-    cluster = two_members()
-    cluster.groups[0].speed = {"m-0": 200.0, "m-1": 200.0}
+    acts = {0: reads(200.0, 200.0), TROUBLE: writes(50.0), TROUBLE + 14: reads(60.0, 60.0)}
 
-    def change(_: Cluster, minute: int) -> None:
-        if minute == TROUBLE:
-            cluster.topics[0].rates[:] = 50.0
-        if minute == TROUBLE + 14:
-            cluster.groups[0].speed = {"m-0": 60.0, "m-1": 60.0}
-
-    last = list(run_minutes(cluster, MINUTES + 14, change))[-1]
-
-    assert row(last)["cause"] == contract.CAPACITY_FELL
+    assert row(run(two_members(), acts, 46)[-1])["cause"] == contract.CAPACITY_FELL

@@ -29,16 +29,6 @@ def rows_into(length: int) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(-1, length - 1) if length else st.just(-1), max_size=20)
 
 
-@given(NUMBERS)
-def test_numbers_survive_with_their_unknowns(values: list[int | None]) -> None:
-    assert Column.optional(values).to_list() == values
-
-
-@given(NAMES)
-def test_words_survive_with_their_unknowns(values: list[str | None]) -> None:
-    assert Strings.of(values).to_list() == values
-
-
 @given(st.data())
 def test_taking_rows_gives_unknown_for_a_negative_row(data: st.DataObject) -> None:
     numbers, names = data.draw(NUMBERS), data.draw(NAMES)
@@ -101,31 +91,6 @@ def test_codes_into_another_dictionary_name_the_same_word(
     assert [None if c is None else words[c] for c in codes] == [
         value if value in words else None for value in values
     ]
-
-
-def test_only_makes_unknown_what_the_mask_leaves_out() -> None:
-    mask = np.array([True, False, True])
-    assert Column.optional([1, 2, None]).only(mask).to_list() == [1, None, None]
-    assert Strings.of(["a", "b", None]).only(mask).to_list() == ["a", None, None]
-
-
-def test_a_constant_is_known_in_each_row() -> None:
-    assert Strings.constant("gone", 2).to_list() == ["gone", "gone"]
-    assert Column.constant(2.5, 2, np.float64).to_list() == [2.5, 2.5]
-
-
-def test_unknown_columns_know_nothing() -> None:
-    assert Column.unknown(2).to_list() == Strings.unknown(2).to_list() == [None, None]
-
-
-def test_where_gives_the_same_rows_lazily() -> None:
-    frame = Frame.of({"lag": Column.optional([1, None, 3]), "topic": Strings.of(["a", "b", None])})
-    mask = np.array([True, False, True])
-    lazy = frame.lazy_where(mask)
-
-    assert table(lazy, "lag", "topic") == table(frame.where(mask), "lag", "topic")
-    assert len(lazy) == 2
-    assert frame.lazy_where(np.ones(3, bool)) is frame
 
 
 def test_rows_of_a_column_in_which_nothing_is_known_take_no_memory() -> None:
@@ -199,10 +164,6 @@ def test_whole_parts_and_nearest_whole_numbers_are_pythons(values: list[int | No
     assert (column / 4).rint().to_list() == [None if v is None else round(v / 4) for v in values]
 
 
-def test_a_code_is_decoded_by_its_place_in_the_table() -> None:
-    assert Column.optional([2, None, 0]).decoded((7, 8, 9)).to_list() == [9, None, 7]
-
-
 # Where all rows are known, and known alike, an operation may return what it was given.
 
 
@@ -269,14 +230,6 @@ def test_a_compacted_column_is_the_same(numbers: list[int | None], names: list[s
     assert Strings.of(names).compacted().to_list() == names
 
 
-@given(st.integers(-9, 9), st.integers(0, 5), st.integers(0, 5))
-def test_a_column_of_one_value_but_for_a_row_keeps_that_row(
-    value: int, before: int, after: int
-) -> None:
-    values = [value] * before + [value + 1] + [value] * after
-    assert Column.optional(values).compacted().to_list() == values
-
-
 def test_what_is_known_of_all_rows_or_of_none_is_kept_once() -> None:
     known, unknown = np.ones(1_000, bool), np.zeros(1_000, bool)
     values = np.arange(1_000)
@@ -285,10 +238,6 @@ def test_what_is_known_of_all_rows_or_of_none_is_kept_once() -> None:
     assert Column(values, unknown).compacted().values.strides == (0,)
     assert Strings.of(["a"] * 1_000).compacted().known.strides == (0,)
     assert Column.of(np.full(1_000, 7)).compacted().values.strides == (0,)
-
-
-def test_of_words_that_no_row_uses_none_is_kept() -> None:
-    assert Strings.of(["a", "b"]).only(np.array([False, True])).compacted().categories == ("b",)
 
 
 def test_a_row_of_a_writable_copy_is_set_in_the_copy_alone() -> None:
@@ -356,11 +305,6 @@ def test_frames_that_differ_in_one_column_have_other_keys(column: str) -> None:
     assert not have_same_keys(one, other, KEY_COLUMNS)
 
 
-def test_locate_reads_a_key_in_the_order_it_is_given() -> None:
-    wanted, among = keyed([("a", "b", 0)]), keyed([("b", "a", 0)])
-    assert locate(wanted, among, ("consumer_group", "topic")).tolist() == [-1]
-
-
 @given(KEYS.filter(len), st.data())
 def test_rows_are_taken_at_any_positions(
     rows: list[tuple[str | None, str | None, int | None]], data: st.DataObject
@@ -403,22 +347,6 @@ def test_completed_leaves_what_is_there_and_knows_nothing_else() -> None:
     assert table(frame, "lag", "max_lag", "owner") == [(7, None, None)]
 
 
-def test_completed_drops_what_the_dataset_has_not() -> None:
-    frame = Frame.of({"lag": Column.of([7]), "topic": Strings.of(["t"])})
-    assert "topic" not in frame.completed(contract.GROUPS)
-
-
-def test_rows_taken_when_used_are_those_taken_at_once() -> None:
-    frame = keyed([("a", "x", 1), (None, "y", None), ("c", "z", 3)])
-    for rows in ([2, 0, -1, 0], [], [1]):
-        at = np.array(rows, np.int64)
-        now, later = frame.take(at), frame.lazy_take(at)
-        assert len(later) == len(rows)
-        assert {n: c.to_list() for n, c in later.columns.items()} == {
-            name: column.to_list() for name, column in now.columns.items()
-        }
-
-
 def test_what_was_taken_is_let_go_and_taken_again_when_it_is_used() -> None:
     frame = keyed([("a", "x", 1), (None, "y", None)])
     lazy = frame.lazy_take(np.array([1, 0]))
@@ -440,11 +368,6 @@ def test_columns_of_many_rows_are_small_as_soon_as_they_are_in_a_frame() -> None
 
     assert frame.numbers("last_lag").values.strides == (0,)
     assert frame.strings("topic").codes.values.strides == (0,)
-
-
-def test_a_row_taken_from_nowhere_is_all_unknown() -> None:
-    taken = Frame.empty(contract.GROUPS).take(np.array([-1]))
-    assert {column.to_list()[0] for column in taken.columns.values()} == {None}
 
 
 def test_columns_of_different_lengths_are_refused() -> None:
@@ -494,19 +417,12 @@ def test_a_total_is_the_sum_of_a_whole_set_and_else_unknown(rows: list[Row]) -> 
 
 
 @given(ROWS)
-def test_a_maximum_is_that_of_a_whole_set_and_else_unknown(rows: list[Row]) -> None:
+def test_a_maximum_and_a_minimum_are_those_of_a_whole_set_and_else_unknown(rows: list[Row]) -> None:
     sets, values, missing = sets_of(rows)
     wholes = [members(rows, number) for number in range(COUNT)]
-    expected = [None if whole is None else max(whole) for whole in wholes]
-    assert sets.maximum(values, missing).to_list() == expected
-
-
-@given(ROWS)
-def test_a_minimum_is_that_of_a_whole_set_and_else_unknown(rows: list[Row]) -> None:
-    sets, values, missing = sets_of(rows)
-    wholes = [members(rows, number) for number in range(COUNT)]
-    expected = [None if whole is None else min(whole) for whole in wholes]
-    assert sets.minimum(values, missing).to_list() == expected
+    expected = [(None, None) if whole is None else (max(whole), min(whole)) for whole in wholes]
+    found = sets.maximum(values, missing), sets.minimum(values, missing)
+    assert list(zip(*(each.to_list() for each in found), strict=True)) == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, COUNT - 1), st.integers(-2, 2), st.floats(-1, 1))))
@@ -537,17 +453,6 @@ def test_marked_rows_are_counted_by_set(rows: list[Row]) -> None:
     sets, _, missing = sets_of(rows)
     expected = [sum(gone for s, _, gone in rows if s == number) for number in range(COUNT)]
     assert sets.rows(missing).to_list() == expected
-
-
-def test_a_sum_may_be_larger_than_32_bits() -> None:
-    sets = Sets(np.zeros(2, np.int64), 1)
-    total = sets.total(Column.of([2**40, 2**40]), np.zeros(2, bool))
-    assert total.to_list() == [2**41]
-
-
-def test_a_sum_of_fractions_keeps_them() -> None:
-    sets = Sets(np.zeros(2, np.int64), 1)
-    assert sets.total(Column.of([0.5, 0.25])).to_list() == [0.75]
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30))

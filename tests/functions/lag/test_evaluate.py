@@ -57,22 +57,6 @@ def test_the_worst_partition_is_named_with_its_member_and_leader() -> None:
     assert of_group(a_report(reading), *names) == ("orders", 1, "m1", 1)
 
 
-def test_a_group_without_lag_has_no_worst_partition() -> None:
-    report = a_report(a_reading({"g": {"orders": [10]}}, {"orders": [(0, 10)]}))
-    assert of_group(report, "lag", "worst_topic", "worst_partition") == (0, None, None)
-
-
-def test_uncommitted_partitions_are_counted_apart_and_not_in_the_sum() -> None:
-    report = a_report(a_reading({"g": {"orders": [5, None]}}, {"orders": [(0, 10), (0, 10)]}))
-    names = ("lag", "partitions_uncommitted", "partitions_unknown")
-    assert of_group(report, *names) == (5, 1, 0)
-
-
-def test_a_group_with_nothing_but_uncommitted_partitions_has_no_lag() -> None:
-    report = a_report(a_reading({"g": {"orders": [None]}}, {"orders": [(0, 10)]}))
-    assert of_group(report, "lag", "max_lag", "partitions_uncommitted") == (None, None, 1)
-
-
 def test_a_group_told_to_start_at_the_earliest_counts_from_the_log_start() -> None:
     reading = a_reading(
         {"late": {"orders": [None]}, "g": {"orders": [None]}}, {"orders": [(3, 10)]}
@@ -81,27 +65,9 @@ def test_a_group_told_to_start_at_the_earliest_counts_from_the_log_start() -> No
     assert table(report.snapshot.groups, "consumer_group", "lag") == [("late", 7), ("g", None)]
 
 
-def test_a_partition_never_heard_of_makes_its_sums_unknown() -> None:
-    topics: Topics = {"orders": [(0, 10), contract.NO_LEADER], "bills": [(0, 7)]}
-    report = a_report(a_reading({"g": {"orders": [5, 5], "bills": [0]}}, topics))
-    assert of_group(report, "lag", "max_lag", "partitions_unknown") == (None, None, 1)
-    assert sorted(table(report.group_topics, "topic", "lag")) == [("bills", 7), ("orders", None)]
-
-
-def test_a_refused_commit_is_unknown_and_not_uncommitted() -> None:
-    reading = a_reading({"g": {"orders": [5, contract.DENIED]}}, {"orders": [(0, 10), (0, 10)]})
-    names = ("lag", "partitions_unknown", "partitions_uncommitted")
-    assert of_group(a_report(reading), *names) == (None, 1, 0)
-
-
 def test_a_refused_commit_on_an_empty_partition_is_unknown_too() -> None:
     reading = a_reading({"g": {"orders": [5, contract.DENIED]}}, {"orders": [(0, 10), (4, 4)]})
     assert of_group(a_report(reading), "lag", "partitions_unknown") == (None, 1)
-
-
-def test_records_lost_are_summed_and_lag_counts_from_the_start() -> None:
-    report = a_report(a_reading({"g": {"orders": [2, 2]}}, {"orders": [(5, 10), (4, 10)]}))
-    assert of_group(report, "lag", "records_lost") == (11, 5)
 
 
 def test_a_commit_beyond_the_end_is_counted_as_clamped() -> None:
@@ -199,33 +165,8 @@ def after_deletion() -> LagReport:
     )
 
 
-def test_a_deleted_group_gets_one_last_row() -> None:
-    names = ("consumer_group", "status_reason", "lag", "status", "read_at", "taken_at")
-    rows = table(after_deletion().snapshot.groups, *names)
-    assert rows[1:] == [("g", contract.GONE, None, None, THEN + 150, NOW)]
-
-
 def test_a_deleted_group_has_no_partition_rows() -> None:
     assert after_deletion().snapshot.group_partitions.strings("consumer_group").to_list() == ["h"]
-
-
-def test_a_deleted_group_is_told_once() -> None:
-    again = a_reading({"h": {"orders": [5]}}, {"orders": [(0, 10)]}, gone_groups=["g"])
-    groups = a_report(again, after_deletion().snapshot).snapshot.groups
-    assert groups.strings("consumer_group").to_list() == ["h"]
-
-
-def test_a_group_never_known_gets_no_last_row() -> None:
-    assert len(a_report(a_reading(gone_groups=["g"])).snapshot.groups) == 0
-
-
-def test_a_group_that_comes_back_is_a_group_again() -> None:
-    now = a_reading({"g": {"orders": [7]}, "h": {"orders": [5]}}, {"orders": [(0, 10)]})
-    groups = a_report(now, after_deletion().snapshot).snapshot.groups
-    assert table(groups, "consumer_group", "lag", "status_reason") == [
-        ("g", 3, None),
-        ("h", 5, None),
-    ]
 
 
 def test_a_deleted_topic_leaves_even_from_a_group_that_is_unread() -> None:
@@ -252,32 +193,6 @@ def test_owned_at_of_an_unread_partition_does_not_advance() -> None:
     before = old({"g": {"orders": [5]}}, {"orders": [(0, 9)]}, owners=OWNER)
     rows = a_report(a_reading({"g": contract.TIMEOUT}, {"orders": [(0, 9)]}), before).snapshot
     assert table(rows.group_partitions, "owned_at", "member_id") == [(THEN, "m1")]
-
-
-@pytest.mark.parametrize(
-    ("then", "now", "changed"),
-    [
-        pytest.param("m1", "m1", 0, id="stays"),
-        pytest.param("m1", "m2", 1, id="another"),
-        pytest.param("m1", None, 1, id="left"),
-        pytest.param(None, "m1", 1, id="came"),
-        pytest.param(None, None, 0, id="no-owner"),
-    ],
-)
-def test_a_change_of_owner_is_counted(then: str | None, now: str | None, changed: int) -> None:
-    owners = [{("g", "orders", 0): who, ("g", "orders", 1): "m9"} for who in (then, now)]
-    requested: dict[str, Any] = {
-        "groups": {"g": {"orders": [5, 5]}},
-        "topics": {"orders": [(0, 9)] * 2},
-    }
-    before = a_snapshot(**requested, owners=owners[0], at=THEN)
-    report = a_report(a_reading(**requested, owners=owners[1]), before)
-    assert cell(report.snapshot.groups, "owners_changed", consumer_group="g") == changed
-
-
-def test_a_partition_seen_for_the_first_time_has_not_changed_hands() -> None:
-    snapshot = a_snapshot({"g": {"orders": [5]}}, {"orders": [(0, 9)]}, owners=OWNER)
-    assert cell(snapshot.groups, "owners_changed", consumer_group="g") == 0
 
 
 def test_changes_of_an_unread_group_are_unknown() -> None:

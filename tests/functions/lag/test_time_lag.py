@@ -20,19 +20,11 @@ from tests.functions.lag.time_index_fake import Broker, Log
 # Time lag from run to run: which source serves, what is looked up, and what is carried.
 
 
-def test_nothing_unread_is_exactly_0() -> None:
-    assert time_lags(Days().run(NOON, [10], (0, 10))) == [(0.0, 0.0, "none")]
-
-
 def test_an_allowed_lag_is_0_by_another_name() -> None:
     days = Days(rules=Rules(allowed_lag=ByName.of([("^t$", 1)])))
 
     assert time_lags(days.run(NOON, [9, 8], (0, 10), an_hour()[0]))[0] == (0.0, 0.0, "allowed")
     assert time_lags(days.run(NOON + MINUTE, [9, 8], (0, 10), an_hour()[0]))[1][0] > 0
-
-
-def test_a_partition_never_committed_has_no_time_lag() -> None:
-    assert time_lags(Days().run(NOON, [None], (0, 10))) == [(None, None, None)]
 
 
 def test_a_cold_start_is_dated_by_the_index() -> None:
@@ -41,12 +33,6 @@ def test_a_cold_start_is_dated_by_the_index() -> None:
 
     assert time_lags(report) == [(2600.15, 0.0, "record_time")]
     assert report.look_ups == broker.look_up_count > 0
-
-
-def test_a_cold_start_that_may_not_ask_knows_nothing() -> None:
-    _, log = an_hour()
-
-    assert time_lags(Days().run(NOON, [100], (0, log.end))) == [(None, None, None)]
 
 
 def test_without_look_ups_history_gives_the_time_between_two_runs() -> None:
@@ -66,19 +52,6 @@ def test_older_than_all_runs_is_at_least_as_old_as_the_first() -> None:
     report = days.run(NOON + HOUR, [5], (0, 20))
 
     assert time_lags(report) == [(3599.95, None, "at_least")]
-
-
-@pytest.mark.thorough
-def test_a_consumer_stuck_for_days_is_looked_up_once() -> None:
-    broker, log = an_hour()
-    days = Days()
-    counts = [
-        days.run(NOON + minute * MINUTE, [100], (0, log.end + minute), broker).look_ups
-        for minute in range(200)
-    ]
-
-    assert counts[0] > 0
-    assert set(counts[1:]) == {0}
 
 
 def test_a_carried_date_ages_with_the_clock() -> None:
@@ -177,18 +150,6 @@ def test_a_time_ahead_is_unknown_without_history_and_bounded_with_it() -> None:
     assert time_lags(warm)[0][0] == pytest.approx(30, abs=0.3)
 
 
-def test_a_compacted_topic_is_looked_at_again_once_an_hour() -> None:
-    broker, log = an_hour()
-    days = Days(policy="compact")
-    counts = [
-        days.run(NOON + minute * MINUTE, [100], (0, log.end), broker).look_ups > 0
-        for minute in range(1, 181)
-    ]
-
-    assert counts[0]
-    assert sum(counts[1:]) in (2, 3)
-
-
 def test_without_a_response_the_row_has_no_time_lag_and_the_group_grows_older() -> None:
     broker, log = an_hour()
     days = Days()
@@ -223,16 +184,40 @@ def test_while_the_clock_is_back_there_is_no_age_and_the_date_is_kept() -> None:
     assert time_lags(report)[0][:2] == (2720.15, 0.0)
 
 
-def test_a_compacted_topic_keeps_its_date_when_no_broker_answers_at_its_hourly_turn() -> None:
+def test_a_compacted_topic_is_dated_anew_once_an_hour_and_keeps_its_date_meanwhile() -> None:
+    """Its age may be as small as 0 then, and no broker that does not answer ends its date."""
     broker, log = an_hour()
     days = Days(policy="compact")
     days.run(NOON, [100], (0, log.end), broker)
-    methods = {
-        time_lags(days.run(NOON + minute * MINUTE, [100], (0, log.end)))[0][2]
-        for minute in range(1, 61)
-    }
+    counts = []
+    for minute in range(1, 61):
+        report = days.run(NOON + minute * MINUTE, [100], (0, log.end), broker)
+        ((age, error, method),) = time_lags(report)
+        assert error == (age if method == "carried" else 0.0)
+        counts.append(report.look_ups > 0)
+    assert sum(counts) == 1
 
-    assert methods == {"carried"}
+    turn = counts.index(True) + 61
+    report = days.run(NOON + turn * MINUTE, [100], (0, log.end))
+    assert time_lags(report)[0][2] == "carried"
+
+
+def test_a_stop_on_a_compacted_topic_ends_by_no_cleaning_but_by_a_commit() -> None:
+    log = Log([NOON - HOUR + i * 10 * SECOND for i in range(360)])
+    broker, days = Broker({("t", 0): log}), Days(policy="compact")
+    found: list[str | None] = []
+    for minute in range(76):
+        log.times.append(NOON + minute * MINUTE)
+        if minute == 14:
+            log.dead.update(range(100, log.end - 2))
+        commit = log.end - 1 if minute == 75 else 100
+        report = days.run(NOON + minute * MINUTE, [commit], (0, log.end), broker, members=0)
+        found.append(partition(report, "status")[0])
+        ages = table(report.snapshot.groups, "time_lag_seconds")
+
+    assert set(found[11:75]) == {contract.STOP}
+    assert found[75] == contract.OK
+    assert ages[0][0] < HOUR / SECOND
 
 
 def test_under_a_small_budget_what_rests_is_dated_before_what_moves() -> None:
@@ -260,18 +245,6 @@ def test_of_groups_at_one_offset_one_that_was_looked_up_dates_both(unread: int) 
     report = days.run(NOON + 3 * MINUTE, [100, 100], (0, log.end))
 
     assert time_lags(report) == [(2780.15, 0.0, "carried")] * 2
-
-
-def test_one_caught_up_partition_does_not_make_an_unknown_age_0() -> None:
-    reading = a_reading({"g": {"t": [10, 3]}}, {"t": [(0, 10)] * 2})
-    report = evaluate(reading, PreviousRuns.empty(), Rules(), NOON)
-
-    assert table(report.snapshot.groups, *TIMES) == [(None, None, None)]
-    assert table(report.group_topics, "time_lag_seconds") == [(None,)]
-
-
-def test_look_ups_without_an_answer_are_not_counted() -> None:
-    assert Days().run(NOON, [5], (0, 10)).look_ups == 0
 
 
 # A follower that hangs holds the high watermark back: records come, and the log's end stands.
@@ -386,7 +359,7 @@ def unread(minutes: float) -> int:
     return bisect_left(APPENDED, NOON + int(minutes * MINUTE))
 
 
-@pytest.mark.parametrize("ahead", [-120, -119, -61, -5, 61, 65, 119, 120])
+@pytest.mark.parametrize("ahead", [-120, -5, 61, 120])
 @pytest.mark.parametrize("look_up", [INDEX, no_look_up], ids=["index", "no-index"])
 def test_ages_are_right_as_soon_as_the_clock_is(look_up: LookUp, ahead: int) -> None:
     runs, stuck = Runs(look_up=look_up), [unread(minutes) for minutes in STUCK_AT]
@@ -403,7 +376,7 @@ def test_ages_are_right_as_soon_as_the_clock_is(look_up: LookUp, ahead: int) -> 
             assert error <= (1 if look_up is INDEX else 300)
 
 
-@pytest.mark.parametrize("unreadable", [(0,), (0, 1), (1,), (-1, 0)])
+@pytest.mark.parametrize("unreadable", [(0, 1), (-1, 0)])
 def test_a_wrong_clock_whose_first_ends_cannot_be_read_is_not_believed_either(
     unreadable: tuple[int, ...],
 ) -> None:
@@ -437,18 +410,6 @@ def test_what_was_dated_while_the_clock_was_right_needs_no_look_up() -> None:
     assert set(counts) == {counts[0]}
 
 
-def test_what_is_dated_anew_is_dated_once() -> None:
-    broker, offset = Broker({("t", 0): Log(APPENDED)}), unread(1.2)
-    runs, counts = Runs(look_up=broker), []
-    for minute in range(-10, 10):
-        clock = -120 * SECOND if minute in WRONG else 0
-        runs.run(minute, min(offset, end(minute)), end(minute), clock=clock)
-        counts.append(broker.look_up_count)
-
-    right = counts[10 + max(WRONG) + 1 :]
-    assert len(set(right)) == 1
-
-
 @pytest.mark.parametrize("ahead", [-2, 61, 120])
 @pytest.mark.parametrize("look_up", [INDEX, no_look_up], ids=["index", "no-index"])
 def test_a_wrong_clock_does_not_believe_one_that_was_farther_behind(
@@ -475,11 +436,3 @@ def test_a_late_run_believes_those_whose_clock_is_always_a_little_behind(late: i
         dates.append(table(report.snapshot.group_partitions, "next_record_before")[0])
 
     assert dates[5] == dates[4] != (None,)
-
-
-def test_a_clock_that_is_always_a_little_behind_its_schedule_is_believed() -> None:
-    runs = Runs()
-    for minute in range(3):
-        report = runs.run(minute, min(end(minute), 182), end(minute), clock=-2 * SECOND)
-
-    assert partition(report, *TIMES)[2] == "interpolated"

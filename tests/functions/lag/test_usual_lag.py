@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -35,125 +36,87 @@ CASES: dict[str, tuple[tuple[Any, Any], tuple[Any, Any, Any, Any], bool | None]]
 }
 
 
-def figures() -> Frame:
-    rows = [usual for _, usual, _ in CASES.values()]
-    numbers = [Column.optional([row[n] for row in rows], float) for n in range(4)]
-    numbers += [Column.unknown(len(rows), float)] * 2
-    names = (
-        *("usual_lag", "lag_spread", "usual_time_lag", "time_lag_spread"),
-        *("usual_produce_rate", "produce_rate_spread"),
-    )
-    # The collector's groups come in another order.
-    return Frame.of(
-        {"consumer_group": Strings.of(CASES), **dict(zip(names, numbers, strict=True))}
-    ).take(np.arange(len(rows))[::-1])
+FIGURES = (
+    *("usual_lag", "lag_spread", "usual_time_lag", "time_lag_spread"),
+    *("usual_produce_rate", "produce_rate_spread"),
+)
+SEEN = ("lag", "time_lag_seconds", "produce_rate")
+Values: TypeAlias = Sequence[float | None]
 
 
-def groups() -> Frame:
-    values = [now for now, _, _ in CASES.values()]
-    return Frame.of(
-        {
-            "consumer_group": Strings.of([*CASES, "new"]),
-            "lag": Column.optional([*(lag for lag, _ in values), 5]),
-            "time_lag_seconds": Column.optional([*(age for _, age in values), 5.0], float),
-            "produce_rate": Column.unknown(len(values) + 1, float),
-        }
-    )
+def usual_of(groups: Mapping[str, Values]) -> Frame:
+    """What is usual for each group, in the order of FIGURES; the rest is not learnt."""
+    return _frame(groups, FIGURES)
+
+
+def seen_of(groups: Mapping[str, Values], at: int) -> Frame:
+    """What a run sees of each group, in the order of SEEN."""
+    read_at = Column.of(np.full(len(groups), at))
+    return _frame(groups, SEEN).with_columns(read_at=read_at)
+
+
+def _frame(groups: Mapping[str, Values], names: Sequence[str]) -> Frame:
+    rows = [[*values, *[None] * (len(names) - len(values))] for values in groups.values()]
+    columns = zip(names, zip(*rows, strict=True), strict=True)
+    numbers = {name: Column.optional(list(values), np.float64) for name, values in columns}
+    return Frame.of({"consumer_group": Strings.of(groups), **numbers})
 
 
 RULES = Rules()
 
 
-def compared(frame: Frame, usual: Frame, runs: int = 3) -> Frame:
-    """The same in so many runs."""
+def after(
+    runs: Sequence[Mapping[str, Values]], usual: Frame, beside: Sequence[Frame] = ()
+) -> Frame:
+    """The groups after runs that saw these."""
     before = Frame.empty(contract.GROUPS)
-    for run in range(runs):
+    for run, groups in enumerate(runs):
         at = NOON + run * MINUTE
-        now = frame.with_columns(read_at=Column.of(np.full(len(frame), at)))
-        before = add_unusual(now, usual, before, at, RULES)
+        before = add_unusual(seen_of(groups, at), usual, before, at, RULES, beside=beside)
     return before
 
 
+NAMES = ("unusual", "usual_lag", "usual_time_lag")
+
+
+@pytest.fixture(name="found", scope="module")
+def _found() -> dict[str, tuple[Any, ...]]:
+    """What is said of each case after three runs; the figures come in another order."""
+    usual = usual_of({name: figures for name, (_, figures, _) in reversed(CASES.items())})
+    groups = {**{name: values for name, (values, *_) in CASES.items()}, "new": (5, 5.0)}
+    rows = table(after([groups] * 3, usual), "consumer_group", *NAMES)
+    return {name: tuple(values) for name, *values in rows}
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_a_group_beside_what_is_usual_for_it(case: str) -> None:
+def test_a_group_beside_what_is_usual_for_it(case: str, found: dict[str, tuple[Any, ...]]) -> None:
     _, usual, unusual = CASES[case]
-    rows = table(
-        compared(groups(), figures()),
-        *("consumer_group", "unusual", "usual_lag", "usual_time_lag"),
-    )
-    assert [row for row in rows if row[0] == case] == [(case, unusual, usual[0], usual[2])]
+    assert found[case] == (unusual, usual[0], usual[2])
 
 
-def test_of_a_group_that_is_not_among_the_figures_nothing_is_said() -> None:
-    found = compared(groups(), figures())
-    assert table(found, "unusual", "usual_lag", "usual_time_lag")[-1] == (None, None, None)
+def test_nothing_is_said_of_a_group_without_figures(found: dict[str, tuple[Any, ...]]) -> None:
+    assert found["new"] == (None, None, None)
+    assert table(after([{"g": (10**6, 1e6)}] * 3, no_figures()), *NAMES) == [(None, None, None)]
 
 
-def test_without_figures_nothing_is_said() -> None:
-    found = compared(groups(), no_figures())
-    assert set(table(found, "unusual", "usual_lag", "usual_time_lag")) == {(None, None, None)}
-
-
-def test_a_truth_is_stored_as_the_contract_says() -> None:
-    assert contract.COLUMNS[contract.GROUPS]["unusual"] == contract.BOOLEAN
-    assert compared(groups(), figures()).numbers("unusual").values.dtype == bool
-
-
-@pytest.mark.parametrize(("runs", "unusual"), [(1, False), (2, False), (3, True), (4, True)])
-def test_three_runs_in_a_row_are_unusual_and_fewer_may_be_chance(runs: int, unusual: bool) -> None:
-    found = compared(groups(), figures(), runs)
-    (row,) = [
-        row
-        for row in table(found, "consumer_group", "unusual", "unusual_since")
-        if row[0] == "a backlog by the spread"
-    ]
-    assert row[1:] == (unusual, NOON)
-
-
-def learnt(usual: tuple[Any, Any, Any, Any]) -> Frame:
-    """The figures of one group."""
-    names = ("usual_lag", "lag_spread", "usual_time_lag", "time_lag_spread")
-    rates = ("usual_produce_rate", "produce_rate_spread")
-    values = {name: Column.optional([v], float) for name, v in zip(names, usual, strict=True)}
-    return Frame.of(
-        {
-            "consumer_group": Strings.of(["g"]),
-            **values,
-            **{name: Column.unknown(1, float) for name in rates},
-        }
-    )
-
-
-def seen(lag: int | None, age: float | None, at: int) -> Frame:
-    """That group in a run."""
-    return Frame.of(
-        {
-            "consumer_group": Strings.of(["g"]),
-            "read_at": Column.of(np.array([at])),
-            "produce_rate": Column.unknown(1, float),
-            "lag": Column.optional([lag]),
-            "time_lag_seconds": Column.optional([age], float),
-        }
-    )
+BACKLOG, USUAL, UNREAD = (2000, 100.0), (1000, 100.0), (None, None)
 
 
 @pytest.mark.parametrize(
-    ("second", "unusual", "first"),
+    ("runs", "unusual", "since"),
     [
-        pytest.param((None, None), True, NOON, id="unread"),
-        pytest.param((2000, 100.0), True, NOON, id="far"),
-        pytest.param((1000, 100.0), False, NOON + 2 * MINUTE, id="as usual"),
+        pytest.param([BACKLOG], False, NOON, id="once"),
+        pytest.param([BACKLOG] * 2, False, NOON, id="twice-may-be-chance"),
+        pytest.param([BACKLOG] * 3, True, NOON, id="three-times"),
+        pytest.param([BACKLOG, UNREAD, BACKLOG], True, NOON, id="unread-between"),
+        pytest.param([BACKLOG, USUAL, BACKLOG], False, NOON + 2 * MINUTE, id="as-usual-between"),
     ],
 )
-def test_a_run_in_which_it_is_not_known_does_not_end_what_is_unusual(
-    second: tuple[int | None, float | None], unusual: bool, first: int
-) -> None:
-    backlog, usual, _ = CASES["a backlog by the spread"]
-    before = Frame.empty(contract.GROUPS)
-    for run, (lag, age) in enumerate([backlog, second, backlog]):
-        at = NOON + run * MINUTE
-        before = add_unusual(seen(lag, age, at), learnt(usual), before, at, RULES)
-    assert table(before, "unusual", "unusual_since") == [(unusual, first)]
+def test_three_runs_in_a_row_are_unusual(runs: list[Values], unusual: bool, since: int) -> None:
+    figures = usual_of({"g": CASES["a backlog by the spread"][1]})
+    found = after([{"g": values} for values in runs], figures)
+    assert table(found, "unusual", "unusual_since") == [(unusual, since)]
+    assert found.numbers("unusual").values.dtype == bool
 
 
 # Usual lags at the hour of the runs and at the one beside it, and the lag now, of each group.
@@ -170,31 +133,10 @@ BY_THE_HOUR_BESIDE: dict[str, tuple[list[tuple[float, float | None, int]], list[
 def test_an_hour_beside_explains_it_where_most_groups_say_so(case: str) -> None:
     groups, unusual = BY_THE_HOUR_BESIDE[case]
     now, beside = (
-        Frame.of(
-            {
-                "consumer_group": Strings.of(map(str, range(len(groups)))),
-                "usual_lag": Column.optional([each[place] for each in groups], float),
-                "lag_spread": Column.of(np.zeros(len(groups))),
-                **{
-                    name: Column.unknown(len(groups), float)
-                    for name in ("usual_time_lag", "time_lag_spread", *contract.USUAL_ADDED)
-                },
-            }
-        )
-        for place in (0, 1)
+        usual_of({f"{n}": (each[place], 0.0) for n, each in enumerate(groups)}) for place in (0, 1)
     )
-    lags = Column.of(np.array([lag for *_, lag in groups]))
-    known = Frame.of({"consumer_group": now.strings("consumer_group"), "lag": lags})
-    before = Frame.empty(contract.GROUPS)
-    for run in range(3):
-        at = NOON + run * MINUTE
-        seen_now = known.with_columns(
-            read_at=Column.of(np.full(len(groups), at)),
-            time_lag_seconds=Column.unknown(len(groups), float),
-            produce_rate=Column.unknown(len(groups), float),
-        )
-        before = add_unusual(seen_now, now, before, at, RULES, beside=[beside])
-    assert before.numbers("unusual").to_list() == unusual
+    lags = {f"{n}": (lag,) for n, (*_, lag) in enumerate(groups)}
+    assert after([lags] * 3, now, [beside]).numbers("unusual").to_list() == unusual
 
 
 # The rate that is written from the eleventh run on, where 10 records/s are usual, and its spread.
@@ -211,32 +153,12 @@ WRITTEN = {
 
 def seen_after(rate: float, spread: float) -> int | None:
     """Runs from the first with the rate until it is called unusual; None where it is not."""
-    one = Strings.of(["g"])
-    known = {"usual_produce_rate": 10.0, "produce_rate_spread": spread}
-    none = ("usual_lag", "lag_spread", "usual_time_lag", "time_lag_spread")
-    usual = Frame.of(
-        {
-            "consumer_group": one,
-            **{name: Column.of(np.array([value])) for name, value in known.items()},
-            **{name: Column.unknown(1, float) for name in none},
-        }
-    )
-    before, mean = Frame.empty(contract.GROUPS), 10.0
-    for run in range(20):
-        weight = 1 - 2 ** (-1 / 5)
-        mean += weight * ((rate if run >= 10 else 10.0) - mean)
-        at = NOON + run * MINUTE
-        now = Frame.of(
-            {
-                "consumer_group": one,
-                "read_at": Column.of(np.array([at])),
-                "produce_rate": Column.of(np.array([mean])),
-                "lag": Column.unknown(1),
-                "time_lag_seconds": Column.unknown(1, float),
-            }
-        )
-        before = add_unusual(now, usual, before, at, RULES)
-        if table(before, "unusual") == [(True,)]:
+    usual, means = usual_of({"g": (None, None, None, None, 10.0, spread)}), [10.0]
+    for run in range(1, 20):
+        written = rate if run >= 10 else 10.0
+        means.append(means[-1] + (1 - 2 ** (-1 / 5)) * (written - means[-1]))
+        runs = [{"g": (None, None, mean)} for mean in means]
+        if table(after(runs, usual), "unusual") == [(True,)]:
             return run - 9
     return None
 
