@@ -169,7 +169,7 @@ def test_whole_parts_and_nearest_whole_numbers_are_pythons(values: list[int | No
 
 @pytest.mark.parametrize("name", [*OPERATIONS, *COMPARISONS])
 @given(st.lists(st.tuples(st.integers(1, 9), st.none() | st.integers(1, 9)), min_size=1))
-def test_columns_without_unknowns_reckon_as_columns_whose_mask_is_written_out(
+def test_columns_without_unknowns_compute_as_columns_whose_mask_is_written_out(
     name: str, pairs: list[tuple[int, int | None]]
 ) -> None:
     operation = {**OPERATIONS, **COMPARISONS}[name]

@@ -101,23 +101,6 @@ def test_a_group_that_starts_at_the_earliest_lags_from_the_log_start() -> None:
     assert table(of((None, 20, 100, True)), "lag") == [(80,)]
 
 
-def test_from_start_does_not_move_a_group_that_has_committed() -> None:
-    assert table(of((60, 20, 100, True)), "lag") == [(40,)]
-
-
-@pytest.mark.parametrize(
-    ("row", "beyond"),
-    [
-        pytest.param((101, 0, 100, False), True, id="5-past-the-end"),
-        pytest.param((100, 0, 100, False), False, id="at-the-end"),
-        pytest.param((None, 0, 100, False), False, id="no-commit"),
-        pytest.param((101, 0, None, False), False, id="end-unknown"),
-    ],
-)
-def test_beyond_end_is_flagged(row: Row, beyond: bool) -> None:
-    assert report_of(row).lags_clamped == beyond
-
-
 @given(ROWS)
 def test_nothing_is_ever_negative(rows: list[Row]) -> None:
     found = of(*rows)
@@ -142,10 +125,3 @@ def test_lag_and_loss_are_all_the_records_after_the_commit(
     found = of((committed, start, max(committed, start) + extra, False))
     ((lag, lost),) = table(found, "lag", "records_lost")
     assert lag + lost == max(committed, start) + extra - committed
-
-
-@given(ROWS)
-def test_a_row_has_a_lag_or_is_uncommitted_never_both(rows: list[Row]) -> None:
-    found = of(*rows)
-    for (lag,), apart in zip(table(found, "lag"), uncommitted(found), strict=True):
-        assert not (apart and lag is not None)
