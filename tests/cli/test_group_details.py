@@ -99,8 +99,17 @@ def test_a_group_is_shown_with_its_partitions_and_members(golden: Golden) -> Non
         partitions=tuple(a_part(0, topic=t, records_lost=n + 1) for n, t in enumerate(topics)),
         logs=tuple(a_log(topic, 0, **BRIEF) for topic in topics),
     )
-    kept = {"sla_seconds": 60.0, "time_lag_seconds": 30.0, "seconds_until_loss": 7_200.0}
-    share = {"group_type": "share", "status": None, "lag": None, "time_lag_seconds": None}
+    kept: dict[str, Any] = {
+        "sla_seconds": 60.0,
+        "time_lag_seconds": 30.0,
+        "seconds_until_loss": 7_200.0,
+    }
+    share: dict[str, Any] = {
+        "group_type": "share",
+        "status": None,
+        "lag": None,
+        "time_lag_seconds": None,
+    }
     lost = a_part(0, **ANN, records_lost=4, status="ERR", status_reason="records_lost")
     golden.holds_cases(
         "show-group.txt",
