@@ -281,13 +281,17 @@ def _of_the_cluster() -> Iterator[tuple[str, Iterable[Finding]]]:
 
 @pytest.mark.parametrize(
     ("name", "cases"),
-    [("way", _of_the_way), ("rights", _of_rights), ("cluster", _of_the_cluster)],
+    [
+        ("doctor-way.txt", _of_the_way),
+        ("doctor-rights.txt", _of_rights),
+        ("doctor-cluster.txt", _of_the_cluster),
+    ],
 )
 def test_what_is_found_is_printed_with_what_follows_and_what_repairs_it(
     name: str, cases: Callable[[], Iterator[tuple[str, Iterable[Finding]]]], golden: Golden
 ) -> None:
     texts = ((title, written(*findings).splitlines()) for title, findings in cases())
-    golden.holds(f"doctor-{name}.txt", write_once(texts))
+    golden.holds(name, write_once(texts))
 
 
 def test_a_fault_is_one_of_its_step_and_those_behind_it_are_not_known() -> None:

@@ -465,7 +465,8 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _braced(texts: list[str]) -> str:
-    """Several with the same beginning as `beginning{one, other}`."""
+    """Several with the same beginning as `beginning{one, other}`, in an order without hashes."""
+    texts = sorted(texts)
     begin = commonprefix(texts)  # noqa: RUF071 - braces may hold any text
     begin = begin[: max(begin.rfind(mark) for mark in ":/") + 1]
     if len(texts) == 1:

@@ -89,7 +89,7 @@ def test_brokers_that_all_hang_end_a_run_in_its_time_with_what_they_did(count: i
         assert reading.topic_partitions.strings("unread_reason").known.sum() == count // 2
         for broker in brokers.brokers:
             broker.hangs_on = {ALL}
-        with pytest.raises(SourceError, match=r"No broker answers: broker \d+: .*no answer within"):
+        with pytest.raises(SourceError, match=r"No broker answers: broker \d+: "):
             read()
     assert read.took < RUN
 
