@@ -55,9 +55,11 @@ def test_the_demo_ends_well(demo: subprocess.CompletedProcess[str]) -> None:
 
 
 @pytest.mark.parametrize("group", ["healthy", "stuck", needing_features("kip848"), "transactional"])
-def test_the_table_shows_the_groups(demo: subprocess.CompletedProcess[str], group: str) -> None:
-    # A busy machine may have made too few runs for a status.
-    assert re.search(rf"^ *{group} +\S.*\d", demo.stdout, re.MULTILINE)
+def test_the_table_shows_the_groups_and_that_nothing_is_wrong_so_soon(
+    demo: subprocess.CompletedProcess[str], group: str
+) -> None:
+    # A status takes two runs, and a busy machine may have made one.
+    assert re.search(rf"^ *{group} +(OK|\?) ", demo.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("words", ["Kafka lag of ", "First report: ", "Page of "])
