@@ -14,13 +14,15 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.carry_over import accept_rows
 from kafka_lag.lag.columns import Column, Strings
-from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.frame import Frame, have_same_keys, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import is_read, last_known_lag
 from kafka_lag.lag.sets import Sets
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
+_KEY = (*_GROUP, *_PARTITION)
+_NOTHING = np.zeros(0, np.int64)
 _NAMED = 20
 
 
@@ -31,12 +33,13 @@ def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, rul
     then has no such row, because its records are gone as well.
     """
     old = previous.group_partitions
-    backlog = last_known_lag(old)
-    among = old.numbers("committed_offset").known & (backlog > 0)
+    if have_same_keys(old, rows, _KEY):
+        return old.take(_NOTHING)
+    among = old.numbers("committed_offset").known & (last_known_lag(old) > 0)
     at = np.flatnonzero(among)
-    at = at[locate(old.lazy_take(at), rows, (*_GROUP, *_PARTITION)) < 0]
+    at = at[locate(old.lazy_take(at), rows, _KEY) < 0]
     if not len(at):
-        return old.where(np.zeros(len(old), bool))
+        return old.take(_NOTHING)
     left = old.take(at)
     of_group = groups.lazy_take(locate(left, groups, _GROUP))
     of_topic = topics.lazy_take(locate(left, topics, _PARTITION))

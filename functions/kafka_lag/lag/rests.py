@@ -116,6 +116,8 @@ def name_off_by_one(rows: Frame, transactional: frozenset[str]) -> Frame:
     """Returns the rows with the reason `off_by_one` for consumers in OK that commit one too low."""
     named = find_off_by_one(rows, transactional) & is_read(rows)
     named &= rows.strings("status") == contract.OK
+    if not named.any():
+        return rows
     reason = Strings.constant(contract.OFF_BY_ONE, len(rows)).only(named)
     return rows.with_columns(status_reason=rows.strings("status_reason").or_else(reason))
 
