@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
+from textwrap import dedent
 from typing import Any, TypeAlias
 
 import pytest
@@ -309,6 +310,16 @@ def _line(kind: str, words: Sequence[str]) -> str:
     """A line of a strip, with what follows one another alike in one word."""
     short = [(word, len(list(alike))) for word, alike in groupby(words)]
     return f"  {kind:8} " + " ".join(word if n == 1 else f"{word}x{n}" for word, n in short)
+
+
+def sheet(text: str) -> dict[str, str]:
+    """Strips by their names: each name is a line, and the strip is what is indented below it."""
+    strips: dict[str, list[str]] = {}
+    for line in filter(str.strip, dedent(text).splitlines()):
+        if not line[0].isspace():
+            name = line
+        strips.setdefault(name, []).extend([line] if line[0].isspace() else [])
+    return {name: "\n".join(lines) for name, lines in strips.items()}
 
 
 def strip_of(**lines: Iterable[object]) -> str:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from kafka_lag.errors import StoreError
-from tests.builders import NOON
-from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
+from tests.builders import MINUTE, NOON
+from tests.functions.views.burrow.snapshots import Row, Shop, a_group, a_partition
 
 HOSTILE = [
     *("a/b", "a/", "/", "a b", "<script>", "läg", "a/../b", "%2e", "lag", "status", "x\ny"),
@@ -65,13 +65,6 @@ def test_a_path_that_burrow_lacks_is_answered_as_burrow_does(path: str) -> None:
     assert (answer.status, answer.headers) == (404, {})
     assert answer.content_type == "text/plain; charset=utf-8"
     assert answer.body == b'{"error":true,"message":"invalid request type","result":{}}\n'
-
-
-def test_the_case_of_a_cluster_counts() -> None:
-    shop = Shop([a_partition()], [a_group()])
-
-    assert shop.body("/v3/kafka/Shop", code=404)["message"] == "cluster module not found"
-    assert shop.body("/v3/kafka/Shop/consumer", code=404)["message"] == "cluster not found"
 
 
 @pytest.mark.parametrize(
@@ -131,10 +124,89 @@ def test_the_time_of_the_snapshot_is_in_a_header() -> None:
     assert answer.headers["Last-Modified"] == "Sat, 31 Jan 2026 12:00:00 GMT"
 
 
-@pytest.mark.parametrize("path", ["", "/shop", "/shop/topic", "/shop/consumer/billing/lag"])
-def test_a_store_that_does_not_answer_is_for_others_to_report(path: str) -> None:
-    shop = Shop([a_partition()], [a_group()])
-    shop.store.down |= {"folders", "keys", "read"}
+# Clusters, topics and groups are listed as Burrow lists them, but in order.
 
-    with pytest.raises(StoreError):
-        shop.ask(f"/v3/kafka{path}")
+
+def a_log(topic: str = "orders", number: int = 0, end: int | None = 10) -> Row:
+    return {"topic": topic, "partition_id": number, "end_offset": end}
+
+
+GROUPS = [a_group("zeta"), a_group("alpha"), a_group("old", status=None, status_reason="gone")]
+LOGS = [a_log("zoo"), a_log(number=1, end=21), a_log(number=0, end=20), a_log(number=2, end=None)]
+PARTITIONS = [
+    a_partition(consumer_group="zeta"),
+    a_partition(1, consumer_group="zeta"),
+    a_partition(consumer_group="alpha"),
+    a_partition(consumer_group="beta", topic="zoo"),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "message", "name", "value"),
+    [
+        ("", "cluster list returned", "clusters", ["shop"]),
+        ("/shop/topic", "topic list returned", "topics", ["orders", "zoo"]),
+        ("/shop/topic/orders", "topic offsets returned", "offsets", [20, 21]),
+        ("/shop/consumer", "consumer list returned", "consumers", ["alpha", "zeta"]),
+        (
+            "/shop/topic/orders/consumers",
+            "consumers of topic returned",
+            "consumers",
+            ["alpha", "zeta"],
+        ),
+        ("/shop/topic/nothing/consumers", "consumers of topic returned", "consumers", []),
+    ],
+)
+def test_a_list_is_answered(path: str, message: str, name: str, value: list[Any]) -> None:
+    body = Shop(PARTITIONS, GROUPS, LOGS).body(f"/v3/kafka{path}")
+
+    assert body == {
+        "error": False,
+        "message": message,
+        name: value,
+        "request": {"url": f"/v3/kafka{path}", "host": "lag.example"},
+    }
+
+
+@pytest.mark.parametrize("minutes", [1, 5, 90])
+def test_a_cluster_has_its_refresh_and_the_servers_of_its_newest_run(minutes: int) -> None:
+    shop = Shop(groups=[a_group()])
+    first = shop.body("/v3/kafka/shop")["module"]
+    shop.run(NOON + minutes * MINUTE, groups=[a_group()], servers=["b-1:9096", "b-2:9096"])
+    shop.now_ms += minutes * MINUTE
+
+    second = shop.body("/v3/kafka/shop")["module"]
+
+    assert (first["offset-refresh"], first["servers"]) == (0, [])
+    assert second == {
+        "class-name": "kafka",
+        "servers": ["b-1:9096", "b-2:9096"],
+        "client-profile": first["client-profile"],
+        "topic-refresh": minutes * 60,
+        "offset-refresh": minutes * 60,
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("offset=1", ["b", "c"]),
+        ("limit=2", ["a", "b"]),
+        ("offset=1&limit=1", ["b"]),
+        ("offset=7", []),
+        ("limit=0", []),
+        ("limit=999999999", ["a", "b", "c"]),
+        *((f"limit={word}", None) for word in ("-1", "", "1.5", "²", "1" * 5_000, "0x10", "٣")),
+    ],
+    ids=lambda value: str(value)[:16],
+)
+def test_a_list_comes_in_pages_and_one_that_makes_no_sense_is_rejected(
+    query: str, names: list[str] | None
+) -> None:
+    shop = Shop(groups=[a_group(name) for name in "bca"])
+
+    body = shop.body("/v3/kafka/shop/consumer", query, code=400 if names is None else 200)
+
+    assert body.get("consumers") == names
+    assert names is not None or body["message"] == "limit must be a whole number, 0 or more"
+    assert Shop().body("/v3/kafka")["clusters"] == []
