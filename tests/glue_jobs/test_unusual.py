@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which unusual hours are worth a line beside the day's incidents."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ from kafka_lag_report.findings import Findings, GroupDay, Listed, UnusualHour
 from kafka_lag_report.incident import Incident, Kind
 from kafka_lag_report.sentences import incident_of, plain
 from kafka_lag_report.unusual import unusual_incidents
+from tests.golden import Golden, write_once
 
 DAY = date(2026, 1, 31)
 
@@ -29,20 +31,48 @@ def lines(*hours: UnusualHour, others: tuple[Incident, ...] = (), groups: int = 
     return [plain(incident_of(one, DAY)) for one in unusual_incidents(findings, others)]
 
 
-def test_hours_in_a_row_are_one_line_with_the_farthest_value() -> None:
-    assert lines(hour(9), hour(10, value=120.0, deviation=40.0)) == [
-        "g: produce rate 120/s from 09:00 to 11:00, usually 20/s."
+STALL = Incident(kind=Kind.STALLED, level="serious", group="g", since=at(9), until=at(11))
+LOW: dict[str, Any] = {"direction": "low", "deviation": -8.0}
+SHARED = [hour(number, name) for name in "abc" for number in (8, 9, 10)]
+# Unusual hours; their lines are in the golden file.
+CASES: dict[str, Sequence[UnusualHour]] = {
+    "hours in a row, with the farthest value": [hour(9), hour(10, value=120.0, deviation=40.0)],
+    "the tail of a moving average": [hour(10), hour(11, deviation=5.9)],
+    "no tail": [hour(10), hour(11, deviation=6.0)],
+    "less lag than usual": [hour(9, measure="lag", **LOW)],
+    "a holiday of two groups is a line each": [
+        hour(number, name, **LOW) for name in "ab" for number in range(8, 20)
+    ],
+    "a holiday of three is one line": [
+        hour(number, name, **LOW) for name in "abc" for number in range(8, 20)
+    ],
+    "a hole between": [hour(2), hour(22)],
+    "groups that share no hour": [hour(2, "a"), hour(12, "b"), hour(20, "c")],
+    "many have the hours that they share, one goes on a little, another is mostly alone": [
+        *SHARED,
+        hour(11, "a"),
+        *(hour(number, "d") for number in range(10, 14)),
+    ],
+    "many higher and many lower": [
+        *(hour(9, f"h{name}") for name in range(3)),
+        *(hour(9, f"l{name}", **LOW) for name in range(5)),
+    ],
+    "more and later less": [hour(9), hour(10, **LOW)],
+    "lag beside the rate": [hour(9), hour(10, measure="lag")],
+    "lag at another time": [hour(9), hour(11, measure="lag")],
+    "rate, lag and age": [hour(9, measure="lag"), hour(9, measure="time_lag_seconds"), hour(9)],
+    "a measure of a later version": [hour(3, measure="temperature", value=1234.5, usual=None)],
+}
+
+
+def test_unusual_hours_are_few_lines(golden: Golden) -> None:
+    # beside 500 groups a few that share no hour are not many
+    cases = [
+        (name, lines(*hours, groups=500 if "share no" in name else 20))
+        for name, hours in CASES.items()
     ]
 
-
-@pytest.mark.parametrize(("deviation", "end"), [(5.9, "11:00"), (6.0, "12:00")])
-def test_the_tail_of_a_moving_average_is_no_hour(deviation: float, end: str) -> None:
-    (line,) = lines(hour(10), hour(11, deviation=deviation))
-
-    assert f"from 10:00 to {end}," in line
-
-
-STALL = Incident(kind=Kind.STALLED, level="serious", group="g", since=at(9), until=at(11))
+    golden.holds("report-unusual.txt", write_once(cases))
 
 
 @pytest.mark.parametrize(
@@ -63,85 +93,3 @@ def test_what_an_incident_explains_is_no_line(
     number: int, measure: str, group: str, said: bool
 ) -> None:
     assert bool(lines(hour(number, group, measure), others=(STALL,))) == said
-
-
-def test_less_lag_than_usual_is_no_line() -> None:
-    assert lines(hour(9, measure="lag", direction="low", deviation=-9.0)) == []
-
-
-@pytest.mark.parametrize(("groups", "count"), [(2, 2), (3, 1)])
-def test_a_holiday_is_one_line_for_the_cluster(groups: int, count: int) -> None:
-    every = [
-        hour(number, f"g{name}", direction="low", deviation=-8.0)
-        for name in range(groups)
-        for number in range(8, 20)
-    ]
-
-    said = lines(*every)
-
-    assert len(said) == count
-    if count == 1:
-        assert said == [
-            "The produce rate of 3 groups (15% of all) was lower than usual at this time of the "
-            "week, from 08:00 to 20:00."
-        ]
-
-
-def test_hours_with_a_hole_between_are_two_lines() -> None:
-    assert lines(hour(2), hour(22)) == [
-        "g: produce rate 91/s from 02:00 to 03:00, usually 20/s.",
-        "g: produce rate 91/s from 22:00 to 23:00, usually 20/s.",
-    ]
-
-
-def test_groups_that_share_no_hour_are_a_line_each() -> None:
-    said = lines(hour(2, "a"), hour(12, "b"), hour(20, "c"), groups=500)
-
-    assert [line[:3] for line in said] == ["a: ", "b: ", "c: "]
-
-
-def test_of_many_are_the_hours_that_they_share() -> None:
-    shared = [hour(number, name) for name in "abc" for number in (8, 9, 10)]
-    # one goes on a little; another is mostly alone
-    alone = [hour(number, "d") for number in range(10, 14)]
-
-    said = lines(*shared, hour(11, "a"), *alone)
-
-    assert said == [
-        "The produce rate of 4 groups (20% of all) was higher than usual at this time of the "
-        "week, from 08:00 to 11:00.",
-        "d: produce rate 91/s from 10:00 to 14:00, usually 20/s.",
-    ]
-
-
-def test_many_higher_and_many_lower_are_two_lines() -> None:
-    said = lines(
-        *(hour(9, f"h{name}") for name in range(3)),
-        *(hour(9, f"l{name}", direction="low", deviation=-9.0) for name in range(5)),
-    )
-
-    assert [line[:50] for line in said] == [
-        "The produce rate of 3 groups (15% of all) was high",
-        "The produce rate of 5 groups (25% of all) was lowe",
-    ]
-
-
-def test_of_one_group_more_and_later_less_are_two_lines() -> None:
-    assert len(lines(hour(9), hour(10, direction="low", deviation=-9.0))) == 2
-
-
-@pytest.mark.parametrize(("begin", "count"), [(10, 1), (11, 2)])
-def test_lag_at_another_time_is_another_matter(begin: int, count: int) -> None:
-    assert len(lines(hour(9), hour(begin, measure="lag"))) == count
-
-
-def test_of_one_group_rate_lag_and_age_are_one_line() -> None:
-    said = lines(hour(9, measure="lag"), hour(9, measure="time_lag_seconds"), hour(9))
-
-    assert said == ["g: produce rate 91/s from 09:00 to 10:00, usually 20/s."]
-
-
-def test_a_measure_of_a_later_version_is_named_and_has_a_plain_number() -> None:
-    assert lines(hour(3, measure="temperature", value=1234.5, usual=None)) == [
-        "g: temperature 1,234 from 03:00 to 04:00, usually \u2013."
-    ]
