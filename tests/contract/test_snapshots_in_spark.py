@@ -13,11 +13,8 @@ from pyspark.sql import SparkSession
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
-from kafka_lag_report.aggregates import group_segments, topic_segments
-from kafka_lag_report.partials import DayRows
 from kafka_lag_report.read_snapshots import find_days, read
 from kafka_lag_report.storage import Storage
-from kafka_lag_report.tables.retention_risk import retention_risk
 from tests.builders import MINUTE, NOON, a_reading, a_report, a_snapshot
 
 pytestmark = pytest.mark.spark
@@ -69,17 +66,3 @@ def _as_spark(values: list[Any], dataset: str, name: str) -> list[Any]:
 def _local_naive(milliseconds: int) -> datetime:
     # Python's side of Spark shows a timestamp in the machine's own zone, without one.
     return datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone().replace(tzinfo=None)
-
-
-def test_the_reports_tell_the_snapshots_loss_and_margin(spark: SparkSession, folder: Path) -> None:
-    files, root, today = Storage(), str(folder), date(2026, 1, 31)
-    (day,) = find_days(files, root, root, today, [], today)
-    groups, topics = (
-        read(spark, files, day, name) for name in ("group_partitions", "topic_partitions")
-    )
-    report = retention_risk(group_segments(DayRows(groups)), topic_segments(DayRows(topics)), today)
-    rows = {(r.consumer_group, r.topic, r.partition_id): r for r in report.collect()}
-    assert rows["orders", "a", 2].records_lost == 2
-    assert rows["orders", "a", 2].retention_risk == "LOST"
-    assert rows["orders", "a", 0].least_margin == 5
-    assert rows["orders", "a", 1].least_margin is None

@@ -61,15 +61,6 @@ def test_json_is_one_array_of_rows_with_the_snapshots_columns(
     assert (second["committed_offset"], second["lag"], second["status"]) == (None, None, None)
 
 
-def test_the_table_names_the_group_its_lag_its_age_and_its_worst_partition(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*SHOW, *arguments]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "watchers" in line]
-    assert re.search(r"watchers +\? +6 +[\d.]+ (s|min)", line)
-    assert "watched-0" in line
-
-
 def test_a_second_run_knows_the_status(arguments: list[str]) -> None:
     options = ["--interval", "1", "--output", "json"]
     command = [*PROGRAM, "watch", *arguments, *options]
@@ -87,27 +78,6 @@ def test_the_cluster_is_called_by_kafkas_own_id_unless_named(
     main([*SHOW, *arguments, "--cluster", "mine"])
     folders = {path.name for path in (tmp_path / "state").glob("snapshots/groups/*")}
     assert folders == {f"cluster={shared_cluster.cluster_id}", "cluster=mine"}
-
-
-def test_a_wrong_password_is_one_sentence_and_exit_code_one(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(VARIABLE, "hunter2")
-    assert main([*SHOW, *arguments]) == 1
-    captured = capsys.readouterr()
-    assert "rejected the login" in captured.err
-    assert "Traceback" not in captured.err
-    assert "hunter2" not in captured.err
-
-
-def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None:
-    command = [*PROGRAM, *SHOW, *arguments, "--output", "json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
-        assert watching.stdout is not None
-        assert watching.stderr is not None
-        watching.stdout.close()
-        assert watching.stderr.read() == b""
-    assert watching.returncode == 0
 
 
 def test_a_group_is_shown_with_its_partitions_and_offsets(
