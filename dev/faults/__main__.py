@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m dev.faults`: faults on real brokers, and every published number judged.
 
-Prints faults, runs, numbers checked by the truth and by each other, how exact ages were, wrong
-numbers (each rule with its first case), what was missing with its reason, late runs, and which
-columns and metrics are not judged. Exits with 1 if anything was wrong or late, or if too little
-was judged.
+Prints faults, runs, values checked by the truth, how exact ages were, wrong values (each rule with
+its first case), what was missing with its reason, and late runs. Exits with 1 if anything was wrong
+or late, or if too little was judged.
 """
 
 import argparse
@@ -20,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dev.faults.campaign import Campaign, Options, Result
-from dev.faults.check import not_judged, summary
 from dev.faults.faults import LANES
+from dev.faults.run import count_by_rule
 from dev.kafka import KafkaClusterError
 
 NAMES = tuple(sorted({fault.__name__ for lane in LANES.values() for fault in lane}))
@@ -102,18 +101,15 @@ def document(result: Result) -> dict[str, Any]:
         "faults": dict(result.faults),
         "without_effect": dict(result.without_effect),
         "checked": dict(result.checked),
-        "consistent": dict(result.consistent),
         "ages": dict(result.ages),
         "calm_ages": dict(result.calm_ages),
         "missing": dict(result.missing),
         "wrong": [asdict(each) | {"during": result.during[each.run]} for each in result.wrong],
-        "unsure": [asdict(each) | {"during": result.during[each.run]} for each in result.unsure],
         "late": [
             {"run": run, "seconds": seconds, "limit": limit, "during": result.during[run]}
             for run, seconds, limit in result.late
         ],
         "errors": result.errors,
-        "not_judged": [*not_judged()],
         "first_runs": {rule: asdict(run) for rule, run in result.kept.items()},
     }
 
@@ -124,7 +120,6 @@ def show(result: Result, console: Console) -> None:
         ("faults", result.faults),
         ("faults that came to nothing", result.without_effect),
         ("numbers checked by the truth", result.checked),
-        ("numbers that follow from others", result.consistent),
         ("missing, with the reason", result.missing),
     ):
         table = Table(title=title, show_header=False)
@@ -134,19 +129,11 @@ def show(result: Result, console: Console) -> None:
             console.print(table)
     for title, ages in (("ages", result.ages), ("ages of calm runs", result.calm_ages)):
         console.print(f"{title}: {_shares(ages)}", markup=False)
-    for line in not_judged():
-        console.print(f"not judged, {line}", markup=False)
-    for rule, count, first in summary(result.wrong):
+    for count, first in count_by_rule(result.wrong):
         console.print(
-            f"WRONG {count} times: {rule}. First in run {first.run} "
+            f"WRONG {count} times: {first.rule}. First in run {first.run} "
             f"({result.during.get(first.run)}): {first.where} says {first.published}, truth: "
             f"{first.truth}",
-            markup=False,
-        )
-    for each in result.unsure:
-        console.print(
-            f"UNSURE run {each.run} ({result.during[each.run]}): {each.where} says "
-            f"{each.published}, by what runs remembered: {each.truth}",
             markup=False,
         )
     for run, seconds, limit in result.late:
@@ -160,8 +147,7 @@ def show(result: Result, console: Console) -> None:
         f"({result.failed} failed with a named error, {result.whole} with numbers, "
         f"{result.calm} calm, the slowest {result.slowest:.2f} s), "
         f"{result.checked.total():,} numbers checked by the truth, "
-        f"{result.consistent.total():,} by each other, "
-        f"{len(result.wrong)} wrong, {len(result.unsure)} unexplained, "
+        f"{len(result.wrong)} wrong, "
         f"{sum(result.missing.values()):,} missing, "
         f"{len(result.late)} late",
         markup=False,

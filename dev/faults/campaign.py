@@ -12,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
-from dev.faults.ages import WIDE
-from dev.faults.check import check_run
 from dev.faults.faults import USER, Orders, Scene, choose, settle
+from dev.faults.judge import judge_run
 from dev.faults.proxy import Proxies, Proxy
 from dev.faults.pulse import Pulse
 from dev.faults.run import Finding, History, Run, Verdict
@@ -35,9 +34,6 @@ _SAYS_EVERY = 10.0
 _FAULTS_END_WITHIN = 300.0
 # Of all runs so many must have published numbers, or the campaign judged too little.
 _LEAST_WHOLE = 0.5
-# What runs still remembered is known to the judge only nearly: snapshots were dropped, or never
-# stored. One record or group of which it is wrong is judged in every run.
-_MOST_UNSURE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +61,10 @@ class Result:
     whole: int = 0
     calm: int = 0
     checked: Counter[str] = field(default_factory=Counter)
-    consistent: Counter[str] = field(default_factory=Counter)
     ages: Counter[str] = field(default_factory=Counter)
     calm_ages: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
     wrong: list[Finding] = field(default_factory=list)
-    unsure: list[Finding] = field(default_factory=list)
     late: list[tuple[int, float, float]] = field(default_factory=list)
     slowest: float = 0.0
     # Moments at which a broker did not answer though no fault was on it.
@@ -90,15 +84,11 @@ class Result:
     def missing_checks(self) -> list[str]:
         """What is missing for a campaign that shows anything."""
         least = _LEAST_WHOLE * self.runs
-        judged = self.checked[WIDE] + self.checked["status"]
         shares = {
             "no number was judged by the truth": not self.checked.total(),
             "no fault happened": not self.faults.total(),
             "no run was calm": not self.calm,
             f"{self.whole} of {self.runs} runs published numbers": self.whole < least,
-            f"{len(self.unsure)} of {judged} errors and statuses are unexplained": (
-                len(self.unsure) > _MOST_UNSURE * judged
-            ),
         }
         return [text for text, holds in shares.items() if holds]
 
@@ -110,18 +100,16 @@ class Result:
         self.whole += bool(run.frames)
         self.slowest = max(self.slowest, run.seconds)
         self.checked += verdict.checked
-        self.consistent += verdict.consistent
         self.missing += verdict.missing
         self.ages += verdict.ages
         if run.calm:
             self.calm_ages += verdict.ages
         self.wrong += verdict.wrong
-        self.unsure += verdict.unsure
-        for finding in (*verdict.wrong, *verdict.unsure):
+        for finding in verdict.wrong:
             self.kept.setdefault(finding.rule, run)
         if verdict.late:
             self.late.append((run.number, run.seconds, run.limit))
-        if verdict.wrong or verdict.unsure or verdict.late:
+        if verdict.wrong or verdict.late:
             self.during[run.number] = during
 
 
@@ -353,7 +341,7 @@ class Campaign:
             if run.calm and self._pulse.was_slow(since, run.ended):
                 run, during = replace(run, calm=False), "a broker is slow of itself"
             view = view or truth.view()
-            verdict = check_run(view, run, self._options.margin, self._history)
+            verdict = judge_run(view, run, self._history, self._options.margin)
             self._history.add(run)
             self.result.add(run, verdict, during)
 

@@ -1,191 +1,383 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a judge holds values against, and the ways in which one can be right.
+"""Judges one run by what the clients know: acknowledged records, commits, deletions.
 
-A number is right when it lies within the truth's interval, widened by the error that is stated
-with it. A number that follows from others of the run must follow exactly.
+The truth is an interval, because things happen between a request and its answer. A published value
+is wrong if it lies outside that interval, even when widened by the stated error. What a rule of the
+collector adds (which status, how exact an age is) is not judged, with two exceptions: a commit that
+moved within the window is not STOP or STALL, and in a calm run nothing is unknown.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
-from dev.faults.run import (
-    Counts,
-    Finding,
-    History,
-    Key,
-    Names,
-    Row,
-    Run,
-    Verdict,
-    by_key,
-)
-from dev.faults.truth import TopicView, TruthView, possible
+from dev.faults.ages import Ages
+from dev.faults.run import KILLED, Earlier, History, Row, Run, Verdict
+from dev.faults.truth import LogView, TopicView, TruthView, possible
 from kafka_lag import contract
 from kafka_lag.formatting import format_list
 
-# Clocks are read in whole ms at both ends.
-ROUNDING_MS = 3
-ROUNDED = 0.0011  # seconds, and shares
-NO_LOSS = contract.NO_LOSS_SECONDS
-# Of all topics of the campaign.
-RETENTION_MS = 7 * 86_400_000
+_T, _P, _G = contract.TOPIC_PARTITIONS, contract.GROUP_PARTITIONS, contract.GROUPS
+_STANDING = (contract.STOP, contract.STALL)
+# A broker is back at work at most this long after the fault on it is over.
+_RECOVERS_MS = 10_000
 _NAMED = 5
-# What a line on a broker counts beside it.
-_WITH_IT = "; with it "
-_COUNT = re.compile(r"([\d,]+) (?:partition|group)")
+_PARTITION = ("topic", "partition_id")
+_KEYS = {_T: _PARTITION, _P: ("consumer_group", *_PARTITION), _G: ("consumer_group",)}
 
 
-class Evidence:
-    """One run beside the truth; the verdict is filled by its judges."""
+def judge_run(
+    truth: TruthView, run: Run, history: History | None = None, margin: float = 1.0
+) -> Verdict:
+    """Returns the verdict on a run; it is late `margin` seconds after its deadline."""
+    judge = _Judge(truth, run, history or History())
+    judge.verdict.late = run.seconds > run.limit + margin
+    if run.leaked:
+        judge.note("secret", "the run", "a password in what it published", "none")
+    if run.frames:
+        judge.keys()
+        judge.topics()
+        judge.rows()
+        judge.groups()
+        judge.presence()
+    judge.metrics()
+    judge.success()
+    return judge.verdict
+
+
+class _Judge(Ages):
+    """The rows and metrics of one run beside the truth."""
 
     def __init__(self, truth: TruthView, run: Run, history: History) -> None:
-        self.truth, self.run, self.history = truth, run, history
-        self.verdict = Verdict()
-        topics = run.rows_of(contract.TOPIC_PARTITIONS)
-        self.topic_rows = {partition_of(row): row for row in topics}
-        self.rows: dict[Names, Row] = {}
-        self.by_group: dict[str, list[Row]] = defaultdict(list)
-        for row in run.rows_of(contract.GROUP_PARTITIONS):
-            self.rows[names_of(row)] = row
-            self.by_group[row["consumer_group"]].append(row)
-        self.group_rows = {r["consumer_group"]: r for r in run.rows_of(contract.GROUPS)}
-        self.sets: dict[Key, dict[str, Any]] = by_key(run.metrics)
-        read = [r["read_at"] for r in topics if is_read(r) and r["read_at"]]
-        self.now: int = max(read, default=run.ended + run.clock_ahead)
+        super().__init__(truth, run, history)
+        self._topic_rows = {(r["topic"], r["partition_id"]): r for r in run.rows_of(_T)}
+        self._by_group: dict[str, list[Row]] = defaultdict(list)
+        for row in run.rows_of(_P):
+            self._by_group[row["consumer_group"]].append(row)
 
+    def keys(self) -> None:
+        """Finds rows that stand there twice, and groups that never existed."""
+        for dataset, names in _KEYS.items():
+            rows = self.run.rows_of(dataset)
+            counts = Counter(tuple(row[name] for name in names) for row in rows)
+            for key, count in counts.items():
+                if count > 1:
+                    self.note("row", f"{dataset} {key}", f"{count} times", "once")
+        for row in self.run.rows_of(_G):
+            if row["consumer_group"] not in self.truth.commits:
+                self.note("row", row["consumer_group"], "a row", "no such group ever committed")
 
-class Judge:
-    """What all judges of a run share."""
+    def topics(self) -> None:
+        """Holds the ends and starts of logs to acknowledged records and deletions."""
+        for (name, partition), row in self._topic_rows.items():
+            where = f"{name}-{partition}"
+            if not is_read(row):
+                self.verdict.missing[f"topic row: {row['unread_reason']}"] += 1
+                continue
+            topic = self.truth.topics.get(row["topic_id"])
+            if topic is None or topic.name != name or partition >= len(topic.logs):
+                self.note("topic id", where, row["topic_id"], "no such partition")
+                continue
+            ends, starts = self._offsets(row, topic)
+            self.within("end_offset", where, row["end_offset"], ends)
+            self.within("start_offset", where, row["start_offset"], starts)
+            if row["retention_ms"] is None and self.run.calm:
+                self.note("recovery", where, "no retention_ms", "no fault for two runs")
 
-    def __init__(self, seen: Evidence) -> None:
-        self.truth, self.run, self.history = seen.truth, seen.run, seen.history
-        self.verdict, self.sets, self.now = seen.verdict, seen.sets, seen.now
-        self.topic_rows, self.rows = seen.topic_rows, seen.rows
-        self.by_group, self.group_rows = seen.by_group, seen.group_rows
+    def _offsets(self, row: Row, topic: TopicView) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Returns the ends and the starts that a read topic row may have."""
+        log, partition = topic.logs[row["partition_id"]], row["partition_id"]
+        begin, read = self.real(row["asked_at"]), self.real(row["read_at"])
+        ends = log.ends(self.truth.as_of(begin, read, row["leader"]), read)
+        since = self.truth.as_of(self.run.began, read, row["leader"])
+        made = (
+            each.sent[partition]
+            for each in self.truth.topics.values()
+            if each.name == topic.name and partition < len(each.sent)
+        )
+        if topic.deleted_sent <= read and any(topic.sent[partition] < m <= read for m in made):
+            # Ends are asked for by name: the answer may be of the recreated topic.
+            ends = 0, ends[1]
+        return ends, log.starts(since, read)
 
-    def _possible(self, group: str, row: Row) -> set[int | None]:
-        read = self._real(row["read_at"])
-        return self._held(group, (row["topic"], row["partition_id"]), self.run.began, read)
+    def rows(self) -> None:
+        """Holds commits, lags, ages, losses and statuses of partitions to the truth."""
+        for row in self.run.rows_of(_P):
+            where = f"{row['consumer_group']} on {row['topic']}-{row['partition_id']}"
+            topic = self.truth.topics.get(row["topic_id"])
+            known = topic is not None and row["partition_id"] < len(topic.logs)
+            if not is_read(row):
+                self.verdict.missing[f"row: {row['unread_reason']}"] += 1
+                for name in ("lag", "time_lag_seconds", "status"):
+                    if row[name] is not None:
+                        self.note(f"unread {name}", where, row[name], None)
+                if row["read_at"] is None:
+                    continue
+            if topic is None or not known:
+                self.note("topic id", where, row["topic_id"], "no such partition")
+            elif is_read(row):
+                self._read_row(where, row, topic)
+            else:
+                self._carried_row(where, row, topic.logs[row["partition_id"]])
 
-    def _held(self, group: str, at: tuple[str, int], begin: int, end: int) -> set[int | None]:
-        """Offsets that a coordinator may have answered with in this time."""
+    def _read_row(self, where: str, row: Row, topic: TopicView) -> None:
+        source = self._topic_rows.get((row["topic"], row["partition_id"]))
+        if source is None or not is_read(source):
+            self.note("row without its partition", where, "read", "its topic row was not read")
+            return
+        log = topic.logs[row["partition_id"]]
+        held = self._held(row, self.run.began, self.real(row["read_at"]))
+        self._one_of("committed_offset", where, row["committed_offset"], held)
+        lags = find_lag(held, *self._offsets(source, topic))
+        if row["lag"] is not None and lags is not None:
+            self.within("lag", where, row["lag"], lags)
+        elif row["lag"] is None and row["committed_offset"] is not None:
+            self.note("lag", where, None, "the commit and the end were read")
+        self.age(where, row, log)
+        self.loss(where, row, log)
+        self._status(where, row, log)
+
+    def _carried_row(self, where: str, row: Row, log: LogView) -> None:
+        """Holds the values of an unread row to the truth of the run that read it."""
+        runs = [
+            each
+            for each in self.history.runs
+            if each.began <= row["read_at"] - each.clock_ahead + 3
+            and row["read_at"] - each.clock_ahead <= each.ended + 3
+        ]
+        oldest = min((each.began for each in self.history.runs), default=self.run.began)
+        if not runs and row["read_at"] > oldest:
+            self.note("read_at of an unread row", where, row["read_at"], "no run was on then")
+        # By clocks that jumped several runs may have read it.
+        wrong = [list(self._carried_from(each, row, log)) for each in runs]
+        self.verdict.checked["carried row"] += bool(runs)
+        for rule, published, truth in min(wrong, key=len, default=()):
+            self.note(f"carried {rule}", where, published, truth)
+
+    def _carried_from(
+        self, run: Earlier, row: Row, log: LogView
+    ) -> Iterator[tuple[str, Any, object]]:
+        held = self._held(row, run.began, row["read_at"] - run.clock_ahead)
+        if row["committed_offset"] not in held:
+            yield "committed_offset", row["committed_offset"], f"one of {_list(held)}"
+        ends = log.ends(self.truth.as_of(run.began, run.ended), run.ended)
+        end = row["end_offset"]
+        if end is not None and not ends[0] <= end <= ends[1]:
+            yield "end_offset", end, ends
+        seconds, span = row["last_time_lag_seconds"], self.carried_age(run, row, log)
+        if seconds is not None and not span[0] <= seconds <= span[1]:
+            yield "last_time_lag_seconds", seconds, span
+
+    def _held(self, row: Row, begin: int, end: int) -> set[int | None]:
+        """Returns the offsets that a coordinator may have answered with in this time."""
+        at = row["topic"], row["partition_id"]
+        return self._commits(row["consumer_group"], at, begin, end)
+
+    def _commits(self, group: str, at: tuple[str, int], begin: int, end: int) -> set[int | None]:
         commits = self.truth.commits.get(group, {}).get(at, ())
         return possible(commits, self.truth.commits_as_of(group, begin, end), end)
 
-    def _counted(self, row: Row) -> Counted:
-        return Counted.of(row, self._in_window(row))
+    def _status(self, where: str, row: Row, log: LogView) -> None:
+        status, commit = row["status"], row["committed_offset"]
+        beyond = commit is not None and commit > row["end_offset"]
+        least, most = self.lost(row, log)
+        self.verdict.checked["status"] += 1
+        if least and status != contract.ERR:
+            self.note("status", where, status, f"{least} records are lost")
+        elif row["status_reason"] == contract.RECORDS_LOST and not most:
+            self.note("status", where, row["status_reason"], "no record is lost")
+        elif row["lag"] is None and status is not None:
+            self.note("status", where, status, "there is no lag")
+        elif row["lag"] == 0 and not beyond and not most and status != contract.OK:
+            self.note("status", where, status, "nothing is unread")
+        elif status in _STANDING:
+            since = self._first_committed(row)
+            if since is not None and not self._may_have_stood(since):
+                self.note("status", where, status, f"the commit moved at {since}")
+            elif not self.may_be_older(row, log, self.run.window_ms / 1_000):
+                self.note("status", where, status, "the next record is younger than the window")
 
-    def _in_window(self, row: Row) -> bool:
-        read_at = row["read_at"]
-        return read_at is not None and read_at >= self.run.taken_at - self.run.window_ms
+    def _first_committed(self, row: Row) -> int | None:
+        """Returns when the group first committed this offset after another one, ms; else null."""
+        at = row["topic"], row["partition_id"]
+        commits = self.truth.commits.get(row["consumer_group"], {}).get(at, ())
+        same = [each.sent for each in commits if each.offset == row["committed_offset"]]
+        before = any(each.sent < same[0] for each in commits) if same else False
+        return same[0] if before else None
 
-    def _unread_seconds(self, row: Row) -> float:
-        return 0.0 if is_read(row) else max(0.0, (self.run.taken_at - row["read_at"]) / 1_000)
+    def _may_have_stood(self, since: int) -> bool:
+        """Returns true if a run scheduled more than a window ago may have seen a commit of this
+        time, ms. Such a run may have begun late.
+        """
+        limit = self.run.taken_at - self.run.window_ms
+        return any(each.taken_at < limit and each.ended >= since for each in self.history.runs)
 
-    def _topic(self, row: Row) -> TopicView | None:
-        return self.truth.topics.get(row["topic_id"])
+    def groups(self) -> None:
+        """Holds the lag and the age of groups to their rows, which are held to the truth."""
+        for row in self.run.rows_of(_G):
+            group = row["consumer_group"]
+            if row["status_reason"] == contract.GONE:
+                self._gone(group)
+                continue
+            rows = self._by_group[group]
+            if row["unread_reason"] is not None and not rows:
+                self.verdict.missing[f"group: {row['unread_reason']}"] += 1
+            if not rows or any(not is_read(each) or each["lag"] is None for each in rows):
+                continue
+            self.equal("lag of group", group, row["lag"], sum(each["lag"] for each in rows))
+            ages = [each["time_lag_seconds"] for each in rows]
+            if None not in ages:
+                self.equal("age of group", group, row["time_lag_seconds"], max(ages))
 
-    def _real(self, time: int) -> int:
-        """A time of the collector's clock, ms, as the truth's."""
-        return time - self.run.clock_ahead
+    def _gone(self, group: str) -> None:
+        begin, end = self.run.began, self.run.ended
+        commits = self.truth.commits.get(group, {})
+        surely = [at for at in commits if None not in self._commits(group, at, begin, end)]
+        self.verdict.checked["gone"] += 1
+        if surely:
+            self.note("gone", group, "gone", f"it has commits on {_list(surely)}")
 
-    def _within(self, rule: str, where: str, value: Any, span: tuple[float, float]) -> None:
-        self.verdict.checked[rule] += 1
-        if value is None or not span[0] - ROUNDED <= value <= span[1] + ROUNDED:
-            self._wrong(rule, where, value, f"between {span[0]} and {span[1]}")
+    def presence(self) -> None:
+        """Finds committed partitions without a row, or unread, for which no reason is named."""
+        begin, end = self.run.began, self.run.ended
+        unnamed: list[tuple[str, str, int]] = []
+        for group, commits in self.truth.commits.items():
+            rows = {(row["topic"], row["partition_id"]): row for row in self._by_group[group]}
+            for at in commits:
+                topic = self.truth.living(at[0], begin, end)
+                if topic is None or not topic.exists(at[1], begin, end):
+                    continue
+                if None in self._commits(group, at, begin, end):
+                    continue
+                where, row = f"{group} on {at[0]}-{at[1]}", rows.get(at)
+                if row is None:
+                    why = self._reason(group, *at)
+                    self.verdict.missing[f"no row: {why or 'not named'}"] += 1
+                    if self.run.calm:
+                        self.note("missing", where, "no row", why or "and no reason is named")
+                    elif why is None:
+                        unnamed.append((group, *at))
+                elif self.run.calm and not is_read(row):
+                    self.note("recovery", where, row["unread_reason"], "no fault for two runs")
+        # Each problem that the log only counts is one of a group or of a partition.
+        more = sum(int(n.split()[1]) for n in self.run.log if n.endswith(" more not read"))
+        groups, partitions = {g for g, _, _ in unnamed}, {(t, p) for _, t, p in unnamed}
+        if min(len(groups), len(partitions)) > more:
+            for group, name, partition in unnamed:
+                where = f"{group} on {name}-{partition}"
+                self.note("missing", where, "no row", f"not named, and {more} more not read")
 
-    def _true(self, rule: str, where: str, value: Any, expected: Any) -> None:
-        """One value that the truth decides."""
-        self.verdict.checked[rule] += 1
-        if not _same(value, expected):
-            self._wrong(rule, where, value, expected)
-
-    def _equal(self, rule: str, where: str, value: Any, expected: Any) -> None:
-        """One value that follows from others of the run; two that are absent are no number."""
-        self.verdict.consistent[rule] += value is not None or expected is not None
-        if not _same(value, expected):
-            self._wrong(rule, where, value, expected)
-
-    def _doubt(self, rule: str, where: str, published: Any, truth: str) -> None:
-        """A finding only if runs remembered what they are taken to have remembered."""
-        self.verdict.unsure.append(Finding(self.run.number, rule, where, str(published), truth))
-
-    def _wrong(self, rule: str, where: str, published: Any, truth: Any) -> None:
-        finding = Finding(self.run.number, rule, where, str(published), str(truth))
-        self.verdict.wrong.append(finding)
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What a row adds to sums: for a window also what a broker answered last."""
-
-    lag: int | None
-    missing: bool
-    uncommitted: bool
-    unknown: bool
-
-    @classmethod
-    def of(cls, row: Row, in_window: bool) -> Counted:
-        counts, read = Counts.of(row), is_read(row)
-        lag = counts.lag if read or in_window else None
-        apart = counts.uncommitted and (read or in_window)
-        unknown = not read or not (counts.lag is not None or counts.uncommitted)
-        return cls(lag, lag is None and not apart, apart, unknown)
-
-
-def total_lag(counted: Iterable[Counted]) -> int | None:
-    each = list(counted)
-    if any(c.missing for c in each):
+    def _reason(self, group: str, topic: str, partition: int) -> str | None:
+        """Returns what the log blames for a missing row: a name, or a broker that it needs."""
+        wanted = (
+            f"group {group!r} not read",
+            f"topic {topic!r} not read",
+            f"partition {f'{topic}-{partition}'!r} not read",
+        )
+        for line in self.run.log:
+            if line.startswith(wanted):
+                return line.partition(" ")[0]
+            if line.startswith("broker ") and self._needs(topic, partition, line.split("'")[1]):
+                return "broker"
         return None
-    return sum_known([c.lag for c in each if c.lag is not None])
+
+    def _needs(self, topic: str, partition: int, broker: str) -> bool:
+        """Returns true if the broker led the partition or was under a fault, since it may then
+        have coordinated the group.
+        """
+        begin, at = self.run.began - _RECOVERS_MS, (topic, partition)
+        if not broker.isdigit():
+            nodes = {each.broker for each in self.truth.troubles}
+            return any(self.truth.troubled(node, begin, self.run.ended) for node in nodes)
+        leaders = [each.leaders[at] for each in self.history.runs[-1:] if at in each.leaders]
+        leaders += [self._topic_rows[at]["leader"]] if at in self._topic_rows else []
+        troubled = self.truth.troubled(int(broker), begin, self.run.ended)
+        return troubled or int(broker) in leaders
+
+    def metrics(self) -> None:
+        """Holds lines about groups to their rows; without a snapshot, their lag to the truth."""
+        rows = {row["consumer_group"]: row for row in self.run.rows_of(_G)}
+        whole = not any(" not read" in line for line in self.run.log)
+        for key, values in self.sets.items():
+            if len(key) != 1:
+                continue
+            where, lag = f"metrics of {key[0]}", values.get(contract.OFFSET_LAG)
+            if rows and key[0] not in rows:
+                self.note("metrics", where, "a line", "no row is about it")
+            elif rows:
+                row = rows[key[0]]
+                self.equal("metric OffsetLag", where, lag, row["lag"])
+                age = values.get(contract.ESTIMATED_TIME_LAG)
+                self.equal("metric EstimatedTimeLag", where, age, row["time_lag_seconds"])
+            elif lag is not None:
+                self.within("metric OffsetLag", where, lag, self._lag_alone(key[0], whole=whole))
+
+    def _lag_alone(self, group: str, *, whole: bool) -> tuple[int, int]:
+        """Returns the least and greatest lag of a group that the truth allows for this run.
+
+        Partitions that were not read count as they were, for a window. A run that could not load
+        what was known before does not miss topics that are hidden from it.
+        """
+        begin, end = self.run.began, self.run.ended
+        begin -= 0 if whole else self.run.window_ms + int(self.run.limit * 1_000)
+        least = most = 0
+        for name, partition in self.truth.commits.get(group, {}):
+            held = self._commits(group, (name, partition), begin, end)
+            lags = []
+            for topic in self.truth.topics.values():
+                there = topic.name == name and partition < len(topic.logs)
+                if there and topic.sent[partition] <= end and topic.deleted_acked >= begin:
+                    log, since = topic.logs[partition], self.truth.as_of(begin, end)
+                    offsets = held - {None} or {0}
+                    lags.append(find_lag(offsets, log.ends(since, end), log.starts(since, end)))
+            known = [each for each in lags if each is not None]
+            hidden = self.run.error is not None and (group, name) not in self.sets
+            surely = whole and not hidden and None not in held and len(known) == 1
+            least += known[0][0] if surely else 0
+            most += max((each[1] for each in known), default=0)
+        return least, most
+
+    def success(self) -> None:
+        """Holds CollectorSuccess to whether the run failed."""
+        published = self.sets.get((), {})
+        success = published.get(contract.COLLECTOR_SUCCESS)
+        self.verdict.checked["CollectorSuccess"] += 1
+        if success is not None and self.run.error not in (None, KILLED):
+            self.note("CollectorSuccess", "the run", success, f"it failed: {self.run.error}")
+        if success != 1 and self.run.error is None:
+            self.note("CollectorSuccess", "the run", success, "it did not fail")
+        if success and not published.get(contract.GROUPS_READ) and self.run.known_groups:
+            known = len(self.run.known_groups)
+            self.note("CollectorSuccess", "the run", 1, f"it read none of {known} known groups")
+        if self.run.calm and self.run.error is not None:
+            self.note("recovery", "the run", self.run.error, "no fault for two runs")
+
+    def _one_of(self, rule: str, where: str, value: Any, expected: set[int | None]) -> None:
+        self.verdict.checked[rule] += 1
+        if value not in expected:
+            self.note(rule, where, value, f"one of {_list(expected)}")
 
 
-def sum_known(values: list[int]) -> int | None:
-    return sum(values) if values else None
+def find_lag(
+    commits: AbstractSet[int | None], ends: tuple[int, int], starts: tuple[int, int]
+) -> tuple[int, int] | None:
+    """Returns the least and greatest lag between these commits, ends and log starts; null if there
+    may be no commit.
+    """
+    offsets = [each for each in commits if each is not None]
+    if len(offsets) < len(commits) or not offsets:
+        return None
+    least = ends[0] - max(*offsets, starts[1])
+    return max(0, least), max(0, ends[1] - max(min(offsets), starts[0]))
 
 
 def is_read(row: Row) -> bool:
+    """Returns true if the run read the row."""
     return row["unread_reason"] is None
 
 
-def names_of(row: Row) -> Names:
-    return row["consumer_group"], row["topic"], row["partition_id"]
-
-
-def partition_of(row: Row) -> tuple[str, int]:
-    return row["topic"], row["partition_id"]
-
-
-def group_of(row: Row) -> str:
-    group: str = row["consumer_group"]
-    return group
-
-
-def _same(value: Any, expected: Any) -> bool:
-    if isinstance(value, float) or isinstance(expected, float):
-        both = value is not None and expected is not None
-        return value == expected or (both and math.isclose(value, expected, abs_tol=ROUNDED))
-    return bool(value == expected)
-
-
-def count_problems(log: Sequence[str]) -> int:
-    """How many problems the log names or counts."""
-    named = sum(" not read (" in line for line in log)
-    counts = (_COUNT.findall(line.rpartition(_WITH_IT)[2]) for line in log if _WITH_IT in line)
-    with_them = sum(int(count.replace(",", "")) for some in counts for count in some)
-    return named + with_them + count_unnamed(log)
-
-
-def count_unnamed(log: Sequence[str]) -> int:
-    """How many problems the log counts and does not name."""
-    return sum(int(line.split()[1]) for line in log if line.endswith(" more not read"))
-
-
-def name_some(values: Iterable[Any]) -> str:
+def _list(values: Any) -> str:
     return format_list(sorted(map(str, values)), _NAMED)

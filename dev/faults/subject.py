@@ -127,6 +127,10 @@ class Secret:
         self._username = username
         self._stages = {"AWSCURRENT": password}
 
+    def is_in(self, text: str) -> bool:
+        """Returns true if the text holds one of the passwords."""
+        return any(password in text for password in self._stages.values())
+
     def rotate(self, password: str) -> None:
         """The new password is current, and what was current is the previous one."""
         self._stages = {"AWSCURRENT": password, "AWSPREVIOUS": self._stages["AWSCURRENT"]}
@@ -224,6 +228,7 @@ class Subject:
         error = self._tried(lambda: self._collector.run(taken_at))
         seconds, ended = time.monotonic() - clock, now_ms() + 1
         frames = self._noted.frames(taken_at)
+        published = "\n".join((self._stream.getvalue(), *self._logger.lines, error or ""))
         run = Run(
             number=number,
             taken_at=taken_at,
@@ -236,11 +241,11 @@ class Subject:
             metrics=[json.loads(line) for line in self._stream.getvalue().splitlines()],
             # A set without its last object is not a snapshot to anybody.
             frames=frames if contract.GROUPS in frames else {},
-            topics_left=frames.get(contract.TOPIC_PARTITIONS, ()),
             log=[*self._logger.lines],
             error=error,
             clock_ahead=self._clock.ahead_ms,
             known_groups=self._known,
+            leaked=self._secret.is_in(published),
         )
         if run.frames:
             self._known = frozenset(r["consumer_group"] for r in run.frames[contract.GROUPS])

@@ -326,7 +326,6 @@ class Traffic:
             topics = sorted(rng.sample(names, 6))
             committer = Committer(self, group, topics, habit, self._seed + number)
             self.committers[group] = committer
-            self.truth.without_members(group)
             self._start(committer.run)
         for protocol in ("classic",) if CONSUMER_PROTOCOL.missing else ("classic", "consumer"):
             group = f"{PREFIX}members-{protocol}"

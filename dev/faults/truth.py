@@ -109,24 +109,6 @@ class LogView:
         least = max((p.offset for p in self.purges if p.acked <= sent), default=0)
         return least, max((p.offset for p in self.purges if p.sent <= read), default=0)
 
-    def next_record(self, offset: int) -> int | None:
-        """The first record at this offset or behind it that consumers read, of those known."""
-        at = int(np.searchsorted(self.offset, offset))
-        behind = (int(each) for each in self.offset[at:] if int(each) not in self.aborted)
-        return next(behind, None)
-
-    def next_committed(self, offset: int, end: int) -> int | None:
-        """As `next_record`, where the log has its transaction's end below `end`.
-
-        A marker has no record at its offset: the first such behind a record ends what holds it.
-        """
-        at = self.next_record(offset)
-        if at is None:
-            return None
-        behind = self.offset[np.searchsorted(self.offset, at) :]
-        unbroken = int((behind == at + np.arange(len(behind))).sum())
-        return at if at + unbroken < end else None
-
     @property
     def has_markers(self) -> bool:
         """Whether an offset between its records has none, or one of an aborted transaction."""
@@ -194,7 +176,6 @@ class TruthView:
     commits: Mapping[str, Mapping[Partition, Sequence[Commit]]]
     stale: tuple[Stale, ...] = ()
     troubles: tuple[Trouble, ...] = ()
-    memberless: frozenset[str] = frozenset()
 
     def living(self, name: str, begin: int, end: int) -> TopicView | None:
         """The topic of this name that existed in all of this time."""
@@ -372,7 +353,6 @@ class Truth:
         self._open: dict[int, int] = {}
         self._stale: list[Stale] = []
         self._troubles: list[Trouble] = []
-        self._memberless: set[str] = set()
         self._token = 0
 
     def created(self, name: str, topic_id: str, partitions: int, sent: int, acked: int) -> Topic:
@@ -470,11 +450,6 @@ class Truth:
         with self.lock:
             self._troubles.append(Trouble(broker, begin, end))
 
-    def without_members(self, group: str) -> None:
-        """The group never has a live member."""
-        with self.lock:
-            self._memberless.add(group)
-
     def settled(self, until: int) -> bool:
         """Whether all that was sent by then has been answered, so that a view is final."""
         with self.lock:
@@ -498,5 +473,4 @@ class Truth:
                 },
                 (*self._stale,),
                 (*self._troubles,),
-                frozenset(self._memberless),
             )
