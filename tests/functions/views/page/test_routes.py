@@ -17,7 +17,7 @@ from kafka_lag.snapshots.keys import object_key
 from kafka_lag.views.app import answer as answer_all
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
-from kafka_lag.views.page import answer, link, parse_link
+from kafka_lag.views.page import link, parse_link
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import read
 from tests.functions.views.page.rows import NOON, a_group
@@ -144,19 +144,6 @@ def test_what_cannot_be_read_is_out_of_service_and_no_empty_table(dataset: str) 
     store.objects[object_key(dataset, "shop", NOON)] = b"torn"
 
     assert opened(store, PATHS[1]).status == 503
-
-
-def test_a_store_that_is_down_is_reported_without_its_message() -> None:
-    given = opened(MemoryStore(down=["folders"]))
-
-    assert given.status == 503
-    assert "the store cannot" not in text_of(given)
-
-
-def test_nothing_can_be_changed_here(store: MemoryStore) -> None:
-    request = Request.of("POST", "/", "", {})
-
-    assert answer(request, Snapshots(store, lambda: NOON / 1000), NOON).status == 405
 
 
 def test_refreshing_can_be_stopped_and_stays_so(store: MemoryStore) -> None:

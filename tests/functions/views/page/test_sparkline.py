@@ -171,16 +171,6 @@ def test_a_minute_later_or_for_another_group_no_more_than_one_run_is_read() -> N
     assert min(second) <= NOON - 5 * HOUR - 40 * MINUTE
 
 
-@pytest.mark.parametrize("minutes", [0, 7])
-def test_no_more_runs_are_read_than_may_be(minutes: int) -> None:
-    now = NOON + minutes * MINUTE
-    times = (now - back * 5 * MINUTE for back in range(72))
-    snapshots, found = seen(history(dict.fromkeys(times, 1.0)), now)
-
-    for most in (1, 2, 5, 25):
-        assert max(1, most - 1) <= len(loaded(snapshots, found, now, most).runs) <= most
-
-
 @pytest.mark.parametrize("period", PERIODS)
 def test_no_period_reads_more_than_120_objects(period: str) -> None:
     step = 5 * MINUTE if period == "7d" else MINUTE

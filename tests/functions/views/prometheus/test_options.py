@@ -11,14 +11,12 @@ import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from kafka_lag.contract import exposition
-from kafka_lag.errors import StoreError
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.views.app import answer as answer_all
 from kafka_lag.views.function_url import MAX_BYTES, MAX_METRICS_BYTES, resolver
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
 from tests.builders import NOON, a_snapshot
-from tests.fakes import MemoryStore
 from tests.functions.views.prometheus.scrapes import ask, scrape, stored, with_groups
 from tests.functions.views.test_app import an_event
 
@@ -127,11 +125,6 @@ def test_every_shard_that_is_named_can_be_requested() -> None:
         result = ask(STORE, {"shard": f"0of{parts}"}, max_bytes=1).body.decode()
         for shard in re.findall(r"shard=(\w+)", result):
             assert ask(STORE, {"shard": shard}).status == 200
-
-
-def test_a_store_that_does_not_answer_is_reported_to_the_caller() -> None:
-    with pytest.raises(StoreError):
-        ask(MemoryStore(down={"folders"}))
 
 
 def test_many_groups_pass_to_whoever_takes_them_packed_or_asks_no_function() -> None:
