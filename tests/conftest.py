@@ -79,7 +79,6 @@ LONGEST = (
     "contract/test_wheel.py",
     "functions/lag/test_rhythms.py",
     "functions/lag/test_properties.py",
-    "functions/test_cold_as_warm.py",
     "functions/views/page/test_browser.py",
 )
 # Days through the whole report; every other test that needs Spark is left to `make test-rest`.

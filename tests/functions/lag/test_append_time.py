@@ -18,7 +18,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.index_search import Search, search
 from kafka_lag.lag.log_ends import align_ends, find_bounds
-from kafka_lag.lag.lookup_plan import Queue, is_due, is_too_wide, share_budget
+from kafka_lag.lag.lookup_plan import Queue, is_due, is_too_wide
 from kafka_lag.lag.positions import Positions
 from tests.builders import HOUR, MINUTE, NOON
 from tests.functions.lag.time_index_fake import Broker, Log
@@ -130,15 +130,6 @@ def test_a_batch_that_is_deleted_in_part_dates_what_is_left_of_it() -> None:
         assert brackets(dates) == [(NOON - HOUR, NOON - HOUR, NOON - HOUR)]
 
 
-def test_a_budget_of_nothing_asks_nothing() -> None:
-    broker = Broker({("t", 0): Log(STEADY)})
-    dates, found = dated(broker, [(0, 5)], budget=0)
-
-    assert found.look_ups == 0
-    assert broker.rounds == []
-    assert brackets(dates) == [(None, None, None)]
-
-
 def test_a_unanswered_broker_costs_its_own_positions_only() -> None:
     logs = {("up", 0): Log(STEADY), ("down", 0): Log(STEADY)}
     dates, _ = dated(Broker(logs, unanswered={"down"}), [(0, 300), (1, 300)])
@@ -146,20 +137,13 @@ def test_a_unanswered_broker_costs_its_own_positions_only() -> None:
     assert dates.best.to_list() == [STEADY[300], None]
 
 
-@pytest.mark.parametrize("budget", [1, 7, 50, 333])
+@pytest.mark.parametrize("budget", [0, 7, 333])
 def test_the_budget_is_never_exceeded(budget: int) -> None:
     logs = {("t", n): Log([NOON - DAY + i * 997 * (n + 1) for i in range(300)]) for n in range(40)}
     broker = Broker(logs)
     _, found = dated(broker, [(n, 10 + 7 * n) for n in range(40)], budget=budget)
 
     assert broker.look_up_count == found.look_ups <= budget
-
-
-def test_the_second_search_may_use_a_tenth_of_the_budget() -> None:
-    wide, worth = np.array([True, True, False, True]), np.array([False, True, True, False])
-    searches = [(at.tolist(), most) for at, most in share_budget(wide, worth, 100)]
-
-    assert searches == [([1], 100), ([0, 3], 10)]
 
 
 @pytest.mark.parametrize(("run", "first"), [(0, 1), (1, 2), (2, 0), (3, 1)])
@@ -185,7 +169,7 @@ def steps() -> st.SearchStrategy[list[int]]:
     return st.lists(st.one_of(short, short, long, back), min_size=1, max_size=60)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40)
 @given(
     steps(),
     st.data(),

@@ -3,156 +3,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
-from kafka_lag.lag.model import LagReport
-from tests.functions.lag.builders import Runs, group, partition
 from tests.functions.lag.strips import Strips, strip_of
 
-# Records in the log at each run, and what a consumer of 10 a second reads of them in a minute.
-END, A_MINUTE = 100_000, 600
+# A consumer of 10 records/s that has a backlog, and how many samples the last runs hold. Of its
+# first two runs one sees no move, and the other one that may have begun at any time.
+SAMPLES: dict[str, tuple[str, list[int]]] = {
+    "full speed": ("runs 30\ncommit 0 +600", [15]),
+    "configured": ("runs 9\ncommit 0 +600", [7]),
+    "no members": ("runs 9\ncommit 0 +600\nowner -", [0]),
+    # A quarter more must lie there than was read, and ten records.
+    "hardly more lay there": ("commit 1000 1600 2200\nend 1100 2359 90000", [0]),
+    "enough lay there": ("commit 1000 1600 2200\nend 1100 2360 90000", [1]),
+    # A minute before or after a rebalance says nothing: while it lasts nobody reads.
+    "a rebalance": (
+        "runs 9\ncommit 0 +600\nstate Stablex5 PreparingRebalance Stable",
+        [3, 3, 4, 5],
+    ),
+    "no members for a run": ("runs 9\ncommit 0 +600\nowner mx5 - m", [3, 3, 4, 5]),
+    "a rebalance after which all own what they did": (
+        "runs 7\ncommit 0 +600\nepoch 1x5 2",
+        [0, 0, 1, 2, 3, 3, 4],
+    ),
+    "another owner is another consumer": ("runs 7\ncommit 0 +600\nowner mx5 n", [3, 3, 4]),
+    "not read in the last run": ("commit 0 +600\nend 100000x6 no_leader", [4, 4]),
+    "a commit that moves every three minutes counts for three": (
+        "commit 0x3 1800x3 3600x3 5400x3 7200",
+        [9],
+    ),
+    # What a commit of two minutes left lay there before it.
+    "hardly more lay there for two minutes": (
+        "commit 1000 1600x2 2800\nend 1100 3109 90000x2",
+        [0],
+    ),
+    "enough lay there for two minutes": ("commit 1000 1600x2 2800\nend 1100 3110 90000x2", [2]),
+    # Its backlog is what came since, however much that is.
+    "all is read at once now and then": ("runs 40\nend 600 +600\ncommit 0x4 (+3000 +0x4)x8", [0]),
+    "what a commit skipped nobody has read": (
+        "commit 0 +600x14 100_000_000\nend 1_000_000_000\ncleanup_policy delete"
+        "\nskipped_to ?x15 100_000_000",
+        [13, 13],
+    ),
+}
+SPEEDS = np.arange(500, 650, 10)
+ORDERED = {
+    f"in order {order}": f"commit 0 600 {' '.join(map(str, 600 + SPEEDS[::order].cumsum()))}"
+    for order in (1, -1)
+}
+SEEN = Strips(
+    {
+        name: text if "end" in text else f"end 100_000\n{text}"
+        for name, text in [*((n, text) for n, (text, _) in SAMPLES.items()), *ORDERED.items()]
+    },
+    Rules(tasks=ByName.of([("^configured$", TaskSettings(capacity=77.0))])),
+)
 
 
-def run_all(commits: Sequence[int], rules: Rules | None = None, **more: Any) -> LagReport:
-    """The last report of runs that saw these commits, a minute apart."""
-    runs = Runs(rules or Rules())
-    *_, last = [runs.run(minute, commit, END, **more) for minute, commit in enumerate(commits)]
-    return last
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_is_a_minute_with_a_backlog_and_nothing_else(name: str) -> None:
+    SEEN.check(name)
+    _, numbers = SAMPLES[name]
+    found = SEEN.said(name, "group.capacity_samples")[-len(numbers) :]
+    assert [each or () for each in found] == [(10.0,) * number for number in numbers]
 
 
-def at_full_speed(runs: int) -> list[int]:
-    """Commits of a consumer that has a backlog all the time."""
-    return [A_MINUTE * run for run in range(runs)]
-
-
-def samples(report: LagReport) -> tuple[float, ...]:
-    return group(report, "capacity_samples")[0] or ()
-
-
-@pytest.mark.parametrize(("runs", "known"), [(4, None), (5, 10.0), (30, 10.0)])
-def test_the_capacity_is_known_after_three_minutes_with_a_backlog(
-    runs: int, known: float | None
-) -> None:
-    # Of the first two runs one sees no move, and the other one that may have begun at any time.
-    report = run_all(at_full_speed(runs))
-    assert group(report, "capacity", "capacity_low", "capacity_high") == (known,) * 3
-
-
-def test_the_last_fifteen_samples_are_there() -> None:
-    assert samples(run_all(at_full_speed(30))) == (10.0,) * 15
+def test_the_capacity_is_known_after_three_minutes_with_a_backlog() -> None:
+    for name in ("capacity", "capacity_low", "capacity_high"):
+        assert SEEN.said("full speed", f"group.{name}") == [*[None] * 4, *[10.0] * 26]
 
 
 def test_a_capacity_that_is_configured_wins() -> None:
-    rules = Rules(tasks=ByName.of([("g", TaskSettings(capacity=77.0))]))
-    assert group(run_all(at_full_speed(9), rules), "capacity", "capacity_low") == (77.0, 10.0)
+    found = (SEEN.said("configured", f"group.{name}")[-1] for name in ("capacity", "capacity_low"))
+    assert tuple(found) == (77.0, 10.0)
 
 
-def test_a_group_without_known_members_has_none() -> None:
-    assert samples(run_all(at_full_speed(9), members=0)) == ()
-
-
-@pytest.mark.parametrize(("left", "found"), [(759, ()), (760, (10.0,))])
-def test_a_quarter_more_must_lie_there_than_was_read(left: int, found: tuple[float, ...]) -> None:
-    """And ten records."""
-    runs = Runs()
-    runs.run(0, 1_000, 1_100)
-    runs.run(1, 1_600, 1_600 + left)
-    assert samples(runs.run(2, 2_200, 90_000)) == found
-
-
-@pytest.mark.parametrize(
-    "seen",
-    [
-        pytest.param({"state": "PreparingRebalance"}, id="a rebalance"),
-        pytest.param({"members": 0}, id="no members"),
-    ],
-)
-def test_a_minute_before_or_after_a_rebalance_says_nothing(seen: dict[str, Any]) -> None:
-    runs = Runs()
-    for minute, commit in enumerate(at_full_speed(5)):
-        runs.run(minute, commit, END)
-    found = [len(samples(runs.run(5, 3_000, END, **seen)))]
-    found += [len(samples(runs.run(minute, A_MINUTE * minute, END))) for minute in (6, 7, 8)]
-    assert found == [3, 3, 4, 5]
-
-
-def test_a_rebalance_after_which_all_own_what_they_did_says_nothing_either() -> None:
-    """While it lasts nobody reads."""
-    runs = Runs()
-    found = [
-        len(samples(runs.run(minute, commit, END, epochs={"g0": 1 + (minute >= 5)})))
-        for minute, commit in enumerate(at_full_speed(7))
-    ]
-    assert found == [0, 0, 1, 2, 3, 3, 4]
-
-
-def test_another_owner_is_another_consumer() -> None:
-    runs = Runs()
-    for minute, commit in enumerate(at_full_speed(4)):
-        runs.run(minute, commit, END)
-    before = runs.run(4, 2_400, END)
-    moved = runs.run(5, 3_000, END, owners={("g0", "t", 0): "n"})
-    assert (len(samples(before)), samples(moved)) == (3, samples(before))
-    stayed = runs.run(6, 3_600, END, owners={("g0", "t", 0): "n"})
-    assert len(samples(stayed)) == 4
-
-
-def test_what_was_not_read_leaves_the_samples_as_they_are() -> None:
-    runs = Runs()
-    for minute, commit in enumerate(at_full_speed(6)):
-        report = runs.run(minute, commit, END)
-    assert samples(runs.run(6, 3_600, contract.NO_LEADER)) == samples(report)
-
-
-def test_a_commit_that_moves_every_three_minutes_counts_for_three() -> None:
-    commits = [3 * A_MINUTE * (minute // 3) for minute in range(13)]
-    assert samples(run_all(commits)) == (10.0,) * 9
-
-
-@pytest.mark.parametrize(("left", "found"), [(1_509, ()), (1_510, (10.0, 10.0))])
-def test_what_a_commit_of_two_minutes_left_lay_there_before_it(
-    left: int, found: tuple[float, ...]
-) -> None:
-    runs = Runs()
-    runs.run(0, 1_000, 1_100)
-    runs.run(1, 1_600, 1_600 + left)
-    runs.run(2, 1_600, 90_000)
-    assert samples(runs.run(3, 2_800, 90_000)) == found
-
-
-def test_a_consumer_that_reads_all_at_once_now_and_then_has_none() -> None:
-    """Its backlog is what came since, however much that is."""
-    runs = Runs()
-    for minute in range(40):
-        end = 600 * (minute + 1)
-        report = runs.run(minute, end - end % 3_000, end)
-    assert samples(report) == ()
-
-
-def test_what_a_commit_skipped_nobody_has_read() -> None:
-    runs = Runs()
-    for minute, commit in enumerate(at_full_speed(15)):
-        before = runs.run(minute, commit, 10**9, cleanup_policy="delete")
-    jump = runs.run(15, 10**8, 10**9, cleanup_policy="delete")
-    assert partition(jump, "skipped_to") == (10**8,)
-    assert samples(jump) == samples(before)
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_the_interval_holds_the_middle_of_the_samples(order: int) -> None:
-    speeds = np.arange(500, 650, 10)[::order]
-    found = run_all([0, 600, *(600 + speeds.cumsum()).tolist()])
-    low, middle, high = group(found, "capacity_low", "capacity", "capacity_high")
-    ranked = np.sort(speeds / 60)
-    assert (low, middle, high) == pytest.approx((ranked[3], ranked[7], ranked[11]), abs=1e-3)
+@pytest.mark.parametrize("name", ORDERED)
+def test_the_interval_holds_the_middle_of_the_samples(name: str) -> None:
+    names = ("capacity_low", "capacity", "capacity_high")
+    found = [SEEN.said(name, f"group.{each}")[-1] for each in names]
+    assert found == pytest.approx(list(SPEEDS[[3, 7, 11]] / 60), abs=1e-3)
 
 
 # Consumers of known speed, second by second.
@@ -212,7 +148,7 @@ WRITTEN = {
     "in waves": 100 * (1 + 0.9 * np.sin(2 * np.pi * SECOND / 3_600)),
     "now and then": np.where(SECOND % 1_800 < 900, 200.0, 0.0),
 }
-COMMITS = [(5, 0, 0), (30, 29, 0), (60, 58, 0), (60, 2, 10), (300, 7, 0)]
+COMMITS = [(5, 0, 0), (60, 2, 10), (300, 7, 0)]
 HEALTHY = {
     f"{name}, commits every {every} s from {phase} on, {trails} s late": Consumers(
         written, steady(400), 2, every, phase, trails
@@ -225,8 +161,7 @@ BEHIND = {
     f"{members} members, commits every {every} s": Consumers(
         steady(150), np.where(SECOND < 3_600, 100.0, 50.0), members, every, phase=3
     )
-    for members in (1, 8)
-    for every in (5, 15, 30, 60, 300)
+    for members, every in ((1, 5), (8, 30), (1, 60), (4, 300))
 }
 PLANTED = Strips(
     {name: consumers.strip() for name, consumers in (HEALTHY | BEHIND).items()},
@@ -247,3 +182,82 @@ def test_a_speed_is_learnt_within_five_per_cent(name: str) -> None:
     found = PLANTED.said(name, "group.capacity")
     assert found[59] == pytest.approx(100, rel=0.05)
     assert found[76 if "300" in name else 70] == pytest.approx(50, rel=0.05)
+
+
+# Where more members read no more in all: known from too few of them, and held.
+
+# Commits and members minute by minute: `+600` is 10 records/s of each member, as their partitions
+# are one here. The first two minutes of three members are no samples; their total is 30/s.
+THREE = "600 +600x3"
+AT_THREE = f"{THREE} +300x4"
+# What is held at the end: the fewest members, and the records/s of all of them.
+CASES: dict[str, tuple[str, str, float | None, float | None]] = {
+    "twice as many read as much": (f"{THREE} +300x5", "3x4 6", 3, 30.0),
+    "and less": (f"{THREE} +240x5", "3x4 6", 3, 30.0),
+    "a quarter of what they should": (f"{THREE} +372x5", "3x4 6", 4, 37.2),
+    "more than that": (f"{THREE} +378x5", "3x4 6", None, None),
+    "twice as much": (f"{THREE} +600x5", "3x4 6", None, None),
+    "seen in two minutes only": (f"{THREE} +300x2", "3x4 6", None, None),
+    "one more": (f"{THREE} +450x5", "3x4 4", 3, 30.0),
+    "eight times as many": (f"{THREE} +75x5", "3x4 24", 3, 30.0),
+    "fewer": (f"{THREE} +900x5", "3x4 2", None, None),
+    "a fifth more are too few to compare": ("600 +600x4 +498x9", "10x5 12", None, None),
+    "more than a fifth": ("600 +600x4 +420x9", "10x5 13", 10, 100.0),
+    # Two read 20/s, six 24/s: as much as three do.
+    "those that would have read as much": ("600 +600x4 +240x9", "2x5 6", 3, 24.0),
+    "stand still for a minute": (f"{THREE} +30 +600x5", "3x4 6", None, None),
+    # The mean of three at 10/s and one at 6/s.
+    "one that is slow still reads more": (f"{THREE} +540x9", "3x4 4", None, None),
+    # Those that are held are held to what they read.
+    "held, as much": (f"{AT_THREE} +600x5", "3x4 6x4 3", 3, 30.0),
+    "held, nearly": (f"{AT_THREE} +486x5", "3x4 6x4 3", 3, 30.0),
+    "held, less, so that more were needed": (f"{AT_THREE} +474x5", "3x4 6x4 3", None, None),
+    "held, a little more": (f"{AT_THREE} +684x5", "3x4 6x4 3", 3, 30.0),
+    "held, more, as there is room again": (f"{AT_THREE} +696x5", "3x4 6x4 3", 6, 34.8),
+    "held, and not read": (f"{AT_THREE} +0", "3x4 6x4 3", 3, 30.0),
+    # Fewer records a second of each may be another version by then.
+    "a backlog that is over says nothing of the next": (
+        "600 +600x8 +300x9",
+        "3x9 6",
+        None,
+        None,
+    ),
+}
+# Of a log that always has more, unless it is said.
+ENDS = {
+    "held, and not read": "999_999x8 no_leader",
+    "a backlog that is over says nothing of the next": "999_999x5 3600 4200 4800 999_999",
+}
+
+
+def strip(commits: str, members: str, end: str = "999_999") -> str:
+    return f"end {end}\ncommit {commits}\nmembers {members}"
+
+
+RUNS = Strips(
+    {n: strip(*case[:2], *([ENDS[n]] if n in ENDS else [])) for n, case in CASES.items()},
+    Rules(lookup_budget=0),
+)
+
+
+def held(runs: Strips, name: str) -> list[tuple[float | None, float | None]]:
+    columns = ("shared_limit_members", "shared_limit_rate")
+    return list(zip(*(runs.said(name, f"group.{each}") for each in columns), strict=True))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_members_that_read_no_more_in_all_are_not_needed(name: str) -> None:
+    _, _, members, rate = CASES[name]
+    assert held(RUNS, name)[-1] == (members, pytest.approx(rate))
+
+
+def test_the_run_that_found_it_is_named() -> None:
+    assert RUNS.said("held, as much", "group.shared_limit_since")[8] == 6
+
+
+def test_it_is_held_without_a_backlog_too_and_tried_anew_after_a_day() -> None:
+    """It was found in minute 6, the third with six members."""
+    ends = "999_999x8 4200 4800 999_999"
+    text = strip(f"{AT_THREE} +600x4", "3x4 6x4 3", ends)
+    runs = Strips({"g": text}, RUNS.rules, minutes=[*range(10), 6 + 1_439, 6 + 1_440])
+    assert held(runs, "g")[-2:] == [(3, 30.0), (None, None)]

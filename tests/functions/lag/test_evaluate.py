@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules
 from kafka_lag.lag.model import ClusterReading, LagReport, Snapshot
 from kafka_lag.snapshots.parquet import from_parquet, to_parquet
 from tests.builders import (
@@ -45,29 +44,6 @@ def test_a_topic_has_the_sum_and_the_maximum_of_its_partitions() -> None:
     report = a_report(a_reading({"g": {"orders": [5, 9], "bills": [0]}}, topics))
     rows = table(report.group_topics, "consumer_group", "topic", "lag", "max_lag")
     assert sorted(rows) == [("g", "bills", 7, 7), ("g", "orders", 6, 5)]
-
-
-def test_the_worst_partition_is_named_with_its_member_and_leader() -> None:
-    reading = a_reading(
-        {"g": {"orders": [9, 2, 2]}},
-        {"orders": [(0, 10)] * 3},
-        owners={("g", "orders", 1): "m1", ("g", "orders", 2): "m2"},
-    )
-    names = ("worst_topic", "worst_partition", "worst_member", "worst_leader")
-    assert of_group(a_report(reading), *names) == ("orders", 1, "m1", 1)
-
-
-def test_a_group_told_to_start_at_the_earliest_counts_from_the_log_start() -> None:
-    reading = a_reading(
-        {"late": {"orders": [None]}, "g": {"orders": [None]}}, {"orders": [(3, 10)]}
-    )
-    report = a_report(reading, rules=Rules(uncommitted=ByName.of([("^la", EARLIEST)])))
-    assert table(report.snapshot.groups, "consumer_group", "lag") == [("late", 7), ("g", None)]
-
-
-def test_a_refused_commit_on_an_empty_partition_is_unknown_too() -> None:
-    reading = a_reading({"g": {"orders": [5, contract.DENIED]}}, {"orders": [(0, 10), (4, 4)]})
-    assert of_group(a_report(reading), "lag", "partitions_unknown") == (None, 1)
 
 
 def test_a_commit_beyond_the_end_is_counted_as_clamped() -> None:
@@ -117,11 +93,6 @@ def eventful() -> tuple[ClusterReading, Snapshot]:
     before = a_snapshot(old, {"orders": [(0, 9)] * 3, "bills": [(0, 7)]}, at=NOON - MINUTE)
     now: Groups = {"g": {"orders": [5, contract.DENIED, 9]}, "h": contract.TIMEOUT}
     return a_reading(now, topics, gone_groups=["i"]), before
-
-
-def test_the_same_reading_and_snapshot_always_say_the_same() -> None:
-    one, other = (a_report(*eventful()).snapshot for _ in range(2))
-    assert all(same(one.dataset(name), other.dataset(name)) for name in contract.DATASETS)
 
 
 def test_a_cold_run_says_what_a_warm_one_does() -> None:
@@ -176,17 +147,6 @@ def test_a_deleted_topic_leaves_even_from_a_group_that_is_unread() -> None:
     assert snapshot.topic_partitions.strings("topic").to_list() == ["bills"]
     assert snapshot.group_partitions.strings("topic").to_list() == ["bills"]
     assert cell(snapshot.groups, "lag", consumer_group="g") == 6
-
-
-def test_owned_at_is_this_run_while_a_member_owns_the_partition() -> None:
-    rows = a_snapshot({"g": {"orders": [5, 5]}}, {"orders": [(0, 9)] * 2}, owners=OWNER)
-    assert table(rows.group_partitions, "owned_at") == [(NOON,), (None,)]
-
-
-def test_owned_at_remembers_the_last_owner() -> None:
-    before = old({"g": {"orders": [5]}}, {"orders": [(0, 9)]}, owners=OWNER)
-    report = a_report(a_reading({"g": {"orders": [5]}}, {"orders": [(0, 9)]}), before)
-    assert table(report.snapshot.group_partitions, "owned_at", "member_id") == [(THEN, None)]
 
 
 def test_owned_at_of_an_unread_partition_does_not_advance() -> None:

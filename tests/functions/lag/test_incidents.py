@@ -10,7 +10,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName, Rules
 from tests.builders import MINUTE, NOON, a_reading, a_report, cell, table
-from tests.functions.lag.strips import Strips, strip_of
+from tests.functions.lag.strips import Strips, sheet, strip_of
 
 RULES = Rules(hold=3, window_ms=6 * MINUTE, sla_seconds=ByName.of([("^promised", 90.0)]))
 
@@ -72,31 +72,29 @@ LOSSES: dict[str, tuple[Any, ...]] = {
     "OE??": (1, 1),
     "OEEE???": (1, 1),
 }
-PROMISES = {
-    "promised, as long as it is late": """
-        end     100 +10x5 ?x0
-        commit  100x6
+PROMISES = sheet(
+    """
+    promised, as long as it is late
+        end                          100 +10x5 ?x0
+        commit                       100x6
         group.sla_broken_since       ?x2 2x4
         group.held_sla_broken_since  ?x4 2x2
-    """,
-    "promised, and in time again": """
-        end     100 +10x9
-        commit  100x6 160 +10x3
+    promised, and in time again
+        end                          100 +10x9
+        commit                       100x6 160 +10x3
         group.sla_broken_since       ?x2 2x6 ?x2
         group.held_sla_broken_since  ?x4 2x4 ?x2
-    """,
-    "promised, and no longer read": """
-        end     100 +10x5 timeoutx3
-        commit  100x6
+    promised, and no longer read
+        end                          100 +10x5 timeoutx3
+        commit                       100x6
         group.sla_broken_since       ?x2 2x7
         group.held_sla_broken_since  ?x4 2x5
-    """,
-    "not to be late": """
-        end     100 +10x5
-        commit  100x6
-        group.sla_broken_since       ?x6
-    """,
-}
+    not to be late
+        end                     100 +10x5
+        commit                  100x6
+        group.sla_broken_since  ?x6
+    """
+)
 PROMISES = {name: text.replace(" ?x0", "") for name, text in PROMISES.items()}
 RUNS = Strips({**{each: runs(each) for each in (*HELD, *LOSSES)}, **PROMISES}, RULES)
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column
@@ -17,8 +15,8 @@ from kafka_lag.lag.model import LagReport
 from tests.builders import Commit, Log, a_reading, a_report, table
 
 RULES = Rules(uncommitted=ByName.of([("^early", EARLIEST)]))
-OFFSET = st.none() | st.integers(0, 2**62)
-ROWS = st.lists(st.tuples(OFFSET, OFFSET, OFFSET, st.booleans()), min_size=1, max_size=30)
+
+
 Row = tuple[int | None, int | None, int | None, bool]
 
 
@@ -99,29 +97,3 @@ def test_uncommitted_is_no_commit_with_records_to_read(row: Row, expected: bool)
 
 def test_a_group_that_starts_at_the_earliest_lags_from_the_log_start() -> None:
     assert table(of((None, 20, 100, True)), "lag") == [(80,)]
-
-
-@given(ROWS)
-def test_nothing_is_ever_negative(rows: list[Row]) -> None:
-    found = of(*rows)
-    for values in table(found, "lag", "records_lost", "retention_margin"):
-        assert all(value is None or value >= 0 for value in values)
-
-
-@given(ROWS)
-def test_lag_is_unknown_only_without_an_end_or_a_position(rows: list[Row]) -> None:
-    for row, (lag,) in zip(rows, table(of(*rows), "lag"), strict=True):
-        committed, start, end, from_start = row
-        placed = committed is not None or (
-            start is not None and end is not None and (from_start or start >= end)
-        )
-        assert (lag is None) == (end is None or not placed)
-
-
-@given(st.integers(0, 2**62), st.integers(0, 2**62), st.integers(0, 2**60))
-def test_lag_and_loss_are_all_the_records_after_the_commit(
-    committed: int, start: int, extra: int
-) -> None:
-    found = of((committed, start, max(committed, start) + extra, False))
-    ((lag, lost),) = table(found, "lag", "records_lost")
-    assert lag + lost == max(committed, start) + extra - committed

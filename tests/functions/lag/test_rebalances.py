@@ -8,89 +8,77 @@ import pytest
 
 from kafka_lag import contract
 from tests.builders import MINUTE, NOON, a_reading, a_report, table
-from tests.functions.lag.strips import Strips, strip_of
+from tests.functions.lag.strips import Strips, sheet, strip_of
 
-EPOCHS = {
-    "rises": """
+EPOCHS = sheet(
+    """
+    rises
         epoch              7 7 8 10 10
         group.group_epoch  7 7 8 10 10
         group.rebalances   ? 0 1 2 0
-    """,
-    "begins at 0": """
-        epoch              0 2
-        group.rebalances   ? 2
-    """,
-    "rises by as much as it can": """
-        epoch              7 2147483647
-        group.rebalances   ? 2147483640
-    """,
-    "is not read in two runs": """
+    begins at 0
+        epoch             0 2
+        group.rebalances  ? 2
+    rises by as much as it can
+        epoch             7 2147483647
+        group.rebalances  ? 2147483640
+    is not read in two runs
         epoch              7 9 - - 9
         unread             -x2 timeoutx2 -
         group.group_epoch  7 9 9 9 9
         group.rebalances   ? 2 ? ? 0
-    """,
-    "rises while it is not read": """
+    rises while it is not read
         epoch              7 - - 9
         unread             - timeoutx2 -
         group.group_epoch  7x3 9
         group.rebalances   ?x3 2
-    """,
-    "is first not read": """
-        epoch              - 9
-        unread             timeout -
-        group.rebalances   ?x2
-    """,
-    "is not described in one run": """
+    is first not read
+        epoch             - 9
+        unread            timeout -
+        group.rebalances  ?x2
+    is not described in one run
         epoch              7 - 9
         group.group_epoch  7 7 9
         group.rebalances   ? ? 2
-    """,
-    "goes down and on from there": """
-        epoch              7 3 4
-        group.rebalances   ? ? 1
-    """,
-    "goes down while it is not read": """
-        epoch              7 - 3
-        unread             - timeout -
-        group.rebalances   ?x3
-    """,
-    "becomes classic and new again": """
+    goes down and on from there
+        epoch             7 3 4
+        group.rebalances  ? ? 1
+    goes down while it is not read
+        epoch             7 - 3
+        unread            - timeout -
+        group.rebalances  ?x3
+    becomes classic and new again
         epoch              7 classic 9
         group.group_epoch  7 ? 9
         group.rebalances   ?x3
-    """,
-    "has no members hash": """
+    has no members hash
         epoch               7
         hash                0
         group.members_hash  ?
-    """,
-}
+    """
+)
 # A classic group's members and what they own, as a hash.
-HASHES = {
-    "stays": """
+HASHES = sheet(
+    """
+    stays
         hash              1 1 1
         group.rebalances  ? 0 0
-    """,
-    "changes": """
+    changes
         hash              1 -2 3
         group.rebalances  ? 1 1
-    """,
-    "changes while it is not read": """
+    changes while it is not read
         hash              1 1 2
         unread            - timeout -
         group.rebalances  ? ? 1
-    """,
-    "is not described in one run and changes": """
+    is not described in one run and changes
         hash              1 - 2
         group.rebalances  ? ? 1
-    """,
-    "is under way in two runs and over": """
+    is under way in two runs and over
         hash              1 1 1 2 3
         state             Stable PreparingRebalancex2 Stable
         group.rebalances  ? 1 0 0 1
-    """,
-}
+    """
+)
 # Whether most runs see it rebalanced.
 ALWAYS = {
     "in each run": (range(12), True),
@@ -147,7 +135,16 @@ def test_a_group_that_was_away_has_no_epoch_to_count_from(gone: list[str]) -> No
 
 
 def test_an_epoch_is_kept_for_a_day_in_which_the_group_is_not_read() -> None:
-    days = Strips({"g": "epoch 7 -\nunread - timeoutx5"}, minutes=[6 * 60 * n for n in range(6)])
+    days = Strips(
+        sheet(
+            """
+        g
+            epoch   7 -
+            unread  - timeoutx5
+        """
+        ),
+        minutes=[6 * 60 * n for n in range(6)],
+    )
     assert days.said("g", "group.group_epoch") == [*[7] * 5, None]
 
 

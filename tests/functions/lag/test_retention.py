@@ -12,7 +12,7 @@ import pytest
 from kafka_lag.contract import AT_RISK, NO_LOSS_SECONDS, SAFE
 from kafka_lag.lag.group_settings import ByName, Rules
 from tests.builders import MINUTE, NOON
-from tests.functions.lag.strips import Strips, strip_of
+from tests.functions.lag.strips import Strips, sheet, strip_of
 from tests.functions.lag.time_index_fake import Log
 
 HOUR, DAY = 60, 24 * 60  # minutes
@@ -88,32 +88,30 @@ def behind_of(name: str) -> int:
 
 
 # The next record is young when the runs begin, and ten minutes are kept.
-STOPS = {
-    "moves in each run": """
-            end  100 +100x15
-            commit  100 100 +100
-            retention_ms  10m
-            retention_risk  ... SAFE
-        """,
-    "stops": """
-            end  100 +100x8
-            commit  100 100
-            retention_ms  10m
-            retention_risk  SAFEx6 AT_RISKx3
-        """,
-    "commits every three minutes": """
-            end  100 +100x20
-            commit  100x3 (+300 +0 +0)x6
-            retention_ms  10m
-            retention_risk  ... SAFEx9
-        """,
-    "commits every three minutes, then stops": """
-            end  100 +100x20
-            commit  100x3 (+300 +0 +0)x4 +0x6
-            retention_ms  10m
-            retention_risk  ... AT_RISKx2
-        """,
-}
+STOPS = sheet(
+    """
+    moves in each run
+        end             100 +100x15
+        commit          100 100 +100
+        retention_ms    10m
+        retention_risk  ... SAFE
+    stops
+        end             100 +100x8
+        commit          100 100
+        retention_ms    10m
+        retention_risk  SAFEx6 AT_RISKx3
+    commits every three minutes
+        end             100 +100x20
+        commit          100x3 (+300 +0 +0)x6
+        retention_ms    10m
+        retention_risk  ... SAFEx9
+    commits every three minutes, then stops
+        end             100 +100x20
+        commit          100x3 (+300 +0 +0)x4 +0x6
+        retention_ms    10m
+        retention_risk  ... AT_RISKx2
+    """
+)
 STOPS = {name: f"{text}\ncleanup_policy delete\nretention_bytes -1" for name, text in STOPS.items()}
 
 # It is read at noon, an hour before its first record is deleted; and not any more.

@@ -215,15 +215,12 @@ PLANTED: Mapping[str, Case] = {
     # Resets.
     "to latest over 100 million": _reset(7.5, 100 * M, step=reads(7.5)),
     "to latest, of an idle topic": _reset(0, 50 * M),
-    "to latest, 12 hours of 2,000/s": _reset(2_000, 86 * M, step=reads(1_500)),
     "to latest, a day of 10,000/s": _reset(10_000, 864 * M, step=reads(9_000)),
     "to latest, of a group seen later": _reset(20, 40 * M, minute=40, first=25),
     "to latest, in two runs": _reset(20, 40 * M, hidden=(19, 20), minute=20),
     "to a time an hour ago": _reset(50, 20 * M, back(180_000)),
     "to a time an hour ago, then read": _reset(50, 20 * M, back(180_000), reads(500)),
-    "to a time a day ago": _reset(100, 90 * M, back(8_640_000), reads(100)),
     "by a million": _reset(10, 100 * M, by(M), reads(10)),
-    "by 5 million, then read at ten times": _reset(20, 100 * M, by(5 * M), reads(200)),
     "by 700,000": _reset(1, 2 * M, by(700_000), reads(1)),
     "past what was deleted": _reset(20, 100 * M, step=stands, start=WRITTEN - 90 * M),
     "back and forward again": _reset(
@@ -232,8 +229,7 @@ PLANTED: Mapping[str, Case] = {
     # Resets of less than any client reads in a minute, by somebody else than the group's client.
     **{
         f"to latest over {runs} runs of {speed:g}/s": _set_while_stopped(speed, runs)
-        for runs in (2, 8, 20)
-        for speed in (0.5, 200, 5_000)
+        for runs, speed in ((2, 0.5), (8, 200), (20, 5_000))
     },
     "to latest over 6 runs of 40/s, in a group seen since just now": _set_while_stopped(
         40, 6, first=20
@@ -251,8 +247,7 @@ PLANTED: Mapping[str, Case] = {
     # Read or skipped, as members may have been away.
     **{
         f"{runs} runs of {speed:g}/s without members, then nothing is left": _restarted(speed, runs)
-        for runs in (1, 2, 8, 20)
-        for speed in (0.5, 16, 200)
+        for runs, speed in ((1, 16), (2, 0.5), (8, 200), (20, 16))
     },
     "other members of a group that stood still for ten runs": _replaced(
         away(15, 25, reads(1e9)), unsure=25
@@ -277,8 +272,7 @@ PLANTED: Mapping[str, Case] = {
     ),
     **{
         f"{runs} runs of {speed:g}/s, read with an epoch": _read_while_away(speed, runs)
-        for runs in (2, 5, 20)
-        for speed in (7.5, 200)
+        for runs, speed in ((2, 7.5), (20, 200))
     },
     **{
         f"members that leave with a commit without an epoch, {name}": _leaving(speed, minute)
@@ -303,13 +297,10 @@ PLANTED: Mapping[str, Case] = {
     ),
     "a group that stops, and writes no epochs": _read_while_away(50, 8, epoch=lambda _: None),
     "100 times, 100/s": _catching_up(100, 100),
-    "100 times, 10,000/s": _catching_up(10_000, 100),
     "200 times, 500/s": _catching_up(500, 200, 4),
     "100 times, in one run": _catching_up(2_000, 150, 1.5),
     "from earliest, a new group": Case(at(10), reads(50_000), backlog=6 * M, first=20, runs=40),
-    "from earliest, at 100 times": Case(at(100), reads(10_000), backlog=20 * M, runs=60),
     "a job every 25 minutes": Case(at(100), every(25, reads(1e9)), runs=80),
-    "a job every 25 minutes, 20 times as fast": Case(at(1_000), every(25, reads(1e9)), runs=80),
     "a job a day": Case(at(5), every(40, reads(1e9)), backlog=5 * 86_400, runs=60),
     "a compacted topic": Case(at(1), away(0, 20, reads(100_000)), backlog=50 * M, policy="compact"),
     "compacted and deleted": Case(
@@ -344,161 +335,94 @@ COMES_AND_GOES = {(2, 1): 2, (3, 1): 3, (3, 2): 3, (5, 2): 5, (15, 1): 15, (15, 
 SLOW = Case(at(7.5), jumping(20, latest, reads(3.7)), 100 * M, runs=50)
 
 # The limits, on either side: a backlog of ten million that was not moved for ten readings.
-LIMITS = {
-    "what any client may read": """
-            end          10_000_000
-            commit       0x11 600000
-            skipped_to   ?x12
-    """,
-    "more than that": """
-            end          10_000_000
-            commit       0x11 601000x3
-            skipped_from ?x11 0x3
-            skipped_to   ?x11 601000x3
-            skipped_at   ?x11 11x3
-            skip_reason  ?x11 set_aheadx3
-            consume_rate ?  0x10 ? 0x2
-            group.records_skipped ?x11 601000x3
-            group.skip_reason ?x11 set_aheadx3
-    """,
-    "in the second minute as much again": """
-            end          10_000_000x11 timeout 10_000_000
-            commit       0x12 1200000
-            skipped_to   ?x13
-    """,
-    "in the second minute more": """
-            end          10_000_000x11 timeout 10_000_000
-            commit       0x12 1201000
-            skipped_to   ?x12 1201000
-    """,
-    "as much as is written in five hours": """
-            end          10_000_000 +6000
-            commit       0x11 1800000
-            skipped_to   ?x12
-    """,
-    "more than is written in five hours": """
-            end          10_000_000 +6000
-            commit       0x11 1802000
-            skipped_to   ?x11 1802000
-    """,
-    "seen in nine readings": """
-            end          10_000_000
-            commit       0x9 9000000
-            skipped_to   ?x10
-    """,
-    "on a compacted topic": """
-            end          10_000_000
-            commit       0x11 9000000
-            cleanup_policy compact
-            skipped_to   ?x12
-    """,
-    "on a topic of which the policy is unknown": """
-            end          10_000_000
-            commit       0x11 9000000
-            cleanup_policy ?
-            skipped_to   ?x12
-    """,
-    "over what was written since then": """
-            end          600_000x11 10_000_000
-            commit       0x11 9000000
-            skipped_to   ?x12
-    """,
-    "beyond the end": """
-            end          10_000_000
-            commit       0x11 10000001
-            skipped_at   ?x12
-    """,
-    "reads on at a tenth of the speed": """
-            end          10_000_000
-            commit       0x11 5000000 5500000
-            skipped_to   ?x11 5000000 ?
-    """,
-    "reads on more slowly": """
-            end          10_000_000
-            commit       0x11 5000000 5499000
-            skipped_to   ?x11 5000000x2
-    """,
-    "reads on as fast after the window": """
-            end          10_000_000
-            commit       0x11 5000000x11 5500000
-            skipped_to   ?x11 5000000x12
-    """,
-    "jumps three times as far as it did before": """
-            end          20_000_000
-            commit       0x11 2000000x12 8000000
-            skipped_to   ?x11 2000000x13
-    """,
-    "jumps farther than that": """
-            end          20_000_000
-            commit       0x11 2000000x12 8001000
-            skipped_to   ?x11 2000000x12 8001000
-    """,
-    "set by somebody else, a record": """
-            end          10_000_000
-            commit       0x3 1
-            owner        m -
-            commit_epoch 0x3 ?
-            skipped_to   ?x3 1
-    """,
-    "set by its client": """
-            end          10_000_000
-            commit       0x3 1
-            owner        m -
-            commit_epoch 0x3 4
-            skipped_to   ?x4
-    """,
-    "by a client that writes no epochs": """
-            end          10_000_000
-            commit       0x3 1
-            owner        m -
-            skipped_to   ?x4
-    """,
-    "while members are there": """
-            end          10_000_000
-            commit       0x3 1
-            commit_epoch 0x3 ?
-            skipped_to   ?x4
-    """,
-    "set by somebody else on a compacted topic": """
-            end          10_000_000
-            commit       0x3 1
-            owner        m -
-            commit_epoch 0x3 ?
-            cleanup_policy compact
-            skipped_to   ?x4
-    """,
-    "set again within the window": """
-            end          10_000_000
-            commit       0x3 5x2 1000
-            owner        m -
-            commit_epoch 0x3 ? 3 ?
-            skipped_to   ?x3 5x2 1000
-    """,
-    "a last commit of a member that left, no faster than it read": """
-            end          10_000_000
-            commit       0 +600x9 7200
-            owner        mx10 -
-            commit_epoch 0x10 ?
-            skipped_to   ?x11
-    """,
-    "a last commit, faster than it ever read": """
-            end          10_000_000
-            commit       0 +600x9 7201
-            owner        mx10 -
-            commit_epoch 0x10 ?
-            skipped_to   ?x10 7201
-    """,
+# Commits, and the `skipped_to` that they must have; then other lines of the strip. Its log ends at
+# ten million unless it is said.
+LIMITS: dict[str, tuple[str, ...]] = {
+    "what any client may read": ("0x11 600000", "?x12"),
+    "more than that": (
+        "0x11 601000x3",
+        "?x11 601000x3",
+        "skipped_from ?x11 0x3",
+        "skipped_at ?x11 11x3",
+        "skip_reason ?x11 set_aheadx3",
+        "consume_rate ? 0x10 ? 0x2",
+        "group.records_skipped ?x11 601000x3",
+        "group.skip_reason ?x11 set_aheadx3",
+    ),
+    "in the second minute as much again": (
+        "0x12 1200000",
+        "?x13",
+        "end 10_000_000x11 timeout 10_000_000",
+    ),
+    "in the second minute more": (
+        "0x12 1201000",
+        "?x12 1201000",
+        "end 10_000_000x11 timeout 10_000_000",
+    ),
+    "as much as is written in five hours": ("0x11 1800000", "?x12", "end 10_000_000 +6000"),
+    "more than is written in five hours": ("0x11 1802000", "?x11 1802000", "end 10_000_000 +6000"),
+    "seen in nine readings": ("0x9 9000000", "?x10"),
+    "on a compacted topic": ("0x11 9000000", "?x12", "cleanup_policy compact"),
+    "on a topic of which the policy is unknown": ("0x11 9000000", "?x12", "cleanup_policy ?"),
+    "over what was written since then": ("0x11 9000000", "?x12", "end 600_000x11 10_000_000"),
+    "beyond the end": ("0x11 10000001", ".", "skipped_at ?x12"),
+    "reads on at a tenth of the speed": ("0x11 5000000 5500000", "?x11 5000000 ?"),
+    "reads on more slowly": ("0x11 5000000 5499000", "?x11 5000000x2"),
+    "reads on as fast after the window": ("0x11 5000000x11 5500000", "?x11 5000000x12"),
+    "jumps three times as far as it did before": (
+        "0x11 2000000x12 8000000",
+        "?x11 2000000x13",
+        "end 20_000_000",
+    ),
+    "jumps farther than that": (
+        "0x11 2000000x12 8001000",
+        "?x11 2000000x12 8001000",
+        "end 20_000_000",
+    ),
+    "set by somebody else, a record": ("0x3 1", "?x3 1", "owner m -", "commit_epoch 0x3 ?"),
+    "set by its client": ("0x3 1", "?x4", "owner m -", "commit_epoch 0x3 4"),
+    "by a client that writes no epochs": ("0x3 1", "?x4", "owner m -"),
+    "while members are there": ("0x3 1", "?x4", "commit_epoch 0x3 ?"),
+    "set by somebody else on a compacted topic": (
+        "0x3 1",
+        "?x4",
+        "owner m -",
+        "commit_epoch 0x3 ?",
+        "cleanup_policy compact",
+    ),
+    "set again within the window": (
+        "0x3 5x2 1000",
+        "?x3 5x2 1000",
+        "owner m -",
+        "commit_epoch 0x3 ? 3 ?",
+    ),
+    "a last commit of a member that left, no faster than it read": (
+        "0 +600x9 7200",
+        "?x11",
+        "owner mx10 -",
+        "commit_epoch 0x10 ?",
+    ),
+    "a last commit, faster than it ever read": (
+        "0 +600x9 7201",
+        "?x10 7201",
+        "owner mx10 -",
+        "commit_epoch 0x10 ?",
+    ),
 }
-LIMITS = {
-    name: text if "cleanup_policy" in text else f"{text}\ncleanup_policy delete"
-    for name, text in LIMITS.items()
-}
+
+
+def limit(commit: str, skipped_to: str, *more: str) -> str:
+    """The strip of a limit."""
+    lines = ["end 10_000_000", "cleanup_policy delete", f"commit {commit}", *more]
+    return "\n".join([*lines, f"skipped_to {skipped_to}"])
+
+
 RUNS = Strips(
     {
         **{name: case.strip() for name, case in PLANTED.items()},
         **{f"job {m} {works}": a_job(m, works).strip() for m, works in COMES_AND_GOES},
         "slow": SLOW.strip(),
-        **LIMITS,
+        **{name: limit(*lines) for name, lines in LIMITS.items()},
     },
     Rules(lookup_budget=0),
 )

@@ -3,182 +3,345 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from copy import copy
-from functools import cache
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from unittest.mock import ANY
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kafka_lag import contract
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
-from kafka_lag.lag.model import LagReport
 from kafka_lag.snapshots.previous import Memory
 from tests.builders import MINUTE, NOON, a_reading
 from tests.functions.lag.builders import group
+from tests.functions.lag.strips import Strips, strip_of
 
-NEEDED = ("tasks_needed", "tasks_needed_reason")
 # Records/s that one member reads, and partitions of the topic, unless a case says otherwise.
 CAPACITY, PARTITIONS = 30.0, 12
+# One value for each partition.
+Each: TypeAlias = Sequence[float]
+ALL = range(PARTITIONS)
 
 
+@dataclass(frozen=True, slots=True)
 class Load:
-    """Runs over one group with a configured capacity, an interval apart."""
+    """One group run by run: records/s written to each partition before it, and its lags then.
 
-    def __init__(self, settings: Mapping[str, Any] | None = None, interval: int = MINUTE) -> None:
-        self.interval = interval
-        tasks = ByName.of([("g", TaskSettings(**{"capacity": CAPACITY, **(settings or {})}))])
-        self._rules = Rules(tasks=tasks, lookup_budget=0).at_interval(interval)
-        self._memory, self._run = Memory.empty(), 0
-        self._ends: list[float] = []
-        self._commits: list[float] = []
+    `lags`, `members` and `each_owns` go on with their last value. `stuck` partitions are not read
+    from that run on, and in the run `unread` none of them is seen.
+    """
 
-    def run(
-        self,
-        rates: Sequence[float],
-        lags: Sequence[float] | None = None,
-        stuck: Sequence[int] = (),
-        unread: Sequence[int] = (),
-        **more: Any,
-    ) -> LagReport:
-        """One run: records/s written to each partition since the last, and its lag at the end."""
-        self._ends = self._ends or [1e6] * len(rates)
-        self._commits = self._commits or list(self._ends)
-        seconds = self.interval / 1_000
-        self._ends = [end + rate * seconds for end, rate in zip(self._ends, rates, strict=True)]
-        left = lags or [0.0] * len(rates)
-        self._commits = [
-            old if number in stuck else end - lag
-            for number, (old, end, lag) in enumerate(
-                zip(self._commits, self._ends, left, strict=True)
-            )
-        ]
-        at = NOON + self._run * self.interval
-        self._run += 1
-        count = range(len(rates))
-        reading = a_reading(
-            {"g": {"t": [round(commit) for commit in self._commits]}},
-            {
-                "t": [
-                    contract.NO_LEADER if number in unread else (0, round(end))
-                    for number, end in enumerate(self._ends)
-                ]
-            },
-            at=at,
-            **{"owners": {("g", "t", number): "m" for number in count}, **more},
-        )
-        report = evaluate(reading, self._memory.previous_runs(), self._rules, at)
-        self._memory = self._memory.add_run(report.snapshot, self.interval, stored=True)
-        return report
+    rates: Sequence[Each]
+    lags: Sequence[Each] = ()
+    members: Sequence[int] = (1,)
+    stuck: Sequence[int] = ()
+    since: int = 1
+    unread: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def strip(self, interval: int = MINUTE) -> str:
+        """What the runs see of it."""
+        lines: dict[str, Sequence[object]] = {"members": self.members}
+        for number in range(len(self.rates[0])):
+            end, ends, commits, owners = 1e6, list[object](), list[object](), list[str]()
+            for run, rates in enumerate(self.rates):
+                end += rates[number] * interval / 1_000
+                lag = self.lags[min(run, len(self.lags) - 1)][number] if self.lags else 0.0
+                is_stuck = number in self.stuck and run >= self.since
+                commits.append(commits[-1] if is_stuck else round(end - lag))
+                is_unread = number in self.unread.get(run, ())
+                ends.append(contract.NO_LEADER if is_unread else round(end))
+                members = self.members[min(run, len(self.members) - 1)]
+                owners.append(f"m{number % members}" if members else "-")
+            lines |= {f"end.{number}": ends, f"commit.{number}": commits, f"owner.{number}": owners}
+        return strip_of(**lines)
 
 
-def even(total: float, partitions: int = PARTITIONS) -> list[float]:
-    return [total / partitions] * partitions
+def even(total: float, partitions: int = PARTITIONS) -> Each:
+    """So many members' worth, evenly."""
+    return [total * CAPACITY / partitions] * partitions
 
 
-def needed(
-    rates: Sequence[float],
-    lags: Sequence[float] | None = None,
-    members: int = PARTITIONS,
-    **settings: Any,
-) -> tuple[Any, ...]:
-    """Tasks and reason after two runs at these rates, with these lags and members at both."""
-    load = Load(settings)
-    load.run([0.0] * len(rates), lags, members=members)
-    return group(load.run(rates, lags, members=members), *NEEDED)
+def two(rates: Each, lags: Each | None = None, members: int = PARTITIONS, **settings: Any) -> Load:
+    """Two runs at these rates, with these lags and members at both."""
+    return Load([[0.0] * len(rates), rates], [lags] if lags else (), (members,), settings=settings)
 
 
-@pytest.mark.parametrize(
-    ("members", "tasks"),
-    [
-        pytest.param(0.1, 1, id="a tenth"),
-        pytest.param(1.0, 1, id="one"),
-        pytest.param(1.1, 2, id="a little more than one"),
-        pytest.param(3.5, 4, id="three partitions each"),
-        pytest.param(4.0, 4, id="whole"),
-        pytest.param(4.5, 6, id="five would leave one with three"),
-        pytest.param(6.5, 12, id="seven would leave five with two"),
-        pytest.param(12.0, 12, id="one each"),
-    ],
-)
-def test_partitions_are_shared_out_evenly(members: float, tasks: int) -> None:
-    assert needed(even(members * CAPACITY)) == (tasks, contract.NEEDED_FOR_RATE)
+def minutes(*totals: float, **more: Any) -> Load:
+    """Members' worth minute by minute."""
+    return Load([even(total) for total in totals], settings={"prefer_even": False}, **more)
 
 
-@pytest.mark.parametrize(("members", "tasks"), [(0.1, 1), (4.5, 5), (6.5, 7)])
-def test_records_can_be_shared_out_as_if_at_will(members: float, tasks: int) -> None:
-    found = needed(even(members * CAPACITY), prefer_even=False)
-    assert found == (tasks, contract.NEEDED_FOR_RATE)
+def rest(total: float) -> list[float]:
+    """Minutes at this total, for as long as any rate counts."""
+    return [total] * 17
 
 
-@pytest.mark.parametrize(("each", "tasks"), [(2, 6), (5, 3), (100, 1)])
-def test_tasks_hold_so_many_members(each: int, tasks: int) -> None:
-    assert needed(even(12 * CAPACITY), members_per_task=each)[0] == tasks
-
-
-def test_nothing_written_and_nothing_to_read_needs_no_task() -> None:
-    assert needed(even(0)) == (0, contract.NEEDED_FOR_RATE)
-
-
-def test_a_backlog_that_nobody_reads_needs_one_task() -> None:
-    load = Load()
-    load.run(even(0), [1e5] * PARTITIONS)
-    for _ in range(30):
-        report = load.run(even(0), stuck=range(PARTITIONS), members=0, owners={})
-    assert group(report, "tasks_needed") == (1,)
-
-
-def test_a_group_without_tasks_gets_one_for_records_that_came_in_an_unread_run() -> None:
-    """Nothing more is written, and a backlog that nobody reads calls for none."""
-    load = Load()
-    nobody: dict[str, Any] = {"members": 0, "owners": {}}
-    for _ in range(3):
-        before = load.run(even(0), **nobody)
-    load.run(even(12), [60.0] * PARTITIONS, range(PARTITIONS), range(PARTITIONS), **nobody)
-    for _ in range(3):
-        report = load.run(even(0), [60.0] * PARTITIONS, range(PARTITIONS), **nobody)
-    assert [group(each, "tasks_needed") for each in (before, report)] == [(0,), (1,)]
-
-
-@pytest.mark.parametrize(
-    ("share", "total", "tasks"),
-    [
-        # Alone it is more than one member reads: a member of its own, and two for the others.
-        pytest.param(0.61, 5.0, 4, id="more than one member reads"),
-        # With two others it has 0.8 + 2 x 0.1: no more fit beside it.
-        pytest.param(0.8 / 1.9, 1.9, 4, id="most of what one reads"),
-    ],
-)
-def test_a_hot_partition_decides_it(share: float, total: float, tasks: int) -> None:
+def hot(share: float, total: float) -> Each:
     whole = total * CAPACITY
-    rates = [whole * share] + [whole * (1 - share) / 11] * 11
-    assert needed(rates) == (tasks, contract.NEEDED_FOR_HOT_PARTITION)
+    return [whole * share] + [whole * (1 - share) / 11] * 11
 
 
-@pytest.mark.parametrize(("behind", "tasks"), [(0.0, 5), (0.3, 5), (0.5, 6), (9.0, 6)])
-def test_a_hot_partition_that_falls_behind_gets_fewer_beside_it(behind: float, tasks: int) -> None:
-    """With fewer it is full, and never works off any of it."""
+def behind(share: float) -> Load:
+    """A hot partition of 24 that is behind by this share of what a member reads in time."""
     rates = [0.9 * CAPACITY] + [0.6 * CAPACITY / 23] * 23
-    lags = [rates[0] * 60 + behind * CAPACITY * 300] + [0.0] * 23
-    assert needed(rates, lags) == (tasks, contract.NEEDED_FOR_HOT_PARTITION)
+    return two(rates, [rates[0] * 60 + share * CAPACITY * 300] + [0.0] * 23)
+
+
+# The backlog that two more members would work off in time, and what came since the last commit.
+TWO_MEMBERS, SINCE = 2 * CAPACITY * 300 / PARTITIONS, 4 * CAPACITY * 60 / PARTITIONS
+
+
+def backlog(lag: float, members: int = PARTITIONS, **settings: Any) -> Load:
+    return two(even(4), [SINCE + lag] * PARTITIONS, members, prefer_even=False, **settings)
+
+
+def full_store(each: int) -> Load:
+    """Three members that read three members' worth, then six that read no more, of nine's."""
+    lags = [[6 * CAPACITY * 60 / PARTITIONS * (run + 1)] * PARTITIONS for run in range(13)]
+    settings = {"members_per_task": each}
+    return Load([even(9)] * 13, lags, [3] * 8 + [6], settings=settings)
+
+
+RATE, HOT = contract.NEEDED_FOR_RATE, contract.NEEDED_FOR_HOT_PARTITION
+BACKLOG, FEW = contract.NEEDED_FOR_BACKLOG, contract.LIMITED_BY_PARTITIONS
+SHARED = contract.LIMITED_BY_SHARED
+LATE = [1e6, *[0.0] * 11]
+# Tasks and reason in the last run.
+CASES: dict[str, tuple[Load, int | None, str]] = {
+    # Partitions are shared out evenly, so that five would leave one with three.
+    "a tenth": (two(even(0.1)), 1, RATE),
+    "one": (two(even(1.0)), 1, RATE),
+    "a little more than one": (two(even(1.1)), 2, RATE),
+    "three partitions each": (two(even(3.5)), 4, RATE),
+    "whole": (two(even(4.0)), 4, RATE),
+    "five would leave one with three": (two(even(4.5)), 6, RATE),
+    "seven would leave five with two": (two(even(6.5)), 12, RATE),
+    "one each": (two(even(12.0)), 12, RATE),
+    "not evenly": (two(even(4.5), prefer_even=False), 5, RATE),
+    "tasks of two members": (two(even(12), members_per_task=2), 6, RATE),
+    "tasks of five members": (two(even(12), members_per_task=5), 3, RATE),
+    "tasks of a hundred members": (two(even(12), members_per_task=100), 1, RATE),
+    "nothing written and nothing to read": (two(even(0)), 0, RATE),
+    "a backlog that nobody reads": (
+        Load([even(0)] * 31, [[1e5] * 12], (1, 0), stuck=ALL),
+        1,
+        ANY,
+    ),
+    # Alone it is more than one member reads: a member of its own, and two for the others.
+    "a hot partition": (two(hot(0.61, 5.0)), 4, HOT),
+    # With two others it has 0.8 + 2 x 0.1: no more fit beside it.
+    "a partition of most of what one reads": (two(hot(0.8 / 1.9, 1.9)), 4, HOT),
+    # With fewer beside it a hot partition is full, and never works off any of its backlog.
+    "a hot partition in time": (behind(0.0), 5, HOT),
+    "a hot partition a little behind": (behind(0.3), 5, HOT),
+    "a hot partition behind": (behind(0.5), 6, HOT),
+    "a hot partition far behind": (behind(9.0), 6, HOT),
+    "what came since is no backlog": (backlog(0), 4, RATE),
+    "a backlog read in a quarter of the time": (backlog(0.49 * TWO_MEMBERS), 4, RATE),
+    "a backlog of two members": (backlog(TWO_MEMBERS), 6, BACKLOG),
+    "a backlog of three members": (backlog(1.5 * TWO_MEMBERS), 7, BACKLOG),
+    "a backlog of more than partitions": (backlog(100 * TWO_MEMBERS), 12, FEW),
+    "in ten minutes": (backlog(2 * TWO_MEMBERS, catch_up_seconds=600), 6, ANY),
+    "in five minutes": (backlog(2 * TWO_MEMBERS, catch_up_seconds=300), 8, ANY),
+    "in 150 s": (backlog(2 * TWO_MEMBERS, catch_up_seconds=150), 12, ANY),
+    # A backlog grows until more members read: six are enough, if they are there.
+    "six are there": (backlog(TWO_MEMBERS, 6), 6, ANY),
+    "five are there": (backlog(TWO_MEMBERS, 5), 7, ANY),
+    "two are there": (backlog(TWO_MEMBERS, 2), 8, ANY),
+    "one is there": (backlog(TWO_MEMBERS, 1), 9, ANY),
+    "the backlog of one partition is one task at most": (two(even(0), LATE), 1, FEW),
+    "the backlog of one partition, and a rate": (
+        two(even(2.5), LATE, prefer_even=False),
+        4,
+        BACKLOG,
+    ),
+    "a partition that stands still": (
+        Load([even(4)] * 31, stuck=[0]),
+        4,
+        RATE,
+    ),
+    # More members than share what is full are not called for.
+    "a full store": (full_store(1), 3, SHARED),
+    "a full store and tasks of two": (full_store(2), 2, SHARED),
+    "no capacity": (two(even(4), capacity=None), None, contract.NO_CAPACITY),
+    "the first reading": (Load([even(4)]), None, contract.NO_RATE),
+    "a partition that was not read": (
+        Load([even(4)] * 3, unread={2: [5]}),
+        None,
+        contract.PARTITIONS_UNREAD,
+    ),
+    "a task fewer must have room to spare": (minutes(*rest(6.5), *rest(6.0)), 6, ANY),
+    "a task fewer would have too little": (minutes(*rest(6.5), *rest(6.1)), 7, ANY),
+    "nor is one more needed": (minutes(*rest(5.5), *rest(6.1)), 6, ANY),
+}
+
+
+def called_for(each: int) -> Load:
+    """Four members were called for before the backlog was there: more read it than one."""
+    settings = {"prefer_even": False, "members_per_task": each}
+    lags = [even(0), even(0), [SINCE + TWO_MEMBERS] * PARTITIONS]
+    return Load([even(4)] * 3, lags, settings=settings)
+
+
+def fall_behind(seconds: float) -> Load:
+    """From 3.5 members' worth to 4.5: in time for four minutes, then so late."""
+    rates = [*[even(3.5)] * 2, *[even(4.5)] * 6]
+    late = [[rate * 60 for rate in even(4.5)]] * 4
+    late += [[rate * (60 + seconds) for rate in even(4.5)]] * 2
+    lags = [even(0), even(0), *late]
+    return Load(rates, lags, (1, 1, 4), settings={"prefer_even": False})
+
+
+HOT_RATES = [0.9 * CAPACITY, *[1.1 * CAPACITY / 11] * 11]
+WAITING = [3.5 * CAPACITY * 60 / PARTITIONS + 3_000] * PARTITIONS
+# Tasks in the last runs.
+SEQUENCES: dict[str, tuple[Load, list[Any]]] = {
+    "records came in a run that was not read": (
+        # Nothing more is written, and a backlog that nobody reads calls for none.
+        Load(
+            [*[even(0)] * 3, even(12 / CAPACITY), *[even(0)] * 3],
+            members=(0,),
+            stuck=ALL,
+            since=3,
+            unread={3: ALL},
+        ),
+        [0, ANY, ANY, ANY, 1],
+    ),
+    "a task that was called for brings its member": (called_for(1), [7]),
+    "a task that was called for brings four members": (called_for(4), [2]),
+    "a task that was called for brings six members": (called_for(6), [1]),
+    # Then six members can read as much as is written to each of theirs, and no more.
+    "a partition that was late keeps its reader until it is worked off": (
+        Load(
+            [HOT_RATES] * 7,
+            [
+                [HOT_RATES[0] * (60 + share * 300), *[0.0] * 11]
+                for share in (0.0, 0.6, 0.5, 0.3, 0.1, 0.04, 0.0)
+            ],
+            (6,),
+        ),
+        [None, 12, 12, 12, 12, 6, 6],
+    ),
+    "a partition is read again": (Load([even(4)] * 4, unread={2: [5]}), [4, None, 4]),
+    "two minutes of many more records": (minutes(*rest(3.5), 11, 11, 11), [4, 11, 11]),
+    "the greatest rate is fifteen minutes ago": (
+        minutes(*rest(9.9), *[2.5] * 20),
+        [10] * 13 + [3] * 7,
+    ),
+    "many more records are kept": (minutes(*rest(5.5), *[9.5] * 16), [6, *[10] * 15]),
+    "in time": (fall_behind(0), [4, 4, 4, 4, ANY, 4]),
+    "three minutes more are within the time to catch up": (
+        fall_behind(25),
+        [4, 4, 4, 4, ANY, 4],
+    ),
+    "they would not be, but five work it off": (fall_behind(60), [4, 4, 4, 4, ANY, 5]),
+    "a backlog": (fall_behind(150), [4, 4, 4, 4, ANY, 8]),
+    "fewer records, though one partition has a backlog": (
+        Load([*[even(4)] * 20, *[even(1)] * 20], [[5_000.0] + [0.0] * 11]),
+        [6, *[ANY] * 19, 2],
+    ),
+    "it does not fall while a task is missing for the backlog": (
+        minutes(
+            *rest(3.5),
+            *[3.5] * 6,
+            lags=[
+                *[even(0)] * 17,
+                *[[each * share for each in WAITING] for share in (1, 0.9, 0.8, 0.7, 0.6)],
+                even(0),
+            ],
+        ),
+        [9, 9, 9, 9, 9, 4],
+    ),
+}
+# Runs after a rest at 3.5 members' worth in which it rises bit by bit to so many.
+SLOWLY = {
+    "with the mean of the last minutes": (minutes(*rest(3.5), *[5.2] * 20), 20, 6),
+    # Four tasks would fall behind, and what waits for them is a backlog of minutes.
+    "though no task runs": (
+        minutes(*rest(3.5), *[4.5] * 15, members=[*[1] * 17, 0], stuck=ALL, since=17),
+        15,
+        5,
+    ),
+    "not for one partition that is stuck": (
+        minutes(*rest(3.5), *[4.5] * 15, members=[*[1] * 17, 4], stuck=[0], since=17),
+        15,
+        4,
+    ),
+}
+
+
+def in_waves(total: float, high: int, times: float, every: int) -> Load:
+    """An hour in which so many times the mean is written in the first minutes of each wave."""
+    low = (every - high * times) / (every - high)
+    return minutes(*(total * (times if n % every < high else low) for n in range(60)))
+
+
+# Bursts that are worked off in time need no more than their mean.
+BURSTS = {
+    "four minutes of 3.9": (in_waves(2.6, 4, 1.5, 8), 3),
+    "three minutes of 3.25": (in_waves(1.3, 3, 2.5, 15), 2),
+}
+HOTTEST = Load([[0.0] * 4, [10, 10, 10, 70]])
+LOADS: dict[str, Load] = {
+    **{name: load for name, (load, *_) in (CASES | SEQUENCES | SLOWLY | BURSTS).items()},  # type: ignore[misc]
+    "hottest": HOTTEST,
+}
+
+
+def rules_of(loads: Mapping[str, Load], interval: int = MINUTE) -> Rules:
+    tasks = [
+        (f"^{re.escape(name)}$", TaskSettings(**{"capacity": CAPACITY, **load.settings}))
+        for name, load in loads.items()
+    ]
+    return Rules(tasks=ByName.of(tasks), lookup_budget=0).at_interval(interval)
+
+
+RUNS = Strips({name: load.strip() for name, load in LOADS.items()}, rules_of(LOADS))
+
+
+def tasks_of(name: str) -> list[Any]:
+    return RUNS.said(name, "group.tasks_needed")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_group_needs_so_many_tasks_for_a_reason(name: str) -> None:
+    _, tasks, reason = CASES[name]
+    assert tasks_of(name)[-1] == tasks
+    assert RUNS.said(name, "group.tasks_needed_reason")[-1] == reason
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_tasks_rise_and_fall_run_by_run(name: str) -> None:
+    _, expected = SEQUENCES[name]
+    assert tasks_of(name)[-len(expected) :] == expected
+
+
+@pytest.mark.parametrize("name", SLOWLY)
+def test_tasks_rise_bit_by_bit(name: str) -> None:
+    _, runs, last = SLOWLY[name]
+    found = tasks_of(name)[-runs:]
+    assert (found[0], found[-1]) == (4, last)
+    assert found == sorted(found)
+
+
+@pytest.mark.parametrize("name", BURSTS)
+def test_bursts_that_are_worked_off_in_time_need_no_more_than_their_mean(name: str) -> None:
+    assert set(tasks_of(name)[30:]) == {BURSTS[name][1]}
 
 
 def test_the_hottest_partition_is_named_with_its_share() -> None:
-    load = Load()
-    load.run([0.0] * 4)
-    report = load.run([10, 10, 10, 70])
     names = ("hottest_topic", "hottest_partition", "hottest_share")
-    assert group(report, *names) == ("t", 3, pytest.approx(0.7))
+    found = [RUNS.said("hottest", f"group.{name}")[-1] for name in names]
+    assert found == ["hottest", 3, pytest.approx(0.7)]
 
 
 def test_a_topic_that_the_group_has_left_needs_no_task() -> None:
     """Nobody has owned it for a day, and no commit on it has changed."""
-    rules = Rules(
-        tasks=ByName.of([("g", TaskSettings(capacity=CAPACITY))]), lookup_budget=0
-    ).at_interval(MINUTE)
+    rules = rules_of({"g": HOTTEST})
     memory = Memory.empty()
     found: list[int | None] = []
     for minute in (0, 1, 25 * 60, 25 * 60 + 1):
@@ -195,281 +358,17 @@ def test_a_topic_that_the_group_has_left_needs_no_task() -> None:
     assert found == [None, 2, 1, 1]
 
 
-# The backlog that two more members would work off in time, and what came since the last commit.
-TWO_MEMBERS, SINCE = 2 * CAPACITY * 300 / PARTITIONS, 4 * CAPACITY * 60 / PARTITIONS
-
-
-@pytest.mark.parametrize(
-    ("lag", "found"),
-    [
-        pytest.param(SINCE, (4, "rate"), id="what came since is none"),
-        pytest.param(SINCE + 0.49 * TWO_MEMBERS, (4, "rate"), id="read in a quarter of the time"),
-        pytest.param(SINCE + TWO_MEMBERS, (6, "backlog"), id="two members more"),
-        pytest.param(SINCE + 1.5 * TWO_MEMBERS, (7, "backlog"), id="three members more"),
-        pytest.param(SINCE + 100 * TWO_MEMBERS, (12, "partitions"), id="more than partitions"),
-    ],
-)
-def test_a_backlog_is_worked_off_in_time(lag: float, found: tuple[int, str]) -> None:
-    rates = even(4 * CAPACITY)
-    assert needed(rates, [lag] * PARTITIONS, prefer_even=False) == found
-
-
-@pytest.mark.parametrize(("seconds", "tasks"), [(600, 6), (300, 8), (150, 12)])
-def test_the_time_to_catch_up_is_configured(seconds: float, tasks: int) -> None:
-    lags = [SINCE + 2 * TWO_MEMBERS] * PARTITIONS
-    found = needed(even(4 * CAPACITY), lags, prefer_even=False, catch_up_seconds=seconds)
-    assert found[0] == tasks
-
-
-@pytest.mark.parametrize(("members", "tasks"), [(6, 6), (5, 7), (4, 7), (2, 8), (1, 9)])
-def test_a_backlog_grows_until_more_members_read(members: int, tasks: int) -> None:
-    """Six are enough, if they are there."""
-    lags = [SINCE + TWO_MEMBERS] * PARTITIONS
-    assert needed(even(4 * CAPACITY), lags, members, prefer_even=False)[0] == tasks
-
-
-@pytest.mark.parametrize(("each", "tasks"), [(1, 7), (4, 2), (6, 1)])
-def test_a_task_that_was_called_for_brings_all_its_members(each: int, tasks: int) -> None:
-    """Four members were called for before the backlog was there: more read it than one."""
-    load, rates = Load({"prefer_even": False, "members_per_task": each}), even(4 * CAPACITY)
-    load.run(rates)
-    load.run(rates)
-    behind = [SINCE + TWO_MEMBERS] * PARTITIONS
-    assert group(load.run(rates, behind), "tasks_needed") == (tasks,)
-
-
-def test_the_backlog_of_one_partition_is_one_task_at_most() -> None:
-    lags = [1e6, *[0.0] * 11]
-    assert needed(even(0), lags) == (1, contract.LIMITED_BY_PARTITIONS)
-    found = needed(even(2.5 * CAPACITY), lags, prefer_even=False)
-    assert found == (4, contract.NEEDED_FOR_BACKLOG)
-
-
-def test_a_partition_that_was_late_keeps_its_reader_until_it_is_worked_off() -> None:
-    """Then six members can read as much as is written to each of theirs, and no more."""
-    load, rates = Load(), [0.9 * CAPACITY, *[1.1 * CAPACITY / 11] * 11]
-    behind = (0.0, 0.6, 0.5, 0.3, 0.1, 0.04, 0.0)
-    found = []
-    for share in behind:
-        lag = rates[0] * (60 + share * 300)
-        report = load.run(rates, [lag, *[0.0] * 11], members=6)
-        found.append(group(report, "tasks_needed")[0])
-    assert found == [None, 12, 12, 12, 12, 6, 6]
-
-
-def test_a_partition_that_stands_still_has_no_backlog_for_more_tasks() -> None:
-    """Its records still need the task that they needed before."""
-    load, rates = Load(), even(4 * CAPACITY)
-    load.run(rates)
-    found = {group(load.run(rates, stuck=[0]), *NEEDED) for _ in range(30)}
-    assert found == {(4, contract.NEEDED_FOR_RATE)}
-
-
-def full_store(**settings: Any) -> tuple[Any, ...]:
-    """Three members that read three members' worth, then six that read no more, of nine's."""
-    load, lag = Load(settings), 0.0
-    for members in [3] * 8 + [6] * 5:
-        lag += 6 * CAPACITY * 60 / PARTITIONS
-        owners = {("g", "t", number): f"m{number % members}" for number in range(PARTITIONS)}
-        report = load.run(even(9 * CAPACITY), [lag] * PARTITIONS, members=members, owners=owners)
-    return group(report, *NEEDED)
-
-
-@pytest.mark.parametrize(("each", "tasks"), [(1, 3), (2, 2)])
-def test_more_members_than_share_what_is_full_are_not_asked_for(each: int, tasks: int) -> None:
-    assert full_store(members_per_task=each) == (tasks, contract.LIMITED_BY_SHARED)
-
-
-# When it is not known.
-
-
-def test_without_a_capacity_there_is_no_number() -> None:
-    assert needed(even(120), capacity=None) == (None, contract.NO_CAPACITY)
-
-
-def test_the_first_reading_shows_no_rate() -> None:
-    assert group(Load().run(even(120)), *NEEDED) == (None, contract.NO_RATE)
-
-
-def test_a_partition_that_was_not_read_makes_it_unknown() -> None:
-    load = Load()
-    load.run(even(120))
-    load.run(even(120))
-    assert group(load.run(even(120), unread=[5]), *NEEDED) == (None, contract.PARTITIONS_UNREAD)
-    assert group(load.run(even(120)), "tasks_needed") == (4,)
-
-
-# How it rises and falls, minute by minute.
-
-
-def numbers(load: Load, totals: Sequence[float]) -> list[int]:
-    """Tasks needed at each of these totals, in members' worth."""
-    return [group(load.run(even(total * CAPACITY)), "tasks_needed")[0] for total in totals]
-
-
-def at_rest(total: float) -> Load:
-    """Runs at this total, for as long as any rate counts."""
-    return copy(_at_rest(total))
-
-
-@cache
-def _at_rest(total: float) -> Load:
-    load = Load({"prefer_even": False})
-    numbers(load, [total] * 17)
-    return load
-
-
-def test_it_rises_with_two_minutes_of_many_more_records() -> None:
-    assert numbers(at_rest(3.5), [11, 11, 11]) == [4, 11, 11]
-
-
-def test_it_rises_with_the_mean_of_the_last_minutes() -> None:
-    found = numbers(at_rest(3.5), [5.2] * 20)
-    assert (found[0], found[-1]) == (4, 6)
-    assert found == sorted(found)
-
-
-def late_by(load: Load, total: float, seconds: float, members: int = 4) -> int:
-    """Tasks needed at this total where all partitions are so late, beyond the run of a commit."""
-    rates = even(total * CAPACITY)
-    report = load.run(rates, [rate * (60 + seconds) for rate in rates], members=members)
-    found: int = group(report, "tasks_needed")[0]
-    return found
-
-
-@pytest.mark.parametrize(
-    ("seconds", "tasks"),
-    [
-        pytest.param(0, 4, id="in time"),
-        pytest.param(25, 4, id="three minutes more are within the time to catch up"),
-        pytest.param(60, 5, id="they would not be, but five work it off"),
-        pytest.param(150, 8, id="a backlog"),
-    ],
-)
-def test_it_rises_by_a_task_when_those_there_are_would_fall_behind(
-    seconds: float, tasks: int
-) -> None:
-    load = Load({"prefer_even": False})
-    numbers(load, [3.5, 3.5])
-    in_time = [late_by(load, 4.5, 0) for _ in range(4)]
-    late = [late_by(load, 4.5, seconds) for _ in range(2)]
-    assert (in_time, late[-1]) == ([4] * 4, tasks)
-
-
-@pytest.mark.parametrize(
-    ("stuck", "members", "last"),
-    [
-        pytest.param(range(PARTITIONS), 0, 5, id="no task runs"),
-        pytest.param([0], 4, 4, id="one partition is stuck, the others are in time"),
-    ],
-)
-def test_it_rises_though_nobody_reads_once_records_would_be_late(
-    stuck: Sequence[int], members: int, last: int
-) -> None:
-    """Four tasks would fall behind, and what waits for them is a backlog of minutes."""
-    load, owned = at_rest(3.5), {("g", "t", number): "m" for number in range(PARTITIONS)}
-    owners = owned if members else {}
-    found = []
-    for _ in range(15):
-        report = load.run(even(4.5 * CAPACITY), stuck=stuck, members=members, owners=owners)
-        found.append(group(report, "tasks_needed")[0])
-    assert (found[0], found[-1]) == (4, last)
-    assert found == sorted(found)
-
-
-def test_it_falls_once_the_greatest_rate_is_fifteen_minutes_ago() -> None:
-    found = numbers(at_rest(9.9), [2.5] * 20)
-    assert found == [10] * 13 + [3] * 7
-
-
-def test_it_keeps_what_many_more_records_need() -> None:
-    found = numbers(at_rest(5.5), [9.5] * 16)
-    assert found == [6, *[10] * 15]
-
-
-def in_waves(total: float, high: int, times: float, every: int) -> list[float]:
-    """Members' worth, minute by minute for an hour: so many times the mean in the first minutes."""
-    low = (every - high * times) / (every - high)
-    return [total * (times if minute % every < high else low) for minute in range(60)]
-
-
-@pytest.mark.parametrize(
-    ("rates", "most"),
-    [
-        pytest.param(in_waves(2.6, 4, 1.5, 8), 3, id="four minutes of 3.9"),
-        pytest.param(in_waves(1.3, 3, 2.5, 15), 2, id="three minutes of 3.25"),
-    ],
-)
-def test_bursts_that_are_worked_off_in_time_need_no_more_than_their_mean(
-    rates: list[float], most: int
-) -> None:
-    load = Load({"prefer_even": False})
-    assert set(numbers(load, rates)[30:]) == {most}
-
-
-def test_it_falls_though_one_partition_has_a_backlog() -> None:
-    load, lags = Load(), [5_000.0] + [0.0] * (PARTITIONS - 1)
-    for _ in range(20):
-        before = load.run(even(4 * CAPACITY), lags)
-    for _ in range(20):
-        report = load.run(even(CAPACITY), lags)
-    assert group(before, "tasks_needed") == (6,)
-    assert group(report, "tasks_needed") == (2,)
-
-
-def test_it_does_not_fall_while_a_task_is_missing_for_the_backlog() -> None:
-    load = at_rest(3.5)
-    behind = [3.5 * CAPACITY * 60 / PARTITIONS + 3_000] * PARTITIONS
-    rates = even(3.5 * CAPACITY)
-    raised, _ = group(load.run(rates, behind), *NEEDED)
-    lags = [behind[0] * share for share in (0.9, 0.8, 0.7, 0.6)]
-    found = [group(load.run(rates, [lag] * PARTITIONS), "tasks_needed")[0] for lag in lags]
-    assert (raised, found) == (9, [9] * 4)
-    assert group(load.run(rates), "tasks_needed") == (4,)
-
-
-@pytest.mark.parametrize(("total", "tasks"), [(6.0, 6), (6.1, 7)])
-def test_a_task_fewer_must_have_room_to_spare(total: float, tasks: int) -> None:
-    assert numbers(at_rest(6.5), [total] * 17)[-1] == tasks
-    assert numbers(at_rest(5.5), [total] * 17)[-1] == 6
+def at_interval(interval: int, load: Load) -> Strips:
+    return Strips({"g": load.strip(interval)}, rules_of({"g": load}, interval))
 
 
 def test_runs_seconds_apart_keep_no_more_rates_and_need_as_many_tasks() -> None:
-    load, minutes = Load(interval=5_000), Load()
-    for _ in range(40):
-        found = load.run(even(4 * CAPACITY))
-    for _ in range(17):
-        expected = minutes.run(even(4 * CAPACITY))
-    assert group(found, *NEEDED) == group(expected, *NEEDED)
-    assert len(group(found, "rates_lately")[0]) <= 4
-    # Five seconds of many more records are few records more in a minute.
-    burst = load.run(even(20 * CAPACITY))
-    assert group(burst, "tasks_needed") == group(expected, "tasks_needed")
+    """Five seconds of many more records are few records more in a minute."""
+    runs = at_interval(5_000, Load([*[even(4)] * 40, even(20)]))
+    assert runs.said("g", "group.tasks_needed")[-2:] == [4, 4]
+    assert len(runs.said("g", "group.rates_lately")[-2]) <= 4
 
 
 def test_runs_five_minutes_apart_look_back_as_far() -> None:
-    load = Load({"prefer_even": False}, interval=5 * MINUTE)
-    found = numbers(load, [9.5] * 6 + [2.5] * 6)
-    assert found[5:] == [10, 10, 10, 3, 3, 3, 3]
-
-
-# Whatever the numbers are.
-
-RATES = st.lists(st.floats(0, 100), min_size=1, max_size=8)
-LAGS = st.floats(0, 1e6)
-
-
-@settings(max_examples=10)
-@given(RATES, LAGS, st.floats(0, 1e6), st.booleans())
-def test_more_backlog_never_needs_fewer_tasks(
-    rates: list[float], lag: float, more: float, prefer_even: bool
-) -> None:
-    less, _ = needed(rates, [lag] * len(rates), prefer_even=prefer_even)
-    found, _ = needed(rates, [lag + more] * len(rates), prefer_even=prefer_even)
-    assert 0 <= less <= found <= len(rates)
-
-
-@settings(max_examples=5)
-@given(st.permutations([0.0, 1.0, 5.0, 20.0, 40.0]), st.booleans())
-def test_partitions_have_no_order(rates: list[float], prefer_even: bool) -> None:
-    assert needed(rates, prefer_even=prefer_even) == needed(sorted(rates), prefer_even=prefer_even)
+    runs = at_interval(5 * MINUTE, minutes(*[9.5] * 6, *[2.5] * 6))
+    assert runs.said("g", "group.tasks_needed")[5:] == [10, 10, 10, 3, 3, 3, 3]
