@@ -89,6 +89,14 @@ COUNTS = sheet(
         group.partitions_unknown      1x3
         group.partitions_uncommitted  0x3
         group.complete                0.5x3
+    a commit on an empty log may not be read
+        end                       10 +5x2
+        commit                    10
+        start.1                   20
+        end.1                     20
+        commit.1                  denied
+        group.lag                 ?x3
+        group.partitions_unknown  1x3
     one has no commit
         end                           10 +5x2
         commit                        10
