@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag.brokers.reading import ReadRequest
@@ -74,7 +74,6 @@ def _brokers() -> Brokers:
 _KNOWN = ReadRequest(known_groups=frozenset("gh"), known_topics=frozenset("ab"))
 
 
-@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
 def test_whatever_is_answered_about_one_topic_and_group_the_others_are_read(seed: int) -> None:
     brokers = _brokers()
