@@ -104,7 +104,9 @@ def test_the_day_has_every_column_with_a_value(report: str, reported: Reported) 
     rows = pa.concat_tables([tables[report] for tables in reported.expected.values()])
 
     assert rows.num_rows
-    assert [name for name in rows.column_names if rows[name].null_count == len(rows)] == []
+    empty = {name for name in rows.column_names if rows[name].null_count == len(rows)}
+    # the planted day has a broker that is the cause, and so have the large ones
+    assert empty <= (set() if "truth" in reported.clusters else {"cause_leader"})
 
 
 def test_no_page_has_a_word_of_python(reported: Reported) -> None:
