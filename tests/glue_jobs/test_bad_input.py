@@ -4,7 +4,6 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from kafka_lag_report.daily_report import main
@@ -42,12 +41,6 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
 
 def run(source: Path | str, output: Path | str, *more: str) -> int:
     return main(["--input", str(source), "--output", str(output), "--date", DATE, *more])
-
-
-def test_wrong_usage_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--input", "in", "--output", "out", "--date", "31.01.2026"]) == 2
-
-    assert "'31.01.2026' is not a date written YYYY-MM-DD" in said(capsys)
 
 
 def test_an_option_of_glue_is_named_once(
@@ -102,18 +95,6 @@ def test_more_bad_objects_stop_the_run(state: Path, capsys: pytest.CaptureFixtur
     assert "as are 1 more of the 3 objects of group_partitions of demo" in sentence
     assert "restore or remove" in sentence
     assert reports(state) == {"part-0.parquet": "earlier"}
-
-
-def test_objects_of_a_newer_release_ask_for_a_newer_job(
-    state: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write_run(state, "groups", [])
-    table = pq.ParquetFile(path).read()
-    pq.write_table(table.replace_schema_metadata({"kafka_lag_schema_version": "3"}), path)
-
-    assert run(state, state) == 1
-
-    assert f"{path} is of schema version 3" in said(capsys)
 
 
 def test_the_first_scheduled_run_wakes_nobody(

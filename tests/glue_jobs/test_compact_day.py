@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.compaction import compact_day, delete_compacted, parts
-from kafka_lag_report.errors import DataError, StoreError
+from kafka_lag_report.errors import DataError
 from kafka_lag_report.history_file import compact
 from kafka_lag_report.read_snapshots import Day, find_days, skip_corrupt_objects
 from kafka_lag_report.schemas import SNAPSHOTS
@@ -21,15 +21,6 @@ from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_
 
 DAY = NOON.date()
 GROUPS = ("zebra", "ant")
-
-
-class Throttled(Storage):
-    """A store that is busy with the objects of one minute."""
-
-    def read(self, path: str) -> bytes:
-        if "T120100Z" in path:
-            raise StoreError(f"cannot read {path}: throttled")
-        return super().read(path)
 
 
 def write_minutes(root: Path, numbers: range) -> None:
@@ -138,15 +129,6 @@ def test_a_failure_leaves_whole_files_only(spark: SparkSession, tmp_path: Path) 
     assert all(f"cannot read {path}: its rows" in str(failure.value) for path in bad)
     assert [len(history(tmp_path, name)) for name in SNAPSHOTS] == [0, 8, 0]
     assert not list((tmp_path / "history").rglob(".*"))
-
-
-def test_what_the_store_refuses_blames_no_object(spark: SparkSession, tmp_path: Path) -> None:
-    write_minutes(tmp_path, range(2))
-
-    with pytest.raises(StoreError, match="throttled"):
-        skip_corrupt_objects(
-            Throttled(), found(tmp_path), lambda usable: compact_day(spark, Throttled(), usable)
-        )
 
 
 def test_a_history_that_is_damaged_is_named_and_stays(spark: SparkSession, tmp_path: Path) -> None:

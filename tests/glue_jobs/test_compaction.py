@@ -142,13 +142,6 @@ def test_fewer_rows_than_were_counted_are_no_history(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
-def test_a_store_that_refuses_is_named(tmp_path: Path) -> None:
-    (tmp_path / "made").write_text("a file, where a folder should be")
-
-    with pytest.raises(StoreError, match=r"cannot write .*part\.parquet: .*; check address and r"):
-        compact(part(tmp_path, *runs(tmp_path, 1)), Storage())
-
-
 def test_a_disk_without_room_for_what_is_encoded_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

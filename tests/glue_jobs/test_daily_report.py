@@ -143,15 +143,6 @@ def _in_progress(reported: Reported, tmp_path_factory: pytest.TempPathFactory) -
     return root
 
 
-def test_the_message_is_printed_and_where_the_pages_lie(reported: Reported) -> None:
-    lost = "billing lost at least 200 records of orders"
-    for name, folder in ((SPOILT, SPOILT), (ODD, ENCODED)):
-        assert f"- {name}: {lost}" in reported.out
-        place = f"{reported.root}/reports/page/cluster={folder}/dt={DATE}/report.html"
-        assert f"Page of {name}: {place}\n" in reported.out
-    assert reported.err == ""
-
-
 @pytest.mark.parametrize("progress", [False, True], ids=["over", "in progress"])
 def test_one_bad_object_is_skipped_counted_and_shown(
     reported: Reported, in_progress: Path, progress: bool

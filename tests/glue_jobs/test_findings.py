@@ -41,6 +41,29 @@ def test_groups_come_worst_first() -> None:
     assert names == "lost soon risky error late warned gone unknown calm"
 
 
+def at_risk(name: str, seconds: float) -> TopicRisk:
+    return TopicRisk(name, "t", 0, 1, seconds_left=seconds)
+
+
+@pytest.mark.parametrize(
+    ("days", "risks"),
+    [
+        ((calm("a", err_minutes=1.0), calm("b", err_minutes=9.0), calm("c", err_minutes=4.0)), ()),
+        ((calm("a", records_lost=1), calm("b", records_lost=9), calm("c", records_lost=4)), ()),
+        ((calm("a", time_lag_max=None), calm("b", time_lag_max=9.0), calm("c")), ()),
+        (
+            (calm("a"), calm("b"), calm("c")),
+            (at_risk("a", 7_200.0), at_risk("b", 60.0), at_risk("c", 3_600.0)),
+        ),
+    ],
+    ids=["in error", "lost", "calm", "at risk"],
+)
+def test_of_equals_the_one_that_suffered_more_is_worse(
+    days: tuple[GroupDay, ...], risks: tuple[TopicRisk, ...]
+) -> None:
+    assert [day.group for day in worst_first(days, worst_topics(risks))] == ["b", "c", "a"]
+
+
 def test_a_loss_of_unknown_size_is_no_loss_of_nothing() -> None:
     assert rank_group(calm(), TopicRisk("geo", "t", 1, 0, 0)) == GroupRank(Rank.LOST, None)
 
@@ -64,38 +87,6 @@ def test_how_bad_it_was_is_of_the_worst_that_happened(
     day: GroupDay, risk: TopicRisk | None, expected: GroupRank
 ) -> None:
     assert rank_group(day, risk) == expected
-
-
-def test_of_equals_the_one_that_suffered_more_is_worse() -> None:
-    days = (calm("a", err_minutes=1.0), calm("b", err_minutes=9.0), calm("c", err_minutes=4.0))
-
-    assert [day.group for day in worst_first(days, {})] == ["b", "c", "a"]
-
-
-def test_calm_groups_come_by_their_time_lag() -> None:
-    days = (calm("a", time_lag_max=None), calm("b", time_lag_max=1.0), calm("c", time_lag_max=9.0))
-
-    assert [day.group for day in worst_first(days, {})] == ["c", "b", "a"]
-
-
-def test_of_groups_at_risk_the_one_with_least_time_left_is_worst() -> None:
-    days = (calm("a"), calm("b"), calm("c"))
-    left = {"a": 7_200.0, "b": 60.0, "c": 3_600.0}
-    risks = {name: TopicRisk(name, "t", 0, 1, seconds_left=each) for name, each in left.items()}
-
-    assert [day.group for day in worst_first(days, risks)] == ["b", "c", "a"]
-
-
-def test_of_groups_that_lost_records_the_one_that_lost_most_is_worst() -> None:
-    days = (calm("a", records_lost=1), calm("b", records_lost=9), calm("c", records_lost=4))
-
-    assert [day.group for day in worst_first(days, {})] == ["b", "c", "a"]
-
-
-def test_a_risk_is_worse_than_an_error() -> None:
-    risk = TopicRisk("geo", "t", 0, 2, seconds_left=7200.0)
-
-    assert rank_group(calm(err_minutes=9.0), risk) == GroupRank(Rank.AT_RISK, 7200.0)
 
 
 @pytest.mark.parametrize(

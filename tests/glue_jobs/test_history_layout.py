@@ -7,12 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag_report.history_file import ROW_GROUP_ROWS, encode, sorted_rows
-from kafka_lag_report.schemas import SNAPSHOTS, arrow_schema
+from kafka_lag_report.schemas import arrow_schema
 from tests.glue_jobs.days import Row, minute
 
 
@@ -45,20 +44,6 @@ def test_rows_are_sorted_by_name_byte_by_byte_and_then_by_time(
     assert [row["lag"] for row in done.to_pylist()] == [
         row["lag"] for row in sorted(rows, key=place)
     ]
-
-
-@pytest.mark.parametrize("dataset", sorted(SNAPSHOTS))
-def test_a_file_gives_back_what_was_put_in(dataset: str, tmp_path: Path) -> None:
-    rows: list[Row] = [{"topic": "orders", "taken_at": minute(0)}, {"taken_at": minute(1)}]
-
-    path = str(tmp_path / "made.parquet")
-    encode(path, arrow_schema(dataset), [table(dataset, rows)])
-    found = pq.ParquetFile(path).read()
-
-    assert sorted(map(repr, found.to_pylist())) == sorted(
-        map(repr, table(dataset, rows).to_pylist())
-    )
-    assert not any(pa.types.is_dictionary(field.type) for field in found.schema)
 
 
 def test_a_reader_finds_a_name_without_the_rest(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from urllib.parse import quote
 
 import pytest
 
-from kafka_lag_report.errors import DataError
 from kafka_lag_report.read_snapshots import run_time
 from kafka_lag_report.schemas import SNAPSHOTS
 from tests.glue_jobs.days import NOON, minute, write_run
@@ -63,13 +62,6 @@ def test_a_cluster_without_the_day_is_absent(tmp_path: Path) -> None:
         "demo": ("cluster=demo", "snapshots"),
         ODD: (folder, None),
     }
-
-
-def test_a_cluster_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
-    write_run(tmp_path, "groups", [])
-
-    with pytest.raises(DataError, match=r"no cluster prod under .*; there are: demo$"):
-        found(tmp_path, "prod")
 
 
 @pytest.mark.parametrize(
