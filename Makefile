@@ -63,9 +63,8 @@ test: setup ## the tests of every change, one real broker and one day in Spark i
 	$(PYTEST) -m "not thorough"
 
 test-rest: setup ## the tests that make test leaves out
-	$(PYTEST) -m "thorough and not timed"
+	$(PYTEST) -m thorough
 
-# All tests but those that go by the clock.
 test-all: test test-rest
 
 # Names of folders or of files below tests or tests/functions, with or without test_ and .py.

@@ -40,14 +40,10 @@ SYNTHESISING = (
 )
 
 # Tests that stop brokers, and all others of three brokers: one process has the cluster of each.
-MORTAL = (
-    *("kafka/test_silence", "kafka/test_rotation", "kafka/test_unclean_election"),
-    "kafka/times/test_silence",
-)
+MORTAL = ("kafka/test_silence", "kafka/test_rotation", "kafka/test_unclean_election")
 THREE_BROKERS = (
     *("kafka/logins/", "kafka/time_lag/", "kafka/times/"),
-    *("kafka/test_denied", "kafka/test_login", "kafka/test_moving_coordinators"),
-    "kafka/test_same_as_kafkas_tools",
+    *("kafka/test_denied", "kafka/test_login", "kafka/test_same_as_kafkas_tools"),
     *("contract/test_artifact", "contract/test_handler", "contract/test_watch"),
     *("dev/test_cluster", "infra/rehearsal/test_deployed"),
 )

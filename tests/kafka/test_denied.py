@@ -38,16 +38,6 @@ def _topics(shared_cluster: KafkaCluster) -> None:
     commit(shared_cluster, "hush-two", "hush-secret", [5])
 
 
-def test_a_denied_group_costs_no_other_group_anything(shared_cluster: KafkaCluster) -> None:
-    with denied(shared_cluster, ResourceType.GROUP, "hush-one", AclOperation.DESCRIBE):
-        report = _look_anew_until(shared_cluster, lambda seen: bool(seen.problems))
-    assert (group(report, "hush-one")["unread_reason"], group(report, "hush-one")["lag"]) == (
-        "denied",
-        None,
-    )
-    assert group(report, "hush-two")["lag"] == 11
-
-
 def test_a_group_hidden_even_from_the_list_is_asked_for_by_name(
     shared_cluster: KafkaCluster,
 ) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from confluent_kafka import Consumer, Producer, ShareConsumer, TopicPartition
+from confluent_kafka import Consumer
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -38,7 +38,7 @@ from kafka.admin import KafkaAdminClient
 from dev.kafka import KafkaCluster
 from dev.kafka.access import acl, monitor_acls, new_users
 from dev.kafka.cluster import quick_start
-from dev.kafka.jars import kafka_server, kafka_version
+from dev.kafka.jars import kafka_server
 from kafka_lag_cli.command import main
 from tests.kafka.looking import ANSWERED_WITHIN, commit, create, delete, delete_group, produce
 
@@ -47,23 +47,14 @@ pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 Found: TypeAlias = dict[str, Any]
 NOWHERE = "127.0.0.1:1"
 DESCRIBE, CONFIGS = AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS
-HOUR = 3600
 
 
 @pytest.fixture(name="cluster", scope="module")
 def _cluster() -> Iterator[KafkaCluster]:
     """One broker that allows everything that no ACL is about, as MSK does."""
-    settings = {
-        "allow.everyone.if.no.acl.found": "true",
-        "share.coordinator.state.topic.replication.factor": "1",
-        "share.coordinator.state.topic.min.isr": "1",
-        "group.share.heartbeat.interval.ms": "500",
-        "group.share.min.heartbeat.interval.ms": "500",
-    }
+    settings = {"allow.everyone.if.no.acl.found": "true"}
     cluster = KafkaCluster(brokers=1, settings=settings)
     cluster.users |= new_users("newcomer")
-    # Who comes by this listener is sent on to where nobody is.
-    cluster.advertise(1, "SASL_PLAINTEXT", NOWHERE)
     with cluster:
         create(cluster, "orders", 1, replication_factor=1)
         create(cluster, "secret", 1, replication_factor=1)
@@ -225,15 +216,6 @@ def test_options_that_do_not_fit_are_printed_as_they_would(
     assert bad(bench.doctor(shlex.split(found["repair"]))) == []
 
 
-def test_a_password_that_is_wrong_is_a_fault_of_the_login_and_is_not_printed(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WRONG", "the-wrong-password")
-    found = one(bench.doctor(changed(bench.options(), password_env="WRONG")), "login")
-    assert found["severity"] == "fault"
-    assert "the-wrong-password" not in json.dumps(found)
-
-
 def show(bench: Bench, options: list[str]) -> str:
     """What `kafka-lag show` says, and that it ends well."""
     assert main(["show", *options, "--gap", "0", "--state", str(bench.folder / "state")]) == 0
@@ -289,20 +271,6 @@ def test_negative_offsets_that_brokers_stored_are_noted_and_cost_the_group_nothi
     delete(bench.cluster, "odd")
 
 
-def test_an_advertised_address_that_leads_nowhere_is_a_fault_of_the_brokers(bench: Bench) -> None:
-    servers = bench.cluster.bootstrap("SASL_PLAINTEXT")
-    options = changed(
-        bench.options(),
-        bootstrap_servers=servers,
-        security_protocol="SASL_PLAINTEXT",
-        cafile=None,
-    )
-    found = one(bench.doctor(options), "brokers")
-    assert found["severity"] == "fault"
-    assert NOWHERE in found["what"]
-    assert "advertised.listeners" in found["why"]
-
-
 def test_each_right_that_is_missing_is_given_by_the_printed_line(bench: Bench) -> None:
     options = bench.options("newcomer")
     findings = bench.doctor(options)
@@ -319,41 +287,6 @@ def test_each_right_that_is_missing_is_given_by_the_printed_line(bench: Bench) -
     findings = bench.doctor_until(options, lambda found: not bad(found))
     severity = {each["check"]: each["severity"] for each in findings}
     assert severity["hidden groups"] == "ok"
-
-
-def test_a_client_certificate_is_accepted_and_its_port_is_well(
-    bench: Bench, tmp_path: Path
-) -> None:
-    pair = bench.cluster.client_pair("monitor")
-    (tmp_path / "own.pem").write_text(pair.private_key + pair.certificate)
-    findings = bench.doctor(
-        [
-            *("--bootstrap-servers", bench.cluster.bootstrap("SSL"), "--security-protocol", "SSL"),
-            *("--certfile", str(tmp_path / "own.pem"), "--keyfile", str(tmp_path / "own.pem")),
-            *("--cafile", str(bench.cluster.cafile)),
-        ]
-    )
-    assert bad(findings) == []
-    assert "unknown" not in {each["severity"] for each in findings}
-    severity = {each["check"]: each["severity"] for each in findings}
-    assert [severity[each] for each in ("TCP", "TLS", "login")] == ["ok", "ok", "ok"]
-
-
-def test_topics_that_a_prefix_hides_are_found_without_a_member_that_owns_one(
-    bench: Bench,
-) -> None:
-    deny, prefixed = AclPermissionType.DENY, ResourcePatternType.PREFIXED
-    bench.cluster.add_acl(
-        AclBinding(ResourceType.TOPIC, "ord", prefixed, "User:monitor", "*", DESCRIBE, deny)
-    )
-    findings = bench.doctor_until(
-        bench.options(), lambda found: "fault" in {each["severity"] for each in found}
-    )
-    fault = one(findings, "Describe on topics")
-    (hidden,) = [each for each in findings if each["check"] == "hidden topics"]
-    assert hidden["severity"] == "unknown"
-    bench.run(fault["repair"])
-    bench.doctor_until(bench.options(), lambda found: not bad(found))
 
 
 @contextmanager
@@ -415,37 +348,6 @@ def test_a_quota_on_the_login_is_named_and_the_printed_line_wins_over_it(bench: 
     delete = "--delete-config request_percentage"
     of_client = "--entity-type clients --entity-name msk-lag-reporter"
     bench.run(f"{of_user} {of_client} {delete}", f"{of_user} {delete}")
-
-
-def test_records_of_the_future_are_their_producers_until_they_are_gone(bench: Bench) -> None:
-    create(bench.cluster, "tomorrow", 1, replication_factor=1)
-    producer = Producer({"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "log_level": 0})
-    producer.produce("tomorrow", b"record", timestamp=int((time.time() + HOUR) * 1000))
-    assert producer.flush(ANSWERED_WITHIN) == 0
-    found = one(bench.doctor(bench.options()), "clocks")
-    assert (found["severity"], found["repair"]) == ("warning", None)
-    assert "tomorrow" in found["what"]
-    for future in bench.cluster.admin().delete_records([TopicPartition("tomorrow", 0, 1)]).values():
-        future.result(ANSWERED_WITHIN)
-    bench.doctor_until(bench.options(), lambda findings: not bad(findings))
-
-
-@pytest.mark.skipif(kafka_version() < (4, 2), reason="share groups are not on by default")
-def test_a_group_of_which_no_lag_is_computed_is_named(bench: Bench) -> None:
-    consumer = ShareConsumer(
-        {"bootstrap.servers": bench.cluster.bootstrap("PLAINTEXT"), "group.id": "queue"}
-    )
-    try:
-        consumer.subscribe(["orders"])
-        deadline = time.monotonic() + ANSWERED_WITHIN
-        while True:
-            consumer.poll(0.1)
-            kinds = [e for e in bench.doctor(bench.options()) if e["check"] == "kinds of groups"]
-            if len(kinds) > 1 or time.monotonic() > deadline:
-                break
-    finally:
-        consumer.close()
-    assert [(e["severity"], "queue" in e["what"]) for e in kinds[1:]] == [("info", True)]
 
 
 def test_a_right_that_only_some_topics_lack_is_given_for_these_alone(bench: Bench) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -319,58 +318,6 @@ def test_a_second_member_of_a_kip_848_group_is_a_rebalance_and_peace_is_none(
     rebalances = sum(row["rebalances"] or 0 for row in seen)
     assert rebalances >= 1
     assert rebalances == seen[-1]["group_epoch"] - quiet["group_epoch"]
-
-
-def share_partitions(members: list[Consumer], count: int) -> None:
-    """Polls until each of the members has some of the partitions, and together they have all."""
-    deadline = time.monotonic() + ANSWERED_WITHIN
-    while True:
-        for member in members:
-            member.poll(0.05)
-        owned = [{part.partition for part in member.assignment()} for member in members]
-        if all(owned) and sum(map(len, owned)) == len(set().union(*owned)) == count:
-            return
-        assert time.monotonic() < deadline, owned
-
-
-@pytest.mark.thorough
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    ("protocol", "changes"),
-    [
-        ("classic", 1),
-        pytest.param("consumer", 1, marks=needs(CONSUMER_PROTOCOL)),
-        # Of a classic group such a pair shows only with clients that write its generation.
-        pytest.param("consumer", 2, marks=needs(CONSUMER_PROTOCOL)),
-    ],
-)
-def test_a_group_that_a_member_joins_or_leaves_between_runs_rebalances_all_the_time(
-    one_broker: KafkaCluster, protocol: str, changes: int
-) -> None:
-    """As one that changes every 30 s, read each half minute or each minute; here in seconds."""
-    name = f"restless-{protocol}-{changes}"
-    create(one_broker, name, 4)
-    produce(one_broker, name, dict.fromkeys(range(4), 5))
-    rules = replace(only(f"^{name}$"), interval_ms=1_000, window_ms=20_000)
-    seen: list[Row] = []
-    with joining(one_broker, name, protocol) as join, looker(one_broker, rules) as eyes:
-        members = [join()]
-        share_partitions(members, 4)
-        for _ in range(2):
-            calm = group(eyes.look(), name)
-        deadline = time.monotonic() + ANSWERED_WITHIN
-        while (calm if not seen else seen[-1])["rebalancing_share"] < contract.MOSTLY_REBALANCING:
-            assert time.monotonic() < deadline, seen
-            for _ in range(changes):
-                if len(members) == 1:
-                    members.append(join())
-                else:
-                    members.pop().close()
-                share_partitions(members, 4)
-            seen.append(group(eyes.look(), name))
-
-    assert (calm["rebalances"], calm["rebalancing_share"]) == (0, 0.0)
-    assert all(row["rebalances"] >= 1 for row in seen)
 
 
 def test_a_group_denied_since_the_last_run_keeps_its_row_and_is_named(

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import pytest
 from confluent_kafka import Consumer
-from kafka import KafkaConsumer
 
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
@@ -27,14 +26,11 @@ from tests.kafka.looking import (
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
-# Reads so many records of partition 0, commits what it polled and leaves.
-Read = Callable[[KafkaCluster, str, int], None]
-Reset = Callable[[KafkaCluster, str, int], None]
-
 WRITTEN, READ = 30, 10
 
 
-def by_librdkafka(cluster: KafkaCluster, name: str, count: int) -> None:
+def read(cluster: KafkaCluster, name: str, count: int) -> None:
+    """Reads so many records of partition 0, commits each one and leaves."""
     consumer = Consumer(
         {
             "bootstrap.servers": cluster.bootstrap("PLAINTEXT"),
@@ -55,45 +51,14 @@ def by_librdkafka(cluster: KafkaCluster, name: str, count: int) -> None:
     consumer.close()
 
 
-def by_kafka_python(cluster: KafkaCluster, name: str, count: int) -> None:
-    consumer = KafkaConsumer(
-        name,
-        bootstrap_servers=cluster.bootstrap("PLAINTEXT").split(","),
-        group_id=name,
-        enable_auto_commit=False,
-        auto_offset_reset="earliest",
-        max_poll_records=1,
-    )
-    deadline, found = time.monotonic() + ANSWERED_WITHIN, 0
-    while found < count:
-        assert time.monotonic() < deadline
-        if consumer.poll(timeout_ms=1_000):
-            found += 1
-            consumer.commit()
-    consumer.close()
-
-
-def by_tool(cluster: KafkaCluster, name: str, _: int) -> None:
-    """--to-latest."""
-    to_latest = ("--reset-offsets", "--to-latest", "--execute")
-    run_group_tool(cluster, *to_latest, "--group", name, "--topic", name)
-
-
-def by_admin_client(cluster: KafkaCluster, name: str, end: int) -> None:
-    commit(cluster, name, name, [end])
-
-
-CLIENTS = [by_librdkafka, by_kafka_python]
-
-
-def prepared(cluster: KafkaCluster, name: str, read: Read) -> None:
+def prepared(cluster: KafkaCluster, name: str) -> None:
     """A topic of which the group has read some records."""
     create(cluster, name)
     produce(cluster, name, {0: WRITTEN})
     read(cluster, name, READ)
 
 
-def seen(cluster: KafkaCluster, name: str, act: Callable[[], None]) -> Row:
+def seen(cluster: KafkaCluster, name: str, act: Callable[[], object]) -> Row:
     """The group's partition after two looks, between which something is done."""
     with looker(cluster, only(f"^{name}$")) as looking:
         before = looking.look_until(
@@ -108,22 +73,20 @@ def seen(cluster: KafkaCluster, name: str, act: Callable[[], None]) -> Row:
         return partitions(after, name)[name, 0]
 
 
-@pytest.mark.parametrize("read", CLIENTS)
-@pytest.mark.parametrize("reset", [by_tool, by_admin_client])
-def test_a_small_reset_is_a_skip(shared_cluster: KafkaCluster, read: Read, reset: Reset) -> None:
-    name = f"reset-{read.__name__}-{reset.__name__}"
-    prepared(shared_cluster, name, read)
+def test_a_small_reset_is_a_skip(shared_cluster: KafkaCluster) -> None:
+    name = "reset"
+    prepared(shared_cluster, name)
+    to_latest = ("--reset-offsets", "--to-latest", "--execute", "--group", name, "--topic", name)
 
-    row = seen(shared_cluster, name, lambda: reset(shared_cluster, name, WRITTEN))
+    row = seen(shared_cluster, name, lambda: run_group_tool(shared_cluster, *to_latest))
 
     assert (row["skipped_from"], row["skipped_to"]) == (READ, WRITTEN)
     assert (row["consume_rate"], row["commit_epoch"]) == (None, None)
 
 
-@pytest.mark.parametrize("read", CLIENTS)
-def test_what_was_read_between_two_looks_is_none(shared_cluster: KafkaCluster, read: Read) -> None:
-    name = f"read-{read.__name__}"
-    prepared(shared_cluster, name, read)
+def test_what_was_read_between_two_looks_is_none(shared_cluster: KafkaCluster) -> None:
+    name = "read-on"
+    prepared(shared_cluster, name)
 
     row = seen(shared_cluster, name, lambda: read(shared_cluster, name, WRITTEN - READ))
 

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 
 import pytest
 
-from dev.kafka import CONSUMER_PROTOCOL, KafkaCluster
+from dev.kafka import KafkaCluster
 from dev.traffic import BEHAVIOURS, Traffic, possible
 from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import (
     ANSWERED_WITHIN,
     Looker,
     Row,
-    group,
     looker,
     only,
     partitions,
     tool_says,
 )
-from tests.kafka_versions import needing_features, needs
+from tests.kafka_versions import needing_features
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
@@ -77,22 +76,6 @@ def test_our_offsets_lie_between_two_looks_of_the_tool(name: str, story: Story) 
         assert low["end"] <= row["end_offset"] <= high["end"]
         position = max(row["committed_offset"], row["start_offset"])
         assert row["lag"] == row["end_offset"] - position
-
-
-@needs(CONSUMER_PROTOCOL)
-def test_a_kip_848_group_has_its_type_state_and_owners(
-    live: LagReport,
-) -> None:
-    found = group(live, "kip848")
-    assert (found["group_type"], found["group_state"]) == ("consumer", "Stable")
-    owners = {row["client_host"] for row in partitions(live, "kip848").values()}
-    assert owners == {"/127.0.0.1"}
-
-
-def test_a_classic_groups_partitions_name_their_owners(live: LagReport) -> None:
-    owners = [row["member_id"] for row in partitions(live, "skewed").values()]
-    assert len(set(owners)) == 3
-    assert None not in owners
 
 
 def test_below_log_start_we_count_what_can_still_be_read_and_name_the_loss(

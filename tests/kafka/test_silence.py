@@ -12,7 +12,6 @@ from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import lag_sets
 from tests.dev.cluster_fixture import make_whole
-from tests.kafka.interrupted import read_while
 from tests.kafka.looking import (
     commit,
     create,
@@ -93,17 +92,6 @@ def test_a_hung_broker_costs_its_own_rows_only(cluster: KafkaCluster, victim: in
     assert len(answered) >= 6
     assert ("broker", str(victim)) in [(p.scope, p.name) for p in report.problems]
     assert all(group(report, name)["lag"] == 36 for name in GROUPS)
-
-
-def test_a_broker_that_dies_between_commits_and_ends_costs_its_own_rows_only(
-    cluster: KafkaCluster, victim: int
-) -> None:
-    reading = read_while(cluster, "^quiet", lambda: cluster.kill(victim))
-    lost = [r for r in rows(reading.topic_partitions) if r["unread_reason"] is not None]
-    assert lost
-    assert {r["leader"] for r in lost} == {victim}
-    committed = [r["committed_offset"] for r in rows(reading.group_partitions)]
-    assert committed.count(7) == 6 * len(GROUPS)
 
 
 def test_a_cluster_that_was_down_is_read_again_by_the_same_source() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -31,30 +29,6 @@ WRONG = "not-the-password-of-anybody"
 
 # Brokers answer however busy the machine is.
 UNHURRIED = ProbeLimits(total=ANSWERED_WITHIN, answer=ANSWERED_WITHIN, http_answer=ANSWERED_WITHIN)
-
-
-@pytest.fixture(name="lapsed", scope="module")
-def _lapsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a certificate that has expired, as brokers keep it, and its authority."""
-    folder, authority = tmp_path_factory.mktemp("lapsed"), Authority()
-    pair = authority.client("127.0.0.1", datetime(2026, 1, 31, tzinfo=UTC))
-    (folder / "keystore.pem").write_text(pair.private_key + pair.certificate)
-    authority.write(folder / "ca.pem", [])
-    return folder
-
-
-@pytest.fixture(name="odd", scope="module")
-def _odd(lapsed: Path) -> Iterator[KafkaCluster]:
-    """Two brokers with an expired certificate at SSL, and addresses that lead nowhere at SASL."""
-    settings = {
-        "listener.name.ssl.ssl.keystore.location": str(lapsed / "keystore.pem"),
-        "listener.name.ssl.ssl.client.auth": "none",
-    }
-    cluster = KafkaCluster(brokers=2, settings=settings)
-    cluster.advertise(1, "SASL_PLAINTEXT", "b-1.orders.invalid:9096")
-    cluster.advertise(2, "SASL_PLAINTEXT", "127.0.0.1:1")
-    with cluster:
-        yield cluster
 
 
 class Mistaken:
@@ -185,22 +159,6 @@ def test_a_name_that_the_certificate_does_not_hold_is_answered_with_those_it_doe
     server = client.cluster.broker_address(1, "SASL_SSL").replace("127.0.0.1", "127.1")
     text = str(client.of(server, "SASL_SSL"))
     assert all(word in text for word in ("localhost, 127.0.0.1", "bootstrap_servers"))
-
-
-def test_a_certificate_of_the_brokers_that_has_expired_is_named_with_its_day(
-    odd: KafkaCluster, lapsed: Path
-) -> None:
-    server = odd.broker_address(1, "SSL")
-    text = str(Mistaken(odd).of(server, "SSL", cafile=lapsed / "ca.pem"))
-    assert "(127.0.0.1) expired on Jan 31 00:00:00 2026 GMT" in text
-
-
-def test_addresses_that_the_brokers_advertise_and_that_lead_nowhere_are_named(
-    odd: KafkaCluster,
-) -> None:
-    text = str(Mistaken(odd).at("SASL_PLAINTEXT", "SASL_PLAINTEXT"))
-    assert "advertised.listeners" in text
-    assert re.search(r"127\.0\.0\.1:1: nothing listens.*orders\.invalid:9096: .* not resolve", text)
 
 
 @pytest.mark.parametrize(
