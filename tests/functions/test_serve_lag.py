@@ -150,9 +150,3 @@ def test_a_function_that_would_be_open_answers_nobody(
 
     with pytest.raises(ConfigError, match=sentence):
         call(authorizer=SIGNED)
-
-
-@pytest.mark.usefixtures("signing")
-def test_an_event_of_a_schedule_is_rejected() -> None:
-    with pytest.raises(ConfigError, match="call the function by its URL"):
-        serve_lag.handler({"cluster": "shop"}, None)

@@ -24,8 +24,8 @@ from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import Bench, Crash, RecordingChannel
 
 GROUPS = 40
-# Four hours; for the week of docs/notifications.md: KAFKA_LAG_SIMULATED_MINUTES=10080.
-MINUTES = int(os.environ.get("KAFKA_LAG_SIMULATED_MINUTES", "240"))
+# Two hours; for the week of docs/notifications.md: KAFKA_LAG_SIMULATED_MINUTES=10080.
+MINUTES = int(os.environ.get("KAFKA_LAG_SIMULATED_MINUTES", "120"))
 STATUSES = (contract.OK, contract.WARN, contract.ERR)
 
 
