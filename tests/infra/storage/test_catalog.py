@@ -68,60 +68,38 @@ def _keys() -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("dataset", contract.DATASETS)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_what_the_store_writes_is_in_exactly_one_projected_partition(
-    keys: dict[str, list[str]], cluster: str, dataset: str
+    keys: dict[str, list[str]], cluster: str
 ) -> None:
-    (key,) = (key for key in keys[cluster] if key.split("/")[1] == dataset)
-
-    places = projected(tables()[dataset], DAY_AFTER)
-
-    found = [place for place in places if f"s3://{BUCKET}/{key}".startswith(place)]
-    assert len(found) == 1
-    assert "/" not in f"s3://{BUCKET}/{key}".removeprefix(found[0])
+    for dataset in contract.DATASETS:
+        (key,) = (key for key in keys[cluster] if key.split("/")[1] == dataset)
+        places = projected(tables()[dataset], DAY_AFTER)
+        (found,) = [place for place in places if f"s3://{BUCKET}/{key}".startswith(place)]
+        assert "/" not in f"s3://{BUCKET}/{key}".removeprefix(found)
 
 
-@pytest.mark.parametrize("name", sorted(contract.COLUMNS))
-def test_a_compacted_day_is_projected_by_cluster_and_date(name: str) -> None:
-    places = set(projected(tables()[f"history_{name}"], DAY_AFTER))
-
-    for cluster in CLUSTERS:
-        folder = f"history/{name}/cluster={cluster}/dt=2026-01-31/"
-        assert f"s3://{BUCKET}/{folder}" in places
-
-
-@pytest.mark.parametrize("name", sorted(REPORT_COLUMNS))
-def test_a_report_is_projected_by_cluster_and_date(name: str) -> None:
-    places = set(projected(tables()[name], DAY_AFTER))
-
-    for cluster in CLUSTERS:
-        assert f"s3://{BUCKET}/reports/{name}/cluster={cluster}/dt=2026-01-31/" in places
+def test_history_and_reports_are_projected_by_cluster_and_date() -> None:
+    folders = {f"history_{name}": f"history/{name}" for name in contract.COLUMNS}
+    folders |= {name: f"reports/{name}" for name in REPORT_COLUMNS}
+    for name, folder in folders.items():
+        places = set(projected(tables()[name], DAY_AFTER))
+        for cluster in CLUSTERS:
+            assert f"s3://{BUCKET}/{folder}/cluster={cluster}/dt=2026-01-31/" in places
 
 
-@pytest.mark.parametrize(
-    ("prefix", "days"),
-    [
-        ("snapshots/", KEEP.snapshot_days),
-        ("history/", KEEP.history_days),
-        ("reports/", KEEP.report_days),
-    ],
-)
-def test_a_table_reaches_as_far_back_as_its_objects_are_kept(prefix: str, days: int) -> None:
-    found = [
-        table["Parameters"]["projection.dt.range"]
-        for table in tables().values()
-        if table["StorageDescriptor"]["Location"].startswith(f"s3://{BUCKET}/{prefix}")
-    ]
-
-    assert set(found) == {f"NOW-{days}DAYS,NOW"}
+def test_a_table_reaches_as_far_back_as_its_objects_are_kept() -> None:
+    days = {
+        "snapshots": KEEP.snapshot_days,
+        "history": KEEP.history_days,
+        "reports": KEEP.report_days,
+    }
+    for table in tables().values():
+        prefix = table["StorageDescriptor"]["Location"].removeprefix(f"s3://{BUCKET}/")
+        reach = table["Parameters"]["projection.dt.range"]
+        assert reach == f"NOW-{days[prefix.partition('/')[0]]}DAYS,NOW"
 
 
 def test_database_and_tables_go_with_their_stack() -> None:
-    policies = {
-        resource.get("DeletionPolicy", "Delete")
-        for resource in template()["Resources"].values()
-        if resource["Type"].startswith("AWS::Glue::")
-    }
-
-    assert policies == {"Delete"}
+    of_glue = [r for r in template()["Resources"].values() if r["Type"].startswith("AWS::Glue::")]
+    assert {each.get("DeletionPolicy", "Delete") for each in of_glue} == {"Delete"}

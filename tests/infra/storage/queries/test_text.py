@@ -12,11 +12,9 @@ from sqlglot import exp
 from sqlglot.optimizer.qualify import qualify
 
 from kafka_lag import contract
-from kafka_lag_cdk import report_columns as reports
 from kafka_lag_cdk.saved_queries import Query, read_queries
-from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
-from tests.infra.storage.queries.reported import write_report
-from tests.infra.storage.queries.story import NOW, SHOP, lay_unreadable
+from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena
+from tests.infra.storage.queries.story import SHOP
 from tests.infra.storage.stack import tables, template
 
 ALL = list(read_queries())
@@ -32,23 +30,6 @@ OVER_REPORTS = {
     "skewed_topics",
     "sla_by_week",
     "tasks_needed_by_hour",
-}
-# A row of each report that every query over it lists.
-LISTED: dict[str, Row] = {
-    reports.ANOMALIES: {"consumer_group": "g"},
-    reports.BROKER_HOTSPOTS: {},
-    reports.CONSUMER_HOTSPOTS: {"consumer_group": "g", "hot": True},
-    reports.INCIDENTS: {"consumer_group": "g", "kind": "stalled"},
-    reports.LAG_SUMMARY: {"consumer_group": "g", "sla_seconds": 330.0},
-    reports.PARTITION_SKEW: {"consumer_group": "g", "lag_skewed": True},
-    reports.SLO: {"consumer_group": "g"},
-    reports.TASKS_NEEDED: {"consumer_group": "g", "hour": 3},
-    reports.RETENTION_RISK: {
-        "consumer_group": "g",
-        "topic": "t",
-        "retention_risk": "LOST",
-        "retention_needed_seconds": 1.0,
-    },
 }
 OF_NOW = {"group_wrong_now", "lag_by_broker", "lag_by_member", "losing_records_soon"}
 # Reports have a table of their own; what is said of today needs the snapshots.
@@ -120,22 +101,6 @@ def test_what_is_asked_for_is_chosen_in_one_place_at_the_top(key: str) -> None:
         if table.name in tables()
     }
     assert all(select in {asked.this, *_under(asked, tree)} for select in scanned)
-
-
-@pytest.mark.parametrize("key", sorted(set(TEXTS) - OVER_REPORTS))
-def test_a_query_opens_no_file_of_another_date(athena: Athena, key: str) -> None:
-    one = {"group": "billing"} if PLACEHOLDER in TEXTS[key] else {}
-
-    assert athena.ask(key, **one)
-
-
-@pytest.mark.parametrize("key", sorted(OVER_REPORTS))
-def test_a_query_opens_no_report_of_another_date(tmp_path: Path, key: str) -> None:
-    (name,) = {table.name for table in _tree(key).find_all(exp.Table)} & set(reports.REPORT_COLUMNS)
-    write_report(tmp_path, name, [LISTED[name]])
-    lay_unreadable(tmp_path, [f"reports/{name}"])
-
-    assert Athena(tmp_path, NOW).ask(key)
 
 
 @pytest.mark.parametrize("query", ALL, ids=lambda query: query.key)
