@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka_lag import contract
 from kafka_lag_cdk.config.deployment import Deployment
-from tests.infra.configured import KEY, SECRET, SERVICE, STEPS, cluster_json, deployment, moved
+from tests.infra.configured import KEY, SECRET, SERVICE, STEPS, cluster_json, deployment
 from tests.infra.resolve import ACCOUNT, REGION
 
 ARN = f"arn:aws:kafka:{REGION}:{ACCOUNT}:cluster/shop/0a1b2c3d-7"
@@ -228,7 +228,4 @@ def deployments() -> dict[str, Deployment]:
     for name, given in _DEPLOYMENTS.items():
         rest = {key: value for key, value in given.items() if key != "cluster"}
         found[name] = deployment(cluster_json(**given.get("cluster", {})), **rest)
-    found["two regions"] = deployment(
-        cluster_json(), moved(cluster_json(name="users"), "us-east-1"), shared=SMALL
-    )
     return found

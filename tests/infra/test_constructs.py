@@ -15,9 +15,19 @@ from kafka_lag_cdk.from_document import import_cluster
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
+from kafka_lag_cdk.stack_names import StackName, stack_names_for
+from kafka_lag_cdk.stacks import stacks_of
 from tests.infra.code import SMALL_PACKAGE
-from tests.infra.configured import SECRET, SERVICE, STEPS, cluster_json, one_cluster
-from tests.infra.notify.notified import NOTIFY
+from tests.infra.configured import (
+    SECRET,
+    SERVICE,
+    STEPS,
+    cluster_json,
+    deployment,
+    moved,
+    one_cluster,
+)
+from tests.infra.options import EVERYBODY
 from tests.infra.resolve import ACCOUNT, REGION
 
 # Of a login that MSK has under another name.
@@ -28,7 +38,7 @@ SCALED = {**SERVICE, "max": 8, "steps": STEPS}
 def test_a_region_that_hears_of_none_makes_no_chat() -> None:
     app = App()
     stack = Stack(app, "Theirs", env=Environment(account=ACCOUNT, region=REGION))
-    reported = SharedSettings(notify=Notify(slack=NOTIFY.slack))
+    reported = SharedSettings(notify=Notify.model_validate({"slack": EVERYBODY["slack"]}))
     LagReports(stack, "Lag", clusters=["orders"], settings=reported, chat=())
     kinds = {r["Type"] for r in Template.from_stack(stack).to_json()["Resources"].values()}
     assert [kind for kind in kinds if "Chatbot" in kind or "ManagedPolicy" in kind] == []
@@ -79,3 +89,36 @@ def test_synthesis_warns_of_each_doubt_once() -> None:
     doubted = one_cluster(cluster_json(vpc=vpc, **changes))
     assert sentences == [f"orders: {each.sentence}" for each in find_doubts(doubted)]
     assert len(sentences) == 4
+
+
+def test_the_stacks_that_are_made_are_those_that_are_looked_for() -> None:
+    groups = [f"group-{number}" for number in range(101)]
+    scaling = {
+        "group": "a",
+        "ecs_cluster": "e",
+        "service": "s",
+        "account": "444455556666",
+        "partitions": 4,
+        "max": 4,
+        "tasks": {},
+    }
+    chat = {"name": "lag", "workspace_id": "T0123ABCD", "channel_id": "C0123ABCD"}
+    whole = deployment(
+        moved(cluster_json(name="users"), "us-east-1"),
+        cluster_json(
+            alarms={"groups": groups},
+            sla_seconds={".*": 60},
+            levels={"max_metrics": 10_000},
+            scaling=[scaling],
+        ),
+        shared={"views": {}, "notify": {"slack": [chat]}},
+    )
+    made = {
+        StackName(each.stack_name, each.account, each.region)
+        for each in stacks_of(App(), whole, SMALL_PACKAGE)
+    }
+    looked_for = [stack_names_for(whole, cluster) for cluster in whole.clusters]
+    assert made == {each for names in looked_for for each in names}
+    assert {each.name for each in made} >= {
+        *("kafka-lag-chat", "kafka-lag-orders-groups-1", "kafka-lag-orders-scaling"),
+    }

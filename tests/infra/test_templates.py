@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +18,7 @@ from aws_cdk import App
 from kafka_lag_cdk.stacks import stacks_of
 from tests.golden import Golden
 from tests.infra.code import SMALL_PACKAGE
-from tests.infra.conftest import ROOT, Options, Synthesised, flags
+from tests.infra.conftest import ROOT, Options, Synthesised, flags, lint
 from tests.infra.objects import BUILDS
 from tests.infra.options import deployments
 from tests.infra.own_app.network import Theirs
@@ -34,14 +35,17 @@ OF_APPS = (
 )
 
 
+@pytest.fixture(name="folders", scope="module")
+def _folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Where is synthesised what each file is about."""
+    return {name: tmp_path_factory.mktemp(name) for name in FILES}
+
+
 @pytest.fixture(name="rendered", scope="module")
 def _rendered(
-    examples: dict[str, Synthesised],
-    options: Options,
-    tmp_path_factory: pytest.TempPathFactory,
+    examples: dict[str, Synthesised], options: Options, folders: dict[str, Path]
 ) -> dict[str, str]:
     rendering = Rendering()
-    folders = {name: tmp_path_factory.mktemp(name) for name in FILES}
     given = {name: stacks_in(examples[name].folder, name) for name in EXAMPLES} | {
         "own-app": list(own_app(folders["own-app"])),
         "options-of-clusters": stacks_in(options.folder, "all", options.titles),
@@ -110,3 +114,16 @@ def test_the_templates_are_those_that_were_reviewed(
     name: str, rendered: dict[str, str], golden: Golden
 ) -> None:
     golden.holds(f"templates/{name}.txt", rendered[name])
+
+
+@pytest.mark.usefixtures("rendered")
+def test_nothing_is_looked_up_in_aws_for_the_example_of_an_app(folders: dict[str, Path]) -> None:
+    """Which would take credentials."""
+    manifest = json.loads((folders["own-app"] / "manifest.json").read_text())
+    assert manifest.get("missing", []) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("rendered")
+def test_cfn_lint_finds_no_error_in_the_example_of_an_app(folders: dict[str, Path]) -> None:
+    assert lint(folders["own-app"] / "Watched.template.json") == ""

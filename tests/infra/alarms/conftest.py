@@ -14,6 +14,7 @@ from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.shared import Notify
 from kafka_lag_cdk.notifications import ChatChannels, Topics, job_failure_rule
 from tests.infra.alarms.simulated import (
     AT_RISK,
@@ -27,13 +28,14 @@ from tests.infra.alarms.simulated import (
     written,
 )
 from tests.infra.configured import cluster
-from tests.infra.notify.notified import NOTIFY
+from tests.infra.options import EVERYBODY
 from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve
 
 ByName: TypeAlias = Mapping[str, Mapping[str, Any]]
 Lines: TypeAlias = Mapping[int, list[str]]
 
 LOG_GROUP = "/collector"
+NOTIFY = Notify.model_validate(EVERYBODY)
 # Minutes in which the collector is dead in the `interrupted` hours.
 SILENCE = range(50, 70)
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
+from kafka_lag_cdk.simulation.metrics import Metrics
 from kafka_lag_cdk.simulation.timeline import (
     contributor_states,
     invocations,
@@ -34,9 +35,14 @@ BAND = 100.0
 Changes = list[tuple[int, str]]
 
 
-def changes(alarm: Mapping[str, Any], lines: Lines, **more: Any) -> Changes:
+def changes(alarm: Mapping[str, Any], metrics: Metrics) -> Changes:
     band = BAND if "ThresholdMetricId" in alarm else None
-    return transitions(states(alarm, metrics_of(lines), MINUTES, band=band, **more))
+    return transitions(states(alarm, metrics, MINUTES, band=band))
+
+
+@pytest.fixture(name="metrics", scope="module")
+def _metrics(hours: Lines) -> Metrics:
+    return metrics_of(hours)
 
 
 HEALTHY: Changes = [(1, OK)]
@@ -67,56 +73,54 @@ TIMELINES: Mapping[str, Changes] = {
 
 @pytest.mark.parametrize("name", TIMELINES)
 def test_an_alarm_on_a_group_changes_at_these_minutes(
-    name: str, alarms: ByName, hours: Lines
+    name: str, alarms: ByName, metrics: Metrics
 ) -> None:
-    assert changes(alarms[name], hours) == TIMELINES[name]
+    assert changes(alarms[name], metrics) == TIMELINES[name]
 
 
 def test_every_alarm_on_a_group_has_its_timeline_here(alarms: ByName) -> None:
     assert {name for name in alarms if "/" in name} == set(TIMELINES)
 
 
-@pytest.mark.parametrize("name", TIMELINES)
-def test_lines_that_are_delivered_twice_change_nothing(
-    name: str, alarms: ByName, hours: Lines
-) -> None:
-    twice = {minute: [*lines, *lines] for minute, lines in hours.items()}
-    assert changes(alarms[name], twice) == TIMELINES[name]
+def test_lines_that_are_delivered_twice_change_nothing(alarms: ByName, hours: Lines) -> None:
+    twice = metrics_of({minute: [*lines, *lines] for minute, lines in hours.items()})
+    assert {name: changes(alarms[name], twice) for name in TIMELINES} == TIMELINES
 
 
-@pytest.mark.parametrize("name", TIMELINES)
 def test_values_that_come_two_minutes_late_are_told_two_minutes_later(
-    name: str, alarms: ByName, hours: Lines
+    alarms: ByName, hours: Lines
 ) -> None:
-    band = BAND if "ThresholdMetricId" in alarms[name] else None
-    late = states(alarms[name], metrics_of(hours, delay=2), MINUTES, band=band)
-    # Silence is not later for it: it is what has not come by now.
-    assert transitions(late) == [
-        (minute if state == INSUFFICIENT_DATA else minute + 2, state)
-        for minute, state in TIMELINES[name]
-    ]
+    late = metrics_of(hours, delay=2)
+    for name, timeline in TIMELINES.items():
+        # Silence is not later for it: it is what has not come by now.
+        assert changes(alarms[name], late) == [
+            (minute if state == INSUFFICIENT_DATA else minute + 2, state)
+            for minute, state in timeline
+        ], name
 
 
 def test_a_group_that_stops_pages_once_and_is_told_as_recovered_once(
-    alarms: ByName, hours: Lines
+    alarms: ByName, metrics: Metrics
 ) -> None:
     alarm = alarms[f"status/{STOPS}"]
-    done = invocations(alarm, states(alarm, metrics_of(hours), MINUTES))
+    done = invocations(alarm, states(alarm, metrics, MINUTES))
     assert [(each.minute, each.state) for each in done] == TIMELINES[f"status/{STOPS}"]
     assert {each.action for each in done} == set(alarm["AlarmActions"])
 
 
-@pytest.mark.parametrize("name", [name for name in TIMELINES if not name.startswith("anomaly")])
 def test_while_the_collector_is_dead_nothing_is_told_of_groups(
-    name: str, alarms: ByName, interrupted: Lines
+    alarms: ByName, interrupted: Lines
 ) -> None:
-    alarm = alarms[name]
-    observed = states(alarm, metrics_of(interrupted), MINUTES[:100])
-    done = [each.minute for each in invocations(alarm, observed)]
-    assert [minute for minute in done if minute in SILENCE] == []
-    # Alarms on an objective's budget keep their state: their windows are hours long.
-    kept = OK if name.startswith("slo") else INSUFFICIENT_DATA
-    assert observed[SILENCE.stop - 1] == kept
+    metrics = metrics_of(interrupted)
+    for name in TIMELINES:
+        if name.startswith("anomaly"):
+            continue
+        observed = states(alarms[name], metrics, MINUTES[:100])
+        done = [each.minute for each in invocations(alarms[name], observed)]
+        assert [minute for minute in done if minute in SILENCE] == [], name
+        # Alarms on an objective's budget keep their state: their windows are hours long.
+        kept = OK if name.startswith("slo") else INSUFFICIENT_DATA
+        assert observed[SILENCE.stop - 1] == kept, name
 
 
 @pytest.mark.parametrize(
@@ -146,9 +150,9 @@ ANY_GROUP: Mapping[str, Changes] = {
 
 
 def test_one_alarm_watches_every_group_for_itself(
-    any_group: Mapping[str, Any], hours: Lines
+    any_group: Mapping[str, Any], metrics: Metrics
 ) -> None:
-    observed = contributor_states(any_group, metrics_of(hours), MINUTES)
+    observed = contributor_states(any_group, metrics, MINUTES)
     assert {group: transitions(found)[1:] for (_, group), found in observed.items()} == ANY_GROUP
     assert {cluster for cluster, _ in observed} == {CLUSTER}
 
@@ -158,9 +162,8 @@ def test_one_alarm_watches_every_group_for_itself(
     [("any-loss", "data-loss", AT_RISK), ("any-sla", "sla", REBALANCES)],
 )
 def test_a_group_that_nobody_named_pages_when_a_named_one_would(
-    of_any_group: str, of_named: str, group: str, alarms: ByName, of_any: ByName, hours: Lines
+    of_any_group: str, of_named: str, group: str, alarms: ByName, of_any: ByName, metrics: Metrics
 ) -> None:
-    metrics = metrics_of(hours)
     observed = contributor_states(of_any[of_any_group], metrics, MINUTES)
     expected = states(alarms[f"{of_named}/{group}"], metrics, MINUTES)
     paged = [change for change in transitions(expected) if change[1] == ALARM]
@@ -173,9 +176,9 @@ def test_a_group_that_nobody_named_pages_when_a_named_one_would(
 
 @pytest.mark.parametrize("series_end", ["range", "three hours"])
 def test_the_alarm_on_all_groups_tells_of_no_recovery_that_a_deletion_may_be(
-    series_end: Literal["range", "three hours"], any_group: Mapping[str, Any], hours: Lines
+    series_end: Literal["range", "three hours"], any_group: Mapping[str, Any], metrics: Metrics
 ) -> None:
-    metrics, assumed = metrics_of(hours), Assumptions(series_end=series_end)
+    assumed = Assumptions(series_end=series_end)
     observed = contributor_states(any_group, metrics, range(300), assumed)[CLUSTER, DELETED]
     assert observed[-1] == OK
     assert [(each.minute, each.state) for each in invocations(any_group, observed)] == [(43, ALARM)]

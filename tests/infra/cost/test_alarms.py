@@ -100,44 +100,6 @@ def test_queries_look_at_every_group_that_is_not_named(made: Counter[str]) -> No
     assert watched(WATCHED, "of brokers") == 2 * 3
 
 
-@pytest.mark.parametrize(
-    ("changes", "looked_at"),
-    [
-        pytest.param({}, 2 * 20, id="status and loss of all"),
-        pytest.param({"sla_seconds": {"-x$": 60}}, 3 * 20, id="an SLA of any"),
-        pytest.param({"sla_seconds": {"^a$": 60}}, 2 * 20 + 1, id="an SLA of one"),
-        pytest.param(
-            {"levels": {"max_metrics": OWN + 5 * 4, "topics": False}},
-            2 * 5,
-            id="only the published",
-        ),
-        pytest.param(
-            {
-                "alarms": {"groups": ["a", "b", "c"]},
-                "levels": {"max_metrics": OWN + 3 * 4, "scaling": {"allow": "^none$"}},
-            },
-            0,
-            id="not fewer than none",
-        ),
-        pytest.param(
-            {
-                "alarms": {"groups": ["a", "b", "c"]},
-                "sla_seconds": {"^a$": 60, "^b$": 60, "^c$": 60},
-                "levels": {"max_metrics": OWN + 3 * 5, "scaling": {"allow": "^none$"}},
-            },
-            0,
-            id="nor of those with an SLA",
-        ),
-        pytest.param({"alarms": {"any_group": False}}, 0, id="none wanted"),
-        pytest.param({"paused": True}, 0, id="paused"),
-    ],
-)
-def test_queries_over_all_groups_are_charged_by_the_group(
-    changes: dict[str, Any], looked_at: int
-) -> None:
-    assert watched(changes, "any group") == looked_at
-
-
 def looked_at_by_status(**changes: Any) -> int:
     """Groups that the query on the status sees, by what is said of more than 500."""
     more = {"expected": {"groups": 1_000, "group_topics": 0}, "levels": {"max_metrics": 10_000}}

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dollars of a configuration: by hand, in tiers that clusters share, with sums that add up."""
+"""Dollars of a configuration: sums that add up, as a table within 100 columns, in the README."""
 
 from __future__ import annotations
 
+import io
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from kafka_lag_cdk.cost.cost import Line, cost_document
+from kafka_lag_cdk.config.reading import read
+from kafka_lag_cdk.cost.cost import Cost, cost_document, cost_of, sum_usd
+from kafka_lag_cdk.cost.table import format_units, format_usd, print_cost
 from tests.infra.configured import cluster_json, moved
-from tests.infra.cost.documents import all_lines, cost
-
-LARGE = {"groups": 1_000, "group_topics": 5_000, "group_partitions": 100_000}
-
-
-def usd(lines: tuple[Line, ...] | list[Line], **fields: str) -> float:
-    """Dollars of the lines that have these values."""
-    found = [x for x in lines if all(getattr(x, k) == v for k, v in fields.items())]
-    assert found
-    return sum(line.usd for line in found)
+from tests.infra.cost.documents import PRICES, all_lines, cost
 
 
 def us(name: str, **changes: Any) -> dict[str, Any]:
@@ -32,29 +29,6 @@ def test_a_cluster_costs_its_lines_and_a_group_its_share() -> None:
     assert one.usd == pytest.approx(sum(line.usd for line in one.lines))
     assert one.usd_per_group == pytest.approx(one.usd / 20)
     assert region.usd == pytest.approx(sum(line.usd for line in all_lines(found)))
-
-
-def test_clusters_of_a_region_reach_cheaper_tiers_together() -> None:
-    made = [
-        cluster_json(name=f"c{n}", expected=LARGE, levels={"max_metrics": 10_000}) for n in range(2)
-    ]
-    found = cost(*made)
-    # That of the daily report is one more in the region.
-    metrics = 2 * 10_000 + 1
-    expected = 10_000 * 0.30 + (metrics - 10_000) * 0.10
-    assert usd(all_lines(found), price="custom_metric") == pytest.approx(expected)
-    one, other = found.regions[0].clusters
-    assert one.usd == pytest.approx(other.usd)
-
-
-def test_regions_do_not_share_tiers() -> None:
-    more = {"expected": LARGE, "levels": {"max_metrics": 10_000}}
-    found = cost(cluster_json(name="eu", **more), us("us", **more))
-    assert [region.region for region in found.regions] == ["eu-west-1", "us-east-1"]
-    for region in found.regions:
-        lines = [*region.clusters[0].lines, *region.shared]
-        assert usd(lines, price="custom_metric") == pytest.approx(10_000 * 0.30 + 0.10)
-    assert found.usd == pytest.approx(sum(line.usd for line in all_lines(found)))
 
 
 def test_the_document_has_every_line_rounded_and_its_price() -> None:
@@ -87,3 +61,80 @@ def test_the_document_has_every_line_rounded_and_its_price() -> None:
         place["clusters"][0]["total"] / 20, abs=1e-4
     )
     assert place["msk_level"]["usd"] == 540.0
+
+
+WIDTH = 100
+
+
+def printed(found: Cost, *, every_line: bool = False) -> str:
+    screen = io.StringIO()
+    print_cost(found, Console(file=screen, width=WIDTH), every_line=every_line)
+    return screen.getvalue()
+
+
+def twenty() -> Cost:
+    made: list[dict[str, Any]] = []
+    for number in range(20):
+        one = cluster_json(name=f"orders-production-{number:02}", auth={"type": "iam"})
+        made.append(moved(one, ("eu-west-1", "us-east-1")[number % 2]))
+    return cost(*made)
+
+
+@pytest.mark.parametrize("every_line", [False, True], ids=["rows", "lines"])
+@pytest.mark.parametrize("found", [cost(), twenty()], ids=["one", "twenty"])
+def test_no_line_is_longer_than_a_hundred_columns(found: Cost, every_line: bool) -> None:
+    lines = printed(found, every_line=every_line).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_twenty_clusters_are_a_row_each() -> None:
+    text = printed(twenty())
+    rows = [line for line in text.splitlines() if line.lstrip().startswith("orders-production-")]
+    assert len(rows) == 20
+    assert "reporter's own" not in text
+    assert text.count("shared ") == 2
+    assert "All regions: $" in text
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"), [(0, "0.00"), (0.004, "<0.01"), (0.005, "0.01"), (1234.5, "1,234.50")]
+)
+def test_dollars_have_cents(usd: float, text: str) -> None:
+    assert format_usd(usd) == text
+
+
+@pytest.mark.parametrize(
+    ("units", "unit", "text"),
+    [
+        (0, "metric", "0 metrics"),
+        (1, "metric", "1 metric"),
+        (2, "GB", "2 GB"),
+        (0.123456, "TB", "0.123 TB"),
+        (99.96, "hour", "100 hours"),
+        (4321.9, "hour", "4,322 hours"),
+    ],
+)
+def test_quantities_have_the_digits_that_matter(units: float, unit: str, text: str) -> None:
+    assert format_units(units, unit) == text
+
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_readme_has_the_cost_of_its_first_example() -> None:
+    text = (ROOT / "README.md").read_text().split("## What it costs")[1]
+    in_readme = {int(number) for number in re.findall(r"\$(\d+)", text)}
+    example = read("examples/one-scram-cluster.json", ROOT)
+    cost = cost_of(example, PRICES)
+    (region,) = cost.regions
+    (cluster,) = region.clusters
+    metrics = sum_usd(x for x in cluster.lines if x.service == "CloudWatch metrics")
+    watching = ("CloudWatch alarms", "CloudWatch dashboard")
+    alarms = sum_usd(x for x in cluster.lines if x.service in watching)
+    runs = cluster.usd - metrics - alarms
+    no_topics = example.clusters[0].levels.model_copy(update={"topics": False})
+    less = example.clusters[0].model_copy(update={"levels": no_topics})
+    without_topics = cost_of(example.model_copy(update={"clusters": (less,)}), PRICES).usd
+    assert region.msk_level
+    computed = (cost.usd, metrics, alarms, runs, cost.usd - cluster.usd, without_topics)
+    assert {round(each) for each in (*computed, region.msk_level.usd)} <= in_readme

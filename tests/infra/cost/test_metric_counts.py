@@ -61,68 +61,6 @@ def test_there_are_at_least_as_many_groups_as_are_named() -> None:
     assert count_wanted(one).groups == 2
 
 
-@pytest.mark.parametrize(
-    ("max_metrics", "groups", "topics", "omitted"),
-    [
-        pytest.param(OWN + 480, 20, 200, 0, id="all"),
-        pytest.param(OWN + 479, 20, 199, 2, id="one-topic-less"),
-        pytest.param(OWN + 80, 20, 0, 400, id="groups-only"),
-        pytest.param(OWN + 79, 19, 1, 402, id="one-group-less"),
-        pytest.param(OWN, 0, 0, 480, id="the-reporter-alone"),
-        pytest.param(0, 0, 0, 480, id="which-is-never-left-out"),
-    ],
-)
-def test_a_budget_leaves_out_topics_and_then_groups(
-    max_metrics: int, groups: int, topics: int, omitted: int
-) -> None:
-    one = sized({"max_metrics": max_metrics})
-    found = count_published(one)
-    assert (found.groups, found.topics) == (groups, topics)
-    assert count_wanted(one).total - found.total == omitted
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    st.tuples(st.integers(0, 60), st.integers(0, 300), st.integers(0, 900)),
-    st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)),
-    st.tuples(st.booleans(), st.booleans()),
-    st.integers(-1_500, 300),
-)
-def test_what_is_wanted_is_published_where_the_budget_has_room_for_it(
-    size: tuple[int, int, int],
-    named: tuple[int, int, int],
-    levels: tuple[bool, bool],
-    room: int,
-) -> None:
-    groups, topics, partitions = size
-    in_policies, in_alarms, with_sla = named
-    with_partitions, any_scaled = levels
-    given_levels: dict[str, Any] = {"partitions": {}} if with_partitions else {}
-    given_levels |= {"scaling": {"allow": "g"}} if any_scaled else {}
-
-    def with_budget(metrics: int) -> Cluster:
-        return cluster(
-            expected={
-                "groups": groups,
-                "group_topics": topics,
-                "group_partitions": partitions,
-            },
-            levels=given_levels | {"max_metrics": metrics},
-            scaling=scaled(*(f"g{number}" for number in range(in_policies))),
-            alarms={"groups": [f"g{number}" for number in range(in_alarms)]},
-            sla_seconds={f"^g{number}$": 60 for number in range(with_sla)},
-        )
-
-    # Named groups must fit, and the reporter's own metrics are never left out.
-    wanted = count_wanted(with_budget(1_000_000))
-    budget = max(wanted.total + room, OWN + 8 * max(in_policies, in_alarms))
-    published = count_published(with_budget(budget))
-    if budget >= wanted.total:
-        assert published == wanted
-    else:
-        assert published.total <= budget
-
-
 def real(report: LagReport, levels: Levels) -> tuple[int, int]:
     """Distinct metrics that the collector publishes, and how many it leaves out."""
     chosen = plan(report, Snapshot.empty(), levels)

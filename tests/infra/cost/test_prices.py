@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kafka_lag_cdk.cost.cost import cost_of
@@ -19,32 +17,20 @@ from tests.infra.cost.documents import NOTIFY, all_lines, cost
 BY_REGION = load_prices()
 PRICES = BY_REGION[REFERENCE_REGION]
 METRIC = PRICES["custom_metric"]
-BOUNDS = (10_000, 250_000, 1_000_000)
 
 
 @pytest.mark.parametrize(
     ("metrics", "dollars"),
     [
-        pytest.param(0, 0, id="none"),
-        pytest.param(1, 0.30, id="one"),
-        pytest.param(10_000, 3_000, id="the-first-tier-full"),
-        pytest.param(10_001, 3_000.10, id="one-in-the-second"),
-        pytest.param(250_000, 27_000, id="the-second-full"),
-        pytest.param(250_001, 27_000.05, id="one-in-the-third"),
-        pytest.param(1_000_000, 64_500, id="the-third-full"),
-        pytest.param(1_000_001, 64_500.02, id="one-beyond"),
-        pytest.param(2_000_000, 84_500, id="a-million-beyond"),
+        *((0, 0), (1, 0.30)),
+        # Each tier full, and one metric more.
+        *((10_000, 3_000), (10_001, 3_000.10)),
+        *((250_000, 27_000), (250_001, 27_000.05)),
+        *((1_000_000, 64_500), (1_000_001, 64_500.02), (2_000_000, 84_500)),
     ],
 )
 def test_metrics_are_priced_tier_by_tier(metrics: int, dollars: float) -> None:
     assert METRIC.cost(metrics) == pytest.approx(dollars)
-
-
-@given(st.sampled_from(BOUNDS), st.floats(0, 1))
-def test_no_price_jumps_at_the_end_of_a_tier(bound: int, step: float) -> None:
-    dearest = METRIC.tiers[0].price
-    gap = METRIC.cost(bound + step) - METRIC.cost(bound - step)
-    assert gap <= 2 * step * dearest + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -95,9 +81,9 @@ def everything() -> set[str]:
     return {line.price for line in all_lines(found)}
 
 
-@pytest.mark.parametrize("region", BY_REGION)
-def test_every_region_has_every_price_and_no_other(region: str) -> None:
-    assert set(BY_REGION[region]) == everything()
+def test_every_region_has_every_price_and_no_other() -> None:
+    used = everything()
+    assert [region for region in BY_REGION if set(BY_REGION[region]) != used] == []
 
 
 def test_a_region_with_prices_has_its_own() -> None:

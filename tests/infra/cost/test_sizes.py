@@ -78,16 +78,14 @@ def test_lines_of_metrics_are_as_long_as_measured(
     "size",
     [
         pytest.param(Size(1, 1, 1), id="one"),
-        pytest.param(Size(3, 1, 10), id="thirty"),
         pytest.param(MIDDLE, id="600"),
-        pytest.param(Size(100, 5, 12), id="6000"),
     ],
 )
-@pytest.mark.parametrize("dataset", contract.DATASETS)
-def test_snapshots_are_as_large_as_measured(size: Size, dataset: str) -> None:
+def test_snapshots_are_as_large_as_measured(size: Size) -> None:
     *_, report = reports(size, 4)
-    real = len(to_parquet(report.snapshot.dataset(dataset), dataset))
-    assert snapshot_bytes(expected(report))[dataset] == pytest.approx(real, rel=WITHIN)
+    for dataset in contract.DATASETS:
+        real = len(to_parquet(report.snapshot.dataset(dataset), dataset))
+        assert snapshot_bytes(expected(report))[dataset] == pytest.approx(real, rel=WITHIN)
 
 
 @pytest.mark.parametrize("dataset", contract.DATASETS)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An owner is paged for their groups by a filter on what status messages say of themselves."""
+"""Who gets which message: filters of subscriptions, tried on messages as SNS would try them.
+
+Topics, their keys and policies are in `tests/golden/templates`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 import pytest
 from aws_cdk import App, Environment, Stack
+from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
 from kafka_lag.notify.group_change import GroupChange
@@ -26,15 +30,22 @@ OWNERS = {
 }
 
 
-def subscriptions(owners: Any = OWNERS, **notify: Any) -> dict[str, dict[str, Any]]:
-    """Those of the topic of status messages, by logical id."""
-    stack = Stack(App(), "Owners", env=Environment(account=ACCOUNT, region=REGION))
+def a_stack() -> Stack:
+    return Stack(App(), "Owners", env=Environment(account=ACCOUNT, region=REGION))
+
+
+def subscriptions(
+    owners: Any = OWNERS, *, of_alarms: bool = False, **notify: Any
+) -> dict[str, dict[str, Any]]:
+    """Those of the topic of status messages, or of alarms, by logical id."""
+    stack = a_stack()
     given = Notify.model_validate({"owners": owners, **notify})
     topics = Topics(stack, "Alarms", name="ours", notify=given)
-    assert topics.reports is not None
-    reports = stack.resolve(topics.reports.topic_arn)
+    topic = topics.alarms if of_alarms else topics.reports
+    assert topic is not None
+    arn = stack.resolve(topic.topic_arn)
     made = of_type(Template.from_stack(stack).to_json()["Resources"], "AWS::SNS::Subscription")
-    return {name: each for name, each in made.items() if each["TopicArn"] == reports}
+    return {name: each for name, each in made.items() if each["TopicArn"] == arn}
 
 
 def filters(owners: Any = OWNERS, **notify: Any) -> dict[tuple[str, str], dict[str, Any] | None]:
@@ -163,3 +174,35 @@ def test_an_end_beside_the_errors_of_another_is_an_end(kind: str, policy: dict[s
 def test_a_warning_beside_the_ends_of_another_pages_nobody(policy: dict[str, Any]) -> None:
     warned = many("team-money", 1, status="WARN")
     assert not reaches(policy, *warned, *many("team-stock", 9, status="OK", kind="resolved"))
+
+
+@pytest.mark.parametrize(
+    ("previous", "new", "sent"),
+    [
+        ("INSUFFICIENT_DATA", "OK", False),
+        ("OK", "INSUFFICIENT_DATA", False),
+        ("INSUFFICIENT_DATA", "ALARM", True),
+        ("OK", "ALARM", True),
+        ("ALARM", "OK", True),
+    ],
+)
+def test_only_the_begin_and_the_end_of_an_alarm_reach_an_address(
+    previous: str, new: str, sent: bool
+) -> None:
+    """As CloudWatch writes a change of state into the message that SNS filters."""
+    body = {"OldStateValue": previous, "NewStateValue": new, "AlarmName": "ours/orders/sla/a"}
+    (found,) = subscriptions({}, of_alarms=True, email=[MAIL[1]]).values()
+    assert found["FilterPolicyScope"] == "MessageBody"
+    assert passes(found["FilterPolicy"], body) is sent
+
+
+def test_a_topic_of_ones_own_with_nothing_to_report_needs_nothing_else() -> None:
+    stack = a_stack()
+    own = sns.Topic.from_topic_arn(stack, "Pages", f"arn:aws:sns:{REGION}:{ACCOUNT}:pages")
+    Topics(stack, "Ours", name="ours", notify=Notify(), existing=own, reported=False)
+    assert Template.from_stack(stack).to_json().get("Resources", {}) == {}
+
+
+def test_ids_hold_nothing_of_an_address() -> None:
+    ids = subscriptions(https=["https://pages.example/in/SECRET"])
+    assert not [name for name in ids if "SECRET" in name or "example" in name]

@@ -1,24 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster that is described by objects of CDK, most of which the same app makes."""
+"""Objects of CDK that an app has and most of which it makes: cluster, bucket, topic, keys."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App, NestedStack, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
+from cdk_nag import AwsSolutionsChecks
+from constructs import Construct
 
 from kafka_lag_cdk import (
     Alarms,
     Iam,
     KafkaCluster,
+    LagCollector,
+    LagReports,
     Network,
     OtlpSection,
     OtlpSink,
+    SharedSettings,
+    StatusMessages,
+    Views,
 )
+from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import KEY
 from tests.infra.objects import a_service, follows, orders
 from tests.infra.own_app.network import (
@@ -26,8 +37,10 @@ from tests.infra.own_app.network import (
     HERE,
     Theirs,
     collected,
+    synthesised,
     the_function,
 )
+from tests.infra.resolve import of_type
 
 
 @pytest.mark.parametrize("chosen", ["selection", "subnets"])
@@ -92,3 +105,111 @@ def test_a_topic_whose_key_cannot_let_alarms_in_is_refused() -> None:
     pages = sns.Topic(theirs, "Pages", master_key=kms.Key.from_key_arn(theirs, "Imported", KEY))
     with pytest.raises(ValueError, match="Theirs/Pages is encrypted with Theirs/Imported"):
         collected(theirs, orders(theirs, alarms=Alarms(topic=pages)))
+
+
+ALARMS = "cloudwatch.amazonaws.com"
+
+
+def services_of(key: dict[str, Any]) -> list[str | None]:
+    """Whom a key's policy lets in, a statement each."""
+    return [each["Principal"].get("Service") for each in key["KeyPolicy"]["Statement"]]
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["not-named", "named"])
+def test_two_keys_let_alarms_in_where_topic_and_reports_have_one_each(named: bool) -> None:
+    theirs = Theirs()
+    topic = sns.Topic(theirs, "Pages", master_key=theirs.key)
+    other = kms.Key(theirs, "Other") if named else None
+    LagReports(theirs, "Lag", clusters=["orders"], topic=topic, topic_key=other)
+    keys = of_type(synthesised(theirs), "AWS::KMS::Key").values()
+    assert [services_of(key).count(ALARMS) for key in keys] == [1, 1]
+
+
+IMPORTED = {
+    "by-arn": lambda scope: kms.Key.from_key_arn(scope, "OfPages", KEY),
+    "aws-managed": lambda scope: kms.Alias.from_alias_name(scope, "OfPages", "alias/aws/sns"),
+}
+
+
+@pytest.mark.parametrize("imported", IMPORTED.values(), ids=IMPORTED)
+def test_a_topic_whose_key_cannot_be_changed_is_refused(
+    imported: Callable[[Construct], kms.IKey],
+) -> None:
+    theirs = Theirs()
+    topic = sns.Topic(theirs, "Pages", master_key=imported(theirs))
+    sentence = r"Theirs/Pages is encrypted with Theirs/OfPages, whose .* lost, .* as topic_key"
+    with pytest.raises(ValueError, match=sentence):
+        LagReports(theirs, "Lag", clusters=["orders"], topic=topic)
+
+
+def test_its_key_is_named_where_its_policy_is_known_to_let_alarms_in() -> None:
+    theirs = Theirs()
+    key = kms.Key.from_key_arn(theirs, "OfPages", KEY)
+    topic = sns.Topic(theirs, "Pages", master_key=key)
+    again = kms.Key.from_key_arn(theirs, "Again", KEY)
+    LagReports(theirs, "Lag", clusters=["orders"], topic=topic, topic_key=again)
+    topics = of_type(synthesised(theirs), "AWS::SNS::Topic").values()
+    assert [each["KmsMasterKeyId"] for each in topics] == [KEY, KEY]
+
+
+def test_a_bucket_that_is_an_object_is_given_no_second_key() -> None:
+    theirs = Theirs()
+    bucket = s3.Bucket.from_bucket_name(theirs, "Data", "ours")
+    with pytest.raises(ValueError, match=r"Theirs/Data is an existing bucket .* encryption_key"):
+        LagReports(
+            theirs, "Lag", clusters=["orders"], existing_bucket=bucket, bucket_key=theirs.key
+        )
+
+
+SETTINGS = SharedSettings(views=Views(), status_messages=StatusMessages())
+
+# The stacks of the cluster, bucket and key; of LagReports; of LagCollector.
+Places = tuple[Stack, Stack, Stack]
+PLACES: dict[str, Callable[[Theirs], Places]] = {
+    "beside": lambda theirs: (theirs, beside(theirs, "Shared"), beside(theirs, "Ours")),
+    "from-nested-stacks": lambda theirs: (
+        theirs,
+        NestedStack(theirs, "Shared"),
+        NestedStack(theirs, "Ours"),
+    ),
+}
+
+
+def beside(theirs: Stack, name: str) -> Stack:
+    app = theirs.node.root
+    assert isinstance(app, App)
+    return Stack(app, name, env=HERE)
+
+
+@pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
+def test_no_wildcard_of_ours_is_a_finding(places: Callable[[Theirs], Places]) -> None:
+    app = App()
+    theirs = Theirs(app)
+    of_cluster, of_reports, ours = places(theirs)
+    key = kms.Key(of_cluster, "OfBucket")
+    bucket = s3.Bucket(of_cluster, "Data", encryption_key=key, event_bridge_enabled=True)
+    cluster = KafkaCluster(
+        name="orders", network=theirs.network, login=Iam(), msk=theirs.provisioned(of_cluster)
+    )
+    for name, existing in (("made", None), ("given", bucket)):
+        reports = LagReports(
+            of_reports,
+            f"Lag-{name}",
+            name=name,
+            clusters=["orders"],
+            settings=SETTINGS,
+            existing_bucket=existing,
+            bucket_key=None if existing else key,
+            package=SMALL_PACKAGE,
+        )
+        LagCollector(
+            ours, f"Lag-collector-{name}", cluster=cluster, reports=reports, package=SMALL_PACKAGE
+        )
+    app.synth()
+    found = AwsSolutionsChecks(app).validate_scope(app).violations
+    assert [
+        (each.rule_name, resource.construct_path)
+        for each in found
+        for resource in each.violating_resources
+        if "/Lag-" in str(resource.construct_path)
+    ] == []
