@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m dev.sim score CASES --by SCORER`: what the collector says, against the truth."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import Pool
+from pathlib import Path
+from tempfile import mkdtemp
+
+from dev.sim.cases import SETS
+from dev.sim.cases.drawn import SEED
+from dev.sim.events import Case
+from dev.sim.live.waves import run_live
+from dev.sim.scorers import causes
+
+_JUDGED_BY: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(SETS, ("causes",)),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prints verdicts; returns 1 if one is not right."""
+    parser = ArgumentParser(prog="python -m dev.sim", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    score = commands.add_parser("score", help="judge the collector's answers")
+    score.add_argument("cases", choices=_JUDGED_BY)
+    score.add_argument("--by", choices=_SCORERS, default="causes")
+    score.add_argument("--seed", type=int, help="of cases that are drawn")
+    score.add_argument(
+        "--only",
+        type=lambda text: tuple(text.split(",")),
+        default=("",),
+        metavar="NAME,...",
+        help="cases whose name begins with one of these",
+    )
+    score.add_argument("--live", action="store_true", help="on real brokers, beside memory")
+    score.add_argument("--folder", type=Path, help="for snapshots of --live (default: a new one)")
+    options = parser.parse_args(argv)
+    if options.by not in _JUDGED_BY[options.cases]:
+        parser.error(
+            f"{options.cases} cases are judged by {' or '.join(_JUDGED_BY[options.cases])}"
+        )
+    if options.seed is None:
+        options.seed = SEED if options.cases == "drawn" else 0
+    return 0 if _SCORERS[options.by](options) else 1
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _score_causes(options: Namespace) -> bool:
+    chosen = [
+        case for case in SETS[options.cases](options.seed) if case.name.startswith(options.only)
+    ]
+    if options.live:
+        found = list(_score_live(chosen, options.folder or Path(mkdtemp(prefix="sim-"))))
+    else:
+        with Pool(2) as pool:
+            found = [each for verdicts in pool.imap(causes.score, chosen) for each in verdicts]
+    return causes.print_table(found)
+
+
+def _score_live(cases: Sequence[Case], folder: Path) -> Iterator[causes.Verdict]:
+    _say(f"snapshots are kept in {folder}")
+    for each in run_live(cases, folder, _say):
+        in_memory = {found.group: found for found in causes.score(each.case)}
+        for found in causes.score_live(each.case, each.snapshots, each.first):
+            line = f"{found.case:28} {found.group:8} {found.kind:28}"
+            if found.group in each.ill_before:
+                _say(f"{line} was in trouble before anything happened")
+                continue
+            _say(f"{line} {found.verdict:11} in memory {in_memory[found.group].verdict}")
+            yield found
+
+
+_SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
+    "causes": _score_causes,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

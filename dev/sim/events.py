@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases as data: topics, groups, and what happens to them, in memory and on real brokers alike.
+
+**Time.** All times are seconds of the simulated world, in which the collector runs once a minute.
+On real brokers the world runs `SHORTENED` times as fast: a minute takes two seconds. A case begins
+with a warm-up in which nothing happens. `happens` is a tuple of (seconds after the warm-up, event).
+
+**Rates** are records a second of the world in memory, and records a real second on brokers. What is
+written and what can be read scale alike, so the same numbers overload a group in both. On brokers
+stay below 600 records/s and 8 members a case, and name topics as a team would.
+
+**What is true** is not part of a case. `truth.right_causes` derives it from the events and from the
+logs: an event that does a group no harm has no cause.
+
+    Case(
+        "one-member-slow-small",
+        topics={"orders": Topic(even(6, 60))},
+        groups={"billing": Group("orders", members=3, ms=15), "audit": Group("orders")},
+        happens=((0, Slow("billing", ms=150, members=(1,))),),
+    )
+
+A member spends `ms` on each record, one after another, so it reads 1,000 / ms records/s. A group
+must keep up before anything happens to it: what one member is assigned must be below what it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+SHORTENED = 30.0
+MINUTE = 60.0
+# A change that is over within so many seconds of the window is no trouble.
+WINDOW = 10 * MINUTE
+
+
+def even(partitions: int, rate: float) -> tuple[float, ...]:
+    """Returns the rate of each partition where records are spread evenly."""
+    return (rate / partitions,) * partitions
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic whose partitions are written at `rates`, in records/s.
+
+    `noise`: standard deviation of the rate from step to step, as a share, in memory. The rate
+    swings by `wave_share` up and down in each `wave_seconds`. With `batch_seconds` the records that
+    are due are written at once, once in so many seconds. `brokers` hold the replicas and lead in
+    turn; with `copies=1` each partition is only on its leader. `first_offset`: end of each log as
+    it begins.
+    """
+
+    rates: tuple[float, ...]
+    noise: float = 0.0
+    wave_seconds: float | None = None
+    wave_share: float = 0.6
+    batch_seconds: float | None = None
+    record_bytes: int = 60
+    brokers: tuple[int, ...] = (1, 2, 3)
+    copies: int = 3
+    first_offset: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group whose members read `topic`, spend `ms` on a record and commit every `commit_seconds`.
+
+    `workers`: "one" processes a member's records one after another; "each" is a member with a
+    worker for each partition, so that a slow partition holds up no other. `protocol`: "consumer" is
+    that of KIP-848. A silent member is removed after `session_seconds`. Each change of membership
+    stops the group for `rebalance_seconds` in memory; on brokers that is not set.
+    `slow_line`: members use the connections that `SlowBroker` slows down.
+    """
+
+    topic: str
+    members: int = 2
+    ms: float = 5.0
+    commit_seconds: float = 30.0
+    workers: Literal["one", "each"] = "one"
+    protocol: Literal["classic", "consumer"] = "classic"
+    session_seconds: float = 180.0
+    # A rebalance of the classic protocol took about two real seconds on brokers.
+    rebalance_seconds: float = 60.0
+    slow_line: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """The topic is written at `times` its first rate, of all partitions or of each one.
+
+    The rate changes within `ramp` seconds, and returns to the first one after `lasts` seconds.
+    """
+
+    topic: str
+    times: float | tuple[float, ...]
+    ramp: float = 0.0
+    lasts: float | None = None
+
+
+def skew(partitions: int, weights: Mapping[int, float], times: float = 1.0) -> tuple[float, ...]:
+    """Returns `times` for `Produce`: partitions get so many times as much as others.
+
+    The whole topic gets `times` as much as before, spread evenly until now.
+    """
+    shares = [weights.get(number, 1.0) for number in range(partitions)]
+    return tuple(times * partitions * share / sum(shares) for share in shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A record takes `ms` from now on: for all members, or those with these numbers (0, 1, ...).
+
+    With `partitions` only their records take so long, which needs workers for each partition. A
+    tuple of `ms` has one for each member.
+    """
+
+    group: str
+    ms: float | tuple[float, ...]
+    members: tuple[int, ...] | None = None
+    partitions: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """The members process nothing and stay in the group, because they still send heartbeats."""
+
+    group: str
+    members: tuple[int, ...] | None = None
+    lasts: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """The members' processes stand still, so they are removed when their session ends."""
+
+    group: str
+    members: tuple[int, ...] | None = None
+    lasts: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """The members' processes end at once, and are removed when their session ends."""
+
+    group: str
+    members: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The members leave the group in good order, as when a service is scaled in."""
+
+    group: str
+    members: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """So many members join that work as the first ones did."""
+
+    group: str
+    members: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Deploy:
+    """All members are replaced, one every `every` seconds: each leaves and returns after `pause`.
+
+    With `ms` the new ones spend so long on a record.
+    """
+
+    group: str
+    pause: float = 15.0
+    every: float = 15.0
+    ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flap:
+    """The last `members` of the group end and return again and again.
+
+    They are there for `up` seconds and away for `down` seconds. `kill`: without leaving first.
+    """
+
+    group: str
+    members: int = 1
+    up: float = 60.0
+    down: float = 30.0
+    kill: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """The next record of the partition cannot be processed.
+
+    `then`: "skip" pauses the partition and goes on with the others; "block" retries for ever and
+    does nothing else; "crash" ends the member's process, which returns and meets the record again.
+    """
+
+    group: str
+    partition: int
+    then: Literal["skip", "block", "crash"] = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """An operator sets commits back by what is written in `seconds`, or to the logs' start."""
+
+    group: str
+    seconds: float | None = None
+    partitions: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recreate:
+    """The topic is deleted and created again; its producers and consumers go on."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retain:
+    """Records older than `seconds` are deleted from now on; by size: what comes in `seconds`."""
+
+    topic: str
+    seconds: float
+    by_size: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A producer writes one record in a transaction and does not end it before `lasts` seconds."""
+
+    topic: str
+    partition: int
+    lasts: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MoveLeaders:
+    """The next replica leads each partition."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoseLeaders:
+    """The partitions have no leader, so they are neither written nor read. In memory only."""
+
+    topic: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfSync:
+    """Only `in_sync` replicas of the partitions (or of all) are up to date. In memory only."""
+
+    topic: str
+    in_sync: int
+    partitions: tuple[int, ...] | None = None
+    lasts: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopBroker:
+    """The broker ends; partitions that are only there have no leader."""
+
+    broker: int
+    lasts: float | None = None
+    kill: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SlowBroker:
+    """Groups with `slow_line` read at most `rate` records/s of each partition the broker leads."""
+
+    broker: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class MissRuns:
+    """The collector does not run for so many seconds. In memory only."""
+
+    seconds: float
+
+
+Event: TypeAlias = (
+    Produce
+    | Slow
+    | Hang
+    | Freeze
+    | Kill
+    | Leave
+    | Join
+    | Deploy
+    | Flap
+    | Poison
+    | Reset
+    | Recreate
+    | Retain
+    | OpenTransaction
+    | MoveLeaders
+    | LoseLeaders
+    | OutOfSync
+    | StopBroker
+    | SlowBroker
+    | MissRuns
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What there is and what happens to it; `warm_up` and `watched` are in seconds.
+
+    `seed` decides the noise of the world.
+    """
+
+    name: str
+    topics: Mapping[str, Topic]
+    groups: Mapping[str, Group]
+    happens: tuple[tuple[float, Event], ...] = ()
+    warm_up: float = 40 * MINUTE
+    watched: float = 60 * MINUTE
+    seed: tuple[int, ...] = (1,)
+
+    @property
+    def alone(self) -> bool:
+        """Whether an event meets other cases on the same brokers."""
+        return any(isinstance(event, StopBroker | SlowBroker) for _, event in self.happens)

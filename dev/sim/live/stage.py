@@ -1,0 +1,479 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One case on real brokers: its topics, its members, and the events that happen to them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from dev.faults.elections import elect_preferred, reorder_replicas
+from dev.faults.proxy import Proxies
+from dev.kafka import KafkaCluster
+from dev.kafka.access import wait_for
+from dev.kafka.readiness import NEVER_TIMES_OUT, wait_for_topics, wait_until
+from dev.sim.events import (
+    SHORTENED,
+    Case,
+    Deploy,
+    Event,
+    Flap,
+    Freeze,
+    Group,
+    Hang,
+    Join,
+    Kill,
+    Leave,
+    MoveLeaders,
+    OpenTransaction,
+    Poison,
+    Produce,
+    Recreate,
+    Reset,
+    Retain,
+    Slow,
+    SlowBroker,
+    StopBroker,
+)
+from dev.sim.live.member import CRASHED, Orders, run_member
+from dev.sim.live.writer import Writer
+
+_ANSWERS_WITHIN = 30.0
+_LEAVES_WITHIN = 15.0
+_COMES_BACK_AFTER = 1.0
+_POLLS_WITHIN_MS = 600_000
+# A member on a slow line gets so many bytes of a partition in each answer. On disk a record takes
+# some bytes more than its value.
+_SMALL_PIECES, _MORE_BYTES, _MORE_BYTES_IN_LOG = 2_000, 10, 15
+_TRANSACTION_MS = 900_000
+# Only whole segments are deleted.
+_ROLLS_SOON = {"segment.ms": "2000", "segment.bytes": str(1024 * 1024)}
+
+# Members are forked from a small process: a hundred of them start in seconds.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["dev.sim.live.member"])
+
+
+@dataclass(slots=True)
+class Scene:
+    """What all cases of a wave share; `errors` are pairs of a case and what went wrong."""
+
+    cluster: KafkaCluster
+    writer: Writer
+    proxies: Proxies
+    over: threading.Event = field(default_factory=threading.Event)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Member:
+    process: Any
+    control: Connection
+
+    def order(self, orders: Orders) -> None:
+        with suppress(OSError):
+            self.control.send(orders)
+
+    def signal(self, number: int) -> None:
+        with suppress(ProcessLookupError, TypeError):
+            os.kill(self.process.pid, number)
+
+
+class Members:
+    """The members of a group by number; a new one gets the orders that hold for all."""
+
+    def __init__(self, name: str, topic: str, group: Group, config: Mapping[str, Any]) -> None:
+        self.name, self.topic = name, topic
+        self._group, self._config = group, config
+        self._orders: list[Orders] = []
+        self._members: dict[int, _Member] = {}
+        self.lock = threading.RLock()
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the members that are there."""
+        return sorted(self._members)
+
+    def start(self, number: int, ms: float | None = None) -> None:
+        """Starts a member in its own process."""
+        ours, theirs = _PROCESSES.Pipe()
+        config = {**self._config, "client.id": f"{self.name}-{number}"}
+        each = self._group.workers == "each"
+        process = _PROCESSES.Process(
+            target=run_member,
+            args=(config, self.topic, theirs, ms or self._group.ms, each),
+            daemon=True,
+        )
+        process.start()
+        theirs.close()
+        with self.lock:
+            self._members[number] = member = _Member(process, ours)
+            for orders in self._orders:
+                member.order(orders)
+
+    def order(self, orders: Orders, numbers: Iterable[int] | None = None) -> None:
+        """Orders these members; without numbers, all of them and those that come later."""
+        with self.lock:
+            if numbers is None:
+                self._orders.append(orders)
+            for number in self.numbers if numbers is None else numbers:
+                self._members[number].order(orders)
+
+    def forget_orders(self) -> None:
+        """Lets members that come later work as the first ones did."""
+        self._orders.clear()
+
+    def signal(self, number: int, numbers: Iterable[int] | None = None) -> None:
+        """Sends a signal to the processes of these members, or of all."""
+        for each in self.numbers if numbers is None else numbers:
+            self._members[each].signal(number)
+
+    def leave(self, numbers: Iterable[int] | None = None) -> None:
+        """Lets them leave in good order; returns when they are gone."""
+        with self.lock:
+            leaving = [*(self.numbers if numbers is None else numbers)]
+            gone = [self._members.pop(each) for each in leaving if each in self._members]
+        for member in gone:
+            member.order(Orders(leaves=True))
+        for member in gone:
+            member.process.join(_LEAVES_WITHIN)
+            if member.process.is_alive():
+                member.signal(signal.SIGKILL)
+
+    def kill(self, numbers: Iterable[int] | None = None) -> None:
+        """Ends their processes at once."""
+        with self.lock:
+            for each in [*(self.numbers if numbers is None else numbers)]:
+                if member := self._members.pop(each, None):
+                    member.signal(signal.SIGKILL)
+                    member.process.join(_LEAVES_WITHIN)
+
+    def take_crashed(self) -> list[int]:
+        """Returns and removes the members that crashed since the last call."""
+        with self.lock:
+            found = [n for n, m in self._members.items() if m.process.exitcode == CRASHED]
+            for number in found:
+                del self._members[number]
+        return found
+
+
+class Stage:
+    """A case whose topics and groups have a prefix before their names."""
+
+    def __init__(self, case: Case, prefix: str, scene: Scene) -> None:
+        self.case, self.prefix, self._scene = case, prefix, scene
+        self._topics = {name: f"{prefix}.{name}" for name in case.topics}
+        self.names = {name: f"{prefix}.{name}" for name in case.groups}
+        self._members = {
+            name: Members(
+                self.names[name], self._topics[group.topic], group, self._configure(name, group)
+            )
+            for name, group in case.groups.items()
+        }
+
+    def set_up(self) -> None:
+        """Creates topics, writes them, and starts the members."""
+        new = [self._new_topic(name) for name in self.case.topics]
+        admin = self._scene.cluster.admin()
+        wait_for(admin.create_topics(new, request_timeout=_ANSWERS_WITHIN))
+        wait_for_topics(self._scene.cluster.bootstrap("PLAINTEXT"), list(self._topics.values()))
+        for name, topic in self.case.topics.items():
+            self._scene.writer.add(self._topics[name], topic)
+        for name, group in self.case.groups.items():
+            for number in range(group.members):
+                self._members[name].start(number)
+
+    def has_joined(self) -> bool:
+        """Returns whether all members of each group own partitions."""
+        futures = self._scene.cluster.admin().describe_consumer_groups(
+            list(self.names.values()), request_timeout=NEVER_TIMES_OUT
+        )
+        for name, group in self.case.groups.items():
+            found = futures[self.names[name]].result(_ANSWERS_WITHIN)
+            # The client library has no name for the state of KIP-848's groups that assign.
+            settled = found.state.name == "STABLE" or group.protocol == "consumer"
+            owned = {at for member in found.members for at in member.assignment.topic_partitions}
+            every = len(self.case.topics[group.topic].rates)
+            if not settled or len(found.members) != group.members or len(owned) != every:
+                return False
+        return True
+
+    def tear_down(self) -> None:
+        """Ends all members and the writing."""
+        for name in self._topics.values():
+            self._scene.writer.streams.pop(name, None)
+        for members in self._members.values():
+            members.kill()
+
+    def delete(self) -> None:
+        """Deletes the topics."""
+        futures = self._scene.cluster.admin().delete_topics(
+            list(self._topics.values()), operation_timeout=_ANSWERS_WITHIN
+        )
+        for future in futures.values():
+            future.exception(_ANSWERS_WITHIN)
+
+    def begin(self) -> None:
+        """Lets the events happen from now on, each in its own thread."""
+        for seconds, event in self.case.happens:
+            self._later(seconds, partial(self._do, event))
+        if any(isinstance(event, Poison) for _, event in self.case.happens):
+            self._later(0.0, self._supervise)
+
+    def _later(self, seconds: float, act: Callable[[], None]) -> None:
+        def run() -> None:
+            if self._waits(seconds):
+                return
+            try:
+                act()
+            except Exception as error:  # noqa: BLE001 - the case did not happen, and says so
+                self._scene.errors.append((self.case.name, f"{type(error).__name__}: {error}"))
+
+        threading.Thread(target=run, daemon=True, name=self.case.name).start()
+
+    def _waits(self, seconds: float) -> bool:
+        """Waits so many seconds of the world; returns whether the wave is over."""
+        return self._scene.over.wait(seconds / SHORTENED)
+
+    def _do(self, event: Event) -> None:
+        match event:
+            case Produce(topic, times, ramp, lasts):
+                self._change_rate(topic, times, ramp)
+                if lasts is not None:
+                    self._later(lasts, partial(self._change_rate, topic, 1.0, ramp))
+            case Slow():
+                self._slow_down(event)
+            case Hang(group, members, lasts):
+                self._members[group].order(Orders(hangs=True), members)
+                if lasts is not None:
+                    order = partial(self._members[group].order, Orders(hangs=False), members)
+                    self._later(lasts, order)
+            case Freeze(group, members, lasts):
+                self._members[group].signal(signal.SIGSTOP, members)
+                if lasts is not None:
+                    act = partial(self._members[group].signal, signal.SIGCONT, members)
+                    self._later(lasts, act)
+            case Kill(group, members):
+                self._members[group].kill(members)
+            case Leave(group, members):
+                self._members[group].leave(members)
+            case Join(group, count):
+                self._join(self._members[group], count)
+            case Deploy(group, pause, every, ms):
+                self._deploy(self._members[group], pause, every, ms)
+            case Flap():
+                self._flap(event)
+            case Poison(group, partition, then):
+                self._members[group].order(Orders(poison=(partition, then)))
+            case Reset(group, seconds, partitions):
+                self._reset(group, seconds, partitions)
+            case Recreate(topic):
+                self._recreate(topic)
+            case Retain(topic, seconds, by_size):
+                self._retain(topic, seconds / SHORTENED, by_size=by_size)
+            case OpenTransaction(topic, partition, lasts):
+                self._open_transaction(self._topics[topic], partition, lasts)
+            case MoveLeaders(topic):
+                self._move_leaders(self._topics[topic])
+            case StopBroker(broker, lasts, kill):
+                self._stop_broker(broker, lasts, kill=kill)
+            case SlowBroker(broker, rate):
+                size = next(iter(self.case.topics.values())).record_bytes + _MORE_BYTES
+                self._scene.proxies[broker].delay = _SMALL_PIECES / size / rate
+            case _:
+                raise NotImplementedError(f"{event} happens in memory only")
+
+    def _change_rate(self, topic: str, times: float | tuple[float, ...], ramp: float) -> None:
+        self._scene.writer.streams[self._topics[topic]].change(times, ramp / SHORTENED)
+
+    def _slow_down(self, event: Slow) -> None:
+        members = self._members[event.group]
+        if isinstance(event.ms, tuple):
+            for number, ms in zip(members.numbers, event.ms, strict=True):
+                members.order(Orders(ms=ms), (number,))
+        else:
+            members.order(Orders(ms=event.ms, partitions=event.partitions), event.members)
+
+    def _join(self, members: Members, count: int) -> None:
+        first = max(members.numbers, default=-1) + 1
+        for number in range(first, first + count):
+            members.start(number)
+
+    def _deploy(self, members: Members, pause: float, every: float, ms: float | None) -> None:
+        members.forget_orders()
+        for number in members.numbers:
+            members.leave([number])
+            if self._waits(pause):
+                return
+            members.start(number, ms)
+            if self._waits(max(every - pause, 0.0)):
+                return
+
+    def _flap(self, event: Flap) -> None:
+        members = self._members[event.group]
+        numbers = members.numbers[-event.members :]
+        while True:
+            (members.kill if event.kill else members.leave)(numbers)
+            if self._waits(event.down):
+                return
+            for number in numbers:
+                members.start(number)
+            if self._waits(event.up):
+                return
+
+    def _supervise(self) -> None:
+        """Starts members again that crashed."""
+        while not self._scene.over.wait(0.2):
+            for members in self._members.values():
+                for number in members.take_crashed():
+                    again = partial(members.start, number)
+                    self._later(_COMES_BACK_AFTER * SHORTENED, again)
+
+    def _reset(self, name: str, seconds: float | None, partitions: Iterable[int] | None) -> None:
+        members, group = self._members[name], self.case.groups[name]
+        numbers = members.numbers
+        members.leave()
+        topic = self._topics[group.topic]
+        rates = self.case.topics[group.topic].rates
+        chosen = [*(range(len(rates)) if partitions is None else partitions)]
+        admin = self._scene.cluster.admin()
+        wanted = [TopicPartition(topic, number) for number in chosen]
+        request = [ConsumerGroupTopicPartitions(self.names[name], wanted)]
+        found = admin.list_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
+        committed = found[self.names[name]].result(_ANSWERS_WITHIN).topic_partitions
+        earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+        starts = admin.list_offsets(dict.fromkeys(wanted, earliest))
+        to = [
+            TopicPartition(topic, each.partition, starts[each].result(_ANSWERS_WITHIN).offset)
+            for each in wanted
+        ]
+        if seconds is not None:
+            real = seconds / SHORTENED
+            to = [
+                TopicPartition(
+                    topic, each.partition, max(0, each.offset - round(real * rates[each.partition]))
+                )
+                for each in committed
+            ]
+        request = [ConsumerGroupTopicPartitions(self.names[name], to)]
+        altered = admin.alter_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
+        for future in altered.values():
+            future.result(_ANSWERS_WITHIN)
+        for number in numbers:
+            members.start(number)
+
+    def _recreate(self, name: str) -> None:
+        admin, topic = self._scene.cluster.admin(), self._topics[name]
+        wait_for(admin.delete_topics([topic], operation_timeout=_ANSWERS_WITHIN))
+        wait_until(lambda: topic not in admin.list_topics(timeout=5).topics, what=f"{topic} gone")
+        wait_for(admin.create_topics([self._new_topic(name)], request_timeout=_ANSWERS_WITHIN))
+
+    def _open_transaction(self, topic: str, partition: int, lasts: float | None) -> None:
+        producer = Producer(
+            {
+                **self._config,
+                "transactional.id": f"{topic}-{partition}",
+                "transaction.timeout.ms": _TRANSACTION_MS,
+            }
+        )
+        producer.init_transactions(_ANSWERS_WITHIN)
+        producer.begin_transaction()
+        producer.produce(topic, b"open", partition=partition)
+        producer.flush(_ANSWERS_WITHIN)
+        self._scene.over.wait(None if lasts is None else lasts / SHORTENED)
+        producer.abort_transaction(_ANSWERS_WITHIN)
+
+    def _move_leaders(self, topic: str) -> None:
+        address = self._scene.cluster.broker_address(self._scene.cluster.node_ids[0], "PLAINTEXT")
+        found = self._scene.cluster.admin().list_topics(topic, timeout=_ANSWERS_WITHIN)
+        orders = {}
+        for number, each in found.topics[topic].partitions.items():
+            replicas = [*each.replicas]
+            first = replicas.index(each.leader) + 1
+            orders[number] = [*replicas[first:], *replicas[:first]]
+        reorder_replicas(address, {topic: orders})
+        time.sleep(0.3)
+        elect_preferred(address, {topic: orders})
+
+    def _stop_broker(self, broker: int, lasts: float | None, *, kill: bool) -> None:
+        (self._scene.cluster.kill if kill else self._scene.cluster.stop)(broker)
+        self._scene.over.wait(None if lasts is None else lasts / SHORTENED)
+        self._scene.cluster.start(broker)
+
+    @property
+    def _config(self) -> dict[str, Any]:
+        return self._scene.cluster.client_config(protocol="PLAINTEXT") | {"log_level": 0}
+
+    def _configure(self, name: str, group: Group) -> dict[str, Any]:
+        config: dict[str, Any] = {
+            **self._config,
+            "group.id": self.names[name],
+            "group.protocol": group.protocol,
+            "auto.offset.reset": "earliest",
+            "auto.commit.interval.ms": round(group.commit_seconds / SHORTENED * 1_000),
+            "max.poll.interval.ms": _POLLS_WITHIN_MS,
+            "topic.metadata.refresh.interval.ms": 2_000,
+            "reconnect.backoff.max.ms": 1_000,
+            # Answers come twice a second, not for each record, which halves the brokers' work.
+            "fetch.min.bytes": 100_000,
+            "fetch.wait.max.ms": 500,
+        }
+        if group.protocol == "classic":
+            config["session.timeout.ms"] = round(group.session_seconds / SHORTENED * 1_000)
+            config["heartbeat.interval.ms"] = 1_000
+        if group.slow_line:
+            config |= self._scene.cluster.client_config("admin", "SASL_PLAINTEXT")
+            config["fetch.message.max.bytes"] = _SMALL_PIECES
+            config["fetch.min.bytes"] = config["queued.min.messages"] = 1
+        return config
+
+    def _new_topic(self, name: str) -> NewTopic:
+        topic = self.case.topics[name]
+        brokers = topic.brokers
+        assignment = [
+            [brokers[(number + more) % len(brokers)] for more in range(topic.copies)]
+            for number in range(len(topic.rates))
+        ]
+        return NewTopic(
+            self._topics[name],
+            len(topic.rates),
+            replica_assignment=assignment,
+            config=_ROLLS_SOON if self._is_deleted(name) else {},
+        )
+
+    def _is_deleted(self, name: str) -> bool:
+        return any(
+            isinstance(event, Retain) and event.topic == name for _, event in self.case.happens
+        )
+
+    def _retain(self, name: str, seconds: float, *, by_size: bool) -> None:
+        """Deletes records by age, or what is more than comes to a partition in the real seconds."""
+        topic = self.case.topics[name]
+        size = seconds * max(topic.rates) * (topic.record_bytes + _MORE_BYTES_IN_LOG)
+        entry = ConfigEntry(
+            "retention.bytes" if by_size else "retention.ms",
+            str(round(size if by_size else seconds * 1_000)),
+            incremental_operation=AlterConfigOpType.SET,
+        )
+        resource = ConfigResource(
+            ResourceType.TOPIC, self._topics[name], incremental_configs=[entry]
+        )
+        wait_for(self._scene.cluster.admin().incremental_alter_configs([resource]))

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What brokers answer about a simulated cluster, as the broker adapter reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Rows, Strings
+from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.model import ClusterReading
+from kafka_lag.lag.time_index import NEWEST, LookupResults
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+FIRST = 1_769_904_000_000  # 2026-02-01T00:00:00Z
+MINUTE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The rows that all readings of a cluster have, in their order.
+
+    A partition has its topic's place in `topics` and a number. A row of a group has its group's
+    place in `groups` and the place of its partition. A run reads commits and log ends so many ms
+    after it began.
+    """
+
+    topics: tuple[str, ...]
+    topic: Ints
+    number: Ints
+    groups: tuple[str, ...]
+    group: Ints
+    partition: Ints
+    commits_read: int = 0
+    ends_read: int = 0
+
+    @classmethod
+    def of(
+        cls, topics: Mapping[str, int], groups: Mapping[str, str], read: tuple[int, int] = (0, 0)
+    ) -> Layout:
+        """Returns the layout of topics (number of partitions) and groups that each read one."""
+        places = {name: place for place, name in enumerate(topics)}
+        sizes = list(topics.values())
+        first = np.cumsum([0, *sizes])
+        topic = np.repeat(np.arange(len(sizes)), sizes)
+        read_by = [places[name] for name in groups.values()]
+        rows = [first[place] + np.arange(sizes[place]) for place in read_by]
+        return cls(
+            tuple(topics),
+            topic,
+            np.concatenate([np.arange(size) for size in sizes]),
+            tuple(groups),
+            np.repeat(np.arange(len(groups)), [sizes[place] for place in read_by]),
+            np.concatenate(rows),
+            *read,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The state of a cluster in one moment, in the order of a `Layout`.
+
+    Of each partition: `end`, `start` (None: 0), `stable` (up to where committed records can be
+    read), `leader` (-1: none), `replicas`, `in_sync`. Of each row of a group: `committed`, `owner`
+    (place in `members`, -1: none), `commit_epoch`. Of each group: `counts` of members, `states`,
+    `epochs` (unknown: classic protocol), `hashes` of the membership. Of each topic: `ids`,
+    `retention_ms`. Where a field is None, the brokers report nothing about it.
+    """
+
+    end: Ints
+    committed: Ints
+    owner: Ints
+    members: tuple[str, ...]
+    counts: Ints
+    states: Strings | None = None
+    start: Ints | None = None
+    stable: Column | None = None
+    leader: Ints | None = None
+    replicas: Sequence[tuple[int, ...]] | None = None
+    in_sync: Sequence[tuple[int, ...]] | None = None
+    ids: tuple[str, ...] | None = None
+    retention_ms: Ints | None = None
+    commit_epoch: Column | None = None
+    epochs: Column | None = None
+    hashes: Column | None = None
+
+
+def read_sight(layout: Layout, sight: Sight, at: int) -> ClusterReading:
+    """Returns the answers to the run of `at`, in ms."""
+    return ClusterReading(
+        Frame.of(_list_partitions(layout, sight, at)),
+        Frame.of(_list_commits(layout, sight, at)),
+        Frame.of(_list_groups(layout, sight, at)),
+    )
+
+
+def _list_partitions(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]:
+    count = len(layout.number)
+    topic = layout.topic.astype(np.int32)
+    leader = layout.number % 3 + 1 if sight.leader is None else sight.leader
+    led = leader >= 0
+    start = np.zeros(count, np.int64) if sight.start is None else sight.start
+    columns: dict[str, AnyColumn] = {
+        "topic": Strings(Column.of(topic), layout.topics),
+        "topic_id": Strings(Column.of(topic), sight.ids or layout.topics),
+        "partition_id": Column.of(layout.number.astype(np.int32)),
+        "unread_reason": Strings.constant(contract.NO_LEADER, count).only(~led),
+        "leader": Column.of(leader.astype(np.int32), led),
+        "start_offset": Column.of(start, led),
+        "end_offset": Column.of(sight.end, led),
+        "asked_at": Column.of(np.full(count, at + layout.commits_read), led),
+        "read_at": Column.of(np.full(count, at + layout.ends_read), led),
+    }
+    if sight.stable is not None:
+        columns["stable_offset"] = Column.of(sight.stable.values, sight.stable.known & led)
+    if sight.replicas is not None and sight.in_sync is not None:
+        columns["replicas"] = Strings.of(sight.replicas)
+        columns["in_sync_replicas"] = Strings.of(sight.in_sync)
+    if sight.retention_ms is not None:
+        columns["retention_ms"] = Column.of(sight.retention_ms[layout.topic])
+        columns["retention_bytes"] = Column.constant(-1, count)
+        columns["cleanup_policy"] = Strings.constant("delete", count)
+    return columns
+
+
+def _list_commits(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]:
+    count, topic = len(layout.group), layout.topic[layout.partition].astype(np.int32)
+    owner = Column.of(sight.owner.astype(np.int32), sight.owner >= 0)
+    member = Strings(owner, sight.members)
+    columns: dict[str, AnyColumn] = {
+        "consumer_group": Strings(Column.of(layout.group.astype(np.int32)), layout.groups),
+        "topic": Strings(Column.of(topic), layout.topics),
+        "topic_id": Strings(Column.of(topic), sight.ids or layout.topics),
+        "partition_id": Column.of(layout.number[layout.partition].astype(np.int32)),
+        "read_at": Column.of(np.full(count, at + layout.commits_read)),
+        "unread_reason": Strings.unknown(count),
+        "member_id": member,
+        "client_id": member,
+        "client_host": Strings(owner, tuple(f"/{name}" for name in sight.members)),
+        "committed_offset": Column.of(sight.committed),
+    }
+    if sight.commit_epoch is not None:
+        columns["commit_epoch"] = sight.commit_epoch
+    return columns
+
+
+def _list_groups(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]:
+    count = len(layout.groups)
+    classic = np.ones(count, bool) if sight.epochs is None else ~sight.epochs.known
+    kinds = Column.of(np.where(classic, 0, 1).astype(np.int32))
+    columns: dict[str, AnyColumn] = {
+        "consumer_group": Strings(Column.of(np.arange(count, dtype=np.int32)), layout.groups),
+        "read_at": Column.of(np.full(count, at + layout.commits_read)),
+        "unread_reason": Strings.unknown(count),
+        "group_state": sight.states or Strings.constant("Stable", count),
+        "group_type": Strings(kinds, ("classic", "consumer")),
+        "protocol": Strings.constant("consumer", count),
+        "members": Column.of(sight.counts.astype(np.int32)),
+    }
+    if sight.epochs is not None:
+        columns["group_epoch"] = sight.epochs
+    if sight.hashes is not None:
+        columns["members_hash"] = sight.hashes
+    return columns
+
+
+class TimeIndex:
+    """Answers look-ups by time as brokers would, from the ends of logs at even steps.
+
+    `ends` has the log end of each partition by step, and records of a step came at an even speed.
+    `now` is the step of the run; later ones are not known yet. Step 0 is at `first`, in ms.
+    """
+
+    def __init__(self, ends: Sequence[Ints], first: int, step_ms: int) -> None:
+        self.now = 0
+        self._ends, self._first, self._step_ms = ends, first, step_ms
+
+    def __call__(self, partitions: Frame, times: Rows) -> LookupResults:
+        """Returns the first record at or after each time; `partition_id` is the place in `ends`."""
+        parts = partitions.numbers("partition_id").values
+        pairs = zip(parts.tolist(), times.tolist(), strict=True)
+        found = np.array([self._find(part, time) for part, time in pairs], np.int64)
+        offsets, stamps = found.reshape(-1, 2).T
+        return LookupResults(offsets >= 0, offsets < 0, offsets, stamps)
+
+    def _find(self, part: int, time: int) -> tuple[int, int]:
+        ends = self._ends[part][: self.now + 1]
+        last = int(ends[-1])
+        if time == NEWEST:
+            return (last - 1, self._time(ends, last - 1)) if last else (-1, -1)
+        steps = max((time - self._first) / self._step_ms, -1.0)
+        whole = min(int(np.floor(steps)), len(ends) - 1)
+        before = int(ends[whole]) if whole >= 0 else 0
+        offset = before
+        if whole + 1 < len(ends):
+            offset += int((int(ends[whole + 1]) - before) * (steps - whole))
+        while offset < last and self._time(ends, offset) < time:
+            offset += 1
+        return (offset, self._time(ends, offset)) if offset < last else (-1, -1)
+
+    def _time(self, ends: Ints, offset: int) -> int:
+        step = int(np.searchsorted(ends, offset, side="right"))
+        before = int(ends[step - 1]) if step else 0
+        share = (offset - before + 1) / (int(ends[step]) - before)
+        return self._first + int((step - 1 + share) * self._step_ms)

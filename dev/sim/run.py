@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated cluster through the collector's arithmetic, run by run, warm or cold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from dev.sim.events import MINUTE, Case
+from dev.sim.reading import MINUTE_MS, Layout, Sight, read_sight
+from dev.sim.world import Staged, World
+from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import LagReport, Snapshot
+from kafka_lag.lag.time_index import LookUp, no_look_up
+from kafka_lag.snapshots.previous import Memory, load_memory
+from kafka_lag.snapshots.store import FolderStore, write_snapshot
+
+BEGIN = 1_769_860_800_000  # 2026-01-31T12:00:00Z
+
+
+class Simulated(Protocol):
+    """A cluster that lives minute by minute, and what brokers would know of it."""
+
+    def layout(self) -> Layout:
+        """Returns the rows of all readings."""
+
+    def live_a_minute(self) -> None:
+        """Lets a minute pass."""
+
+    def sight(self) -> Sight | None:
+        """Returns what the brokers know now, or None if no run takes place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where snapshots are written. If the collector is `cold`, each run starts from them alone."""
+
+    store: FolderStore
+    cluster: str
+    cold: bool = False
+
+
+def run(
+    cluster: Simulated,
+    minutes: int,
+    rules: Rules | None = None,
+    first: int = BEGIN,
+    look_up: LookUp = no_look_up,
+    kept: Kept | None = None,
+) -> Iterator[LagReport]:
+    """Yields the report of each run, a minute apart; the first one is at `first`, in ms."""
+    rules = rules or Rules(lookup_budget=0)
+    memory, layout = Memory.empty(), cluster.layout()
+    for minute in range(minutes):
+        cluster.live_a_minute()
+        sight = cluster.sight()
+        if sight is None:
+            continue
+        at = first + minute * MINUTE_MS
+        if kept and kept.cold:
+            memory = load_memory(kept.store, kept.cluster, at, rules.interval_ms).value
+        reading = read_sight(layout, sight, at)
+        report = evaluate(reading, memory.previous_runs(), rules, at, look_up)
+        memory = memory.add_run(report.snapshot, rules.interval_ms, stored=True)
+        if kept:
+            write_snapshot(kept.store, kept.cluster, report.snapshot)
+        yield report
+
+
+@dataclass(slots=True)
+class _Changed:
+    """A world that something is done to as each minute begins."""
+
+    world: World
+    change: Callable[[World, int], Callable[[int], None] | None]
+    unseen: Container[int]
+    minute: int = -1
+
+    def layout(self) -> Layout:
+        return self.world.layout()
+
+    def live_a_minute(self) -> None:
+        self.minute += 1
+        self.world.live_a_minute(self.change(self.world, self.minute))
+
+    def sight(self) -> Sight | None:
+        return None if self.minute in self.unseen else self.world.sight()
+
+
+def run_minutes(
+    world: World,
+    minutes: int,
+    change: Callable[[World, int], Callable[[int], None] | None],
+    rules: Rules | None = None,
+    unseen: Container[int] = (),
+) -> Iterator[Snapshot]:
+    """Yields the snapshot of each minute except the `unseen` ones, in which no run takes place.
+
+    `change` is called as a minute begins, and may return what is called before each of its steps.
+    """
+    return (each.snapshot for each in run(_Changed(world, change, unseen), minutes, rules))
+
+
+def run_case(case: Case, kept: Kept | None = None) -> Iterator[Snapshot]:
+    """Yields the snapshots of a case from its warm-up to its end."""
+    return (each.snapshot for each in run(Staged(case).world, count_runs(case), kept=kept))
+
+
+def count_runs(case: Case) -> int:
+    """Returns the number of runs of a simulated case, its warm-up included."""
+    return round((case.warm_up + case.watched) / MINUTE)
+
+
+def first_run(case: Case) -> int:
+    """Returns the number of the first run of a simulated case that sees an event."""
+    return round(case.warm_up / MINUTE)

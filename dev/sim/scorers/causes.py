@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the cause of each group's trouble is named, and none of a healthy group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dev.sim.events import Case
+from dev.sim.run import first_run, run_case
+from dev.sim.truth import right_causes
+from kafka_lag import contract
+from kafka_lag.lag.model import Snapshot
+
+# The cause must be named within so many runs in trouble, and a wrong one in none of so many.
+IN_TIME, WATCHED = 3, 10
+
+RIGHT, WRONG, NOT_EXPLAINED = "right", "wrong", "unexplained"
+# The collector saw no trouble in a group that suffered, so there was nothing to name.
+NO_TROUBLE = "no trouble"
+VERDICTS = (RIGHT, WRONG, NOT_EXPLAINED, NO_TROUBLE)
+HEALTHY = "(healthy)"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict on one group of a case; `named` are the causes it was given, wrong ones first."""
+
+    case: str
+    group: str
+    right: frozenset[str]
+    verdict: str
+    named: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """The causes that were right."""
+        return " or ".join(sorted(self.right)) if self.right else HEALTHY
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run shows: groups in trouble, and the cause it names of each group."""
+
+    troubled: frozenset[str]
+    named: Mapping[str, str]
+
+
+# So many runs before the first event, no cause may be named of a healthy group on brokers either.
+_BEFORE = 10
+
+
+def score(case: Case) -> list[Verdict]:
+    """Returns the verdicts on a case in memory."""
+    return judge_runs(case, run_case(case), first_run(case))
+
+
+def score_live(case: Case, snapshots: Sequence[Snapshot], first: int) -> list[Verdict]:
+    """Returns the verdicts on a case that ran on brokers; run `first` saw an event first."""
+    before = max(first - _BEFORE, 0)
+    return judge_runs(case, snapshots[before:], first - before)
+
+
+def judge_runs(case: Case, snapshots: Iterable[Snapshot], first: int) -> list[Verdict]:
+    """Returns the verdicts on the runs of a case, as far as they are needed."""
+    right = right_causes(case)
+    runs: list[Run] = []
+    in_trouble: Counter[str] = Counter()
+    for number, snapshot in enumerate(snapshots):
+        run = read_run(snapshot, begun=number >= first)
+        runs.append(run)
+        in_trouble.update(name for name in right if name in run.troubled or in_trouble[name])
+        if right and all(in_trouble[name] >= WATCHED for name in right):
+            break
+    return list(
+        judge(case.name, {name: right.get(name, frozenset()) for name in case.groups}, runs)
+    )
+
+
+def read_run(snapshot: Snapshot, *, begun: bool) -> Run:
+    """Returns what a run shows; before the case has begun no trouble counts."""
+    groups = snapshot.groups
+    pairs = zip(
+        groups.strings("consumer_group").to_list(), groups.strings("cause").to_list(), strict=True
+    )
+    named = {group: cause for group, cause in pairs if cause is not None}
+    return Run(find_troubled(snapshot) if begun else frozenset(), named)
+
+
+def find_troubled(snapshot: Snapshot) -> frozenset[str]:
+    """Returns groups in WARN or ERR, without a leader, or held up by a transaction."""
+    groups, rows = snapshot.groups, snapshot.group_partitions
+    bad = groups.strings("status").is_in([contract.WARN, contract.ERR])
+    bad |= groups.numbers("held_up_records").known
+    leaderless = rows.strings("unread_reason").is_in([contract.NO_LEADER])
+    names = groups.strings("consumer_group").only(bad).to_list()
+    names += rows.strings("consumer_group").only(leaderless).to_list()
+    return frozenset(name for name in names if name is not None)
+
+
+def judge(case: str, right: Mapping[str, frozenset[str]], runs: Sequence[Run]) -> Iterator[Verdict]:
+    """Yields a verdict on each group; a healthy one has no causes that are right.
+
+    A group in trouble: wrong if a wrong cause is named in any of the runs it is watched for, right
+    if a right one is named in time. A healthy group: wrong if a cause is named in any run.
+    """
+    for group, causes in right.items():
+        answers = [run.named.get(group) for run in runs]
+        if causes:
+            ill = [number for number, run in enumerate(runs) if group in run.troubled]
+            begin = ill[0] if ill else len(runs)
+            answers = answers[begin : begin + WATCHED]
+        named = [each for each in answers if each not in (None, contract.UNEXPLAINED)]
+        bad = [each for each in named if each not in causes]
+        if bad:
+            verdict = WRONG
+        elif causes and not answers:
+            verdict = NO_TROUBLE
+        elif not causes or any(each in causes for each in answers[:IN_TIME]):
+            verdict = RIGHT
+        else:
+            verdict = NOT_EXPLAINED
+        said = tuple(dict.fromkeys([*bad, *named]))
+        yield Verdict(case, group, causes, verdict, tuple(str(each) for each in said))
+
+
+def print_table(verdicts: Iterable[Verdict]) -> bool:
+    """Prints what was not right, then counts by cause; returns whether all verdicts are right."""
+    counts: dict[str, Counter[str]] = {}
+    for each in verdicts:
+        counts.setdefault(each.kind, Counter())[each.verdict] += 1
+        if each.verdict != RIGHT:
+            print(f"{each.case} {each.group}: {each.kind}: {each.verdict}, said {each.named}")
+    width = max(map(len, counts))
+    print(f"{'what is true':{width}}  {'  '.join(f'{each:>11}' for each in VERDICTS)}")
+    for kind in sorted(counts):
+        print(f"{kind:{width}}  {'  '.join(f'{counts[kind][each]:>11}' for each in VERDICTS)}")
+    return all(not found[each] for found in counts.values() for each in VERDICTS[1:])

@@ -1,0 +1,557 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster in memory: topics that are written, groups that read them, in steps of some seconds.
+
+The collector sees it once a minute, as the broker adapter would. What it is given holds nothing of
+what was planned; `truth` reads the logs that are kept here.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from zlib import crc32
+
+import numpy as np
+
+from dev.sim.events import (
+    MINUTE,
+    Case,
+    Deploy,
+    Event,
+    Flap,
+    Freeze,
+    Group,
+    Hang,
+    Join,
+    Kill,
+    Leave,
+    LoseLeaders,
+    MissRuns,
+    MoveLeaders,
+    OpenTransaction,
+    OutOfSync,
+    Poison,
+    Produce,
+    Recreate,
+    Reset,
+    Retain,
+    Slow,
+    SlowBroker,
+    StopBroker,
+    Topic,
+)
+from dev.sim.reading import Floats, Ints, Layout, Mask, Sight
+from kafka_lag import contract
+from kafka_lag.lag.columns import Column, Strings
+
+STEP = 10
+BROKERS = 3
+# A run reads commits and then the ends of the logs so many ms after it began.
+_READ = (150, 200)
+_NEW_LOG = 50.0
+# A member that crashed is started again after so many seconds, and crashes at once.
+_RESTART = 30.0
+
+
+@dataclass(slots=True)
+class TopicState:
+    """A topic; `rates` are records/s written to each partition.
+
+    Brokers lead partitions in turn, beginning after `first_leader`, and hold `copies` replicas, of
+    which `in_sync` are up to date. A partition without a leader is neither written nor read.
+    """
+
+    name: str
+    rates: Floats
+    noise: float = 0.1
+    first_leader: int = 0
+    retention_ms: int = 7 * 86_400_000
+    # The log starts so many seconds behind its end; None: nothing is deleted.
+    kept_seconds: float | None = None
+    copies: int = BROKERS
+    generation: int = 0
+    # Returns the rates of a second; None: they stay as they are.
+    plan: Callable[[float], Floats] | None = None
+    batch_seconds: float | None = None
+    end: Floats = field(init=False)
+    start: Floats = field(init=False)
+    in_sync: Ints = field(init=False)
+    has_leader: Mask = field(init=False)
+    # Up to where a reader of committed records may read; infinity: no transaction is open.
+    stable: Floats = field(init=False)
+    leaders: Ints = field(init=False)
+    usual: Floats = field(init=False)
+    due: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        partitions = len(self.rates)
+        self.end, self.start = np.full(partitions, 1_000.0), np.zeros(partitions)
+        self.in_sync = np.full(partitions, self.copies)
+        self.has_leader = np.ones(partitions, bool)
+        self.stable = np.full(partitions, np.inf)
+        self.leaders = (np.arange(partitions) + self.first_leader) % BROKERS + 1
+        self.usual, self.due = self.rates.copy(), np.zeros(partitions)
+
+    @property
+    def partitions(self) -> int:
+        """Number of partitions."""
+        return len(self.rates)
+
+    def move_leaders(self) -> None:
+        """Lets the next broker lead each partition."""
+        self.leaders = self.leaders % BROKERS + 1
+
+    def recreate(self) -> None:
+        """Deletes the topic and creates it again, with its first records."""
+        self.generation += 1
+        self.end[:], self.start[:] = _NEW_LOG, 0.0
+
+
+@dataclass(slots=True)
+class GroupState:
+    """A group; `speed` is what each member reads, in records/s, by its name.
+
+    Partitions are assigned in turn. `slow`: most records/s of a partition. `stuck`: offsets that
+    are not passed. `commit_every` is in steps. While it is `rebalancing` the group reads nothing.
+    `commit_epoch`: the leader epoch in its commits. With `workers_each` a member reads at its speed
+    from each of its partitions. `silent`: members that died and are not removed yet.
+    """
+
+    name: str
+    topic: TopicState
+    speed: dict[str, float]
+    slow: dict[int, float] = field(default_factory=dict)
+    stuck: dict[int, float] = field(default_factory=dict)
+    commit_every: int = 1
+    epoch: int | None = None
+    commit_epoch: int | None = None
+    state: str = "Stable"
+    rebalancing: bool = False
+    generation: int = 0
+    workers_each: bool = False
+    slow_line: bool = True
+    silent: set[str] = field(default_factory=set)
+    position: Floats = field(init=False)
+    committed: Floats = field(init=False)
+    # Records of each partition that were deleted before the group committed them, and the log's
+    # start up to which they are counted.
+    lost: Floats = field(init=False)
+    counted: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.position = self.topic.end.copy()
+        self.committed = self.position.copy()
+        self.lost, self.counted = np.zeros(self.topic.partitions), self.topic.start.copy()
+
+    def owners(self) -> Ints:
+        """Returns the owner of each partition: its place among the sorted names, -1 for none."""
+        numbers = np.arange(self.topic.partitions)
+        return numbers % len(self.speed) if self.speed else np.full(len(numbers), -1)
+
+
+@dataclass(slots=True)
+class World:
+    """A cluster and its time in steps. `broker_limit`: records/s of a partition, by its broker.
+
+    Acts of `at` are done at the beginning of the step that their second falls into.
+    """
+
+    topics: list[TopicState]
+    groups: list[GroupState]
+    rng: np.random.Generator
+    broker_limit: dict[int, float] = field(default_factory=dict)
+    # Log ends of each topic, and the readers' offsets of each group, at the end of each step.
+    ends: dict[str, list[Floats]] = field(default_factory=dict)
+    positions: dict[str, list[Floats]] = field(default_factory=dict)
+    missed_until: float = 0.0
+    _step: int = 0
+    _acts: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    _number: count[int] = field(default_factory=count)
+
+    @property
+    def now(self) -> float:
+        """Seconds since the world began."""
+        return float(self._step * STEP)
+
+    def at(self, second: float, act: Callable[[], None]) -> None:
+        """Does something at a second of the world."""
+        heapq.heappush(self._acts, (second, next(self._number), act))
+
+    def live_a_minute(self, each_step: Callable[[int], None] | None = None) -> None:
+        """Lets a minute pass; `each_step` is called with its number before each step."""
+        for number in range(round(MINUTE) // STEP):
+            if each_step is not None:
+                each_step(number)
+            while self._acts and self._acts[0][0] <= self.now:
+                heapq.heappop(self._acts)[2]()
+            for topic in self.topics:
+                self._write(topic)
+            for group in self.groups:
+                self._read(group)
+            self._step += 1
+            for topic in self.topics:
+                self.ends.setdefault(topic.name, []).append(topic.end.copy())
+            for group in self.groups:
+                self.positions.setdefault(group.name, []).append(group.position.copy())
+
+    def _write(self, topic: TopicState) -> None:
+        if topic.plan is not None:
+            topic.rates = topic.plan(self.now)
+        noise = 1.0 + topic.noise * self.rng.standard_normal(topic.partitions)
+        mean = np.maximum(topic.rates * STEP * noise, 0.0) * topic.has_leader
+        topic.due += self.rng.poisson(mean)
+        if topic.batch_seconds is None or self.now % topic.batch_seconds < STEP:
+            topic.end += topic.due
+            topic.due[:] = 0.0
+        if topic.kept_seconds is not None:
+            start = np.floor(topic.end - topic.rates * topic.kept_seconds)
+            topic.start = np.maximum(topic.start, start)
+
+    def _read(self, group: GroupState) -> None:
+        topic, owners = group.topic, group.owners()
+        group.lost += np.maximum(topic.start - np.maximum(group.committed, group.counted), 0.0)
+        group.counted = topic.start.copy()
+        group.position = np.maximum(group.position, topic.start)
+        if not group.rebalancing:
+            readable = np.minimum(topic.end, topic.stable) * topic.has_leader
+            for number, offset in group.stuck.items():
+                readable[number] = min(readable[number], offset)
+            most = np.maximum(readable - group.position, 0.0)
+            for number, limit in group.slow.items():
+                most[number] = min(most[number], limit * STEP)
+            if group.slow_line and self.broker_limit:
+                limits = [self.broker_limit.get(int(leader), np.inf) for leader in topic.leaders]
+                most = np.minimum(most, np.array(limits) * STEP)
+            for place, member in enumerate(sorted(group.speed)):
+                own, budget = owners == place, group.speed[member] * STEP
+                if group.workers_each:
+                    group.position[own] += np.minimum(most[own], budget)
+                else:
+                    group.position[own] += _share_out(most[own], budget)
+        is_working = bool(group.speed) and not group.rebalancing
+        if self._step % group.commit_every == 0 and is_working:
+            group.committed = np.floor(group.position)
+
+    def layout(self) -> Layout:
+        """Returns the rows of all readings."""
+        topics = {topic.name: topic.partitions for topic in self.topics}
+        return Layout.of(topics, {each.name: each.topic.name for each in self.groups}, _READ)
+
+    def sight(self) -> Sight | None:
+        """Returns what the brokers know now, or None while the collector does not run."""
+        if self.now <= self.missed_until:
+            return None
+        topics, groups = self.topics, self.groups
+        led = np.concatenate([topic.has_leader for topic in topics])
+        leaders = np.concatenate([topic.leaders for topic in topics])
+        end = np.concatenate([topic.end for topic in topics]).astype(np.int64)
+        stable = np.concatenate([np.minimum(topic.end, topic.stable) for topic in topics])
+        in_sync = np.concatenate([topic.in_sync for topic in topics])
+        copies = np.concatenate([np.full(topic.partitions, topic.copies) for topic in topics])
+        replicas = [
+            tuple((leader + more - 1) % BROKERS + 1 for more in range(number))
+            for leader, number in zip(leaders.tolist(), copies.tolist(), strict=True)
+        ]
+        first = np.cumsum([0, *(len(group.speed) for group in groups)])[:-1]
+        owners = []
+        for group, begin in zip(groups, first.tolist(), strict=True):
+            owner, waits = group.owners(), group.state in contract.REBALANCING_STATES
+            owners.append(np.where((owner < 0) | waits, -1, owner + begin))
+        epochs = [group.epoch for group in groups]
+        hashes = [
+            crc32(f"{group.generation} {sorted(group.speed)}".encode())
+            if group.epoch is None
+            else None
+            for group in groups
+        ]
+        commit_epochs = [each.commit_epoch for each in groups for _ in range(each.topic.partitions)]
+        return Sight(
+            end=end,
+            committed=np.concatenate([each.committed for each in groups]).astype(np.int64),
+            owner=np.concatenate(owners),
+            members=tuple(name for group in groups for name in sorted(group.speed)),
+            counts=np.array([len(group.speed) for group in groups]),
+            states=Strings.of(group.state if group.speed else "Empty" for group in groups),
+            start=np.concatenate([topic.start for topic in topics]).astype(np.int64),
+            stable=Column.of(stable.astype(np.int64)),
+            leader=np.where(led, leaders, -1),
+            replicas=replicas,
+            in_sync=[
+                each[:number] for each, number in zip(replicas, in_sync.tolist(), strict=True)
+            ],
+            ids=tuple(f"{topic.name}-{topic.generation}" for topic in topics),
+            retention_ms=np.array([topic.retention_ms for topic in topics]),
+            commit_epoch=Column.optional(commit_epochs, np.int32),
+            epochs=Column.optional(epochs, np.int32),
+            hashes=Column.optional(hashes),
+        )
+
+
+def _share_out(wanted: Floats, budget: float) -> Floats:
+    """Gives each what it wants, or an equal part of what is left if that is less."""
+    given = np.zeros(len(wanted))
+    for place, at in enumerate(np.argsort(wanted)):
+        part = budget / (len(wanted) - place)
+        given[at] = min(wanted[at], part)
+        budget -= given[at]
+    return given
+
+
+class Staged:
+    """A case as a world: its events are planned, and each changes topics, groups and members."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self._topics = {name: _make_topic(name, each) for name, each in case.topics.items()}
+        self._groups = {
+            name: _make_group(name, each, self._topics[each.topic])
+            for name, each in case.groups.items()
+        }
+        self.world = World(
+            list(self._topics.values()),
+            list(self._groups.values()),
+            np.random.default_rng(case.seed),
+        )
+        self._stable_at = dict.fromkeys(case.groups, 0.0)
+        self._restarts = count(1)
+        # What a member of each group reads from now on if it starts.
+        self._speed = {name: 1_000.0 / each.ms for name, each in case.groups.items()}
+        for second, event in case.happens:
+            self.world.at(case.warm_up + second, partial(self._do, event))
+
+    def _do(self, event: Event) -> None:
+        match event:
+            case Produce(topic, times, ramp, lasts):
+                self._change_rates(topic, times, ramp)
+                if lasts is not None:
+                    self._later(lasts, partial(self._change_rates, topic, 1.0, ramp))
+            case Slow():
+                self._slow_down(event)
+            case Hang(group, members, lasts):
+                self._halt(group, self._names(group, members), lasts)
+            case Freeze(group, members, lasts):
+                names = self._names(group, members)
+                self._end_silently(group, names)
+                if lasts is not None:
+                    self._later(lasts, partial(self._add, group, names))
+            case Kill(group, members):
+                self._end_silently(group, self._names(group, members))
+            case Leave(group, members):
+                self._remove(group, self._names(group, members))
+            case Join(group, number):
+                present = self._groups[group].speed
+                free = (f"{group}-{each:02}" for each in count())
+                names = [name for name in (next(free) for _ in range(99)) if name not in present]
+                self._add(group, names[:number])
+            case Deploy():
+                self._deploy(event)
+            case Flap():
+                names = self._names(event.group, None)[-event.members :]
+                self._flap(event, names)
+            case Poison(group, partition, then):
+                self._poison(group, partition, then)
+            case Reset(group, seconds, partitions):
+                self._reset(self._groups[group], seconds, partitions)
+            case Recreate(topic):
+                self._topics[topic].recreate()
+            case Retain(topic, seconds):
+                self._topics[topic].kept_seconds = seconds
+                self._topics[topic].retention_ms = round(seconds * 1_000)
+            case OpenTransaction(topic, partition, lasts):
+                state = self._topics[topic]
+                state.stable[partition] = state.end[partition]
+                if lasts is not None:
+                    self._later(lasts, partial(state.stable.__setitem__, partition, np.inf))
+            case MoveLeaders(topic):
+                self._topics[topic].move_leaders()
+            case LoseLeaders(topic, partitions):
+                self._topics[topic].has_leader[list(partitions)] = False
+            case OutOfSync(topic, in_sync, partitions, lasts):
+                state = self._topics[topic]
+                chosen = list(range(state.partitions) if partitions is None else partitions)
+                state.in_sync[chosen] = in_sync
+                if lasts is not None:
+                    again = partial(state.in_sync.__setitem__, chosen, state.copies)
+                    self._later(lasts, again)
+            case StopBroker(broker, lasts):
+                self._stop_broker(broker)
+                if lasts is not None:
+                    self._later(lasts, partial(self._start_broker, broker))
+            case SlowBroker(broker, rate):
+                self.world.broker_limit[broker] = rate
+            case MissRuns(seconds):
+                self.world.missed_until = self.world.now + seconds
+
+    def _later(self, seconds: float, act: Callable[[], None]) -> None:
+        self.world.at(self.world.now + seconds, act)
+
+    def _names(self, group: str, members: Iterable[int] | None) -> list[str]:
+        names = sorted(self._groups[group].speed)
+        return names if members is None else [names[number] for number in members]
+
+    def _change_rates(self, name: str, times: float | tuple[float, ...], ramp: float) -> None:
+        topic = self._topics[name]
+        since, before = self.world.now, topic.plan
+        wanted = topic.usual * np.array(times)
+
+        def plan(now: float) -> Floats:
+            share = min((now - since + STEP) / ramp, 1.0) if ramp else 1.0
+            old = topic.usual if before is None else before(now)
+            changed: Floats = old + (wanted - old) * share
+            return changed
+
+        topic.plan = plan
+
+    def _slow_down(self, event: Slow) -> None:
+        state, names = self._groups[event.group], self._names(event.group, event.members)
+        ms = event.ms if isinstance(event.ms, tuple) else (event.ms,) * len(names)
+        speeds = [1_000.0 / each for each in ms]
+        if event.partitions is not None:
+            state.slow |= dict.fromkeys(event.partitions, speeds[0])
+            return
+        state.speed |= dict(zip(names, speeds, strict=True))
+        if event.members is None:
+            self._speed[event.group] = speeds[0]
+
+    def _halt(self, group: str, names: list[str], lasts: float | None) -> None:
+        speed = self._groups[group].speed
+        before = {name: speed[name] for name in names}
+        speed |= dict.fromkeys(names, 0.0)
+        if lasts is not None:
+            self._later(lasts, lambda: speed.update(before))
+
+    def _end_silently(self, group: str, names: list[str]) -> None:
+        self._halt(group, names, None)
+        self._groups[group].silent |= set(names)
+        session = self.case.groups[group].session_seconds
+        self._later(session, partial(self._remove_silent, group, names))
+
+    def _remove_silent(self, group: str, names: Iterable[str]) -> None:
+        gone = self._groups[group].silent & set(names)
+        if gone:
+            self._remove(group, gone)
+
+    def _remove(self, group: str, names: Iterable[str]) -> None:
+        state = self._groups[group]
+        for name in names:
+            state.speed.pop(name, None)
+            state.silent.discard(name)
+        self._rebalance(group)
+
+    def _add(self, group: str, names: Iterable[str], speed: float | None = None) -> None:
+        state = self._groups[group]
+        # A rebalance waits for all members, so it removes the silent ones.
+        for name in state.silent:
+            state.speed.pop(name, None)
+        state.silent.clear()
+        state.speed |= dict.fromkeys(names, self._speed[group] if speed is None else speed)
+        self._rebalance(group)
+
+    def _rebalance(self, group: str) -> None:
+        state = self._groups[group]
+        state.generation += 1
+        state.epoch = None if state.epoch is None else state.epoch + 1
+        seconds = self.case.groups[group].rebalance_seconds
+        if not seconds:
+            return
+        state.rebalancing = True
+        state.state = "PreparingRebalance" if state.epoch is None else "Reconciling"
+        self._stable_at[group] = self.world.now + seconds
+
+        def settle() -> None:
+            if self.world.now >= self._stable_at[group]:
+                state.rebalancing, state.state = False, "Stable"
+
+        self._later(seconds, settle)
+
+    def _deploy(self, event: Deploy) -> None:
+        self._speed[event.group] = 1_000.0 / (event.ms or self.case.groups[event.group].ms)
+        for place, name in enumerate(self._names(event.group, None)):
+            self._later(place * event.every, partial(self._remove, event.group, [name]))
+            new = f"{name.partition('.')[0]}.{next(self._restarts)}"
+            self._later(place * event.every + event.pause, partial(self._add, event.group, [new]))
+
+    def _flap(self, event: Flap, names: list[str]) -> None:
+        if event.kill:
+            self._end_silently(event.group, names)
+        else:
+            self._remove(event.group, names)
+        new = [f"{name.partition('.')[0]}.{next(self._restarts)}" for name in names]
+        self._later(event.down, partial(self._add, event.group, new))
+        self._later(event.down + event.up, partial(self._flap, event, new))
+
+    def _poison(self, group: str, partition: int, then: str) -> None:
+        state = self._groups[group]
+        state.stuck[partition] = float(state.topic.end[partition])
+        owner = sorted(state.speed)[int(state.owners()[partition])]
+        if then == "block":
+            self._halt(group, [owner], None)
+        elif then == "crash":
+            self._crash(group, partition)
+
+    def _crash(self, group: str, partition: int) -> None:
+        """Ends the partition's owner; it returns, and whoever owns the partition then ends too."""
+        state = self._groups[group]
+        if state.speed:
+            name = sorted(state.speed)[int(state.owners()[partition])]
+            self._end_silently(group, [name])
+            new = f"{name.partition('.')[0]}.{next(self._restarts)}"
+            self._later(_RESTART, partial(self._add, group, [new]))
+        seconds = _RESTART + self.case.groups[group].rebalance_seconds + STEP
+        self._later(seconds, partial(self._crash, group, partition))
+
+    def _reset(
+        self, state: GroupState, seconds: float | None, partitions: Iterable[int] | None
+    ) -> None:
+        chosen = list(range(state.topic.partitions) if partitions is None else partitions)
+        back = np.inf if seconds is None else np.floor(seconds * state.topic.usual)
+        target = np.maximum(state.position - back, state.topic.start)
+        state.position[chosen] = target[chosen]
+        state.committed = np.floor(state.position)
+
+    def _stop_broker(self, broker: int) -> None:
+        for topic in self._topics.values():
+            led = topic.leaders == broker
+            if topic.copies == 1:
+                topic.has_leader[led] = False
+            else:
+                topic.leaders[led] = broker % BROKERS + 1
+                topic.in_sync[:] = topic.copies - 1
+
+    def _start_broker(self, broker: int) -> None:
+        for topic in self._topics.values():
+            topic.has_leader[topic.leaders == broker] = True
+            topic.in_sync[:] = topic.copies
+
+
+def _make_topic(name: str, topic: Topic) -> TopicState:
+    state = TopicState(
+        name,
+        np.array(topic.rates),
+        topic.noise,
+        first_leader=topic.brokers[0] - 1,
+        copies=topic.copies,
+        batch_seconds=topic.batch_seconds,
+    )
+    state.end[:] = topic.first_offset
+    if topic.wave_seconds is not None:
+        seconds, share = topic.wave_seconds, topic.wave_share
+        usual = state.usual
+        state.plan = lambda now: usual * (1.0 + share * math.sin(2 * math.pi * now / seconds))
+    return state
+
+
+def _make_group(name: str, group: Group, topic: TopicState) -> GroupState:
+    return GroupState(
+        name,
+        topic,
+        {f"{name}-{number:02}": 1_000.0 / group.ms for number in range(group.members)},
+        commit_every=max(round(group.commit_seconds / STEP), 1),
+        epoch=1 if group.protocol == "consumer" else None,
+        workers_each=group.workers == "each",
+        slow_line=group.slow_line,
+    )

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which answers about a case are right, and that cases are seen alike warm and cold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dev.sim.cases import SETS
+from dev.sim.cases.drawn import SEED
+from dev.sim.cases.staged import TROUBLES
+from dev.sim.events import MINUTE, Case, MissRuns
+from dev.sim.live.waves import plan_waves
+from dev.sim.run import Kept, run_case
+from dev.sim.scorers.causes import (
+    IN_TIME,
+    NO_TROUBLE,
+    NOT_EXPLAINED,
+    RIGHT,
+    WATCHED,
+    WRONG,
+    Run,
+    judge,
+    score,
+)
+from kafka_lag import contract
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.store import FolderStore
+
+RIGHT_ONE, WRONG_ONE, UNEXPLAINED = contract.STOPPED, contract.HOT_PARTITION, contract.UNEXPLAINED
+
+
+def verdict(answers: Sequence[str | None], right: str | None, ill_from: int | None) -> str:
+    """The verdict on a group with an answer for each run, which is in trouble from one run on."""
+    runs = [
+        Run(
+            frozenset({"g"} if ill_from is not None and number >= ill_from else ()),
+            {} if said is None else {"g": said},
+        )
+        for number, said in enumerate(answers)
+    ]
+    (found,) = judge("case", {"g": frozenset({right} if right else ())}, runs)
+    return found.verdict
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        pytest.param([RIGHT_ONE], RIGHT, id="at-once"),
+        pytest.param([*[None] * (IN_TIME - 1), RIGHT_ONE], RIGHT, id="just-in-time"),
+        pytest.param([*[UNEXPLAINED] * IN_TIME, RIGHT_ONE], NOT_EXPLAINED, id="too-late"),
+        pytest.param([None] * 5, NOT_EXPLAINED, id="nothing-said"),
+        pytest.param([RIGHT_ONE, WRONG_ONE], WRONG, id="changed-its-mind"),
+        pytest.param([RIGHT_ONE] * (WATCHED - 1) + [WRONG_ONE], WRONG, id="last-one-watched"),
+        pytest.param([RIGHT_ONE] * WATCHED + [WRONG_ONE], RIGHT, id="after-it-is-watched"),
+    ],
+)
+def test_a_group_in_trouble_is_judged_from_its_first_run_in_it(
+    answers: list[str | None], expected: str
+) -> None:
+    # An answer before the trouble is not about it.
+    assert verdict([WRONG_ONE, *answers], RIGHT_ONE, ill_from=1) == expected
+
+
+def test_a_group_that_no_run_saw_in_trouble_is_neither_right_nor_wrong() -> None:
+    assert verdict([None] * 20, RIGHT_ONE, ill_from=None) == NO_TROUBLE
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [([None] * 3, RIGHT), ([None, UNEXPLAINED], RIGHT), ([None] * 30 + [RIGHT_ONE], WRONG)],
+    ids=["nothing", "unexplained", "named-once"],
+)
+def test_any_cause_of_a_healthy_group_is_wrong(answers: list[str | None], expected: str) -> None:
+    assert verdict(answers, None, ill_from=None) == expected
+
+
+def find(name: str) -> Case:
+    return next(case for case in SETS["drawn"](SEED) if case.name == name)
+
+
+@pytest.mark.parametrize("name", ["stuck_record-small-1", "deploy-small-1"])
+def test_a_seeded_case_is_scored(name: str) -> None:
+    found = score(find(name))
+
+    assert {each.verdict for each in found} == {RIGHT}
+    assert any(each.right for each in found) is name.startswith("stuck")
+
+
+def cells(snapshots: list[Snapshot]) -> list[object]:
+    return [
+        {name: column.to_list() for name, column in each.dataset(dataset).columns.items()}
+        for each in snapshots
+        for dataset in contract.DATASETS
+    ]
+
+
+def test_a_cold_collector_sees_what_a_warm_one_sees(tmp_path: Path) -> None:
+    case = replace(find("stuck_record-small-1"), warm_up=5 * MINUTE, watched=15 * MINUTE)
+    warm = list(run_case(case))
+    cold = list(run_case(case, Kept(FolderStore(tmp_path), "shop", cold=True)))
+
+    assert cells(cold) == cells(warm)
+
+
+def test_runs_are_missed() -> None:
+    case = replace(find("stuck_record-small-1"), warm_up=5 * MINUTE, watched=15 * MINUTE)
+    missed = replace(case, happens=(*case.happens, (0.0, MissRuns(4 * MINUTE))))
+
+    assert len(list(run_case(missed))) == len(list(run_case(case))) - 4
+
+
+def test_staged_cases_run_on_brokers_in_a_few_waves() -> None:
+    waves = plan_waves(TROUBLES)
+
+    assert len(waves) <= 7
+    assert all(len(wave) == 1 for wave in waves if any(case.alone for case in wave))
