@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dev.causes.cluster import Cluster, Group, Topic, run_minutes
+from dev.sim.run import run_minutes
+from dev.sim.world import GroupState, TopicState, World
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 
@@ -27,18 +28,18 @@ def write_shop(folder: Path) -> None:
 def _planted() -> Iterator[Snapshot]:
     """`billing` stands still at one record, of whose partition another broker takes the lead later;
     `audit` reads the same topic, loses all its members, and a group with a hostile name is well."""
-    topic = Topic("orders", np.full(6, 10.0), noise=0.0)
-    other = Topic("mails", np.full(2, 5.0), noise=0.0)
-    billing = Group("billing", topic, {"m-0": 45.0, "m-1": 45.0})
-    audit = Group("audit", topic, {"a-0": 90.0})
-    mailer = Group(HOSTILE, other, {"x-0": 45.0})
-    cluster = Cluster([topic, other], [billing, audit, mailer], np.random.default_rng(7))
+    topic = TopicState("orders", np.full(6, 10.0), noise=0.0)
+    other = TopicState("mails", np.full(2, 5.0), noise=0.0)
+    billing = GroupState("billing", topic, {"m-0": 45.0, "m-1": 45.0})
+    audit = GroupState("audit", topic, {"a-0": 90.0})
+    mailer = GroupState(HOSTILE, other, {"x-0": 45.0})
+    cluster = World([topic, other], [billing, audit, mailer], np.random.default_rng(7))
 
-    def change(_: Cluster, minute: int) -> None:
+    def change(_: World, minute: int) -> None:
         if minute == TROUBLE:
             billing.stuck[3] = float(topic.end[3])
             audit.speed = {}
         if minute == TROUBLE + 15:
-            topic.first_leader = 1
+            topic.move_leaders()
 
     yield from run_minutes(cluster, MINUTES, change)

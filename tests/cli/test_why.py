@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from moto import mock_aws
 from rich.console import Console
 
-from dev.causes.cluster import BEGIN
+from dev.sim.run import BEGIN
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot

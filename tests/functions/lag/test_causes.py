@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from dev.causes.cluster import BEGIN, MINUTE, Cluster, Group, Topic, run_minutes
+from dev.sim.reading import MINUTE_MS as MINUTE
+from dev.sim.run import BEGIN, run_minutes
+from dev.sim.world import GroupState, TopicState, World
 from kafka_lag import contract
 from kafka_lag.cause_texts import describe_ruled_out
 from kafka_lag.lag.cause_case import Cause, RuledOut
@@ -25,35 +27,37 @@ from kafka_lag.lag.model import Snapshot
 TROUBLE = 6
 MINUTES = 26
 # What happens to a cluster, and what happens in which minute.
-Act: TypeAlias = Callable[[Cluster], None]
+Act: TypeAlias = Callable[[World], None]
 Acts: TypeAlias = Mapping[int, Act]
 
 
-def run(cluster: Cluster, acts: Acts, minutes: int = MINUTES, **more: Any) -> list[Snapshot]:
+def run(cluster: World, acts: Acts, minutes: int = MINUTES, **more: Any) -> list[Snapshot]:
     """All runs of a cluster to which these happen."""
 
-    def change(_: Cluster, minute: int) -> None:
+    def change(_: World, minute: int) -> None:
         if minute in acts:
             acts[minute](cluster)
 
     return list(run_minutes(cluster, minutes, change, **more))
 
 
-def two_members(partitions: int = 6, **more: Any) -> Cluster:
+def two_members(partitions: int = 6, **more: Any) -> World:
     """A topic with 10 records/s a partition, and two members that could read 45 each."""
-    topic = Topic("orders", np.full(partitions, 10.0), noise=0.0)
-    group = Group("billing", topic, {"m-0": 45.0, "m-1": 45.0}, **more)
-    return Cluster([topic], [group], np.random.default_rng(7))
+    topic = TopicState("orders", np.full(partitions, 10.0), noise=0.0)
+    group = GroupState("billing", topic, {"m-0": 45.0, "m-1": 45.0}, **more)
+    return World([topic], [group], np.random.default_rng(7))
 
 
-def several_groups(count: int, partitions: int = 6) -> Cluster:
+def several_groups(count: int, partitions: int = 6) -> World:
     """Groups with topics of their own, whose partitions lie under three brokers in turn."""
-    topics = [Topic(f"t-{each}", np.full(partitions, 10.0), noise=0.0) for each in range(count)]
+    topics = [
+        TopicState(f"t-{each}", np.full(partitions, 10.0), noise=0.0) for each in range(count)
+    ]
     groups = [
-        Group(f"g-{number}", topic, {f"{number}-{each}": 60.0 for each in range(2)})
+        GroupState(f"g-{number}", topic, {f"{number}-{each}": 60.0 for each in range(2)})
         for number, topic in enumerate(topics)
     ]
-    return Cluster(topics, groups, np.random.default_rng(3))
+    return World(topics, groups, np.random.default_rng(3))
 
 
 def row(snapshot: Snapshot, group: str = "billing") -> Mapping[str, Any]:
@@ -80,7 +84,7 @@ def causes_of(snapshots: Sequence[Snapshot], group: str = "billing") -> set[str 
 def writes(*rates: float) -> Act:
     """Records/s of each partition, or of all."""
 
-    def act(cluster: Cluster) -> None:
+    def act(cluster: World) -> None:
         cluster.topics[0].rates[:] = rates
 
     return act
@@ -95,7 +99,7 @@ def reads(*speeds: float) -> Act:
 def moves(records: float) -> Act:
     """Somebody sets all commits ahead, or back."""
 
-    def act(cluster: Cluster) -> None:
+    def act(cluster: World) -> None:
         cluster.groups[0].position += records
         cluster.groups[0].committed += records
 
@@ -108,40 +112,40 @@ def slows(**partitions: float) -> Act:
     return lambda cluster: cluster.groups[0].slow.update(slow)
 
 
-def sticks(cluster: Cluster) -> None:
+def sticks(cluster: World) -> None:
     """A record of partition 2 is not processed."""
     cluster.groups[0].stuck[2] = float(cluster.topics[0].end[2])
 
 
-def opens(cluster: Cluster) -> None:
+def opens(cluster: World) -> None:
     """A transaction."""
     cluster.topics[0].stable[2] = float(cluster.topics[0].end[2])
 
 
-def has_more(cluster: Cluster) -> None:
+def has_more(cluster: World) -> None:
     """Fifty thousand records."""
     cluster.topics[0].end += 50_000
 
 
-def is_cut(cluster: Cluster) -> None:
+def is_cut(cluster: World) -> None:
     """The log loses all its records."""
     cluster.topics[0].end[:] = 0.0
 
 
-def keeps_briefly(cluster: Cluster) -> None:
+def keeps_briefly(cluster: World) -> None:
     """Retention."""
     cluster.topics[0].kept_seconds = 90.0
 
 
 def loses_leader(*partitions: int) -> Act:
-    def act(cluster: Cluster) -> None:
+    def act(cluster: World) -> None:
         cluster.topics[0].has_leader[list(partitions)] = False
 
     return act
 
 
 def both(*acts: Act) -> Act:
-    def act(cluster: Cluster) -> None:
+    def act(cluster: World) -> None:
         for each in acts:
             each(cluster)
 
@@ -151,7 +155,7 @@ def both(*acts: Act) -> Act:
 def out_of_step(healthy: int) -> Act:
     """Two slow partitions have one replica in sync, the others so many."""
 
-    def act(cluster: Cluster) -> None:
+    def act(cluster: World) -> None:
         cluster.topics[0].in_sync[:] = healthy
         cluster.topics[0].in_sync[[0, 3]] = 1
 
@@ -171,7 +175,7 @@ class Case:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     minutes: int = MINUTES
     before: Act = lambda _: None
-    made: Callable[[], Cluster] = two_members
+    made: Callable[[], World] = two_members
 
 
 CASES = {
@@ -354,7 +358,7 @@ def test_rebalances_without_end_are_the_cause_though_something_is_read_between_t
     cluster = two_members()
     group = cluster.groups[0]
 
-    def change(_: Cluster, minute: int) -> Callable[[int], None] | None:
+    def change(_: World, minute: int) -> Callable[[int], None] | None:
         if minute < TROUBLE:
             return None
         group.generation += 1
@@ -379,7 +383,7 @@ def test_rebalances_are_a_cause_or_hide_one_by_how_many_readings_see_them(
 ) -> None:
     cluster = two_members()
 
-    def change(_: Cluster, minute: int) -> None:
+    def change(_: World, minute: int) -> None:
         if minute == TROUBLE:
             reads(12.0, 12.0)(cluster)
         cluster.groups[0].generation += minute >= TROUBLE and minute % every == 0
@@ -395,7 +399,7 @@ def test_a_rebalance_that_members_read_on_in_is_not_one_after_another(
     group = cluster.groups[0]
     group.epoch = 3
 
-    def change(_: Cluster, minute: int) -> None:
+    def change(_: World, minute: int) -> None:
         if minute >= TROUBLE:
             group.state = "Reconciling"
             group.epoch = (group.epoch or 0) + epochs
@@ -433,7 +437,7 @@ def test_of_partitions_without_a_leader_the_first_to_lose_it_is_named(
     assert found.since == pytest.approx(BEGIN + TROUBLE * MINUTE, abs=2 * MINUTE)
 
 
-def limits(cluster: Cluster) -> None:
+def limits(cluster: World) -> None:
     """A broker lets little through."""
     cluster.broker_limit[2] = 2.0
 
@@ -456,7 +460,7 @@ def test_a_broker_is_blamed_by_two_groups_on_three_partitions(
 def test_a_group_that_hangs_after_it_was_behind_under_a_slow_broker_owes_it_to_that(
     minute: int, is_named: bool
 ) -> None:
-    def hangs(cluster: Cluster) -> None:
+    def hangs(cluster: World) -> None:
         cluster.groups[0].speed = dict.fromkeys(cluster.groups[0].speed, 0.0)
 
     acts = {TROUBLE: limits, minute: both(limits, hangs)}
@@ -492,7 +496,7 @@ def test_a_cause_by_rates_gives_way_to_one_that_is_proven_later() -> None:
 def idle_and_behind() -> Snapshot:
     """To two partitions nothing is written; both are set back, and not read again."""
 
-    def act(cluster: Cluster) -> None:
+    def act(cluster: World) -> None:
         cluster.groups[0].position[4:] = 100.0
         cluster.groups[0].stuck.update({4: 100.0, 5: 100.0})
 
@@ -625,7 +629,7 @@ def test_a_partition_whose_age_may_be_next_to_nothing_is_not_behind() -> None:
 def test_what_new_owners_read_again_after_a_rebalance_was_set_back_by_nobody(
     epoch: int | None, back: int, is_named: bool
 ) -> None:
-    def rebalances(cluster: Cluster) -> None:
+    def rebalances(cluster: World) -> None:
         cluster.groups[0].generation += 1
         cluster.groups[0].commit_epoch = epoch
 
@@ -648,7 +652,7 @@ def test_nothing_is_named_in_the_first_run_after_a_long_time_without_one() -> No
     cluster.topics[0].end += 100_000
     cluster.groups[0].position += 100_000
 
-    def act(_: Cluster) -> None:
+    def act(_: World) -> None:
         cluster.groups[0].position -= 50_000
 
     away = range(TROUBLE, TROUBLE + 20)
