@@ -5,7 +5,7 @@ What is read goes through the collector's own arithmetic and writer, so that eve
 a collector would have written. `describe` says what a day can be made of, `scenarios`
 holds days with a known truth, `large` a large cluster's, `write` writes them.
 
-`dev.benchmarks.pauses.tracks` has weeks of offsets without any reading.
+`dev.sim.tracks` has weeks of offsets without any reading.
 """
 
 from dev.days.describe import Day

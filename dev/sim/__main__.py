@@ -10,14 +10,17 @@ from multiprocessing import Pool
 from pathlib import Path
 from tempfile import mkdtemp
 
+from rich.console import Console
+
 from dev.sim.cases import SETS
 from dev.sim.cases.drawn import SEED
 from dev.sim.events import Case
 from dev.sim.live.waves import run_live
-from dev.sim.scorers import causes
+from dev.sim.scorers import causes, pauses
 
 _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(SETS, ("causes",)),
+    "patterns": ("pauses", "unusual"),
 }
 
 
@@ -29,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     score.add_argument("cases", choices=_JUDGED_BY)
     score.add_argument("--by", choices=_SCORERS, default="causes")
     score.add_argument("--seed", type=int, help="of cases that are drawn")
+    score.add_argument("--days", type=int, default=60, help="of patterns")
     score.add_argument(
         "--only",
         type=lambda text: tuple(text.split(",")),
@@ -77,8 +81,25 @@ def _score_live(cases: Sequence[Case], folder: Path) -> Iterator[causes.Verdict]
             yield found
 
 
+def _score_pauses(options: Namespace) -> bool:
+    found = pauses.score(options.days, options.seed, _say)
+    Console(width=130).print(pauses.table_of(found))
+    return not any(each.missed for each in found)
+
+
+def _score_unusual(options: Namespace) -> bool:
+    # Spark takes seconds to import.
+    from dev.sim.scorers import unusual  # noqa: PLC0415
+
+    found = unusual.score(options.days, options.seed, _say)
+    Console(width=130).print(unusual.table_of(found))
+    return not any(each.missed for each in found)
+
+
 _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "causes": _score_causes,
+    "pauses": _score_pauses,
+    "unusual": _score_unusual,
 }
 
 

@@ -26,7 +26,7 @@ HOT_FACTOR = 3.0
 
 # Groups of which the hour of the week says little: half of their hours lie so far off the same hour
 # of other weeks, or runs of two weeks lay so many spreads above what was usual. Random bursts do,
-# and a job that begins some minutes earlier or later. `python -m dev.benchmarks.unusual` measures
+# and a job that begins some minutes earlier or later. `dev.sim.scorers.unusual` measures
 # what it is worth.
 IRREGULAR_PART = 0.25
 NEARLY_FAR = 3.5

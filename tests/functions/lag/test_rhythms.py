@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dev.benchmarks.pauses.slow_groups import COMMITS, SOON, slow, slow_groups
-from dev.benchmarks.pauses.tracks import Track
-from dev.benchmarks.pauses.whole_runs import STATUSES, evaluate_tracks
+from dev.sim.cases.patterns import COMMITS, SOON, slow, slow_groups
+from dev.sim.tracks import STATUSES, Track, evaluate_tracks
 from kafka_lag.contract import OK, PAUSING, REWIND, STALL, STOP, WARN
 from kafka_lag.lag.group_settings import Rules
 from tests.builders import MINUTE

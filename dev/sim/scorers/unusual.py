@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often healthy groups are called unusual, and how soon planted anomalies are.
+"""How often healthy groups are called unusual, and how soon anomalies are.
 
-The patterns of `dev.benchmarks.pauses` over 60 days at a run a minute, without those in trouble:
-their hours through the daily report's `lag_hourly` and `usual_figures`, each day after the first
-weeks judged by what was usual before it, run by run, as the collector does. Ends with 1 where a
-group is called unusual more than once a month, or less than nine tenths of the anomalies planted in
-it are seen in their third run.
-Every third pattern is held out: no limit was chosen by it.
+The hours of all patterns without trouble go through the daily report's `lag_hourly` and
+`usual_figures`. Each day after the first weeks is judged by what was usual before it, run by run,
+as the collector does. A group may be called unusual once a month, and nine tenths of the anomalies
+in it must be seen in their third run.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,16 +17,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
-from rich.console import Console
 from rich.table import Table
 
-from dev.benchmarks.pauses.tracks import DAY, HOUR, WEEK, Generator, Track
-from dev.benchmarks.pauses.whole_runs import FIRST, is_held_out, patterns
+from dev.sim.cases.patterns import is_held_out, patterns
+from dev.sim.reading import FIRST, MINUTE_MS, Floats, Ints, Mask
+from dev.sim.tracks import DAY, HOUR, WEEK, Generator, Track
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
@@ -41,54 +36,51 @@ from kafka_lag_report.session import open_session
 from kafka_lag_report.tables.lag_hourly import lag_hourly
 from kafka_lag_report.tables.usual import usual_figures
 
-Values: TypeAlias = npt.NDArray[np.float64]
-
 MEASURES = ("lag", "time_lag_seconds", "produce_rate")
 _RULES = Rules()
 _WEIGHT = float(ewma_weight(Column.of(np.array([60.0])), _RULES)[0])
-_MINUTE_MS = 60_000
 _HOURS, _WEEKDAYS = 24, 7
-# So many days are learnt from before anything is said, and so many are looked back at.
+# Nothing is said before so many days are learnt from; the job looks back at so many.
 LEARNT = 7 * contract.LEAST_WEEKS_OF_RUNS
 _BACK = 7 * contract.USUAL_WEEKS
 _MONTH = 30.0
-# An anomaly is so many times the most that there was, and so much more: records, s, records/s.
+# An anomaly is so many times the most that there was, plus so many records, s, records/s.
 _TIMES = 3.0
 _MORE = {"lag": 300.0, "time_lag_seconds": 300.0, "produce_rate": 3.0}
-# What these do follows no weekday and no hour, so an anomaly of theirs is one beside all they did.
+# These follow no weekday and no hour, so an anomaly of theirs exceeds all that they ever did.
 _FOLLOW_NO_HOUR = ("random", "jitter", "three days", "by a count")
 _MOST_A_MONTH = 1.0
-# In an hour in which a value falls from its most to nothing, three times that may be chance.
+# If a value falls from its most to nothing within an hour, three times that may be chance.
 _LEAST_SEEN = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Groups over days: a row a run, a column a group. `produce_rate` is the moving average."""
+    """Groups over days: a row a run, a column a group. `produce_rate` is a moving average."""
 
     names: tuple[str, ...]
-    lag: Values
-    time_lag_seconds: Values
-    produce_rate: Values
+    lag: Floats
+    time_lag_seconds: Floats
+    produce_rate: Floats
 
     @property
     def days(self) -> int:
-        """How many whole days there are."""
+        """Number of whole days."""
         return len(self.lag) // DAY
 
-    def of(self, measure: str) -> Values:
-        """The values of one measure."""
-        found: Values = getattr(self, measure)
+    def of(self, measure: str) -> Floats:
+        """Returns the values of one measure."""
+        found: Floats = getattr(self, measure)
         return found
 
-    def written(self) -> Values:
-        """Records/s that each run saw written since the one before."""
+    def written(self) -> Floats:
+        """Returns records/s that each run saw written since the previous run."""
         before = np.vstack([self.produce_rate[:1], self.produce_rate[:-1]])
         return np.maximum((self.produce_rate - before * (1 - _WEIGHT)) / _WEIGHT, 0.0)
 
     def frame(self, run: int) -> Frame:
-        """The groups' rows as a run has them."""
-        moment = np.full(len(self.names), FIRST + run * _MINUTE_MS)
+        """Returns the rows of the groups in a run."""
+        moment = np.full(len(self.names), FIRST + run * MINUTE_MS)
         return Frame.of(
             {
                 "consumer_group": Strings.of(self.names),
@@ -99,7 +91,7 @@ class Groups:
 
 
 def groups_of(tracks: dict[str, Track]) -> Groups:
-    """What runs see of groups of one partition."""
+    """Returns what runs see of groups of one partition."""
     lags, ages, rates = [], [], []
     for track in tracks.values():
         at = track.at_runs()
@@ -116,7 +108,7 @@ def groups_of(tracks: dict[str, Track]) -> Groups:
 
 
 def healthy(days: int, seed: int) -> Groups:
-    """All patterns but those that are in trouble."""
+    """Returns all patterns except those in trouble."""
     found = patterns(days, seed).items()
     return groups_of({name: one.track for name, one in found if one.trouble is None})
 
@@ -126,13 +118,13 @@ Usual: TypeAlias = dict[tuple[int, int], Frame]
 
 
 def learn(spark: SparkSession, groups: Groups, judged: Sequence[int]) -> Usual:
-    """The usual figures before each judged day, by the daily report's own tables."""
+    """Returns the usual figures before each judged day, by the tables of the daily report."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         for day in range(groups.days):
             pq.write_table(_runs_of(groups, day), path / f"{day:03}.parquet")
         runs = spark.read.parquet(folder).withColumn("weight", sf.lit(60.0))
-        # A group of each day: first of the day that is reported, then of the one that is judged.
+        # Each day has its own groups: first the day that is reported, then the one that is judged.
         hours = _taken_apart(lag_hourly(_put_together(runs, "dt")), "dt").cache()
         days = [(str(day), _date(day - back)) for day in judged for back in range(1, _BACK + 1)]
         pairs = spark.createDataFrame(days, "judged string, dt string")
@@ -159,7 +151,7 @@ _FIGURES = [name for name, kind in contract.USUAL_COLUMNS.items() if kind == con
 
 
 def _weekday(day: int) -> int:
-    """0 is Monday."""
+    """Returns the weekday; 0 is Monday."""
     return datetime.fromtimestamp(FIRST / 1_000 + day * DAY * 60, UTC).weekday()
 
 
@@ -168,19 +160,19 @@ def _date(day: int) -> str:
 
 
 def _put_together(rows: DataFrame, name: str) -> DataFrame:
-    """The rows with the column in the names of their groups."""
+    """Returns the rows with the column before the names of their groups."""
     return rows.withColumn("consumer_group", sf.concat_ws("/", name, "consumer_group"))
 
 
 def _taken_apart(rows: DataFrame, name: str) -> DataFrame:
-    """The rows with the column that is in the names of their groups."""
+    """Returns the rows with the column that is before the names of their groups."""
     both = sf.split("consumer_group", "/", 2)
     return rows.withColumns({name: both[0], "consumer_group": both[1]})
 
 
 def _runs_of(groups: Groups, day: int) -> pa.Table:
     at, count = slice(day * DAY, (day + 1) * DAY), len(groups.names)
-    times = FIRST + np.arange(day * DAY, (day + 1) * DAY) * _MINUTE_MS
+    times = FIRST + np.arange(day * DAY, (day + 1) * DAY) * MINUTE_MS
     length = DAY * count
     return pa.table(
         {
@@ -196,14 +188,14 @@ def _runs_of(groups: Groups, day: int) -> pa.Table:
 
 
 def figures_at(usual: Usual, run: int) -> Frame:
-    """What is usual in the hour of a run, by the object of the day before."""
+    """Returns what is usual in the hour of a run, as learnt until the day before."""
     return usual[run // DAY, run % DAY // HOUR]
 
 
 def count_marks(
     groups: Groups, usual: Usual, judged: Sequence[int], say: Callable[[str], None]
-) -> npt.NDArray[np.int64]:
-    """How often each group begins to be called unusual on the judged days, which follow on."""
+) -> Ints:
+    """Returns how often each group begins to be called unusual on the judged days."""
     marks = np.zeros(len(groups.names), np.int64)
     before, marked = Frame.empty(contract.GROUPS), np.zeros(len(groups.names), bool)
     for day in judged:
@@ -215,10 +207,8 @@ def count_marks(
     return marks
 
 
-def _judge(
-    frame: Frame, usual: Usual, before: Frame, run: int
-) -> tuple[Frame, npt.NDArray[np.bool_]]:
-    taken_at = FIRST + run * _MINUTE_MS
+def _judge(frame: Frame, usual: Usual, before: Frame, run: int) -> tuple[Frame, Mask]:
+    taken_at = FIRST + run * MINUTE_MS
     found = add_unusual(frame, figures_at(usual, run), before, taken_at, _RULES)
     unusual = found.numbers("unusual")
     return found, unusual.known & (unusual.values > 0)
@@ -226,18 +216,20 @@ def _judge(
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """What is planted in a measure from run `since` on; a group without a value has none."""
+    """Values of a measure from run `since` on; NaN for groups without an anomaly."""
 
     measure: str
     since: int
-    values: Values
+    values: Floats
 
 
-def plant(groups: Groups, judged: Sequence[int], count: int, rng: Generator) -> list[Anomaly]:
-    """So many anomalies of each measure, which are over within their hour.
+def draw_anomalies(
+    groups: Groups, judged: Sequence[int], count: int, rng: Generator
+) -> list[Anomaly]:
+    """Returns so many anomalies of each measure, which end within their hour.
 
-    Three times the most there was at that hour of the week, or at any time of what follows no hour;
-    and nothing written any more, where records came in every run.
+    They exceed three times the most at that hour of the week, or at any time for groups that follow
+    no hour. Where records came in every run, a last sort is that nothing is written any more.
     """
     written, found = groups.written(), []
     for measure in (*MEASURES, "nothing written"):
@@ -255,16 +247,16 @@ def plant(groups: Groups, judged: Sequence[int], count: int, rng: Generator) -> 
     return found
 
 
-def _most_so_far(groups: Groups, seen: Values, run: int) -> Values:
+def _most_so_far(groups: Groups, seen: Floats, run: int) -> Floats:
     runs = np.arange(DAY, run)
     same = runs[runs % WEEK // HOUR == run % WEEK // HOUR]
     follows_none = [any(word in name for word in _FOLLOW_NO_HOUR) for name in groups.names]
-    most: Values = np.where(follows_none, seen[runs].max(axis=0), seen[same].max(axis=0))
+    most: Floats = np.where(follows_none, seen[runs].max(axis=0), seen[same].max(axis=0))
     return most
 
 
-def is_seen(groups: Groups, usual: Usual, anomaly: Anomaly) -> npt.NDArray[np.bool_]:
-    """The groups in which it is seen in its third run."""
+def is_seen(groups: Groups, usual: Usual, anomaly: Anomaly) -> Mask:
+    """Returns the groups whose anomaly is seen in its third run."""
     at = slice(anomaly.since, anomaly.since + contract.FAR_RUNS)
     values = np.where(np.isnan(anomaly.values), 0.0, anomaly.values)
     changed = groups.of(anomaly.measure)[at].copy()
@@ -288,7 +280,7 @@ def is_seen(groups: Groups, usual: Usual, anomaly: Anomaly) -> npt.NDArray[np.bo
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Marks a month of a healthy group, and of each measure how many planted ones were seen."""
+    """False marks of a group in a month, and anomalies that were seen and all, by measure."""
 
     name: str
     held_out: bool
@@ -297,20 +289,18 @@ class Verdict:
 
     @property
     def missed(self) -> bool:
-        """Too many marks, or too many anomalies that were not seen."""
+        """Whether there were too many marks, or too many anomalies were not seen."""
         unseen = any(found < _LEAST_SEEN * planted for found, planted in self.seen.values())
         return unseen or self.marks_a_month > _MOST_A_MONTH
 
 
-def judge_groups(
-    spark: SparkSession, groups: Groups, planted: int, seed: int, say: Callable[[str], None]
-) -> list[Verdict]:
-    """A verdict on each group."""
-    judged = range(LEARNT, groups.days)
-    usual = learn(spark, groups, judged)
+def score(days: int, seed: int, say: Callable[[str], None], planted: int = 10) -> list[Verdict]:
+    """Returns a verdict on each group, with so many anomalies of each measure."""
+    groups, judged = healthy(days, seed), range(LEARNT, days)
+    usual = learn(open_session(), groups, judged)
     marks = count_marks(groups, usual, judged, say)
     seen: list[dict[str, tuple[int, int]]] = [{} for _ in groups.names]
-    for anomaly in plant(groups, judged, planted, np.random.default_rng(seed)):
+    for anomaly in draw_anomalies(groups, judged, planted, np.random.default_rng(seed)):
         found = is_seen(groups, usual, anomaly)
         for number, counts in enumerate(seen):
             if not np.isnan(anomaly.values[number]):
@@ -323,37 +313,11 @@ def judge_groups(
 
 
 def table_of(verdicts: Sequence[Verdict]) -> Table:
-    """A line a pattern."""
-    table = Table(*("pattern", "held out", "false marks a month", *MEASURES), title="Unusual")
+    """Returns a line for each pattern."""
+    table = Table(*("pattern", "held out", "false marks a month", *MEASURES))
     for one in verdicts:
         seen = (f"{found} of {planted}" for found, planted in one.seen.values())
         color = "[red]" if one.missed else ""
         held_out = "yes" if one.held_out else ""
         table.add_row(f"{color}{one.name}", held_out, f"{one.marks_a_month:.1f}", *seen)
     return table
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Prints the table; 1 if a limit was missed."""
-    parser = argparse.ArgumentParser(prog="python -m dev.benchmarks.unusual", description=__doc__)
-    parser.add_argument("--days", type=int, default=60, help="simulated (default: 60)")
-    parser.add_argument("--seed", type=int, default=0, help="of work and pauses (default: 0)")
-    parser.add_argument("--planted", type=int, default=10, help="of each measure (default: 10)")
-    options = parser.parse_args(argv)
-    progress = Console(stderr=True, highlight=False)
-    verdicts = judge_groups(
-        open_session(),
-        healthy(options.days, options.seed),
-        options.planted,
-        options.seed,
-        lambda words: progress.print(words, style="dim"),
-    )
-    Console(width=130).print(table_of(verdicts))
-    missed = [one.name for one in verdicts if one.missed]
-    for name in missed:
-        progress.print(f"[red]missed[/] {name}")
-    return 1 if missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
