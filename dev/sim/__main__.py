@@ -16,11 +16,12 @@ from dev.sim.cases import SETS
 from dev.sim.cases.drawn import SEED
 from dev.sim.events import Case
 from dev.sim.live.waves import run_live
-from dev.sim.scorers import causes, pauses
+from dev.sim.scorers import causes, pauses, transactions
 
 _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(SETS, ("causes",)),
     "patterns": ("pauses", "unusual"),
+    "transactions": ("transactions",),
 }
 
 
@@ -87,6 +88,15 @@ def _score_pauses(options: Namespace) -> bool:
     return not any(each.missed for each in found)
 
 
+def _score_transactions(options: Namespace) -> bool:
+    found = transactions.score(options.seed)
+    for word in sorted(found.counts):
+        print(f"{found.counts[word]:>8} {word}")
+    for each in found.wrong:
+        print(f"wrong: {each}")
+    return not found.wrong
+
+
 def _score_unusual(options: Namespace) -> bool:
     # Spark takes seconds to import.
     from dev.sim.scorers import unusual  # noqa: PLC0415
@@ -99,6 +109,7 @@ def _score_unusual(options: Namespace) -> bool:
 _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "causes": _score_causes,
     "pauses": _score_pauses,
+    "transactions": _score_transactions,
     "unusual": _score_unusual,
 }
 

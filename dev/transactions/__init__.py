@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consumers of topics that are written in transactions: is what they are called right?
+"""What consumers of real transactions are called, of Kafka Streams and record by record.
 
-`planted`: logs drawn by a seed, known record by record, and their readers, through whole runs.
-`brokers`: real transactions, of Kafka Streams and record by record, and real readers.
+`dev.sim.cases.transactions` has the same in memory, known record by record.
 """

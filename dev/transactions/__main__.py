@@ -9,8 +9,6 @@ import click
 from rich.console import Console
 
 from dev.transactions.brokers import Plan, measure
-from dev.transactions.cases import MINUTES, draw_cases, judge
-from dev.transactions.planted import look
 from kafka_lag.brokers.source import quiet_library
 
 _SHOWN = 20
@@ -19,19 +17,6 @@ _SHOWN = 20
 @click.group("python -m dev.transactions", help=__doc__)
 def main() -> None:
     """The command."""
-
-
-@main.command()
-@click.option("--seed", type=int, default=1, help="of the cases (1)")
-def planted(seed: int) -> None:
-    """Planted logs through whole runs; ends with 1 where something was called wrong."""
-    cases = draw_cases(seed)
-    score = judge(cases, look(cases, MINUTES))
-    for word in sorted(score.counts):
-        click.echo(f"{score.counts[word]:>8} {word}")
-    for each in score.wrong[:_SHOWN]:
-        click.echo(f"wrong: {each}")
-    sys.exit(1 if score.wrong else 0)
 
 
 @main.command()

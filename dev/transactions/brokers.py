@@ -28,7 +28,7 @@ from dev.kafka.cluster import quick_start
 from dev.kafka.extra_jars import STREAMS, extra_jar
 from dev.kafka.jars import kafka_server
 from dev.kafka.readiness import wait_until
-from dev.transactions.cases import BAD
+from dev.sim.scorers.transactions import BAD
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases drawn by a seed, and what of the runs' answers was wrong."""
+"""What the collector calls consumers of topics that are written in transactions."""
 
 from __future__ import annotations
 
@@ -8,94 +8,113 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-import numpy as np
-
-from dev.transactions.planted import HEALTHY, Case, Look, Random, Reader, Writer
+from dev.sim.cases.transactions import HEALTHY, MINUTES, Case, Reader, Transactions, draw_cases
+from dev.sim.reading import MINUTE_MS
+from dev.sim.run import BEGIN, run
 from kafka_lag.contract import OPEN_TRANSACTION, STALL, STOP, WARN
+from kafka_lag.lag.model import Snapshot
 
-MINUTES = 420
-# When readers get stuck or stop, and transactions hang.
-_TURNS = (270, 300)
 _WINDOW_MINUTES = 10
-# Runs without anything new that make a rest, and how far below the end.
+# A rest has so many runs without anything new, and is so far below the end at most.
 _REST_RUNS, _MOST_OFFSETS = 4, 10
 BAD = (STALL, STOP, WARN)
 
-_COUNTS = {
-    Reader.COMMITS_RECORDS: 40,
-    Reader.COMMITS_MARKERS: 10,
-    Reader.STUCK: 20,
-    Reader.STOPPED: 10,
-    Reader.SLOW: 5,
-    Reader.LEAVES_SOME: 5,
-    Reader.LEAVES_MORE: 5,
-}
-_HANGING = 50
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a run said of a case, and what is true then; times in minutes after the first run.
+
+    `distance`: from its `commit` to the end of what can be read. `seen_open`: a run has seen an
+    open transaction of this topic.
+    """
+
+    minute: int
+    status: str | None
+    method: str | None
+    reason: str | None
+    named_since: float | None
+    unread_minutes: float
+    end: int
+    commit: int
+    distance: int
+    seen_open: bool
 
 
-def draw_cases(seed: int) -> list[Case]:
-    """So many of each kind; the same seed draws the same."""
-    rng = np.random.default_rng([37, seed])
-    cases: list[Case] = []
-    for reader, count in _COUNTS.items():
-        names = (f"{reader.name.lower()}-{number:02}" for number in range(count))
-        cases += [_draw(rng, seed, name, reader) for name in names]
-    for number in range(_HANGING):
-        reader = HEALTHY[int(rng.integers(len(HEALTHY)))]
-        cases.append(_draw(rng, seed, f"hangs-{number:02}", reader, hangs=True))
-    return cases
+def score(seed: int) -> Score:
+    """Returns the score of cases that are drawn by a seed."""
+    cases = draw_cases(seed)
+    return judge(cases, look(cases, MINUTES))
 
 
-def _draw(rng: Random, seed: int, name: str, reader: Reader, *, hangs: bool = False) -> Case:
-    turns = hangs or reader in (Reader.STUCK, Reader.STOPPED)
-    leaves = 0
-    if reader == Reader.LEAVES_SOME:
-        leaves = int(rng.integers(3, 10))
-    if reader == Reader.LEAVES_MORE:
-        leaves = int(rng.integers(12, 60))
-    return Case(
-        name,
-        _draw_writer(rng),
-        reader,
-        delay=float(rng.uniform(0.2, 8.0)),
-        seed=(seed, int(rng.integers(2**31))),
-        leaves=leaves,
-        turns_at=int(rng.integers(*_TURNS)) if turns else None,
-        hangs=hangs,
+def look(cases: Sequence[Case], minutes: int) -> Mapping[str, list[Look]]:
+    """Returns what each run says of each case."""
+    cluster = Transactions(cases, minutes)
+    said: dict[str, list[Look]] = {case.name: [] for case in cases}
+    seen_open: set[str] = set()
+    for report in run(cluster, minutes):
+        found, minute = _by_group(report.snapshot), cluster.minute
+        for each, commit in zip(cluster.consumers, cluster.commits, strict=True):
+            name = each.case.name
+            end, stable = each.log.end(cluster.ends_read), each.log.stable(cluster.ends_read)
+            if stable < end and commit < end:
+                seen_open.add(name)
+            since = each.unread_since(60.0 * minute)
+            said[name].append(
+                Look(
+                    minute,
+                    *found[name],
+                    unread_minutes=0.0 if since is None else minute - since / 60.0,
+                    end=end,
+                    commit=commit,
+                    distance=stable - commit,
+                    seen_open=name in seen_open,
+                )
+            )
+    return said
+
+
+def _by_group(
+    snapshot: Snapshot,
+) -> dict[str, tuple[str | None, str | None, str | None, float | None]]:
+    rows, groups = snapshot.group_partitions, snapshot.groups
+    methods = dict(
+        zip(
+            rows.strings("consumer_group").to_list(),
+            zip(
+                rows.strings("status").to_list(),
+                rows.strings("time_lag_method").to_list(),
+                strict=True,
+            ),
+            strict=True,
+        )
     )
-
-
-def _draw_writer(rng: Random) -> Writer:
-    """One record at a time or batches; one marker or several; now and then aborted."""
-    most = int(rng.choice([1, 1, 3, 20, 200]))
-    seconds = float(rng.choice([0.5, 2.0, 6.0]))
-    return Writer(
-        records=(1, most),
-        seconds=(seconds / 5, seconds),
-        a_minute=(int(rng.integers(2, 6)), int(rng.integers(6, 40))),
-        busy=(2, int(rng.integers(4, 20))),
-        quiet=(6, int(rng.integers(8, 45))),
-        producers=int(rng.choice([1, 1, 2, 3])),
-        aborted=float(rng.choice([0.0, 0.0, 0.05, 0.2])),
+    columns = (
+        groups.strings("consumer_group").to_list(),
+        groups.strings("status_reason").to_list(),
+        groups.numbers("open_transaction_since").to_list(),
     )
+    return {
+        name: (*methods[name], reason, None if since is None else (since - BEGIN) / MINUTE_MS)
+        for name, reason, since in zip(*columns, strict=True)
+    }
 
 
 @dataclass(slots=True)
 class Score:
-    """What was right and wrong, in runs or cases by a word for each, and what was wrong, named."""
+    """Counts of runs or cases by a word for each, and the wrong ones."""
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
 
     def add(self, word: str, *, right: bool = True, of: str = "") -> None:
-        """One more; `of` names it where it is wrong."""
+        """Counts one more; `of` names it if it is wrong."""
         self.counts[word] += 1
         if not right:
             self.wrong.append(f"{of}: {word}")
 
 
 def judge(cases: Sequence[Case], said: Mapping[str, list[Look]]) -> Score:
-    """The score of what whole runs said."""
+    """Returns the score of what runs said of cases."""
     score = Score()
     for case in cases:
         looks = said[case.name]
@@ -113,8 +132,10 @@ def judge(cases: Sequence[Case], said: Mapping[str, list[Look]]) -> Score:
 
 
 def rests(looks: Sequence[Look]) -> Iterator[tuple[int, int]]:
-    """When each rest was over, and its distance as it began: all is read, up to ten offsets below
-    the end, and for four runs nothing comes. What comes later without a record lengthens none.
+    """Yields when each rest was over, and its distance as it began.
+
+    In a rest all is read, up to ten offsets below the end, and nothing comes for four runs. Offsets
+    that come later without a record do not lengthen the distance.
     """
     for _, group in groupby(looks, key=lambda each: each.commit):
         rest = list(group)
@@ -126,7 +147,7 @@ def rests(looks: Sequence[Look]) -> Iterator[tuple[int, int]]:
 
 
 def _judge_healthy(case: Case, looks: Sequence[Look], score: Score) -> None:
-    """Never STALL, STOP or WARN once two rests are over, at distances that it has rested at."""
+    """After two rests it is never STALL, STOP or WARN at a distance that it has rested at."""
     found = list(rests(looks))
     known = found[1][0] if len(found) > 1 else len(looks)
     for each in looks:
@@ -147,7 +168,7 @@ def _judge_healthy(case: Case, looks: Sequence[Look], score: Score) -> None:
 
 
 def _judge_stuck(case: Case, looks: Sequence[Look], score: Score) -> None:
-    """Reported within the window after the next record, and two runs."""
+    """It must be reported within the window after the next record, and two runs."""
     turn = case.turns_at or 0
     after = [each for each in looks if each.minute > turn]
     came = next((e.minute for e in after if e.end != after[0].end), None)
@@ -172,7 +193,7 @@ def _judge_stopped(case: Case, looks: Sequence[Look], score: Score) -> None:
 
 
 def _judge_late(case: Case, looks: Sequence[Look], score: Score) -> None:
-    """In how many runs of those with an old unread record it was taken for one that rests."""
+    """Counts runs with an old unread record, and those in which it was taken for a rest."""
     old = [e for e in looks if e.unread_minutes > _WINDOW_MINUTES + 2]
     hidden = sum(e.method == "marker" for e in old)
     score.counts[f"{case.reader}: old records"] += len(old)
@@ -182,7 +203,7 @@ def _judge_late(case: Case, looks: Sequence[Look], score: Score) -> None:
 
 
 def _judge_hanging(case: Case, looks: Sequence[Look], score: Score) -> None:
-    """Named by the second run that sees it, its beginning within an interval."""
+    """It must be named by the second run that sees it, its beginning within an interval."""
     turn = case.turns_at or 0
     at = turn + 1
     named = next(

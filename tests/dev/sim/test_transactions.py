@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is planted is what is claimed, and what is wrong is counted as wrong."""
+"""Logs that are written in transactions are as they are described, and errors are counted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dev.transactions.cases import Score, judge, rests
-from dev.transactions.planted import Case, Consumer, Look, Reader, Writer, look, write
+from dev.sim.cases.transactions import Case, Consumer, Reader, Writer, write
+from dev.sim.scorers.transactions import Look, Score, judge, look, rests
 from kafka_lag.contract import METHOD_MARKER, OK, OPEN_TRANSACTION, STALL
 
 WRITER = Writer(records=(1, 4), seconds=(1.0, 5.0), a_minute=(5, 20), busy=(2, 6), quiet=(8, 20))
