@@ -86,11 +86,14 @@ def test_a_group_counts_as_it_was_last_read_for_one_window_and_then_not_at_all(
             assert not absent & set(said)
 
 
+SOME_UNREAD: list[list[tuple[int, int] | str]] = [[(0, 20), (0, 20)], [(0, 20), TIMEOUT]]
+
+
 def test_a_group_with_a_partition_that_was_not_read_does_not_scale() -> None:
     commits: Commits = {"orders": [17, 12]}
     found = [
         run.sink.values().get((GROUP, contract.SCALING_LAG))
-        for logs in ([(0, 20)] * 2, [(0, 20), TIMEOUT])
+        for logs in SOME_UNREAD
         for _, run in after((1, 11), commits, (commits, logs))
     ]
     assert found == [11, 11, None, None]

@@ -287,7 +287,7 @@ BURSTS = {
 }
 HOTTEST = Load([[0.0] * 4, [10, 10, 10, 70]])
 LOADS: dict[str, Load] = {
-    **{name: load for name, (load, *_) in (CASES | SEQUENCES | SLOWLY | BURSTS).items()},  # type: ignore[misc]
+    **{name: load for name, (load, *_) in (CASES | SEQUENCES | SLOWLY | BURSTS).items()},
     "hottest": HOTTEST,
 }
 

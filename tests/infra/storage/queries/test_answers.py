@@ -282,7 +282,7 @@ REPORTS: dict[str, tuple[str, str, Days]] = {
 
 
 def test_what_saved_queries_answer_of_written_reports(tmp_path: Path, golden: Golden) -> None:
-    cases = {}
+    cases: dict[str, str] = {}
     for about, (key, name, days) in REPORTS.items():
         for day, rows in days.items():
             write_report(tmp_path / about, name, rows, day=day)
