@@ -162,6 +162,7 @@ def _group_rows(random: Random, seconds: int) -> Iterator[Row]:
             "sla_seconds": _maybe(random, random.choice([30.0, 60.0])) if group else None,
             "group_state": _maybe(random, random.choice(_WORDS["group_state"])),
             "owners_changed": _maybe(random, random.choice([0, 0, 2])),
+            "rebalances": _maybe(random, random.choice([0, 0, 3])),
             "lag": _maybe(random, random.choice([0, 10, 10_000])),
             "time_lag_seconds": _maybe(random, random.choice([0.0, 30.0, 900.0])),
             "time_lag_error_seconds": _maybe(random, 1.0, 0.3),
