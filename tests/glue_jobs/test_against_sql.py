@@ -118,6 +118,7 @@ def test_no_page_has_a_word_of_python(reported: Reported) -> None:
         assert not re.search(r"\b(None|nan|NaN|inf)\b", shown)
 
 
+@pytest.mark.parametrize("reported", [pytest.param("large", marks=THOROUGH)], indirect=True)
 def test_the_coverage_of_a_day_in_progress_is_what_sql_says(
     spark: SparkSession, reported: Reported
 ) -> None:
