@@ -16,12 +16,13 @@ from dev.sim.cases import SETS
 from dev.sim.cases.drawn import SEED
 from dev.sim.events import Case
 from dev.sim.live.waves import run_live
-from dev.sim.scorers import causes, pauses, transactions
+from dev.sim.scorers import causes, pauses, scaling, transactions
 
 _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(SETS, ("causes",)),
     "patterns": ("pauses", "unusual"),
     "transactions": ("transactions",),
+    "services": ("scaling",),
 }
 
 
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     score.add_argument("cases", choices=_JUDGED_BY)
     score.add_argument("--by", choices=_SCORERS, default="causes")
     score.add_argument("--seed", type=int, help="of cases that are drawn")
-    score.add_argument("--days", type=int, default=60, help="of patterns")
+    score.add_argument("--days", type=int, default=60, help="of patterns and services")
     score.add_argument(
         "--only",
         type=lambda text: tuple(text.split(",")),
@@ -41,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="NAME,...",
         help="cases whose name begins with one of these",
     )
+    score.add_argument("--held-out", action="store_true", help="services that were set aside")
+    score.add_argument("--policies", default="tasks,steps,keda", help="of services")
     score.add_argument("--live", action="store_true", help="on real brokers, beside memory")
     score.add_argument("--folder", type=Path, help="for snapshots of --live (default: a new one)")
     options = parser.parse_args(argv)
@@ -97,6 +100,12 @@ def _score_transactions(options: Namespace) -> bool:
     return not found.wrong
 
 
+def _score_scaling(options: Namespace) -> bool:
+    console = Console(width=150, highlight=False)
+    of = scaling.Chosen(24 * options.days, options.held_out, tuple(options.policies.split(",")))
+    return scaling.print_score(of, options.only, options.seed, console)
+
+
 def _score_unusual(options: Namespace) -> bool:
     # Spark takes seconds to import.
     from dev.sim.scorers import unusual  # noqa: PLC0415
@@ -110,6 +119,7 @@ _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "causes": _score_causes,
     "pauses": _score_pauses,
     "transactions": _score_transactions,
+    "scaling": _score_scaling,
     "unusual": _score_unusual,
 }
 

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services whose tasks start and stop as a policy asks, in steps of ten seconds.
+
+Each service is a group and a topic of one cluster, so that one run sees them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dev.sim.cases.services import Case
+from dev.sim.reading import Floats, Ints, Layout, Mask, Sight
+from kafka_lag.lag.columns import Column, Strings
+
+STEP_SECONDS = 10
+STEPS = 60 // STEP_SECONDS
+# What partitions with little to read leave is given to the others in so many rounds.
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Seconds until a task has started or stopped, and of a rebalance in which nobody reads."""
+
+    start_seconds: int = 90
+    stop_seconds: int = 30
+    rebalance_seconds: int = 30
+
+
+class Services:
+    """All services at one moment; `running` is the number of tasks of each that have started."""
+
+    def __init__(self, cases: Sequence[Case], conditions: Conditions, tasks: Sequence[int]) -> None:
+        self._cases, self._conditions = cases, conditions
+        sizes = [case.partitions for case in cases]
+        count, rows = len(cases), sum(sizes)
+        self._service = np.repeat(np.arange(count), sizes)
+        self._number = np.concatenate([np.arange(size) for size in sizes])
+        self._share = np.concatenate([case.shares for case in cases])
+        self._speed = np.array([case.speed for case in cases])
+        self._poll = np.array([case.poll_seconds // STEP_SECONDS for case in cases])
+        self._members = max(*(case.most for case in cases), 1)
+        self._end = np.zeros(rows)
+        self._committed = np.zeros(rows)
+        self._ends = np.zeros((max(case.minutes for case in cases) * STEPS + 1, rows))
+        self._oldest = np.zeros(rows, np.int64)
+        self._step = 0
+        self._set = np.array(tasks)
+        self.running = self._set.copy()
+        self._pending: list[tuple[int, int, int]] = []
+        self._names = tuple(
+            f"{group_name(service)}-{member}"
+            for service in range(count)
+            for member in range(self._members)
+        )
+        self._paused_until = np.zeros(count, np.int64)
+
+    def change(self, service: int, tasks: int) -> None:
+        """Sets the number of tasks; they start and stop in their time."""
+        more = tasks > self._target(service)
+        seconds = self._conditions.start_seconds if more else self._conditions.stop_seconds
+        at = self._step + -(-seconds // STEP_SECONDS)
+        later = [each for each in self._pending if each[1] != service or each[0] <= at]
+        self._pending = [*later, (at, service, tasks)]
+
+    def _target(self, service: int) -> int:
+        wanted = [each for each in self._pending if each[1] == service]
+        return max(wanted)[2] if wanted else int(self._set[service])
+
+    def live_a_minute(self) -> None:
+        """Lets a minute pass."""
+        now = self._step // STEPS
+        loads = np.array([case.load[min(now, case.minutes - 1)] for case in self._cases])
+        written = (loads * self._speed)[self._service] * self._share * STEP_SECONDS
+        stuck = self._stuck(now)
+        for _ in range(STEPS):
+            self._join()
+            self._end += written
+            self._read(self._shares_of_speed(now) * self._speed, stuck)
+            self._step += 1
+            self._ends[self._step] = np.floor(self._end)
+
+    def _shares_of_speed(self, now: int) -> Floats:
+        running = zip(self._cases, self.running.tolist(), strict=True)
+        each = [case.share_of_speed(min(now, case.minutes - 1), tasks) for case, tasks in running]
+        return np.array(each)
+
+    def _join(self) -> None:
+        """Lets started tasks join and stopped ones leave, with a rebalance of the group."""
+        due = sorted(each for each in self._pending if each[0] <= self._step)
+        self._pending = [each for each in self._pending if each[0] > self._step]
+        for _, service, tasks in due:
+            self._set[service] = tasks
+        changed = self.running != self._set
+        self.running = self._set.copy()
+        self._paused_until[changed] = (
+            self._step + self._conditions.rebalance_seconds // STEP_SECONDS
+        )
+
+    def _stuck(self, now: int) -> Mask:
+        stuck = np.zeros(len(self._end), bool)
+        for service, case in enumerate(self._cases):
+            if case.stuck and now in case.stuck[1]:
+                stuck |= (self._service == service) & (self._number == case.stuck[0])
+        return stuck
+
+    def _read(self, capacity: Floats, stuck: Mask) -> None:
+        """Each member reads as much of each partition, or all that is there."""
+        works = (self._step >= self._paused_until) & (self.running > 0)
+        works &= (self._step + 1) % self._poll == 0
+        left = np.where(stuck | ~works[self._service], 0.0, self._end - self._committed)
+        if not left.any():
+            return
+        owner, members = self._owner(), len(self._cases) * self._members
+        budget = np.repeat(capacity * self._poll * STEP_SECONDS, self._members)
+        for _ in range(_ROUNDS):
+            waiting = left > 0
+            number = np.bincount(owner, waiting, members)
+            each = (budget / np.maximum(number, 1.0))[owner]
+            read = np.where(waiting, np.minimum(left, each), 0.0)
+            left -= read
+            self._committed += read
+            budget = budget - np.bincount(owner, read, members)
+
+    def _owner(self) -> Ints:
+        members = np.maximum(self.running, 1)[self._service]
+        owner: Ints = self._service * self._members + self._number % members
+        return owner
+
+    def ages(self) -> Floats:
+        """Returns seconds since each service's oldest unread record, without stuck partitions."""
+        committed = np.floor(self._committed)
+        rows = np.arange(len(committed))
+        while True:
+            # The first step at which the log had reached past the commit.
+            behind = (self._oldest < self._step) & (self._ends[self._oldest, rows] <= committed)
+            if not behind.any():
+                break
+            self._oldest[behind] += 1
+        unread = self._ends[self._step] > committed
+        age = np.where(unread, (self._step - self._oldest) * STEP_SECONDS, 0.0)
+        age[self._stuck_lately()] = 0.0
+        found = np.zeros(len(self._cases))
+        np.maximum.at(found, self._service, age)
+        return found
+
+    def _stuck_lately(self) -> Mask:
+        """Returns partitions that are stuck, or were and are worked off."""
+        stuck = np.zeros(len(self._end), bool)
+        for service, case in enumerate(self._cases):
+            if case.stuck and self._step // STEPS >= case.stuck[1].start:
+                stuck |= (self._service == service) & (self._number == case.stuck[0])
+        return stuck
+
+    def lags(self) -> Floats:
+        """Returns unread records by service."""
+        lags = np.bincount(self._service, self._end - self._committed, len(self._cases))
+        return lags.astype(np.float64)
+
+    def layout(self) -> Layout:
+        """Returns the rows of all readings."""
+        names = [group_name(at) for at in range(len(self._cases))]
+        sizes = {name: case.partitions for name, case in zip(names, self._cases, strict=True)}
+        return Layout.of(sizes, {name: name for name in names})
+
+    def sight(self) -> Sight:
+        """Returns what the brokers know now."""
+        is_stable, runs = self._step >= self._paused_until, self.running > 0
+        states = np.where(~runs, 2, np.where(is_stable, 0, 1)).astype(np.int32)
+        return Sight(
+            end=self._ends[self._step].astype(np.int64),
+            committed=np.floor(self._committed).astype(np.int64),
+            owner=np.where((is_stable & runs)[self._service], self._owner(), -1),
+            members=self._names,
+            counts=self.running,
+            states=Strings(Column.of(states), ("Stable", "PreparingRebalance", "Empty")),
+            leader=self._number % 3,
+        )
+
+
+def group_name(service: int) -> str:
+    """Returns the name of a service's group and topic."""
+    return f"s{service:04}"
