@@ -60,7 +60,7 @@ TROUBLES: tuple[Case, ...] = (
     _alone("more-small", Produce("orders", times=3.5)),
     _alone("more-large", Produce("orders", times=2.6), topic=_LARGE),
     _alone("more-by-and-by", Produce("orders", times=4.0, ramp=1_200)),
-    _alone("more-little", Produce("orders", times=2.8)),
+    _alone("more-little", Produce("orders", times=3.1)),
     *_pair("all-slower", Slow("billing", ms=90), Slow("billing", ms=25)),
     *_pair("slower-release", Deploy("billing", ms=120), Deploy("billing", ms=35)),
     *_pair(
@@ -167,7 +167,7 @@ TROUBLES: tuple[Case, ...] = (
         "fewer-and-join-again",
         {"orders": _SMALL},
         {"billing": Group("orders", members=3, ms=25)},
-        ((0, Leave("billing", (0, 1))), (1_350, Join("billing", 2))),
+        ((0, Leave("billing", (0, 1))), (2_700, Join("billing", 2))),
     ),
 )
 
