@@ -28,6 +28,7 @@ from dev.sim.scorers.causes import (
 )
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.previous import Loaded, Memory, load_memory
 from kafka_lag.snapshots.store import FolderStore
 
 RIGHT_ONE, WRONG_ONE, UNEXPLAINED = contract.STOPPED, contract.HOT_PARTITION, contract.UNEXPLAINED
@@ -98,12 +99,22 @@ def cells(snapshots: list[Snapshot]) -> list[object]:
     ]
 
 
-def test_a_cold_collector_sees_what_a_warm_one_sees(tmp_path: Path) -> None:
+def test_a_cold_collector_sees_what_a_warm_one_sees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[int] = []
+
+    def load(store: FolderStore, cluster: str, taken_at: int, interval_ms: int) -> Loaded[Memory]:
+        starts.append(taken_at)
+        return load_memory(store, cluster, taken_at, interval_ms)
+
+    monkeypatch.setattr("dev.sim.run.load_memory", load)
     case = replace(find("stuck_record-small-1"), warm_up=5 * MINUTE, watched=15 * MINUTE)
     warm = list(run_case(case))
     cold = list(run_case(case, Kept(FolderStore(tmp_path), "shop", cold=True)))
 
     assert cells(cold) == cells(warm)
+    assert starts == [each.taken_at for each in cold]
 
 
 def test_runs_are_missed() -> None:
