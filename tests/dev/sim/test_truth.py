@@ -61,6 +61,11 @@ def test_the_age_is_that_of_the_next_unread_record() -> None:
     assert ages(end, position, step=10.0).ravel().tolist() == [0, 0, 10, 20, 0]
 
 
+def _name(value: object) -> str:
+    """Returns a test's name that does not depend on the order of a set."""
+    return "+".join(sorted(map(str, value))) if isinstance(value, set) else repr(value)
+
+
 @pytest.mark.parametrize(
     ("event", "right"),
     [
@@ -93,7 +98,7 @@ def test_the_age_is_that_of_the_next_unread_record() -> None:
         (StopBroker(2), {contract.UNAVAILABLE}),
         (MoveLeaders("orders"), set()),
     ],
-    ids=str,
+    ids=_name,
 )
 def test_a_cause_is_true_of_an_event_that_harms(event: Event, right: set[str]) -> None:
     assert causes(case((0, event))) == right
