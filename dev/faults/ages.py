@@ -16,7 +16,7 @@ from dev.faults.run import Earlier, Finding, History, Row, Run, Verdict, by_key
 from dev.faults.truth import LogView, TruthView
 from kafka_lag import contract
 
-_ROUNDING_MS = 3  # Clocks are read in whole ms at both ends.
+ROUNDING_MS = 3  # Clocks are read in whole ms at both ends.
 _ROUNDED = 0.0011  # seconds
 _RETENTION_SECONDS = 7 * 86_400.0  # of all topics of the campaign
 # The collector takes at most this many offsets for markers and aborted records.
@@ -74,9 +74,9 @@ class Ages:
         clocks += self.history.slight_jumps(low)
         after, before = row["next_record_after"], row["next_record_before"]
         self.verdict.checked["bounds of an age"] += 1
-        if after is not None and after > high + _ROUNDING_MS + max(clocks):
+        if after is not None and after > high + ROUNDING_MS + max(clocks):
             self.note("next_record_after", where, after, f"readable by {high}")
-        if before is not None and before < low - _ROUNDING_MS + min(clocks):
+        if before is not None and before < low - ROUNDING_MS + min(clocks):
             self.note("next_record_before", where, before, f"not sent before {low}")
 
     def loss(self, where: str, row: Row, log: LogView) -> None:
@@ -127,7 +127,7 @@ class Ages:
         width = 0 if after is None or before is None else before - after
         clocks = (0, *self.run.clocks_before, *(each.clock_ahead for each in self.history.runs))
         shifts = [run.clock_ahead - each for each in clocks] if any(clocks) else [0]
-        error = (width + _ROUNDING_MS) / 1_000 + _ROUNDED
+        error = (width + ROUNDING_MS) / 1_000 + _ROUNDED
         least += min(0, *shifts) / 1_000 - error
         most += max(0, *shifts) / 1_000 + error
         # Without an upper bound the age is at least this.
@@ -144,7 +144,7 @@ class Ages:
         ahead = self.run.clock_ahead
         known = self.history.slight_jumps(self._now - int(1_000 * age)) + self.run.clocks_before
         shifts = [0, ahead, *(ahead - before for before in known)]
-        return (min(shifts) - _ROUNDING_MS) / 1_000, (max(shifts) + _ROUNDING_MS) / 1_000
+        return (min(shifts) - ROUNDING_MS) / 1_000, (max(shifts) + ROUNDING_MS) / 1_000
 
     def real(self, time: int) -> int:
         """Returns a time of the collector's clock, ms, by the truth's clock."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from dev.faults.ages import Ages
+from dev.faults.ages import ROUNDING_MS, Ages
 from dev.faults.run import KILLED, Earlier, History, Row, Run, Verdict
 from dev.faults.truth import LogView, TopicView, TruthView, possible
 from kafka_lag import contract
@@ -145,8 +145,9 @@ class _Judge(Ages):
         runs = [
             each
             for each in self.history.runs
-            if each.began <= row["read_at"] - each.clock_ahead + 3
-            and row["read_at"] - each.clock_ahead <= each.ended + 3
+            if each.began - ROUNDING_MS
+            <= row["read_at"] - each.clock_ahead
+            <= each.ended + ROUNDING_MS
         ]
         oldest = min((each.began for each in self.history.runs), default=self.run.began)
         if not runs and row["read_at"] > oldest:

@@ -52,7 +52,6 @@ class Run:
     seconds: float
     limit: float
     window_ms: int
-    interval_ms: int = 1_000
     metrics: Sequence[Line] = ()
     frames: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     log: Sequence[str] = ()

@@ -237,7 +237,6 @@ class Subject:
             seconds=seconds,
             limit=self.limit,
             window_ms=self._window_ms,
-            interval_ms=self._interval_ms,
             metrics=[json.loads(line) for line in self._stream.getvalue().splitlines()],
             # A set without its last object is not a snapshot to anybody.
             frames=frames if contract.GROUPS in frames else {},

@@ -238,7 +238,7 @@ def print_score(chosen: Chosen, only: Sequence[str], seed: int, console: Console
 
 
 def _print_stores(console: Console, seed: int | None) -> int:
-    """Prints whether full stores are told from too few tasks; returns how often they were not.
+    """Prints whether a full store is distinguished from too few tasks; returns the wrong answers.
 
     The number may end at twice the fewest that read as much as the most, or at the number before a
     store became slower.
