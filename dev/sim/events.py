@@ -68,8 +68,8 @@ class Group:
 
     `workers`: "one" processes a member's records one after another; "each" is a member with a
     worker for each partition, so that a slow partition holds up no other. `protocol`: "consumer" is
-    that of KIP-848. A member that sends nothing is removed after `session_seconds`. Each change of
-    membership stops the group for `rebalance_seconds` in memory; on brokers that is not set.
+    that of KIP-848. A silent member is removed after `session_seconds`. Each change of membership
+    stops the group for `rebalance_seconds` in memory; on brokers that is not set.
     `slow_line`: members use the connections that `SlowBroker` slows down.
     """
 

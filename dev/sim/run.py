@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from dev.sim.events import MINUTE, Case
 from dev.sim.reading import MINUTE_MS, Layout, Sight, read_sight
-from dev.sim.world import Staged
+from dev.sim.world import Staged, World
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, Snapshot
@@ -67,6 +67,40 @@ def run(
         if kept:
             write_snapshot(kept.store, kept.cluster, report.snapshot)
         yield report
+
+
+@dataclass(slots=True)
+class _Changed:
+    """A world that something is done to as each minute begins."""
+
+    world: World
+    change: Callable[[World, int], Callable[[int], None] | None]
+    unseen: Container[int]
+    minute: int = -1
+
+    def layout(self) -> Layout:
+        return self.world.layout()
+
+    def live_a_minute(self) -> None:
+        self.minute += 1
+        self.world.live_a_minute(self.change(self.world, self.minute))
+
+    def sight(self) -> Sight | None:
+        return None if self.minute in self.unseen else self.world.sight()
+
+
+def run_minutes(
+    world: World,
+    minutes: int,
+    change: Callable[[World, int], Callable[[int], None] | None],
+    rules: Rules | None = None,
+    unseen: Container[int] = (),
+) -> Iterator[Snapshot]:
+    """Yields the snapshot of each minute except the `unseen` ones, in which no run takes place.
+
+    `change` is called as a minute begins, and may return what is called before each of its steps.
+    """
+    return (each.snapshot for each in run(_Changed(world, change, unseen), minutes, rules))
 
 
 def run_case(case: Case, kept: Kept | None = None) -> Iterator[Snapshot]:

@@ -118,7 +118,7 @@ class GroupState:
     Partitions are assigned in turn. `slow`: most records/s of a partition. `stuck`: offsets that
     are not passed. `commit_every` is in steps. While it is `rebalancing` the group reads nothing.
     `commit_epoch`: the leader epoch in its commits. With `workers_each` a member reads at its speed
-    from each of its partitions. `dead`: members that died and are not removed yet.
+    from each of its partitions. `silent`: members that died and are not removed yet.
     """
 
     name: str
@@ -134,7 +134,7 @@ class GroupState:
     generation: int = 0
     workers_each: bool = False
     slow_line: bool = True
-    dead: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
     position: Floats = field(init=False)
     committed: Floats = field(init=False)
     # Records of each partition that were deleted before the group committed them, and the log's
@@ -181,9 +181,11 @@ class World:
         """Does something at a second of the world."""
         heapq.heappush(self._acts, (second, next(self._number), act))
 
-    def live_a_minute(self) -> None:
-        """Lets a minute pass."""
-        for _ in range(round(MINUTE) // STEP):
+    def live_a_minute(self, each_step: Callable[[int], None] | None = None) -> None:
+        """Lets a minute pass; `each_step` is called with its number before each step."""
+        for number in range(round(MINUTE) // STEP):
+            if each_step is not None:
+                each_step(number)
             while self._acts and self._acts[0][0] <= self.now:
                 heapq.heappop(self._acts)[2]()
             for topic in self.topics:
@@ -424,12 +426,12 @@ class Staged:
 
     def _end_silently(self, group: str, names: list[str]) -> None:
         self._halt(group, names, None)
-        self._groups[group].dead |= set(names)
+        self._groups[group].silent |= set(names)
         session = self.case.groups[group].session_seconds
         self._later(session, partial(self._remove_silent, group, names))
 
     def _remove_silent(self, group: str, names: Iterable[str]) -> None:
-        gone = self._groups[group].dead & set(names)
+        gone = self._groups[group].silent & set(names)
         if gone:
             self._remove(group, gone)
 
@@ -437,15 +439,15 @@ class Staged:
         state = self._groups[group]
         for name in names:
             state.speed.pop(name, None)
-            state.dead.discard(name)
+            state.silent.discard(name)
         self._rebalance(group)
 
     def _add(self, group: str, names: Iterable[str], speed: float | None = None) -> None:
         state = self._groups[group]
-        # A rebalance waits for all members, so it removes the dead ones.
-        for name in state.dead:
+        # A rebalance waits for all members, so it removes the silent ones.
+        for name in state.silent:
             state.speed.pop(name, None)
-        state.dead.clear()
+        state.silent.clear()
         state.speed |= dict.fromkeys(names, self._speed[group] if speed is None else speed)
         self._rebalance(group)
 

@@ -209,10 +209,10 @@ class Stage:
         for name, group in self.case.groups.items():
             found = futures[self.names[name]].result(_ANSWERS_WITHIN)
             # The client library has no name for the state of KIP-848's groups that assign.
-            is_stable = found.state.name == "STABLE" or group.protocol == "consumer"
+            settled = found.state.name == "STABLE" or group.protocol == "consumer"
             owned = {at for member in found.members for at in member.assignment.topic_partitions}
             every = len(self.case.topics[group.topic].rates)
-            if not is_stable or len(found.members) != group.members or len(owned) != every:
+            if not settled or len(found.members) != group.members or len(owned) != every:
                 return False
         return True
 
