@@ -26,7 +26,7 @@ must keep up before anything happens to it: what one member is assigned must be 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 SHORTENED = 30.0
@@ -48,7 +48,7 @@ class Topic:
     swings by `wave_share` up and down in each `wave_seconds`. With `batch_seconds` the records that
     are due are written at once, once in so many seconds. `brokers` hold the replicas and lead in
     turn; with `copies=1` each partition is only on its leader. `first_offset`: end of each log as
-    it begins.
+    it begins. `settings` are brokers' own for the topic, on brokers only.
     """
 
     rates: tuple[float, ...]
@@ -60,6 +60,7 @@ class Topic:
     brokers: tuple[int, ...] = (1, 2, 3)
     copies: int = 3
     first_offset: int = 1_000
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

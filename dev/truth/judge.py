@@ -1,31 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells: what a program showed of a scenario, against what was true at the time."""
+"""The lags and ages that are true by the logs and the commits of a time, and whether a program
+showed one of them. Times are seconds since 1970."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from itertools import pairwise, product
+from typing import Any, TypeAlias
 
-from dev.truth.planted import (
-    Expected,
-    GroupPartition,
-    GroupTopic,
-    Planted,
-    expected_worst,
-    partitions_by_topic,
-)
+from confluent_kafka import Message
 
+# A program reads commits and log ends one after the other: so far apart.
+READS_APART = 3.0
 # An age is right within the larger of these, in seconds and as a share of it.
 AGE_WITHIN, AGE_SHARE = 5.0, 0.1
-# A program may be so much later than its own interval, in seconds; and what was true so long
-# before that is late and not wrong.
+# A program may be so much later than its own interval; and what was true so long before that is
+# late and not wrong.
 IN_TIME, LATE_WITHIN = 10.0, 120.0
+
+GroupPartition: TypeAlias = tuple[str, str, int]
+# Values that are right, bounds included.
+Range: TypeAlias = tuple[float, float]
+# What is shown: lags by group, topic and partition, or the worst ages by group and topic.
+LAG, AGE = 0, 1
+NUMBERS = {LAG: "lag", AGE: "time lag"}
+Values: TypeAlias = Mapping[tuple[object, ...], float]
 
 
 class Verdict(IntEnum):
-    """Of a value; a cell has the worst of its looks and partitions."""
+    """The verdict on a value; a cell has the worst one of its looks and partitions."""
 
     RIGHT = 0
     LATE = 1
@@ -34,110 +43,197 @@ class Verdict(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """What may be shown. `present`: there must be a value (True), must not (False), may (None)."""
+
+    present: bool | None
+    ranges: tuple[Range, ...] = ()
+
+    def allows(self, value: float) -> bool:
+        """Returns whether the value is right."""
+        return any(low <= value <= high for low, high in self.ranges)
+
+
+@dataclass(slots=True)
+class Log:
+    """A partition from its creation to its deletion, with its end and its start by time.
+
+    `unreadable` offsets hold markers, or records that no reader of committed records is given.
+    """
+
+    begun: float
+    over: float = math.inf
+    ends: list[tuple[float, int]] = field(default_factory=list)
+    starts: list[tuple[float, int]] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    stamps: list[float] = field(default_factory=list)
+    unreadable: set[int] = field(default_factory=set)
+
+    def append(self, acknowledged: float, offset: int, stamp: float) -> None:
+        """Takes a record with its timestamp."""
+        self.offsets.append(offset)
+        self.stamps.append(stamp)
+        self.ends.append((acknowledged, offset + 1))
+
+    def measure(
+        self, committed: int, begin: float, end: float
+    ) -> Iterator[tuple[object, tuple[Range, Range]]]:
+        """Yields lag and age from begin to end by each honest reading, with the reading's name.
+
+        Records that no reader is given count or do not count. If the commit lies outside the log,
+        either the log's start counts or the commit.
+        """
+        least = _last(self.ends, begin - READS_APART) or 0
+        most = _last(self.ends, end + READS_APART) or 0
+        start = _last(self.starts, begin) or 0
+        inside = start <= committed <= most
+        for first in (committed,) if inside else (committed, start):
+            for name, skipped in (("all", set[int]()), ("readable", self.unreadable)):
+                lag = _count(first, least, skipped), _count(first, most, skipped)
+                place = bisect_left(self.offsets, first)
+                while place < len(self.offsets) and self.offsets[place] in skipped:
+                    place += 1
+                if place == len(self.offsets) or self.offsets[place] >= most:
+                    age = 0.0, 0.0
+                else:
+                    low, high = (max(0.0, at - self.stamps[place]) for at in (begin, end))
+                    age = low if self.offsets[place] < least else 0.0, high
+                yield (first == committed, name), (lag, age)
+
+
+def _count(first: int, end: int, skipped: Iterable[int]) -> int:
+    return max(0, end - first) - sum(first <= each < end for each in skipped)
+
+
+def _last(changes: Sequence[tuple[float, int | None]], at: float) -> int | None:
+    """Returns the value at a time; None before the first one."""
+    place = bisect_right(changes, at, key=lambda each: each[0])
+    return changes[place - 1][1] if place else None
+
+
+class History:
+    """All logs and commits of a run. No value is right too for `hidden` topics."""
+
+    def __init__(self) -> None:
+        self.logs: dict[tuple[str, int], list[Log]] = defaultdict(list)
+        self.commits: dict[GroupPartition, list[tuple[float, int | None]]] = defaultdict(list)
+        self.hidden: set[str] = set()
+
+    def take(self, error: object, message: Message) -> None:
+        """Takes a record that the brokers acknowledged now; nothing if there is an error."""
+        if error is None:
+            # A record that was written has all of these, whatever the client's types say.
+            at: Any = message.topic(), message.partition()
+            offset: Any = message.offset()
+            self.logs[at][-1].append(time.time(), offset, message.timestamp()[1] / 1_000)
+
+    def expect(
+        self, number: int, keys: Iterable[GroupPartition], since: float, until: float
+    ) -> Expected:
+        """Returns what is true at some moment of the time; of several partitions the worst."""
+        known = [
+            each
+            for each in (self._expect(number, key, since, until) for key in keys)
+            if each.present is not False
+        ]
+        if not known:
+            return Expected(False)
+        # Partitions with several readings are few, so that all pairings of them are few.
+        worst = (
+            (max(low for low, _ in ranges), max(high for _, high in ranges))
+            for ranges in product(*(each.ranges for each in known))
+        )
+        present = True if any(each.present for each in known) else None
+        return Expected(present, tuple(dict.fromkeys(worst)))
+
+    def _expect(self, number: int, at: GroupPartition, since: float, until: float) -> Expected:
+        lives, commits = self.logs[at[1:]], self.commits[at]
+        changes = {each for each, _ in commits}
+        for log in lives:
+            changes |= {log.begun, log.over, *(each for each, _ in log.starts)}
+        bounds = [since, *sorted(each for each in changes if since < each < until), until]
+        found: dict[object, list[Range]] = defaultdict(list)
+        missing = at[1] in self.hidden
+        for begin, end in pairwise(bounds):
+            committed = _last(commits, begin)
+            alive = next((log for log in lives if log.begun <= begin < log.over), None)
+            if committed is None or alive is None:
+                missing = True
+                continue
+            for reading, values in alive.measure(committed, begin, end):
+                found[reading].append(values[number])
+        ranges = [
+            (min(low for low, _ in each), max(high for _, high in each)) for each in found.values()
+        ]
+        present = False if not found else None if missing else True
+        return Expected(present, tuple(dict.fromkeys(ranges)))
+
+
+@dataclass(frozen=True, slots=True)
 class Look:
-    """One answer of one program, asked for from `began` to `ended`; `error`: there was none."""
+    """One answer of one program, asked for from `began` to `ended`; nothing if none came."""
 
     program: str
     began: float
     ended: float
-    lags: Mapping[GroupPartition, float] = field(default_factory=dict)
-    ages: Mapping[GroupTopic, float] = field(default_factory=dict)
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """One value at one look; `where` names what it is of."""
-
-    verdict: Verdict
-    value: float | None
-    expected: Expected
-    where: tuple[str, ...]
-
-    @property
-    def error(self) -> float:
-        """How far the value is off; 0 where there is nothing to compare."""
-        if self.value is None or not self.expected.ranges:
-            return 0.0
-        if not math.isfinite(self.value):
-            return math.inf
-        return min(
-            max(each.low - self.value, self.value - each.high, 0.0) for each in self.expected.ranges
-        )
+    shown: tuple[Values, Values] = ({}, {})
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The worst judgement, and how many of so many looks were as bad."""
+    """The worst value that a program showed of a scenario; so many looks of all were so bad."""
 
-    worst: Judgement
-    looks: int
-    of: int
+    verdict: Verdict
+    value: float | None
+    expected: Expected
+    looks: int = 0
+    of: int = 0
 
-    @property
-    def verdict(self) -> Verdict:
-        """As of the worst look."""
-        return self.worst.verdict
+    def rank(self) -> tuple[Verdict, float]:
+        """Returns what the worst of several is found by, and of equals the one with most."""
+        return self.verdict, max((high for _, high in self.expected.ranges), default=0.0)
 
 
-def judge_value(
-    value: float | None, now: Expected, before: Expected, where: tuple[str, ...]
-) -> Judgement:
-    """Against what is true in time, and what was true a while before."""
+def judge(
+    number: int,
+    history: History,
+    keys: Iterable[GroupPartition],
+    looks: Sequence[Look],
+    interval: float,
+) -> Cell:
+    """Judges what a program showed of these partitions, which it reads once an interval."""
+    subjects: dict[tuple[object, ...], list[GroupPartition]] = defaultdict(list)
+    for key in keys:
+        subjects[key if number == LAG else key[:2]].append(key)
+    worst = []
+    for look in looks:
+        since, cells = look.began - interval - IN_TIME, []
+        for where, partitions in subjects.items():
+            now = history.expect(number, partitions, since, look.ended)
+            before = history.expect(number, partitions, since - LATE_WITHIN, since)
+            value = look.shown[number].get(where)
+            if number == AGE:
+                now, before = widen(now), widen(before)
+            cells.append(Cell(judge_value(value, now, before), value, now))
+        worst.append(max(cells, key=Cell.rank))
+    chosen = max(worst, key=Cell.rank, default=Cell(Verdict.ABSENT, None, Expected(True)))
+    alike = sum(each.verdict == chosen.verdict for each in worst)
+    return replace(chosen, looks=alike, of=len(looks))
+
+
+def judge_value(value: float | None, now: Expected, before: Expected) -> Verdict:
+    """Judges a value by what is true in time, and what was true a while before."""
     if value is None:
-        return Judgement(Verdict.ABSENT if now.present else Verdict.RIGHT, None, now, where)
+        return Verdict.ABSENT if now.present else Verdict.RIGHT
     if now.allows(value):
-        return Judgement(Verdict.RIGHT, value, now, where)
-    late = before.allows(value)
-    return Judgement(Verdict.LATE if late else Verdict.WRONG, value, now, where)
+        return Verdict.RIGHT
+    return Verdict.LATE if before.allows(value) else Verdict.WRONG
 
 
-def judge_lags(
-    planted: Planted, keys: Sequence[GroupPartition], looks: Sequence[Look], interval: float
-) -> Cell:
-    """The cell of offset lag, partition by partition."""
-
-    def judged(look: Look) -> Iterable[Judgement]:
-        since = look.began - interval - IN_TIME
-        for key in keys:
-            yield judge_value(
-                look.lags.get(key),
-                planted.expected_lag(key, since, look.ended),
-                planted.expected_lag(key, since - LATE_WITHIN, since),
-                (key[0], key[1], str(key[2])),
-            )
-
-    return _cell(looks, judged)
-
-
-def judge_ages(
-    planted: Planted, keys: Sequence[GroupPartition], looks: Sequence[Look], interval: float
-) -> Cell:
-    """The cell of time lag: of each group and topic the worst partition's."""
-
-    def expected(partitions: Sequence[GroupPartition], since: float, until: float) -> Expected:
-        worst = expected_worst(planted.expected_age(each, since, until) for each in partitions)
-        return Expected(
-            worst.present, tuple(each.widened(AGE_WITHIN, AGE_SHARE) for each in worst.ranges)
-        )
-
-    def judged(look: Look) -> Iterable[Judgement]:
-        since = look.began - interval - IN_TIME
-        for at, partitions in partitions_by_topic(keys).items():
-            yield judge_value(
-                look.ages.get(at),
-                expected(partitions, since, look.ended),
-                expected(partitions, since - LATE_WITHIN, since),
-                at,
-            )
-
-    return _cell(looks, judged)
-
-
-def _cell(looks: Sequence[Look], judged: Callable[[Look], Iterable[Judgement]]) -> Cell:
-    worst = [max(judged(look), key=lambda each: (each.verdict, each.error)) for look in looks]
-    if not worst:
-        nothing = Judgement(Verdict.ABSENT, None, Expected(True), ())
-        return Cell(nothing, 0, 0)
-    chosen = max(worst, key=lambda each: (each.verdict, each.error))
-    return Cell(chosen, sum(each.verdict == chosen.verdict for each in worst), len(looks))
+def widen(ages: Expected) -> Expected:
+    """Returns ages with the allowance to both sides."""
+    ranges = (
+        (low - max(AGE_WITHIN, low * AGE_SHARE), high + max(AGE_WITHIN, high * AGE_SHARE))
+        for low, high in ages.ranges
+    )
+    return Expected(ages.present, tuple(ranges))

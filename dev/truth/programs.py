@@ -1,276 +1,187 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs: pinned versions, the configuration that their own documentation recommends, and
-what their metrics are called.
-
-A program is the executable `.local/truth/NAME-VERSION/NAME`, built or installed as its own
-documentation says: nothing of it is in this project, nor a script that would build it.
-"""
+"""The programs of `programs.toml`, and what they answer when they are scraped as Prometheus does;
+and Kafka's own tool, which is read beside them."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import math
+import os
+import re
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date
+from http.client import HTTPException
 from pathlib import Path
+from typing import Any, Self
+from urllib.request import Request, urlopen
 
-from dev.kafka.node.settings import HOST
-from dev.truth.exposition import Series
-from kafka_lag.brokers.access import CLIENT_ID
+from prometheus_client.parser import text_string_to_metric_families
 
-PROGRAMS = Path(__file__).parents[2] / ".local" / "truth"
+from dev.kafka import KafkaClusterError
+from dev.kafka.cluster import quick_start
+from dev.kafka.jars import kafka_server, run_program
+from dev.kafka.node.settings import HOST, free_ports
+from dev.truth.judge import Look, Values
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a program is to connect and to listen; a folder of its own, empty."""
-
-    bootstrap: str
-    port: int
-    folder: Path
-
-    @property
-    def servers(self) -> list[str]:
-        """host:port of each broker."""
-        return self.bootstrap.split(",")
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Arguments behind the executable, variables, and files of the folder by name."""
-
-    arguments: Sequence[str] = ()
-    variables: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
+PINNED = Path(__file__).with_name("programs.toml")
+INSTALLED = Path(__file__).parents[2] / ".local" / "truth"
+OURS, TOOL = "kafka-lag", "kafka-consumer-groups"
+# The first is Prometheus' own default.
+_ANSWERS_WITHIN, _ENDS_WITHIN = 10.0, 10.0
+_GROUPS_COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+# Group (which may have spaces), topic, partition, committed offset, log end, lag.
+_TOOL_ROW = re.compile(r"(.+?) +(\S+) +(\d+) +(?:\d+|-) +(?:\d+|-) +(-?\d+) ")
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`interval`: seconds between its reads of the brokers; 0: it reads when it is scraped.
-
-    `age` is null where it has no time lag. `recommended` names where the configuration is from.
-    `installed` is what it is called below `.local/truth`, where another name is not its own.
-    """
+    """A program of `programs.toml`, which says what the fields are."""
 
     name: str
     version: str
     home: str
-    client_id: str
-    interval: float
-    recommended: str
-    start: Callable[[Place], Start]
-    lag: Series
-    age: Series | None
+    lag: Sequence[str] = ()
+    age: Sequence[str] = ()
+    seconds: float = 1.0
+    interval: float = 0.0
+    chosen: date | None = None
     path: str = "/metrics"
-    command: tuple[str, ...] = ()
     installed: str = ""
+    mode: str = ""
+    arguments: Sequence[str] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def file(self) -> Path:
-        """Its executable, below PROGRAMS."""
+    def executable(self) -> Path:
+        """Where it is, or would be."""
+        if self.name == OURS:
+            return Path(sys.executable).with_name(OURS)
         name = self.installed or self.name
-        return Path(f"{name}-{self.version}", name)
-
-    def executable(self, folder: Path = PROGRAMS) -> list[str]:
-        """What starts it; an empty list where it is not here."""
-        if self.command:
-            return [*self.command]
-        return [str(folder / self.file)] if (folder / self.file).is_file() else []
+        return INSTALLED / f"{name}-{self.version}" / name
 
 
-def _ours(place: Place) -> Start:
-    listen = ["--listen", f"{HOST}:{place.port}", "--state", str(place.folder / "state")]
-    return Start(["serve", "--bootstrap-servers", place.bootstrap, "--interval", "15", *listen])
+def read_programs(text: str) -> list[Program]:
+    """Returns the pinned programs."""
+    found: dict[str, dict[str, Any]] = {}
+    for each in tomllib.loads(text)["program"]:
+        found[each["name"]] = found.get(each.pop("like", ""), {}) | each
+    return [Program(**each) for each in found.values()]
 
 
-def _kminion(place: Place) -> Start:
-    return Start(
-        variables={
-            "KAFKA_BROKERS": place.bootstrap,
-            "EXPORTER_HOST": HOST,
-            "EXPORTER_PORT": str(place.port),
-        }
-    )
+def take_programs() -> tuple[list[Program], list[Program]]:
+    """Returns the programs that are here, and those that are not, which a line names."""
+    pinned = read_programs(PINNED.read_text(encoding="utf-8"))
+    missing = [each for each in pinned if each.name != TOOL and not each.executable.is_file()]
+    names = ", ".join(f"{each.name} {each.version} ({each.home})" for each in missing)
+    if names:
+        print(f"Left out, because they are not below {INSTALLED}: {names}.", flush=True)
+    return [each for each in pinned if each not in missing], missing
 
 
-def _kafka_exporter(place: Place) -> Start:
-    servers = [f"--kafka.server={each}" for each in place.servers]
-    return Start([*servers, f"--web.listen-address={HOST}:{place.port}"])
+class Running:
+    """A context manager for the process of a program, with an empty folder of its own."""
 
+    def __init__(self, program: Program, bootstrap: str, folder: Path) -> None:
+        (self._port,) = free_ports(1)
+        self.program, self._servers, self._folder = program, bootstrap.split(","), folder
 
-_BURROW = """\
-[client-profile.profile]
-kafka-version="2.8.0"
-client-id="burrow"
-
-[cluster.local]
-client-profile="profile"
-class-name="kafka"
-servers={servers}
-topic-refresh=60
-offset-refresh=30
-groups-reaper-refresh=30
-
-[consumer.local]
-class-name="kafka"
-cluster="local"
-client-profile="profile"
-servers={servers}
-group-denylist="^(console-consumer-|python-kafka-consumer-).*$"
-group-allowlist=""
-
-[httpserver.default]
-address="{address}"
-"""
-
-
-def _burrow(place: Place) -> Start:
-    address = f"{HOST}:{place.port}"
-    text = _BURROW.format(servers=json.dumps(place.servers), address=address)
-    return Start(["--config-dir", str(place.folder)], files={"burrow.toml": text})
-
-
-def _klag(place: Place) -> Start:
-    return Start(
-        variables={
-            "KAFKA_BOOTSTRAP_SERVERS": place.bootstrap,
-            "METRICS_REPORTER": "prometheus",
-            "HTTP_PORT": str(place.port),
-            "KAFKA_CLIENT_ID": "klag",
-        }
-    )
-
-
-_KLAG_EXPORTER = """\
-[exporter]
-poll_interval = "30s"
-http_port = {port}
-http_host = "{host}"
-granularity = "partition"
-
-[exporter.timestamp_sampling]
-enabled = true
-mode = "{mode}"
-rate_history_samples = 5
-rate_history_max_age = "10m"
-rate_min_msgs_per_sec = 0.01
-cache_ttl = "60s"
-max_concurrent_fetches = 10
-fetch_timeout = "5s"
-skip_data_loss_partitions = false
-
-[exporter.otel]
-enabled = false
-
-[[clusters]]
-name = "truth"
-bootstrap_servers = "{bootstrap}"
-group_whitelist = [".*"]
-group_blacklist = []
-topic_whitelist = [".*"]
-topic_blacklist = ["^__.*"]
-
-[clusters.consumer_properties]
-"client.id" = "{client}"
-"""
-
-
-def _klag_exporter(mode: str, client: str) -> Callable[[Place], Start]:
-    def start(place: Place) -> Start:
-        text = _KLAG_EXPORTER.format(
-            port=place.port, host=HOST, bootstrap=place.bootstrap, mode=mode, client=client
+    def __enter__(self) -> Self:
+        self._folder.mkdir(parents=True)
+        for name, text in self.program.files.items():
+            (self._folder / name).write_text(self._fill(text), encoding="utf-8")
+        arguments = [
+            self._fill(text, server)
+            for text in self.program.arguments
+            for server in (self._servers if "{server}" in text else [""])
+        ]
+        variables = {name: self._fill(text) for name, text in self.program.variables.items()}
+        self._process = subprocess.Popen(
+            [self.program.executable, *arguments],
+            env={**os.environ, **variables},
+            cwd=self._folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
-        return Start(["--config", "config.toml"], files={"config.toml": text})
+        self.pid = self._process.pid
+        return self
 
-    return start
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDS_WITHIN)
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.poll() is None
+
+    def scrape(self, within: float = _ANSWERS_WITHIN) -> str:
+        """Returns its answer. Raises OSError if none comes in time, EOFError, HTTPException."""
+        began, url = time.monotonic(), f"http://{HOST}:{self._port}{self.program.path}"
+        request = Request(url, headers={"Accept-Encoding": "gzip"})
+        with urlopen(request, timeout=within) as answer:  # noqa: S310 - it is http
+            body: bytes = answer.read()
+            packed = answer.headers.get("Content-Encoding") == "gzip"
+        if time.monotonic() - began > within:
+            raise TimeoutError(f"{self.program.name} took too long")
+        return (gzip.decompress(body) if packed else body).decode()
+
+    def look(self) -> Look:
+        """Returns what one scrape shows: nothing if no answer comes in time or in this format."""
+        began = time.time()
+        shown: tuple[Values, Values] = ({}, {})
+        with suppress(OSError, EOFError, HTTPException, ValueError):
+            shown = read_lags_and_ages(self.scrape(), self.program)
+        return Look(self.program.name, began, time.time(), shown)
+
+    def _fill(self, text: str, server: str = "") -> str:
+        names = {"bootstrap": ",".join(self._servers), "servers": json.dumps(self._servers)}
+        names |= {"server": server, "mode": self.program.mode, "folder": str(self._folder)}
+        return text.format(host=HOST, port=self._port, **names)
 
 
-OURS = Program(
-    "kafka-lag",
-    "",
-    "this project",
-    CLIENT_ID,
-    15.0,
-    "docs/exporter.md: `--interval 15`",
-    _ours,
-    Series("kafka_consumergroup_lag", "consumergroup", "topic", "partition"),
-    Series("kafka_lag_partition_time_lag_seconds", "consumergroup", "topic", "partition"),
-    "/metrics?level=partition",
-    (str(Path(sys.executable).with_name("kafka-lag")),),
-)
-_KLAG_EXPORTER_BY_RATE = Program(
-    "klag-exporter",
-    "0.1.29",
-    "github.com/softwaremill/klag-exporter",
-    "klag-exporter",
-    30.0,
-    "README.md, Configuration: its defaults",
-    _klag_exporter("rate", "klag-exporter"),
-    Series("kafka_consumergroup_group_lag", "group", "topic", "partition"),
-    Series("kafka_consumergroup_group_lag_seconds", "group", "topic", "partition"),
-)
-RIVALS = (
-    Program(
-        "kminion",
-        "2.3.5",
-        "github.com/redpanda-data/kminion",
-        "kminion",
-        0.0,
-        "docs/reference-config.yaml, its defaults",
-        _kminion,
-        Series(
-            "kminion_kafka_consumer_group_topic_partition_lag",
-            "group_id",
-            "topic_name",
-            "partition_id",
-        ),
-        None,
-    ),
-    Program(
-        "kafka_exporter",
-        "1.9.0-15-g953e2f1",
-        "github.com/danielqsj/kafka_exporter",
-        "kafka_exporter",
-        0.0,
-        "README.md, its defaults",
-        _kafka_exporter,
-        Series("kafka_consumergroup_lag", "consumergroup", "topic", "partition"),
-        None,
-    ),
-    Program(
-        "burrow",
-        "1.9.5",
-        "github.com/linkedin/Burrow",
-        "burrow",
-        30.0,
-        "docker-config/burrow.toml without ZooKeeper, and its default version of Kafka, 2.8.0",
-        _burrow,
-        Series("burrow_kafka_consumer_partition_lag", "consumer_group", "topic", "partition"),
-        None,
-    ),
-    Program(
-        "klag",
-        "0.2.6",
-        "github.com/themoah/klag",
-        "klag",
-        60.0,
-        "klag.dev, quick start: its defaults",
-        _klag,
-        Series("klag_consumer_lag", "consumer_group", "topic", "partition"),
-        Series("klag_consumer_lag_ms", "consumer_group", "topic", None, scale=0.001),
-    ),
-    _KLAG_EXPORTER_BY_RATE,
-    replace(
-        _KLAG_EXPORTER_BY_RATE,
-        name="klag-exporter (messages)",
-        client_id="klag-exporter-messages",
-        recommended='README.md, Time Lag Accuracy: `mode = "message"`, for exact times',
-        start=_klag_exporter("message", "klag-exporter-messages"),
-        installed="klag-exporter",
-    ),
-)
-# Wanted in the table, and the reason why it is not in it.
-LEFT_OUT = {
-    "Datadog's kafka_consumer": "its package on PyPI is an empty one that holds the name",
-    "seglo's kafka-lag-exporter": "archived in 2024",
-}
+def read_lags_and_ages(text: str, program: Program) -> tuple[Values, Values]:
+    """Returns lags by partition, and ages by group and topic, of the worst partition.
+
+    A NaN makes the age of its topic NaN: it must not be lost in a maximum. Raises ValueError.
+    """
+    lags: dict[tuple[object, ...], float] = {}
+    ages: dict[tuple[object, ...], float] = {}
+    for family in text_string_to_metric_families(text):
+        for name, labels, value, *_ in family.samples:
+            if name == program.lag[0] and program.lag[3] in labels:
+                group, topic, partition = (labels[each] for each in program.lag[1:])
+                lags[group, topic, int(partition)] = value
+            elif program.age and name == program.age[0]:
+                at, age = tuple(labels[each] for each in program.age[1:3]), value * program.seconds
+                ages[at] = age if math.isnan(age) else max(ages.get(at, -math.inf), age)
+    return lags, ages
+
+
+def look_with_tool(bootstrap: str) -> Look:
+    """Returns what Kafka's own tool shows of all groups: nothing if a broker does not answer."""
+    began, text, server = time.time(), "", kafka_server()
+    java = ["java", *quick_start(server), "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    command = [*java, "-cp", server.class_path, _GROUPS_COMMAND, "--bootstrap-server", bootstrap]
+    with suppress(KafkaClusterError):
+        options = ["--describe", "--all-groups", "--timeout", "30000"]
+        text = run_program([*command, *options], what="describe groups")
+    return Look(TOOL, began, time.time(), (read_tool(text), {}))
+
+
+def read_tool(text: str) -> Values:
+    """Returns the lags that `kafka-consumer-groups --describe` printed."""
+    rows = (_TOOL_ROW.match(line) for line in text.splitlines())
+    return {(row[1], row[2], int(row[3])): float(row[4]) for row in rows if row}

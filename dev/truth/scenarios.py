@@ -1,585 +1,376 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios: what is planted, what goes on, and when programs are judged by it."""
+"""The scenarios, and how they are planted on the simulator's brokers, members and writer.
+
+A scenario has a line with its title and what is planted, and lines of steps. A step is a method of
+`Planting` with its arguments; 3h, 2m and 5s are the ages of the first and the last record.
+`topic`, `group` and `flap` say what the simulator's case has, in its words and its seconds, of
+which 30 are a real one. `then` begins what changes while the programs run. `judged` names another
+time to judge it than the usual one.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from typing import Any, TypeAlias
 
-from dev.kafka.readiness import wait_until
-from dev.truth.planted import Range
-from dev.truth.planter import HOUR, Planter, evenly
+import numpy as np
+from confluent_kafka import Message, Producer
+from confluent_kafka.admin import NewPartitions
 
-PREFIX = "truth-"
-# The broker that hangs at the end, and one that does not.
-HUNG, WELL = 3, 1
+from dev.benchmarks.time_lag.brokers import (
+    commit_offsets,
+    delete_records,
+    read_back,
+    read_messages,
+)
+from dev.kafka import KafkaCluster
+from dev.kafka.access import wait_for
+from dev.kafka.readiness import NEVER_TIMES_OUT, wait_until
+from dev.sim.events import Case, Event, Flap, Group, Hang, Recreate, Topic
+from dev.sim.live.stage import Scene, Stage
+from dev.truth.judge import GroupPartition, History, Log
 
-
-class Phase(Enum):
-    """When the looks that count are taken."""
-
-    FIRST = "in the first answer that has the group"
-    SETTLED = "after the programs have run for a while"
-    CHANGED = "after the change"
-    HUNG = "while a broker hangs"
+TOPIC, GROUP = "orders", "billing"
+_HOUR, _ANSWERS_WITHIN = 3600.0, 60.0
+_COMMITS = [("__consumer_offsets", number) for number in range(6)]
+# When the looks that count are taken: the first answer that has a group, after the programs have
+# run for a while, after a change, and while a broker hangs.
+FIRST, SETTLED, CHANGED, HUNG = "first", "settled", "changed", "hung"
+_ODD = 'orders: für \\ "x" {y}=1, z'
+_HOURS = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
+_SCENARIOS = """
+steady | 20 records a second, read as fast, a minute behind
+    topic rates=20,; write 2000 100s 0s; commit 800; group members=1 ms=50
+idle, caught up | the last record 3 h ago, all read
+    write 100 5h 3h; commit 100
+stuck for hours | a record each 10 s for 6 h and then each second, none read for 4 h
+    topic rates=1,; write 2160 6h 0h; commit 720
+transactions | all records of a transaction read and committed; the marker behind them is not
+    write_transaction 10 3h 2h commits; commit 10
+below log start | 10 of 100 read, the first 50 deleted
+    write 100 10h 1h; commit 10; delete_records 50
+beyond end | commit 500 where the log ends at 100
+    write 100 3h 2h; commit 500
+bursty | 400 records each 20 s, read within ten seconds
+    topic rates=20, batch_seconds=600; write 400 40s 39s; commit 400; group members=1 ms=25
+idle, one unread | the last record, of 3 h ago, unread; the group has commits and never had a member
+    write 100 5h 3h; commit 99
+cold start | stuck 6 h ago; judged by the first answer of a new process
+    write 1000 8h 1m; commit 250; judged first
+stuck, then more was written | 100 records in 5 h, 5,000 in the sixth; stuck at the 40th
+    write 100 6h 1h; write 5000 1h 1m; commit 40
+consumer gone | 20 records a second, none read since the start
+    topic rates=20,; write 2000 100s 0s; commit 2000
+open transaction | 100 records of half an hour in one
+    write 50 2h 1h; write_transaction 100 30m 20m stays-open; commit 50
+aborted transaction | 100 aborted records, then 10 unread
+    write 50 6h 5h; write_transaction 100 4h 3h aborts; write 10 1h 30m; commit 50
+all deleted unread | 10 of 100 read, all deleted
+    write 100 10h 1h; commit 10; delete_records 100
+compacted | the next 50 records were compacted away
+    topic cleanup.policy=compact segment.ms=1000 max.compaction.lag.ms=1000
+    write 100 10h 9h; write 100 1h 30m; commit 50
+    write 10 1m 30s; wait_for_compaction 110
+rebalancing | a member joins and leaves all the time; a record each 5 s is read
+    topic rates=0,0; write 1000 3h 1h; commit 50 60; group members=2 ms=5000; flap up=300 down=60
+KIP-848 | a member of the new protocol
+    topic rates=0,0; write 100 3h 1h; commit 50 60; group members=1 protocol=consumer; hang
+classic member | a member that is stuck
+    topic rates=0,0; write 100 3h 1h; commit 50 60; group members=1; hang
+partition without commit | two of three were committed
+    topic rates=0,0,0; write 100 3h 1h; commit 50 60 -
+group without commit | a member that never commits
+    write 100 3h 1h; group members=1; hang
+one partition stuck | one of three
+    topic rates=0,0,0; write 100 3h 1h; commit 20 100 100
+many groups | 150 groups on one topic
+    write 1000 5h 1h; commit_many 150 6
+rare commits | 20 records a second, committed once a minute
+    topic rates=20,; write 2000 100s 0s; commit 2000; group members=1 ms=1 commit_seconds=1800
+back-filled timestamps | records of last week behind newer ones; one group among them, one before
+    write 100 2h 1h; write 100 168h 144h; write 50 60s 30s
+    commit 50 group=before; commit 120 group=among
+log append time | brokers overwrite old timestamps
+    topic message.timestamp.type=LogAppendTime; write 100 5h 1h; commit 50
+first record after silence | one unread record, minutes old, after 5 h without any
+    write 100 10h 5h; write 1 20s 20s; commit 100
+odd name | a group called `... ODD`
+    write 100 3h 1h; commit 50 group=ODD
+abandoned topic | left a day ago, beside one that is read
+    topic; topic name=old; write 100 30h 29h topic=old; commit 60 topic=old
+    write 100 3h 2h; commit 100
+empty topic | commit 0, nothing ever written
+    commit 0
+deleted topic | with unread records, while the programs run
+    write 100 3h 1h; commit 50; then; delete
+recreated topic | the same name with 40 records, 30 read
+    write 100 5h 3h; commit 80; then; recreate; write 40 2h 1h; commit 30
+deleted group | with lag, while the programs run
+    write 100 3h 1h; commit 50; then; delete_group
+reset to latest | a group that was stuck skips its lag
+    write 100 5h 1h; commit 20; then; commit 100
+rewind | a group that had read all goes back 5 h
+    write 100 5h 1h; commit 100; then; commit 0
+new partitions | 1, then 3, with records and commits
+    write 100 3h 1h; commit 50; then; add_partitions 3; write 50 1h 30m; commit - 10 20
+retention overtakes | the log start passes the commit while the programs run
+    write 100 10h 1h; commit 50; then; delete_records 80
+new group | its first commit, 70 behind, while the programs run
+    write 100 3h 1h; then; commit 30
+hung broker: a topic beside it | the topic's only replica and the group's coordinator are on others
+    topic brokers=1, copies=1; write 100 3h 1h; commit_away 50 broker=3; judged hung
+hung broker: a topic on it | the topic's only replica hangs; nothing is written or read
+    topic brokers=3, copies=1; write 100 3h 1h; commit_away 50 broker=3; judged hung
+"""
+_Step: TypeAlias = tuple[str, list[Any], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """`plant` makes it and `act` keeps it going in a thread, until the planter stops; `change` is
-    made once, while the programs run. All are given its name as prefix of topics and groups.
-    `limit`: why ours is not right, where that is known.
-    """
+    """A case of the simulator with what is planted before, and what changes while programs run."""
 
     title: str
     planted: str
-    plant: Callable[[Planter, str], None]
-    act: Callable[[Planter, str], None] | None = None
-    change: Callable[[Planter, str], None] | None = None
-    phase: Phase = Phase.SETTLED
-    limit: str = ""
+    case: Case
+    before: Sequence[_Step]
+    change: Sequence[_Step]
+    phase: str
 
-    @property
-    def name(self) -> str:
-        """Prefix of its topics and groups."""
-        return PREFIX + "-".join(
-            "".join(each if each.isalnum() else " " for each in self.title.lower()).split()
+    def set_up(self, on: Planting) -> None:
+        """Plants it, and lets its members join."""
+        on.create_topics()
+        take_steps(self.before, on)
+        on.start()
+
+
+def take_steps(steps: Sequence[_Step], on: Planting) -> None:
+    """Takes steps one after the other."""
+    for verb, arguments, options in steps:
+        getattr(on, verb)(*arguments, **options)
+
+
+def read_scenarios(text: str = _SCENARIOS) -> list[Scenario]:
+    """Returns the scenarios of a text, in its order."""
+    blocks = [block.split("\n    ") for block in re.split(r"\n(?! )", text.strip())]
+    return [_read(head, ";".join(lines)) for head, *lines in blocks]
+
+
+def _read(head: str, text: str) -> Scenario:
+    title, planted = head.replace("ODD", _ODD).split(" | ")
+    topics, groups = {TOPIC: Topic((0,))}, dict[str, Group]()
+    happens, before, change = list[tuple[float, Event]](), list[_Step](), list[_Step]()
+    phase, steps = SETTLED, before
+    for verb, arguments, options in map(_read_step, text.split(";")):
+        match verb:
+            case "topic":
+                name = options.pop("name", TOPIC)
+                topics[name] = _make_topic(options)
+            case "group":
+                groups[GROUP] = Group(TOPIC, **options)
+            case "flap":
+                happens.append((0.0, Flap(GROUP, **options)))
+            case "judged":
+                phase = arguments[0]
+            case "then":
+                phase, steps = CHANGED, change
+            case _:
+                steps.append((verb, arguments, options))
+    case = Case("-".join(re.findall(r"\w+", title.lower())), topics, groups, tuple(happens))
+    return Scenario(title, planted, case, before, change, phase)
+
+
+def _make_topic(options: dict[str, Any]) -> Topic:
+    settings = {name: str(value) for name, value in options.items() if "." in name}
+    own = {name: value for name, value in options.items() if name not in settings}
+    return Topic(**{"rates": (0,), **own}, settings=settings)
+
+
+def _read_step(step: str) -> _Step:
+    verb, *words = step.split()
+    options = dict(word.split("=") for word in words if "=" in word)
+    return (
+        verb,
+        [_value_of(word) for word in words if "=" not in word],
+        {name: _value_of(word) for name, word in options.items()},
+    )
+
+
+def _value_of(word: str) -> Any:
+    if word in ("ODD", "-"):
+        return _ODD if word == "ODD" else None
+    if "," in word:
+        return tuple(int(each) for each in word.split(",") if each)
+    if word[:-1].isdecimal() and word[-1] in _HOURS:
+        return int(word[:-1]) * _HOURS[word[-1]]
+    return int(word) if word.isdecimal() else word
+
+
+class Planting(Stage):
+    """A case on brokers, with records of any age, commits without members, and its history."""
+
+    def __init__(self, case: Case, scene: Scene, history: History, producer: Producer) -> None:
+        super().__init__(case, case.name, scene)
+        self._history, self._admin, self._producer = history, scene.cluster.admin(), producer
+        self._topic, self._group = self._topics[TOPIC], f"{self.prefix}.{GROUP}"
+        self._open: list[Producer] = []
+
+    def create_topics(self) -> None:
+        """Creates the topics, whose logs begin."""
+        super().create_topics()
+        for name, topic in self.case.topics.items():
+            self._begin_logs(self._topics[name], range(len(topic.rates)))
+
+    def write(
+        self, records: int, since: float, until: float, topic: str = TOPIC, by: Any = None
+    ) -> None:
+        """Writes so many records to each partition, from `since` to `until` hours old."""
+        producer: Producer = by or self._producer
+        name, now = self._topics[topic], time.time()
+        logs = {at[1]: each[-1] for at, each in list(self._history.logs.items()) if at[0] == name}
+        wanted = {number: len(log.offsets) + records for number, log in logs.items()}
+        for number in logs:
+            for place, hours in enumerate(np.linspace(since, until, records)):
+                producer.produce(
+                    name,
+                    b"planted",
+                    f"{place} of {records}",
+                    number,
+                    timestamp=round((now - hours * _HOUR) * 1_000),
+                    on_delivery=self._history.take,
+                )
+
+        def is_written() -> bool:
+            producer.poll(0.01)
+            return all(len(logs[each].offsets) >= wanted[each] for each in logs)
+
+        wait_until(is_written, what=f"{name} written")
+
+    def write_transaction(self, records: int, since: float, until: float, then: str) -> None:
+        """Writes a transaction that `commits`, `aborts` or `stays-open` for the whole run."""
+        own = {"transactional.id": self._topic, "transaction.timeout.ms": 900_000}
+        producer = Producer({**self._config, **own})
+        producer.init_transactions(_ANSWERS_WITHIN)
+        producer.begin_transaction()
+        self.write(records, since, until, by=producer)
+        if then == "commits":
+            producer.commit_transaction(_ANSWERS_WITHIN)
+        elif then == "aborts":
+            producer.abort_transaction(_ANSWERS_WITHIN)
+        else:
+            self._open.append(producer)
+
+    def wait_for_compaction(self, records: int) -> None:
+        """Waits until the topic has no more records than these."""
+        at, servers = (self._topic, 0), self._scene.cluster.bootstrap("PLAINTEXT")
+        wait_until(
+            lambda: len(read_back(self._admin, servers, [at])[at].offsets) == records,
+            what=f"{self._topic} compacted",
         )
 
-
-RATE, PACE = 20, 0.5
-
-
-def _produce_on(planter: Planter, topic: str) -> int:
-    now = time.time()
-    count = round(RATE * PACE)
-    return planter.append(topic, [now - PACE * (1 - n / count) for n in range(count)])
-
-
-def _seed_steady(planter: Planter, name: str, count: int = 2_000) -> int:
-    planter.topic(name)
-    return planter.append(name, evenly(count, count / RATE, 0))
-
-
-def plant_steady(planter: Planter, name: str) -> None:
-    """A minute behind."""
-    end = _seed_steady(planter, name)
-    planter.commit(name, name, {0: end - 60 * RATE})
-
-
-def act_steady(planter: Planter, name: str) -> None:
-    """Commit each second, always a minute behind."""
-    ticks = 0
-    while not planter.stop.wait(PACE):
-        end = _produce_on(planter, name)
-        ticks += 1
-        if ticks % 2 == 0:
-            planter.commit(name, name, {0: end - 60 * RATE})
-
-
-def plant_bursty(planter: Planter, name: str) -> None:
-    """Two bursts that are read."""
-    planter.topic(name)
-    end = planter.append(name, [*evenly(400, 40, 39.5), *evenly(400, 20, 19.5)])
-    planter.commit(name, name, {0: end})
-
-
-def act_bursty(planter: Planter, name: str) -> None:
-    """A burst each 20 seconds, read ten seconds later."""
-    while not planter.stop.wait(10):
-        end = planter.append(name, evenly(400, 0.5, 0))
-        if planter.stop.wait(10):
-            return
-        planter.commit(name, name, {0: end})
-
-
-def plant_history(
-    commit: int, since: float, until: float, count: int = 100
-) -> Callable[[Planter, str], None]:
-    """Records spread over hours, and one commit."""
-
-    def plant(planter: Planter, name: str) -> None:
-        planter.topic(name)
-        planter.append(name, evenly(count, since, until))
-        planter.commit(name, name, {0: commit})
-
-    return plant
-
-
-def act_slowly(planter: Planter, name: str) -> None:
-    """A record a second."""
-    while not planter.stop.wait(1):
-        planter.append(name, [time.time()])
-
-
-def act_producing(planter: Planter, name: str) -> None:
-    """Nobody reads."""
-    while not planter.stop.wait(PACE):
-        _produce_on(planter, name)
-
-
-def plant_uneven(planter: Planter, name: str) -> None:
-    """Little for five hours, much in the last."""
-    planter.topic(name)
-    planter.append(name, [*evenly(100, 6 * HOUR, HOUR), *evenly(5_000, HOUR, 60)])
-    planter.commit(name, name, {0: 40})
-
-
-def plant_markers(planter: Planter, name: str) -> None:
-    """All records are read; the marker behind them is not committed."""
-    planter.topic(name)
-    planter.transaction(name, evenly(10, 3 * HOUR, 2 * HOUR), ends="commits")
-    planter.commit(name, name, {0: 10})
-    planter.planted.also_lags[name, name, 0].append(Range(0, 0, "markers not counted"))
-
-
-def plant_open(planter: Planter, name: str) -> None:
-    """Half an hour of records that a transaction keeps from their readers."""
-    planter.topic(name)
-    planter.append(name, evenly(50, 2 * HOUR, HOUR))
-    planter.transaction(name, evenly(100, HOUR / 2, HOUR / 3), ends="open")
-    planter.commit(name, name, {0: 50})
-    planter.planted.also_lags[name, name, 0].append(Range(0, 0, "to the last stable offset"))
-    planter.planted.also_stamps[name, name, 0].append((None, "to the last stable offset"))
-
-
-def plant_aborted(planter: Planter, name: str) -> None:
-    """Aborted records, then ten that are not read."""
-    planter.topic(name)
-    planter.append(name, evenly(50, 6 * HOUR, 5 * HOUR))
-    planter.transaction(name, evenly(100, 4 * HOUR, 3 * HOUR), ends="aborts")
-    planter.append(name, evenly(10, HOUR, HOUR / 2))
-    planter.commit(name, name, {0: 50})
-    planter.planted.also_lags[name, name, 0].append(Range(10, 10, "aborted ones not counted"))
-    # A consumer that reads uncommitted records is given the aborted ones.
-    first = planter.planted.logs[name, 0].stamps[50]
-    planter.planted.also_stamps[name, name, 0].append((first, "aborted records counted"))
-
-
-def plant_below_start(commit: int, before: int) -> Callable[[Planter, str], None]:
-    """Records deleted before they were read."""
-
-    def plant(planter: Planter, name: str) -> None:
-        plant_history(commit, 10 * HOUR, HOUR)(planter, name)
-        planter.delete_records(name, 0, before)
-
-    return plant
-
-
-def plant_beyond_end(planter: Planter, name: str) -> None:
-    """A commit that no log has."""
-    plant_history(500, 3 * HOUR, 2 * HOUR)(planter, name)
-    log = planter.planted.logs[name, 0]
-    again = "all of it, after a reset to the start"
-    planter.planted.also_lags[name, name, 0].append(Range(100, 100, again))
-    planter.planted.also_stamps[name, name, 0].append((log.stamps[0], again))
-
-
-def plant_members(settings: Mapping[str, str] | None = None) -> Callable[[Planter, str], None]:
-    """A member that commits nothing more."""
-
-    def plant(planter: Planter, name: str) -> None:
-        _plant_two(planter, name)
-        planter.member(name, name, settings=settings)
-
-    return plant
-
-
-def _plant_two(planter: Planter, name: str) -> None:
-    planter.topic(name, 2)
-    for partition in (0, 1):
-        planter.append(name, evenly(100, 3 * HOUR, HOUR), partition)
-    planter.commit(name, name, {0: 50, 1: 60})
-
-
-BRIEF = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "2000"}
-STATIC = {
-    "group.instance.id": "one",
-    "session.timeout.ms": "1200000",
-    "max.poll.interval.ms": "1200000",
-}
-
-
-def act_rebalancing(planter: Planter, name: str) -> None:
-    """One member stays, another joins and leaves without an end."""
-    steady = planter.member(name, name, settings=BRIEF)
-    while not planter.stop.wait(0.1):
-        fickle = planter.member(name, name, joined=False, settings=BRIEF)
-        for _ in range(30):
-            steady.poll(0.05)
-            fickle.poll(0.05)
-        planter.left(fickle)
-        for _ in range(10):
-            steady.poll(0.05)
-
-
-def plant_static(planter: Planter, name: str) -> None:
-    """A static member that was shut down: its place in the group is kept."""
-    _plant_two(planter, name)
-    member = planter.member(name, name, settings=STATIC)
-    planter.left(member)
-
-
-def plant_empty(planter: Planter, name: str) -> None:
-    """A group whose member has left."""
-    _plant_two(planter, name)
-    planter.left(planter.member(name, name))
-
-
-def plant_uncommitted(planter: Planter, name: str) -> None:
-    """One of three partitions was never committed."""
-    planter.topic(name, 3)
-    for partition in range(3):
-        planter.append(name, evenly(100, 3 * HOUR, HOUR), partition)
-    planter.commit(name, name, {0: 50, 1: 60})
-    planter.planted.commits[name, name, 2] = []
-
-
-def plant_no_commit(planter: Planter, name: str) -> None:
-    """A member, and no commit."""
-    planter.topic(name)
-    planter.append(name, evenly(100, 3 * HOUR, HOUR))
-    planter.member(name, name)
-    planter.planted.commits[name, name, 0] = []
-
-
-GROUPS = 150
-
-
-def plant_groups(planter: Planter, name: str) -> None:
-    """Each group at an offset of its own."""
-    planter.topic(name)
-    planter.append(name, evenly(1_000, 5 * HOUR, HOUR))
-    for number in range(GROUPS):
-        planter.commit(f"{name}-{number:03}", name, {0: number * 6})
-
-
-def plant_partitions(planter: Planter, name: str) -> None:
-    """Sixty partitions."""
-    planter.topic(name, 60)
-    for partition in range(60):
-        planter.append(name, evenly(20, 4 * HOUR, HOUR), partition)
-    planter.commit(name, name, {partition: partition % 20 for partition in range(60)})
-
-
-def plant_steady_at_end(planter: Planter, name: str) -> None:
-    """Caught up."""
-    end = _seed_steady(planter, name)
-    planter.commit(name, name, {0: end})
-
-
-def act_committing_rarely(planter: Planter, name: str) -> None:
-    """All is read at once, and committed once a minute."""
-    ticks = 0
-    while not planter.stop.wait(PACE):
-        end = _produce_on(planter, name)
-        ticks += 1
-        if ticks % round(60 / PACE) == 0:
-            planter.commit(name, name, {0: end})
-
-
-# The records that others of their keys replace.
-COMPACTED = 100
-
-
-def plant_compacted(planter: Planter, name: str) -> None:
-    """The record of the commit and many behind it were replaced by newer ones of their keys."""
-    config = {
-        "cleanup.policy": "compact",
-        "min.cleanable.dirty.ratio": "0.01",
-        "segment.ms": "1000",
-        "max.compaction.lag.ms": "1000",
-    }
-    planter.topic(name, config=config)
-    planter.append(name, evenly(COMPACTED, 10 * HOUR, 9 * HOUR), key=str)
-    planter.append(name, evenly(COMPACTED, HOUR, HOUR / 2), key=str)
-    planter.commit(name, name, {0: 50})
-    time.sleep(1.5)
-    # Rolls the segment, which lets the brokers compact what is before.
-    planter.append(name, evenly(10, 60, 30), key=lambda number: f"other-{number}")
-    wait_until(lambda: planter.first_record(name) == COMPACTED, what="the topic compacted")
-    log = planter.planted.logs[name, 0]
-    replaced = (log.stamps[50], "compacted records counted")
-    planter.planted.also_stamps[name, name, 0].append(replaced)
-    log.unreadable.update(range(COMPACTED))
-
-
-def plant_back_filled(planter: Planter, name: str) -> None:
-    """Records of last week were written behind newer ones; one group is among them."""
-    planter.topic(name)
-    planter.append(name, evenly(100, 2 * HOUR, HOUR))
-    planter.append(name, evenly(100, 168 * HOUR, 144 * HOUR))
-    planter.append(name, evenly(50, 60, 30))
-    planter.commit(f"{name}-before", name, {0: 50})
-    planter.commit(f"{name}-among", name, {0: 120})
-    at = (f"{name}-among", name, 0)
-    planter.planted.also_stamps[at].append((time.time(), "since it was written"))
-
-
-def plant_append_time(planter: Planter, name: str) -> None:
-    """Brokers overwrite the timestamps by the time of writing."""
-    planter.topic(name, config={"message.timestamp.type": "LogAppendTime"})
-    planter.append(name, evenly(100, 5 * HOUR, HOUR))
-    log = planter.planted.logs[name, 0]
-    log.stamps = [time.time()] * len(log.stamps)
-    planter.commit(name, name, {0: 50})
-
-
-def plant_after_silence(planter: Planter, name: str) -> None:
-    """One record after five hours without any."""
-    planter.topic(name)
-    planter.append(name, [*evenly(100, 10 * HOUR, 5 * HOUR), time.time() - 20])
-    planter.commit(name, name, {0: 100})
-
-
-ODD = 'orders: für \\ "x" {y}=1, z'
-
-
-def plant_odd_name(planter: Planter, name: str) -> None:
-    """A name with quotes, spaces, a colon and a letter beyond ASCII."""
-    planter.topic(name)
-    planter.append(name, evenly(100, 3 * HOUR, HOUR))
-    planter.commit(f"{name} {ODD}", name, {0: 50})
-
-
-def plant_abandoned(planter: Planter, name: str) -> None:
-    """A topic that the group left a day ago, beside the one that it reads."""
-    for topic, since in ((f"{name}-old", 30 * HOUR), (f"{name}-new", 3 * HOUR)):
-        planter.topic(topic)
-        planter.append(topic, evenly(100, since, since - HOUR))
-    planter.commit(name, f"{name}-old", {0: 60})
-    planter.commit(name, f"{name}-new", {0: 100})
-
-
-def plant_empty_topic(planter: Planter, name: str) -> None:
-    """Nothing was ever written."""
-    planter.topic(name)
-    planter.commit(name, name, {0: 0})
-
-
-def plant_one_stuck(planter: Planter, name: str) -> None:
-    """One of three partitions stands."""
-    planter.topic(name, 3)
-    for partition in range(3):
-        planter.append(name, evenly(100, 3 * HOUR, HOUR), partition)
-    planter.commit(name, name, {0: 20, 1: 100, 2: 100})
-
-
-def change_recreated(planter: Planter, name: str) -> None:
-    """The same name with fewer records, and a new commit."""
-    planter.delete_topic(name)
-    planter.topic(name)
-    planter.append(name, evenly(40, 2 * HOUR, HOUR))
-    planter.commit(name, name, {0: 30})
-
-
-def change_to(offset: int) -> Callable[[Planter, str], None]:
-    """A reset of the group."""
-
-    def change(planter: Planter, name: str) -> None:
-        planter.commit(name, name, {0: offset})
-
-    return change
-
-
-def change_partitions(planter: Planter, name: str) -> None:
-    """Two more partitions, with records and commits."""
-    planter.add_partitions(name, 3)
-    for partition in (1, 2):
-        planter.append(name, evenly(50, HOUR, HOUR / 2), partition)
-    planter.commit(name, name, {1: 10, 2: 20})
-
-
-def plant_nothing(planter: Planter, name: str) -> None:
-    """Comes later."""
-    planter.topic(name)
-    planter.append(name, evenly(100, 3 * HOUR, HOUR))
-
-
-def plant_on(broker: int) -> Callable[[Planter, str], None]:
-    """A topic on one broker, and a group that another one than the hung looks after."""
-
-    def plant(planter: Planter, name: str) -> None:
-        planter.topic(name, brokers=[broker])
-        planter.append(name, evenly(100, 3 * HOUR, HOUR))
-        number = 0
-        while planter.coordinator(f"{name}-{number}") == HUNG:
-            number += 1
-        planter.commit(f"{name}-{number}", name, {0: 50})
-        if broker == HUNG:
-            planter.planted.unknowable.add((f"{name}-{number}", name, 0))
-
-    return plant
-
-
-def _delete_topic(planter: Planter, name: str) -> None:
-    planter.delete_topic(name)
-
-
-def _delete_group(planter: Planter, name: str) -> None:
-    planter.delete_group(name)
-
-
-def _overtake(planter: Planter, name: str) -> None:
-    planter.delete_records(name, 0, 80)
-
-
-SCENARIOS: Sequence[Scenario] = (
-    Scenario("steady", "20 records a second, always a minute behind", plant_steady, act_steady),
-    Scenario(
-        "idle, caught up",
-        "the last record 3 h ago, all read",
-        plant_history(100, 5 * HOUR, 3 * HOUR),
-    ),
-    Scenario(
-        "stuck for hours",
-        "a record each 10 s for 6 h and on, none read for 4 h",
-        plant_history(720, 6 * HOUR, 0, 2_160),
-        act_slowly,
-    ),
-    Scenario(
-        "transactions",
-        "all records of a transaction read and committed; the marker behind them is not",
-        plant_markers,
-        limit="Brokers show which offsets are markers only to who may read records. They are taken "
-        "for markers after two rests before one, or with `allowed_lag`; until then the marker's "
-        "age is shown.",
-    ),
-    Scenario(
-        "below log start",
-        "10 of 100 read, the first 50 deleted",
-        plant_below_start(10, 50),
-    ),
-    Scenario("beyond end", "commit 500 where the log ends at 100", plant_beyond_end),
-    Scenario("bursty", "400 records each 20 s, read 10 s later", plant_bursty, act_bursty),
-    Scenario(
-        "idle, one unread",
-        "the last record, of 3 h ago, unread; the group has commits and never had a member",
-        plant_history(99, 5 * HOUR, 3 * HOUR),
-    ),
-    Scenario(
-        "cold start",
-        "stuck 6 h ago; judged by the first answer of a new process",
-        plant_history(250, 8 * HOUR, 60, 1_000),
-        phase=Phase.FIRST,
-    ),
-    Scenario(
-        "stuck, then more was written",
-        "100 records in 5 h, 5,000 in the sixth; stuck at the 40th",
-        plant_uneven,
-    ),
-    Scenario(
-        "consumer gone",
-        "20 records a second, none read since the start",
-        plant_steady_at_end,
-        act_producing,
-    ),
-    Scenario("open transaction", "100 records of half an hour in one", plant_open),
-    Scenario("aborted transaction", "100 aborted records, then 10 unread", plant_aborted),
-    Scenario("all deleted unread", "10 of 100 read, all deleted", plant_below_start(10, 100)),
-    Scenario("compacted", "the next 50 records were compacted away", plant_compacted),
-    Scenario("rebalancing", "a member joins and leaves all the time", _plant_two, act_rebalancing),
-    Scenario(
-        "KIP-848", "a member of the new protocol", plant_members({"group.protocol": "consumer"})
-    ),
-    Scenario("classic member", "a member that is stuck", plant_members()),
-    Scenario("static member gone", "its session lasts 20 min", plant_static),
-    Scenario("empty group", "its only member has left", plant_empty),
-    Scenario("partition without commit", "two of three were committed", plant_uncommitted),
-    Scenario("group without commit", "a member that never commits", plant_no_commit),
-    Scenario("one partition stuck", "one of three", plant_one_stuck),
-    Scenario("many groups", f"{GROUPS} groups on one topic", plant_groups),
-    Scenario("many partitions", "60 of one topic", plant_partitions),
-    Scenario(
-        "rare commits",
-        "20 records a second, committed once a minute",
-        plant_steady_at_end,
-        act_committing_rarely,
-    ),
-    Scenario(
-        "back-filled timestamps",
-        "records of last week behind newer ones; one group among them, one before",
-        plant_back_filled,
-        limit="Brokers name the first offset with a timestamp of a time or later: what is older "
-        "than records before it cannot be found so. The age of the newest of these is shown.",
-    ),
-    Scenario("log append time", "brokers overwrite old timestamps", plant_append_time),
-    Scenario(
-        "first record after silence",
-        "one unread record, minutes old, after 5 h without any",
-        plant_after_silence,
-    ),
-    Scenario("odd name", f"a group called `... {ODD}`", plant_odd_name),
-    Scenario("abandoned topic", "left a day ago, beside one that is read", plant_abandoned),
-    Scenario("empty topic", "commit 0, nothing ever written", plant_empty_topic),
-    Scenario(
-        "deleted topic",
-        "with unread records, while the programs run",
-        plant_history(50, 3 * HOUR, HOUR),
-        change=_delete_topic,
-        phase=Phase.CHANGED,
-    ),
-    Scenario(
-        "recreated topic",
-        "the same name with 40 records, 30 read",
-        plant_history(80, 5 * HOUR, 3 * HOUR),
-        change=change_recreated,
-        phase=Phase.CHANGED,
-    ),
-    Scenario(
-        "deleted group",
-        "with lag, while the programs run",
-        plant_history(50, 3 * HOUR, HOUR),
-        change=_delete_group,
-        phase=Phase.CHANGED,
-    ),
-    Scenario(
-        "reset to latest",
-        "a group that was stuck skips its lag",
-        plant_history(20, 5 * HOUR, HOUR),
-        change=change_to(100),
-        phase=Phase.CHANGED,
-    ),
-    Scenario(
-        "rewind",
-        "a group that had read all goes back 5 h",
-        plant_history(100, 5 * HOUR, HOUR),
-        change=change_to(0),
-        phase=Phase.CHANGED,
-    ),
-    Scenario(
-        "new partitions",
-        "1, then 3, with records and commits",
-        plant_history(50, 3 * HOUR, HOUR),
-        change=change_partitions,
-        phase=Phase.CHANGED,
-    ),
-    Scenario(
-        "retention overtakes",
-        "the log start passes the commit while the programs run",
-        plant_history(50, 10 * HOUR, HOUR),
-        change=_overtake,
-        phase=Phase.CHANGED,
-    ),
-    Scenario(
-        "new group",
-        "its first commit, 70 behind, while the programs run",
-        plant_nothing,
-        change=change_to(30),
-        phase=Phase.CHANGED,
-    ),
-    Scenario(
-        "hung broker: a topic beside it",
-        "the topic's only replica and the group's coordinator are on others",
-        plant_on(WELL),
-        phase=Phase.HUNG,
-    ),
-    Scenario(
-        "hung broker: a topic on it",
-        "the topic's only replica hangs; nothing is written or read",
-        plant_on(HUNG),
-        phase=Phase.HUNG,
-    ),
-)
+    def commit(self, *offsets: int | None, group: str = GROUP, topic: str = TOPIC) -> None:
+        """Commits offsets of partitions 0, 1, ..., for a group that has no members."""
+        each = {(self._topics[topic], number): offset for number, offset in enumerate(offsets)}
+        known = {at: offset for at, offset in each.items() if offset is not None}
+        commit_offsets(self._admin, {f"{self.prefix}.{group}": known})
+
+    def commit_many(self, groups: int, step: int) -> None:
+        """Commits for many groups, each so many records further on than the one before."""
+        for number in range(groups):
+            self.commit(number * step, group=f"{GROUP}-{number:03}")
+
+    def commit_away(self, offset: int, broker: int) -> None:
+        """Commits for a group that another broker coordinates than this one, which will hang."""
+        if self.case.topics[TOPIC].brokers == (broker,):
+            self._history.hidden.add(self._topic)
+        group, coordinator = "", broker
+        while coordinator == broker:
+            group += "g"
+            names = [f"{self.prefix}.{group}"]
+            found = self._admin.describe_consumer_groups(names, request_timeout=NEVER_TIMES_OUT)
+            coordinator = found[names[0]].result(_ANSWERS_WITHIN).coordinator.id
+        self.commit(offset, group=group)
+
+    def hang(self) -> None:
+        """Lets the members that join later read nothing."""
+        self._do(Hang(GROUP))
+
+    def delete_records(self, before: int) -> None:
+        """Lets the log start at the offset."""
+        delete_records(self._admin, {(self._topic, 0): before})
+        self._log.starts.append((time.time(), before))
+
+    def add_partitions(self, partitions: int) -> None:
+        """Lets the topic, which has one, have so many."""
+        more = [NewPartitions(self._topic, partitions)]
+        wait_for(self._admin.create_partitions(more, request_timeout=_ANSWERS_WITHIN))
+
+        # The producer must know them as well.
+        def is_known() -> bool:
+            found = self._producer.list_topics(self._topic, timeout=5).topics[self._topic]
+            return len(found.partitions) == partitions
+
+        wait_until(is_known, what=f"{self._topic} with {partitions} partitions")
+        self._begin_logs(self._topic, range(1, partitions))
+
+    def delete(self) -> None:
+        """Deletes the topic, whose log ends."""
+        self._log.over = time.time()
+        super().delete()
+
+    def recreate(self) -> None:
+        """Deletes the topic, and creates it again."""
+        self._log.over = time.time()
+        self._do(Recreate(TOPIC))
+        self._begin_logs(self._topic, [0])
+
+    def delete_group(self) -> None:
+        """Deletes the group, which has no members, with its commits."""
+        names = [self._group]
+        wait_for(self._admin.delete_consumer_groups(names, request_timeout=NEVER_TIMES_OUT))
+
+    def find_keys(self) -> list[GroupPartition]:
+        """Returns all partitions of each topic that a group of the case reads or committed."""
+        pairs = {at[:2] for at in self._history.commits if at[0].startswith(f"{self.prefix}.")}
+        if self.case.groups:
+            pairs.add((self._group, self._topic))
+        logs = sorted(self._history.logs)
+        return [(group, *at) for group, topic in sorted(pairs) for at in logs if at[0] == topic]
+
+    @property
+    def _log(self) -> Log:
+        return self._history.logs[self._topic, 0][-1]
+
+    def _begin_logs(self, topic: str, partitions: Sequence[int]) -> None:
+        for number in partitions:
+            self._history.logs[topic, number].append(Log(time.time()))
+
+
+def read_logs(cluster: KafkaCluster, history: History) -> None:
+    """Takes all commits with their times, and the offsets of which readers are given no record."""
+    bootstrap = cluster.bootstrap("PLAINTEXT")
+    for message in read_messages(bootstrap, _COMMITS):
+        _take_commit(message, history)
+    alive = {at: each[-1] for at, each in history.logs.items() if each[-1].over == math.inf}
+    for at, found in read_back(cluster.admin(), bootstrap, [*alive]).items():
+        log = alive[at]
+        log.unreadable = set(range(found.start, found.end)) - set(found.offsets.tolist())
+        # A marker at the end.
+        log.ends.append((log.ends[-1][0] if log.ends else log.begun, found.end))
+
+
+def _take_commit(message: Message, history: History) -> None:
+    key, value = bytes(message.key() or b""), message.value()
+    version, length = struct.unpack_from(">hh", key)
+    # Others are of groups and their members.
+    if version > 1:
+        return
+    group, rest = key[4 : 4 + length].decode(), key[4 + length :]
+    (length,) = struct.unpack_from(">h", rest)
+    topic, (partition,) = rest[2 : 2 + length].decode(), struct.unpack_from(">i", rest, 2 + length)
+    offset = struct.unpack_from(">q", value, 2)[0] if value else None
+    history.commits[group, topic, partition].append((message.timestamp()[1] / 1_000, offset))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -46,12 +46,21 @@ class Living:
 def read_back(
     admin: AdminClient, bootstrap: str, places: Sequence[Place]
 ) -> Mapping[Place, Living]:
-    """All records from the log start; control records are not delivered.
-
-    Raises TimeoutError after two minutes.
-    """
+    """All records from the log start; control records are not delivered. Raises TimeoutError."""
     offsets: dict[Place, array[int]] = {place: array("q") for place in places}
     times: dict[Place, array[int]] = {place: array("q") for place in places}
+    for message in read_messages(bootstrap, places):
+        offsets[message.topic(), message.partition()].append(message.offset())
+        times[message.topic(), message.partition()].append(message.timestamp()[1])
+    first, last = (listed(admin, places, earliest=earliest) for earliest in (True, False))
+    return {
+        place: Living(_ints(offsets[place]), _ints(times[place]), first[place], last[place])
+        for place in places
+    }
+
+
+def read_messages(bootstrap: str, places: Sequence[Place]) -> Iterator[Any]:
+    """Yields all records from the log start to the end. Raises TimeoutError after two minutes."""
     consumer = Consumer(_config(bootstrap))
     consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
     left, deadline = set(places), time.monotonic() + _WITHIN
@@ -59,22 +68,14 @@ def read_back(
         if time.monotonic() > deadline:
             raise TimeoutError(f"{len(left)} partitions were not read to their ends")
         for message in consumer.consume(10_000, timeout=1):
-            # Delivered messages have all of these, whatever the client's types say.
-            place: Any = message.topic(), message.partition()
             if (error := message.error()) is None:
-                offset: Any = message.offset()
-                offsets[place].append(offset)
-                times[place].append(message.timestamp()[1])
+                yield message
             elif error.code() == KafkaError._PARTITION_EOF:
-                left.discard(place)
+                # A delivered message has both, whatever the client's types say.
+                left.discard((message.topic() or "", message.partition() or 0))
             else:
                 raise KafkaException(error)
     consumer.close()
-    first, last = (listed(admin, places, earliest=earliest) for earliest in (True, False))
-    return {
-        place: Living(_ints(offsets[place]), _ints(times[place]), first[place], last[place])
-        for place in places
-    }
 
 
 def listed(admin: AdminClient, places: Sequence[Place], *, earliest: bool) -> dict[Place, int]:

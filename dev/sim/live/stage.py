@@ -191,10 +191,18 @@ class Stage:
 
     def set_up(self) -> None:
         """Creates topics, writes them, and starts the members."""
+        self.create_topics()
+        self.start()
+
+    def create_topics(self) -> None:
+        """Creates the topics; returns when each broker knows them."""
         new = [self._new_topic(name) for name in self.case.topics]
         admin = self._scene.cluster.admin()
         wait_for(admin.create_topics(new, request_timeout=_ANSWERS_WITHIN))
         wait_for_topics(self._scene.cluster.bootstrap("PLAINTEXT"), list(self._topics.values()))
+
+    def start(self) -> None:
+        """Begins to write the topics, and starts the members."""
         for name, topic in self.case.topics.items():
             self._scene.writer.add(self._topics[name], topic)
         for name, group in self.case.groups.items():
@@ -456,7 +464,7 @@ class Stage:
             self._topics[name],
             len(topic.rates),
             replica_assignment=assignment,
-            config=_ROLLS_SOON if self._is_deleted(name) else {},
+            config={**topic.settings, **(_ROLLS_SOON if self._is_deleted(name) else {})},
         )
 
     def _is_deleted(self, name: str) -> bool:

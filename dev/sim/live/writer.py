@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException, Message, Producer
 
 from dev.sim.events import SHORTENED, Topic
 from dev.sim.reading import Floats, Ints
@@ -66,9 +66,18 @@ class Stream:
 
 
 class Writer:
-    """A context manager with one producer in a thread, which writes all topics that are added."""
+    """A context manager with one producer in a thread, which writes all topics that are added.
 
-    def __init__(self, config: Mapping[str, Any], seed: int = 1) -> None:
+    `delivered` is called for each record, as by `produce`.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        seed: int = 1,
+        delivered: Callable[[object, Message], None] | None = None,
+    ) -> None:
+        self._delivered = delivered
         self._producer = Producer(
             {
                 **config,
@@ -113,7 +122,9 @@ class Writer:
         value = b"x" * topic.record_bytes
         for _ in range(count):
             try:
-                self._producer.produce(name, value, partition=partition)
+                self._producer.produce(
+                    name, value, partition=partition, on_delivery=self._delivered
+                )
             except (BufferError, KafkaException):
                 # Brokers are away, or the topic is being created again: the rest is not written.
                 return
