@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TypeAlias
 
 import pytest
 
-from dev.live_alarms.timelines import Timelines, replay_timelines
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK
+from kafka_lag_cdk.simulation.grid import find_states
 from kafka_lag_cdk.simulation.metrics import Metrics
 from kafka_lag_cdk.simulation.timeline import contributor_states, states
-from kafka_lag_cli.replay.alarms import heartbeat, metrics_watched
+from kafka_lag_cli.replay.alarms import deployed_alarms, heartbeat, metrics_watched
 from kafka_lag_cli.replay.pages import ASSUMED, replay_alarms
 from kafka_lag_cli.replay.recorded import Recorded, read_recorded
 from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 from tests.builders import MINUTE, NOON
 from tests.infra.alarms.conftest import ByName, watched_cluster
 from tests.infra.alarms.simulated import CLUSTER, metrics_of, written
+
+# States minute by minute, by rule and group.
+Timelines: TypeAlias = dict[tuple[str, str | None], list[str]]
 
 # Over an hour, of which eight minutes have no run: longer than any alarm but a budget's looks back.
 MINUTES, SILENCE = range(75), range(48, 56)
@@ -40,8 +44,17 @@ def _runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Metrics, Recorded]:
 
 
 def replayed(recorded: Recorded, rules: Collection[str], **changes: object) -> Timelines:
-    every = replay_timelines(recorded, watched_cluster(**changes))
-    return {key: timeline for key, timeline in every.items() if key[0] in rules}
+    """States of the alarms on groups by the grid of a replay, which shares no code with live ones."""
+    found: Timelines = {}
+    cluster = watched_cluster(**changes)
+    for alarm in deployed_alarms(cluster, recorded.groups):
+        values = recorded.metric(alarm.rule.metric, cluster)[:, alarm.groups]
+        of_groups = find_states(values, alarm.condition, ASSUMED, DELAY_MINUTES)
+        for at, timeline in zip(alarm.groups, of_groups.T, strict=True):
+            if alarm.name in rules:
+                # As the grid numbers them.
+                found[alarm.name, recorded.groups[at]] = [STATES[state] for state in timeline]
+    return found
 
 
 def test_alarms_of_named_groups_have_the_same_timelines(
