@@ -18,6 +18,7 @@ from pathlib import Path
 
 from kafka_lag import contract
 from kafka_lag.contract.words import MEANINGS, WORDS
+from kafka_lag.lag.steps import STEPS
 from kafka_lag_cdk import alarm_rules
 from kafka_lag_cdk.config import schema
 from kafka_lag_cdk.report_columns import REPORT_COLUMNS
@@ -95,7 +96,15 @@ def _queries() -> Iterator[Cells]:
         yield query.title, None, f"`{query.key}`: {', '.join(takes)}"
 
 
+def _steps() -> Iterator[str]:
+    yield from ("| step | table | needs | adds |", "|---|---|---|---|")
+    for step in STEPS:
+        adds = ", ".join(f"`{name}`" for name in step.adds.split())
+        yield _row([step.name, step.of, ", ".join(step.needs.split()), adds])
+
+
 def _parts() -> Iterator[Part]:
+    yield Part("architecture.md", "## The steps of an evaluation", _always(_steps()))
     for table in schema.TABLES:
         yield Part(table.file, table.behind, _always(table.rows()))
     alarms = _always([*alarm_rules.markdown().splitlines(), ""])

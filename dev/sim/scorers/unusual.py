@@ -31,6 +31,7 @@ from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.rates import ewma_weight
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.usual_lag import add_unusual
 from kafka_lag_report.session import open_session
 from kafka_lag_report.tables.lag_hourly import lag_hourly
@@ -208,8 +209,8 @@ def count_marks(
 
 
 def _judge(frame: Frame, usual: Usual, before: Frame, run: int) -> tuple[Frame, Mask]:
-    taken_at = FIRST + run * MINUTE_MS
-    found = add_unusual(frame, figures_at(usual, run), before, taken_at, _RULES)
+    this_run = Run(FIRST + run * MINUTE_MS, _RULES)
+    found = add_unusual(frame, figures_at(usual, run), before, this_run)
     unusual = found.numbers("unusual")
     return found, unusual.known & (unusual.values > 0)
 

@@ -38,7 +38,6 @@ from kafka_lag.lag.append_sources import (
 from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Rows
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.index_search import search
 from kafka_lag.lag.log_ends import Ends, find_bounds, read_ends
 from kafka_lag.lag.lookup_plan import (
@@ -50,6 +49,7 @@ from kafka_lag.lag.lookup_plan import (
 )
 from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.positions import Positions, find_positions
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.time_index import LookUp
 
 
@@ -72,8 +72,7 @@ def estimate_append_times(
     unread: Column,
     old: Frame,
     previous_runs: PreviousRuns,
-    rules: Rules,
-    taken_at: int,
+    run: Run,
     look_up: LookUp,
 ) -> AppendTimeEstimates:
     """Returns the append times of the next unread records, within proven bounds.
@@ -82,30 +81,30 @@ def estimate_append_times(
     row of its partition in `topics`. `old` holds the previous row of each row.
     """
     positions = find_positions(topics, at_topic, unread)
-    ends = read_ends(positions.partitions, previous_runs, taken_at, rules.interval_ms)
+    ends = read_ends(positions.partitions, previous_runs, run.taken_at, run.rules.interval_ms)
     history = _bound_by_ends(ends, positions)
     previous = find_previous_positions(old)
     same, moved = previous == unread, previous != unread
     carried = carry_estimates(old, same, positions, ends.doubted.take(positions.part))
     ahead = carried.best > positions.now
     times = choose_without_index(
-        history.dated_by(carried.bounds(~ahead)), carried, positions, rules
+        history.dated_by(carried.bounds(~ahead)), carried, positions, run.rules
     )
 
-    due = is_due(positions.partitions, taken_at, rules.interval_ms)[positions.part]
+    due = is_due(positions.partitions, run.taken_at, run.rules.interval_ms)[positions.part]
     anew = ahead | (positions.compacted & due)
     bounds = history.dated_by(carried.bounds(~anew))
-    wide = is_too_wide(bounds, positions, rules) & (~carried.settled | due | anew)
-    worth = is_worth_a_look_up(rows, positions, bounds, moved, rules)
-    left, run = rules.lookup_budget, taken_at // rules.interval_ms
-    for at, most in share_budget(wide, worth, rules.lookup_budget):
+    wide = is_too_wide(bounds, positions, run.rules) & (~carried.settled | due | anew)
+    worth = is_worth_a_look_up(rows, positions, bounds, moved, run.rules)
+    left, number = run.rules.lookup_budget, run.taken_at // run.rules.interval_ms
+    for at, most in share_budget(wide, worth, run.rules.lookup_budget):
         some, known = positions.take(at), bounds.take(at)
-        limits = replace(rules, lookup_budget=min(most, left))
-        queue = Queue.at(some, rows, moved, run, limits.lookup_budget)
+        limits = replace(run.rules, lookup_budget=min(most, left))
+        queue = Queue.at(some, rows, moved, number, limits.lookup_budget)
         found = search(some, known, queue, limits, look_up)
         chosen = choose_with_index(times.take(at), found, carried.best.known[at], some, known)
         times, left = times.put(at, chosen), left - found.look_ups
-    look_ups = rules.lookup_budget - left
+    look_ups = run.rules.lookup_budget - left
     return AppendTimeEstimates(times.take(positions.of_row), look_ups, ends.contradicted)
 
 

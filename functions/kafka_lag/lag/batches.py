@@ -22,6 +22,7 @@ import numpy.typing as npt
 from kafka_lag.lag.columns import Column, Mask, Rows, Seconds
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.pauses import WORKED, Move, is_alike, is_busy
+from kafka_lag.lag.run import Run
 
 Records: TypeAlias = npt.NDArray[np.float64]
 
@@ -100,7 +101,7 @@ class ExpectedBatches:
     explained: Mask
 
 
-def find_expected_batches(rows: Frame, ages: Column, still: Mask, taken_at: int) -> ExpectedBatches:
+def find_expected_batches(rows: Frame, ages: Column, still: Mask, run: Run) -> ExpectedBatches:
     """Finds the rows of jobs that begin by a count, and those that a batch explains.
 
     `ages` (s) stand in for an unknown `time_lag_seconds`. `still` marks commits that have not moved
@@ -112,7 +113,7 @@ def find_expected_batches(rows: Frame, ages: Column, still: Mask, taken_at: int)
         return found
     batches, lag = _read_batches(rows, at), rows.numbers("lag").take(at)
     age = rows.numbers("time_lag_seconds").or_else(ages).take(at).fill(np.inf)
-    unmoved = (taken_at - rows.numbers("commit_changed_at").take(at)) / 1_000
+    unmoved = run.seconds_since(rows.numbers("commit_changed_at").take(at))
     took = np.where(still[at], np.minimum(age, unmoved.fill(np.inf)), age)
     in_time = took <= _LONGEST_RATIO * batches.longest
     found.known[at] = batches.known

@@ -15,10 +15,10 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.recent import Recent
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets, distinct
 from kafka_lag.lag.shared_limit import add_shared_limit
 from kafka_lag.lag.skips import has_skipped
@@ -43,8 +43,7 @@ def add_capacity(
     rows: Frame,
     previous: PreviousRows,
     previous_runs: PreviousRuns,
-    taken_at: int,
-    rules: Rules,
+    run: Run,
 ) -> Frame:
     """Returns the rolled-up groups with `capacity`, its interval and samples, and with the columns
     of `add_shared_limit`.
@@ -58,34 +57,34 @@ def add_capacity(
     interval of the median, by the order of the samples; unknown likewise.
     `capacity_samples`: the last 15, a value per interval in which a member was saturated.
     """
-    groups = groups.with_columns(settled_since=_find_settled(groups, old, taken_at))
-    sample, runs = _sample(groups, rows, previous, previous_runs, rules)
+    groups = groups.with_columns(settled_since=_find_settled(groups, old, run))
+    sample, runs = _sample(groups, rows, previous, previous_runs, run)
     if not (sample.known | old.strings("capacity_samples").known).any():
-        return _without_samples(groups, rules)
+        return _without_samples(groups, run)
     samples = Recent.of(old.strings("capacity_samples"), MOST_SAMPLES).appended(sample, runs)
     enough = samples.count >= _FEWEST_SAMPLES
     margin = np.floor((samples.count - _SPREAD * np.sqrt(samples.count)) / 2)
     low = np.maximum(margin, 0).astype(np.int64)
-    groups = add_shared_limit(groups, old, sample, runs, samples, taken_at)
+    groups = add_shared_limit(groups, old, sample, runs, samples, run)
     return groups.with_columns(
-        capacity=_find_configured(groups, rules).or_else(samples.upper_median().only(enough)),
+        capacity=_find_configured(groups, run).or_else(samples.upper_median().only(enough)),
         capacity_low=samples.sorted_value(low).only(enough),
         capacity_high=samples.sorted_value(samples.count - 1 - low).only(enough),
         capacity_samples=samples.to_lists(),
     )
 
 
-def _find_settled(groups: Frame, old: Frame, taken_at: int) -> Column:
+def _find_settled(groups: Frame, old: Frame, run: Run) -> Column:
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & is_read(groups)
     moved = (groups.numbers("rebalances") > 0) | (groups.numbers("owners_changed") > 0)
-    now = Column.of(np.full(len(groups), taken_at, np.int64))
+    now = run.now(len(groups))
     return now.where(moved, old.numbers("settled_since").or_else(now)).only(~waiting)
 
 
-def _without_samples(groups: Frame, rules: Rules) -> Frame:
+def _without_samples(groups: Frame, run: Run) -> Frame:
     unknown, no_list = Column.unknown(len(groups), np.float64), Strings.unknown(len(groups))
     return groups.with_columns(
-        capacity=_find_configured(groups, rules),
+        capacity=_find_configured(groups, run),
         capacity_low=unknown,
         capacity_high=unknown,
         capacity_samples=no_list,
@@ -96,11 +95,11 @@ def _without_samples(groups: Frame, rules: Rules) -> Frame:
     )
 
 
-def _find_configured(groups: Frame, rules: Rules) -> Column:
-    if not rules.tasks.choices:
+def _find_configured(groups: Frame, run: Run) -> Column:
+    if not run.rules.tasks.choices:
         return Column.unknown(len(groups), np.float64)
     names = groups.strings("consumer_group")
-    values = [rules.tasks_of(name).capacity for name in names.categories]
+    values = [run.rules.tasks_of(name).capacity for name in names.categories]
     at = names.codes.fill(-1).astype(np.int64)
     return Column.optional(values, np.float64).take(at)
 
@@ -121,11 +120,7 @@ class _Members:
 
 
 def _sample(
-    groups: Frame,
-    rows: Frame,
-    previous: PreviousRows,
-    previous_runs: PreviousRuns,
-    rules: Rules,
+    groups: Frame, rows: Frame, previous: PreviousRows, previous_runs: PreviousRuns, run: Run
 ) -> tuple[Column, Rows]:
     """Returns records/s of a saturated member of each group, on average, and over how many runs."""
     rows, old, at_group = _select(groups, rows, previous.rows)
@@ -143,7 +138,7 @@ def _sample(
     saturated = lasts & (backlog >= read * _BACKLOG_TO_READ + _FEWEST_RECORDS)
     of_group = Sets(np.where(saturated, members.group, len(groups)).astype(np.int64), len(groups))
     number = of_group.rows()
-    runs = of_group.total(seconds.only(saturated)) / number / (rules.interval_ms / 1_000)
+    runs = of_group.total(seconds.only(saturated)) / number / run.interval_seconds
     counted = np.maximum(np.round(runs.fill(0.0)), 1).astype(np.int64)
     return of_group.total((read / seconds).only(saturated)) / number, counted
 

@@ -14,11 +14,12 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.columns import Mask, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
 from kafka_lag.lag.previous_rows import is_other_topic, is_read
+from kafka_lag.lag.run import Run
 
 CARRIED_FOR_MS = 24 * 3_600_000
 # An ACL may hide a group for long, and a group that is dropped looks like one that recovered.
@@ -48,26 +49,24 @@ _OF_DELETED = (
 )
 
 
-def carry_topic_partitions(
-    reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int
-) -> Frame:
+def carry_topic_partitions(reading: ClusterReading, previous: Snapshot, run: Run) -> Frame:
     """Returns rows of all partitions requested, and of topics that this run could not list."""
     old = previous.topic_partitions
     rows = reading.topic_partitions.completed(contract.TOPIC_PARTITIONS)
-    rows = _fill_unread(rows, old, _PARTITION, taken_at, keep=_OF_METADATA)
+    rows = _fill_unread(rows, old, _PARTITION, run, keep=_OF_METADATA)
     hidden = _by_name(old.strings("topic"), reading.hidden_topics)
-    return _append(rows, old, hidden, _is_young(old, taken_at, hidden.known), _PARTITION, rules)
+    return _append(rows, old, hidden, _is_young(old, run, hidden.known), _PARTITION, run)
 
 
-def carry_groups(reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int) -> Frame:
+def carry_groups(reading: ClusterReading, previous: Snapshot, run: Run) -> Frame:
     """Returns rows of all groups that were requested, without deleted ones."""
     read = reading.groups.completed(contract.GROUPS)
     unlisted = read.strings("consumer_group").is_in(reading.unlisted_groups)
-    rows = _fill_unread(read, previous.groups, _GROUP, taken_at, unlisted)
+    rows = _fill_unread(read, previous.groups, _GROUP, run, unlisted)
     listed = {name: read.strings(name).or_else(rows.strings(name)) for name in _OF_LISTING}
     rows = rows.with_columns(**listed)
     wanted = ~unlisted | rows.numbers("read_at").known | _was_never_read(read, previous)
-    return rows.where(wanted & accept_rows(rows, rules))
+    return rows.where(wanted & accept_rows(rows, run.rules))
 
 
 def _was_never_read(groups: Frame, previous: Snapshot) -> Mask:
@@ -80,7 +79,7 @@ def _was_never_read(groups: Frame, previous: Snapshot) -> Mask:
 
 
 def carry_group_partitions(
-    reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int, partitions: Frame
+    reading: ClusterReading, previous: Snapshot, run: Run, partitions: Frame
 ) -> Frame:
     """Returns rows of all commits requested, and of unread groups and topics not listed.
 
@@ -94,7 +93,7 @@ def carry_group_partitions(
     reason = rows.strings("unread_reason").or_else(of_partition)
     read_at = rows.numbers("read_at").only(~reason.known)
     rows = rows.with_columns(unread_reason=reason, read_at=read_at)
-    rows = _fill_unread(rows, old, _GROUP_PARTITION, taken_at, keep=("unread_reason", *_MEMBER))
+    rows = _fill_unread(rows, old, _GROUP_PARTITION, run, keep=("unread_reason", *_MEMBER))
     of_group = _by_name(old.strings("consumer_group"), _unread_reasons(reading.groups))
     of_topic = _by_name(old.strings("topic"), reading.hidden_topics)
     unlisted = old.strings("consumer_group").is_in(reading.unlisted_groups)
@@ -102,12 +101,12 @@ def carry_group_partitions(
     gone = old.strings("topic").is_in(reading.gone_topics)
     gone |= old.strings("consumer_group").is_in(reading.gone_groups)
     reason = of_group.or_else(of_topic).only(~gone)
-    young = _is_young(old, taken_at, hidden)
-    return _append(rows, old, reason, young, _GROUP_PARTITION, rules)
+    young = _is_young(old, run, hidden)
+    return _append(rows, old, reason, young, _GROUP_PARTITION, run)
 
 
 def add_deleted_groups(
-    groups: Frame, reading: ClusterReading, previous: Snapshot, taken_at: int
+    groups: Frame, reading: ClusterReading, previous: Snapshot, run: Run
 ) -> Frame:
     """Returns the groups, and one last row for each that was deleted since the previous run.
 
@@ -121,7 +120,7 @@ def add_deleted_groups(
     unread = lag > 0
     ended = ended.with_columns(
         records_skipped=lag.only(unread),
-        skipped_at=Column.constant(taken_at, len(ended)).only(unread),
+        skipped_at=run.now(len(ended)).only(unread),
         skip_reason=Strings.constant(str(contract.GONE), len(ended)).only(unread),
     )
     return add_last_rows(groups, ended, contract.GONE)
@@ -149,7 +148,7 @@ def _fill_unread(
     rows: Frame,
     old: Frame,
     key: tuple[str, ...],
-    taken_at: int,
+    run: Run,
     unlisted: Mask | None = None,
     keep: Collection[str] = (),
 ) -> Frame:
@@ -160,7 +159,7 @@ def _fill_unread(
     at = np.where(unread, locate(rows, old, key), -1)
     hidden = rows.strings("unread_reason").is_in([contract.DENIED])
     hidden = hidden if unlisted is None else hidden | unlisted
-    at = np.where(_is_young(old.lazy_take(at), taken_at, hidden), at, -1)
+    at = np.where(_is_young(old.lazy_take(at), run, hidden), at, -1)
     if "topic_id" in rows:
         at = np.where(is_other_topic(rows, old.lazy_take(at)), -1, at)
     new = at < 0
@@ -179,23 +178,23 @@ def _fill_unread(
 
 
 def _append(
-    rows: Frame, old: Frame, reason: Strings, young: Mask, key: tuple[str, ...], rules: Rules
+    rows: Frame, old: Frame, reason: Strings, young: Mask, key: tuple[str, ...], run: Run
 ) -> Frame:
     """Returns the rows, then `young` rows of `old` that are absent and have a `reason`."""
     absent = locate(old, rows, key) < 0
-    carried = reason.known & young & absent & accept_rows(old, rules)
+    carried = reason.known & young & absent & accept_rows(old, run.rules)
     if not carried.any():
         return rows
     return rows.concat(old.with_columns(unread_reason=reason).where(carried))
 
 
-def _is_young(old: Frame, taken_at: int, hidden: Mask) -> Mask:
+def _is_young(old: Frame, run: Run, hidden: Mask) -> Mask:
     """Marks previous rows that may be carried over; a row that was last denied keeps the longer
     limit, also if this run could not read it for another reason.
     """
     hidden = hidden | old.strings("unread_reason").is_in([contract.DENIED])
     limit = np.where(hidden, HIDDEN_FOR_MS, CARRIED_FOR_MS)
-    return old.numbers("read_at") >= taken_at - limit
+    return old.numbers("read_at") >= run.taken_at - limit
 
 
 def accept_rows(frame: Frame, rules: Rules) -> Mask:

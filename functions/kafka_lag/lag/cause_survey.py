@@ -12,9 +12,9 @@ from kafka_lag import contract
 from kafka_lag.lag.cause_case import GROUP_COLUMNS, Broker, Case
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import PreviousRows
 from kafka_lag.lag.rollup import Counts
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets, distinct, unique
 
 # A partition is behind if its age is this share of its group's oldest, and of a window.
@@ -38,8 +38,7 @@ class Partitions:
     counts: Counts
     lagging: Mask
     leaderless: Mask
-    taken_at: int
-    rules: Rules
+    run: Run
     previous: PreviousRows | None = None
 
 
@@ -56,7 +55,7 @@ class Survey:
 def survey_partitions(groups: Frame, every: Partitions) -> Survey:
     sets = every.counts.sets(Sets(every.at_group, len(groups)))
     rates = every.topics.numbers("produce_rate")
-    least = _BEHIND_WINDOWS * every.rules.window_ms / 1_000
+    least = _BEHIND_WINDOWS * every.run.window_seconds
     error = every.rows.numbers("time_lag_error_seconds").fill(0.0)
     # If the error is large, only the proven part of an age counts.
     proven = (every.counts.age - error).clip(0.0)
@@ -72,8 +71,8 @@ def list_cases(chosen: Rows, groups: Frame, every: Partitions, survey: Survey) -
     rates = every.topics.numbers("produce_rate")
     age, produced = every.counts.age.fill(0.0), rates.fill(0.0)
     consumed = every.rows.numbers("consume_rate").fill(0.0)
-    unchanged = every.taken_at - every.rows.numbers("commit_changed_at")
-    still = behind & (unchanged >= every.rules.window_ms / 2)
+    unchanged = every.run.seconds_since(every.rows.numbers("commit_changed_at"))
+    still = behind & (unchanged >= every.run.window_seconds / 2)
     members = every.rows.strings("member_id").codes.fill(-1)
     place = np.full(len(groups) + 1, -1, np.int64)
     place[chosen] = np.arange(len(chosen))
@@ -99,7 +98,7 @@ def list_cases(chosen: Rows, groups: Frame, every: Partitions, survey: Survey) -
             made_anew=None if every.previous is None else every.previous.made_anew[at],
             old=None if every.previous is None else every.previous.rows.lazy_take(at),
             members=members[at],
-            window=every.rules.window_ms / 1_000,
+            window=every.run.window_seconds,
             broker=brokers.get(group),
         )
 
@@ -153,9 +152,9 @@ def _blame_brokers(
     return found
 
 
-def find_leaderless(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+def find_leaderless(rows: Frame, run: Run) -> Mask:
     """Marks rows without a leader in this run and the previous one: no election takes that long."""
     reason = rows.strings("unread_reason").is_in([contract.NO_LEADER])
     if not reason.any():
         return reason
-    return reason & (taken_at - rows.numbers("read_at") > 1.5 * rules.interval_ms)
+    return reason & (run.taken_at - rows.numbers("read_at") > 1.5 * run.rules.interval_ms)

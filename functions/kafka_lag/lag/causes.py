@@ -32,6 +32,7 @@ from kafka_lag.lag.kept_up import add_kept_up
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import PreviousRows, seconds_between
 from kafka_lag.lag.rollup import Counts, counts_of
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
 # After this many windows without a reading, causes are named only from the next run on.
@@ -62,8 +63,7 @@ def add_causes(
     counts: Counts,
     lagging: Mask,
     previous: PreviousRows,
-    taken_at: int,
-    rules: Rules,
+    run: Run,
 ) -> Frame:
     """Returns the groups with `cause`, `cause_since` (ms) and `cause_evidence`, and the columns of
     `add_kept_up`.
@@ -76,13 +76,13 @@ def add_causes(
     the status, or that comes long after the previous one.
     """
     at_group = locate(rows, groups, _GROUP)
-    groups = add_kept_up(groups, old, rows, at_group, taken_at, rules)
+    groups = add_kept_up(groups, old, rows, at_group, run)
     status, unusual = groups.strings("status"), groups.numbers("unusual")
-    leaderless = find_leaderless(rows, taken_at, rules)
+    leaderless = find_leaderless(rows, run)
     without = Sets(at_group, len(groups)).have(leaderless)
     held_up = groups.numbers("held_up_records").known
     wanted = status.is_in(BAD) | (unusual == 1) | without | held_up
-    away = _UNSEEN_WINDOWS * rules.window_ms / 1_000
+    away = _UNSEEN_WINDOWS * run.window_seconds
     unseen = wanted & (seconds_between(groups, old) >= away)
     wanted &= ~unseen
     kept = ~status.known & ~wanted & groups.strings("last_status").is_in(BAD)
@@ -97,8 +97,7 @@ def add_causes(
         counts,
         lagging,
         leaderless,
-        taken_at,
-        rules,
+        run,
         previous,
     )
     survey = survey_partitions(groups, partitions)
@@ -122,16 +121,15 @@ def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding,
     at_group = locate(rows, groups, _GROUP)
     rows, at_group = rows.where(at_group >= 0), at_group[at_group >= 0]
     at_topic = locate(rows, snapshot.topic_partitions, _PARTITION)
-    counts, taken_at = counts_of(rows), snapshot.taken_at
+    counts, run = counts_of(rows), Run(snapshot.taken_at, rules)
     partitions = Partitions(
         rows=rows,
         topics=snapshot.topic_partitions.lazy_take(at_topic),
         at_group=at_group,
         counts=counts,
         lagging=find_lagging(rows, counts),
-        leaderless=find_leaderless(rows, taken_at, rules),
-        taken_at=taken_at,
-        rules=rules,
+        leaderless=find_leaderless(rows, run),
+        run=run,
     )
     cases = list_cases(chosen, groups, partitions, survey_partitions(groups, partitions))
     return tuple(finding for case in cases for finding in weigh(case))

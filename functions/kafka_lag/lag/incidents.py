@@ -10,20 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rollup import BY_RATES, GROUP_STATUSES
+from kafka_lag.lag.run import Run
 
 # Statuses of a consumer that reads nothing, or reads the same records again.
 _STANDING = (contract.STOPPED, contract.STALLED, contract.REWOUND, contract.BEYOND_END)
 
 
-def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rules) -> Frame:
+def track_incidents(groups: Frame, previous: Snapshot, run: Run) -> Frame:
     """Returns the groups with last_status, status_since, held_status, held_since, incident_since,
     and the columns of all `TROUBLES`.
 
@@ -34,10 +32,10 @@ def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rul
     """
     old = _find_previous(groups, previous)
     status, last = _codes(groups, "status"), _codes(old, "last_status")
-    now = Column.of(np.full(len(groups), taken_at, np.int64))
+    now = run.now(len(groups))
     same = ~status.known | (status == last)
     since = old.numbers("status_since").only(same).or_else(now.only(status.known))
-    lasts = taken_at - since >= (rules.hold - 1) * rules.interval_ms
+    lasts = run.taken_at - since >= (run.rules.hold - 1) * run.rules.interval_ms
     lasted, earlier = status.only(lasts), _codes(old, "held_status")
     unchanged = ~lasted.known | (lasted == earlier)
     held_since = old.numbers("held_since").only(unchanged).or_else(since.only(lasted.known))
@@ -48,8 +46,10 @@ def track_incidents(groups: Frame, previous: Snapshot, taken_at: int, rules: Rul
         status_since=since,
         held_status=Strings(held_status, GROUP_STATUSES),
         held_since=held_since,
-        incident_since=_incident(old, status, held_status, held_since, taken_at - rules.window_ms),
-        **_track_troubles(groups, old, taken_at, rules),
+        incident_since=_incident(
+            old, status, held_status, held_since, run.taken_at - run.rules.window_ms
+        ),
+        **_track_troubles(groups, old, run),
     )
 
 
@@ -97,21 +97,21 @@ TROUBLES: Mapping[str, Callable[[Frame], Finding]] = {
 }
 
 
-def _track_troubles(groups: Frame, old: Frame, taken_at: int, rules: Rules) -> dict[str, AnyColumn]:
+def _track_troubles(groups: Frame, old: Frame, run: Run) -> dict[str, AnyColumn]:
     """Returns the columns of all troubles, ms.
 
     A trouble ends once none of the last `hold` runs has seen it, so that one which comes and goes
     from run to run lasts. It is held once it has lasted `hold` runs, until it ends.
     """
     columns: dict[str, AnyColumn] = {}
-    now = Column.of(np.full(len(groups), taken_at, np.int64))
+    now = run.now(len(groups))
     for name, find in TROUBLES.items():
         finding = find(groups)
         seen_at = now.only(finding.found).or_else(old.numbers(f"{name}_seen_at"))
-        absent = finding.known & (taken_at - seen_at >= rules.hold * rules.interval_ms)
+        absent = finding.known & (run.taken_at - seen_at >= run.rules.hold * run.rules.interval_ms)
         seen_at = seen_at.only(~absent)
         since = old.numbers(f"{name}_since").or_else(now.only(finding.found)).only(seen_at.known)
-        lasted = seen_at - since >= (rules.hold - 1) * rules.interval_ms
+        lasted = seen_at - since >= (run.rules.hold - 1) * run.rules.interval_ms
         held = old.numbers(f"held_{name}_since").known | lasted
         columns |= {
             f"{name}_since": since,

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Rows
+from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import AnyColumn, Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import is_read, seconds_between
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
 # A group keeps up in a run if its time lag is at most this many intervals; or this share of a
@@ -29,9 +29,7 @@ _NEW_LEVEL = 3.0
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
-def add_kept_up(
-    groups: Frame, old: Frame, rows: Frame, at_group: Rows, taken_at: int, rules: Rules
-) -> Frame:
+def add_kept_up(groups: Frame, old: Frame, rows: Frame, at_group: Rows, run: Run) -> Frame:
     """Returns the groups with `kept_up_at`, ms, `kept_up_members` and `kept_up_produce_rate`.
 
     The last two are moving averages over the runs in which the group kept up. They become unknown
@@ -40,20 +38,20 @@ def add_kept_up(
     """
     age, rate = groups.numbers("time_lag_seconds"), groups.numbers("produce_rate")
     fine = groups.strings("status").is_in([contract.OK]) & is_read(groups)
-    young = age <= _KEEPS_UP_INTERVALS * rules.interval_ms / 1_000
-    comes_and_goes = age <= _KEEPS_UP_WINDOWS * rules.window_ms / 1_000
+    young = age <= _KEEPS_UP_INTERVALS * run.interval_seconds
+    comes_and_goes = age <= _KEEPS_UP_WINDOWS * run.window_seconds
     comes_and_goes &= age <= old.numbers("time_lag_seconds")
     fine &= (young | comes_and_goes) & rate.known
     # A time lag without an upper bound does not prove that a group keeps up.
     fine &= groups.numbers("time_lag_error_seconds").known
     # Nor does a small one if the group has read nothing since it was first seen.
     fine &= (groups.numbers("consume_rate") > 0) | (rate == 0)
-    now = Column.of(np.full(len(groups), taken_at, np.int64))
-    half_life = _HALF_LIFE_WINDOWS * rules.window_ms / 1_000
+    now = run.now(len(groups))
+    half_life = _HALF_LIFE_WINDOWS * run.window_seconds
     passed = seconds_between(groups, old).fill(0.0)
     weight = 1.0 - np.exp2(-passed / half_life)
-    weight = np.maximum(weight, _find_least_share(groups, rows, at_group, rules))
-    known = fine | (passed < _RATES_UNSEEN_WINDOWS * rules.window_ms / 1_000)
+    weight = np.maximum(weight, _find_least_share(groups, rows, at_group, run))
+    known = fine | (passed < _RATES_UNSEEN_WINDOWS * run.window_seconds)
     usual = old.numbers("kept_up_produce_rate")
     weight = np.where(fine & (rate > _NEW_LEVEL * usual), 1.0, weight)
     values = {"kept_up_produce_rate": rate, "kept_up_members": groups.numbers("members")}
@@ -65,11 +63,9 @@ def add_kept_up(
     return groups.with_columns(kept_up_at=kept_up_at, **averages)
 
 
-def _find_least_share(groups: Frame, rows: Frame, at_group: Rows, rules: Rules) -> Floats:
+def _find_least_share(groups: Frame, rows: Frame, at_group: Rows, run: Run) -> Floats:
     """Returns the least weight of this run in a group's averages: 1/n in its n-th run with a rate,
     0 after half a window. Otherwise the first run would count for hours."""
     seen = Sets(at_group, len(groups)).maximum(rows.numbers("observations")).fill(2)
-    shares: Floats = np.where(
-        seen * 2 < most_observations(rules), 1.0 / np.maximum(seen - 1, 1), 0.0
-    )
+    shares: Floats = np.where(seen * 2 < most_observations(run), 1.0 / np.maximum(seen - 1, 1), 0.0)
     return shares

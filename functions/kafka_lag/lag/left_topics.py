@@ -13,11 +13,11 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.carry_over import accept_rows
-from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame, have_same_keys, locate
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import is_read, last_known_lag
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
 _GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
@@ -26,7 +26,7 @@ _NOTHING = np.zeros(0, np.int64)
 _NAMED = 20
 
 
-def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, rules: Rules) -> Frame:
+def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, run: Run) -> Frame:
     """Returns previous rows with unread records that have no row in this run.
 
     Only groups and partitions read in this run count. A topic that was deleted or recreated since
@@ -46,19 +46,19 @@ def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, rul
     was_read = of_group.numbers("read_at").known & is_read(of_group)
     was_read &= of_topic.numbers("end_offset").known & is_read(of_topic)
     same = ~(left.strings("topic_id") != of_topic.strings("topic_id"))
-    return left.where(was_read & same & accept_rows(left, rules))
+    return left.where(was_read & same & accept_rows(left, run.rules))
 
 
-def add_left(groups: Frame, old: Frame, left: Frame, taken_at: int, rules: Rules) -> Frame:
+def add_left(groups: Frame, old: Frame, left: Frame, run: Run) -> Frame:
     """Returns the groups; for a window, records that they `left` unread count as skipped.
 
     `old`: each group's previous row. A group with another skip keeps that.
     """
     sets = Sets(np.where((at := locate(left, groups, _GROUP)) < 0, len(groups), at), len(groups))
     records = sets.total(last_known_lag(left))
-    now = Column.constant(taken_at, len(groups)).only(records.known)
+    now = run.now(len(groups)).only(records.known)
     last = old.numbers("skipped_at")
-    kept = old.strings("skip_reason").is_in([contract.GONE]) & (taken_at - last <= rules.window_ms)
+    kept = old.strings("skip_reason").is_in([contract.GONE]) & (run.within_window(last))
     is_gone = (records.known | kept) & ~groups.numbers("skipped_at").known
     if not is_gone.any():
         return groups

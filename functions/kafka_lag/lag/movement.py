@@ -8,12 +8,12 @@ import numpy as np
 from kafka_lag.lag.batches import learn_batches
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import AnyColumn, Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.pauses import find_moves, learn_pauses
 from kafka_lag.lag.previous_rows import PreviousRows, set_where_read
+from kafka_lag.lag.run import Run
 
 
-def add_movement(rows: Frame, previous: PreviousRows, taken_at: int, rules: Rules) -> Frame:
+def add_movement(rows: Frame, previous: PreviousRows, run: Run) -> Frame:
     """Returns the rows with the movement of their commits; unread rows are unchanged.
 
     `observations`: how many runs read this topic, counted up to `most_observations`.
@@ -24,38 +24,33 @@ def add_movement(rows: Frame, previous: PreviousRows, taken_at: int, rules: Rule
     Columns of recurring pauses and of batches: see `pauses` and `batches`.
     """
     now, then = rows.numbers("committed_offset"), previous.rows.numbers("committed_offset")
-    move = find_moves(previous.rows, now > then, now < then, taken_at, rules)
-    window = rules.window_ms / 1_000
+    move = find_moves(previous.rows, now > then, now < then, run)
+    window = run.window_seconds
     return set_where_read(
         rows,
-        observations=_count_observations(previous.rows, most_observations(rules)),
-        commit_changed_at=_find_last_change(now, then, previous, taken_at),
-        **_find_rewinds(now, previous.rows, taken_at),
+        observations=_count_observations(previous.rows, most_observations(run)),
+        commit_changed_at=_find_last_change(now, then, previous, run),
+        **_find_rewinds(now, previous.rows, run),
         **learn_pauses(previous.rows, move, window),
         **learn_batches(previous.rows, move, window),
     )
 
 
-def most_observations(rules: Rules) -> int:
+def most_observations(run: Run) -> int:
     """Returns how many readings fill the window, at least 2: one shows no movement."""
-    return max(2, rules.window_ms // rules.interval_ms)
+    return max(2, run.rules.window_ms // run.rules.interval_ms)
 
 
-def is_still(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+def is_still(rows: Frame, run: Run) -> Mask:
     """Marks rows whose commit has not moved for longer than the window.
 
     A row whose commit was never seen to change is marked once its readings fill the window.
     """
     since, seen = rows.numbers("commit_changed_at"), rows.numbers("observations")
-    long = since.known & ~is_within_window(since, taken_at, rules)
-    never = ~since.known & (seen >= most_observations(rules))
+    long = since.known & ~run.within_window(since)
+    never = ~since.known & (seen >= most_observations(run))
     still: Mask = long | never
     return still
-
-
-def is_within_window(since: Column, taken_at: int, rules: Rules) -> Mask:
-    """Marks times, ms, at most one window before `taken_at`; an unknown time is not marked."""
-    return taken_at - since <= rules.window_ms
 
 
 def _count_observations(old: Frame, most: int) -> Column:
@@ -63,13 +58,13 @@ def _count_observations(old: Frame, most: int) -> Column:
     return Column.of(seen.astype(np.int32))
 
 
-def _find_last_change(now: Column, then: Column, previous: PreviousRows, taken_at: int) -> Column:
+def _find_last_change(now: Column, then: Column, previous: PreviousRows, run: Run) -> Column:
     since = previous.rows.numbers("commit_changed_at")
-    this_run = Column(np.full(len(now), taken_at, np.int64), now.known & ~previous.recreated)
+    this_run = run.now(len(now)).only(now.known & ~previous.recreated)
     return since.where(now == then, this_run)
 
 
-def _find_rewinds(now: Column, old: Frame, taken_at: int) -> dict[str, AnyColumn]:
+def _find_rewinds(now: Column, old: Frame, run: Run) -> dict[str, AnyColumn]:
     """Returns `rewound_from` and `rewound_at`; `now` is the commit of this run.
 
     A lower commit is no rewind if the previous one was on another topic or beyond the end of the
@@ -82,6 +77,6 @@ def _find_rewinds(now: Column, old: Frame, taken_at: int) -> dict[str, AnyColumn
     highest = then.where(~(top > then), top)
     source = highest.where(back, top)
     below = now < source
-    this_run = Column.of(np.full(len(now), taken_at, np.int64))
+    this_run = run.now(len(now))
     since = this_run.where(back, old.numbers("rewound_at"))
     return {"rewound_from": source.only(below), "rewound_at": since.only(below)}

@@ -6,18 +6,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask
+from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.run import Run
 
 _CONSUMER = "consumer"
 _KEYS = ("consumer_group", "topic", "partition_id")
 
 
-def add_owners(rows: Frame, groups: Frame, previous: Snapshot, taken_at: int) -> Frame:
+def add_owners(rows: Frame, groups: Frame, previous: Snapshot, run: Run) -> Frame:
     """Returns the rows with `owned_at`: the last run, ms, in which a member owned the partition.
 
     `groups` holds each row's group. If its members could not be read in this run, the row's member
@@ -25,7 +24,7 @@ def add_owners(rows: Frame, groups: Frame, previous: Snapshot, taken_at: int) ->
     """
     old = previous.group_partitions
     previously = old.numbers("owned_at").take(locate(rows, old, _KEYS))
-    now = Column(np.full(len(rows), taken_at, np.int64), _owned_now(rows, groups))
+    now = run.now(len(rows)).only(_owned_now(rows, groups))
     return rows.with_columns(owned_at=now.or_else(previously))
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from kafka_lag.lag.columns import Column, Mask, Rows, Seconds
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import is_read
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.transactions import wait_of_reader
 
 # The time since the last pause, s.
@@ -58,20 +58,20 @@ def learn_pauses(old: Frame, move: Move, window: float) -> dict[str, Column]:
     return _replace_rows(columns, at, learn_from_move(_read_pauses(old, at), move.take(at), window))
 
 
-def find_moves(old: Frame, forward: Mask, back: Mask, taken_at: int, rules: Rules) -> Move:
+def find_moves(old: Frame, forward: Mask, back: Mask, run: Run) -> Move:
     """Returns the movement of each commit since the previous run, whose rows `old` holds.
 
     `forward` and `back` mark the commits that moved.
     """
     since, age = old.numbers("commit_changed_at"), wait_of_reader(old)
     seen = _find_last_seen(old)
-    passed, window = (taken_at - seen) / 1_000, rules.window_ms / 1_000
-    near = passed <= max(window / 2, _HOLE_INTERVALS * rules.interval_ms / 1_000)
+    passed, window = run.seconds_since(seen), run.window_seconds
+    near = passed <= max(window / 2, _HOLE_INTERVALS * run.interval_seconds)
     forward = forward & since.known & seen.known
     return Move(
         still_for=((seen - since) / 1_000).fill(0.0),
         age=age.fill(0.0),
-        took=((taken_at - since) / 1_000).fill(0.0),
+        took=run.seconds_since(since).fill(0.0),
         observed=age.known & near & forward,
         forward=forward,
         back=back,
@@ -100,7 +100,7 @@ class UsualPauses:
 
 
 def find_usual_pauses(
-    rows: Frame, ages: Column, still: Mask, warned: Mask, taken_at: int, rules: Rules
+    rows: Frame, ages: Column, still: Mask, warned: Mask, run: Run
 ) -> UsualPauses:
     """Finds the rows in a usual pause, and those whose age it explains.
 
@@ -115,21 +115,21 @@ def find_usual_pauses(
     age = rows.numbers("time_lag_seconds").or_else(ages).take(at)
     since = rows.numbers("commit_changed_at").take(at)
     known_age = age.fill(np.inf)
-    unmoved = ((taken_at - since) / 1_000).fill(np.inf)
-    pauses, window = _read_pauses(rows, at), rules.window_ms / 1_000
+    unmoved = run.seconds_since(since).fill(np.inf)
+    pauses, window = _read_pauses(rows, at), run.window_seconds
     usual = is_explained(pauses, known_age, unmoved, still[at], window)
     behind = (still | warned)[at] & ~is_left_as_usual(pauses, known_age - unmoved, window)
     found.usual[at], found.explain[at] = usual, usual & ~behind
     return found
 
 
-def find_due_pause(rows: Frame, rules: Rules) -> Column:
+def find_due_pause(rows: Frame, run: Run) -> Column:
     """Returns how long, s, the pause usually is that each row may be in if its commit stands still.
 
     It is unknown if no pause is learnt, or if the work before was not as long as usual.
     """
     at = np.flatnonzero(rows.numbers("pauses_seen").known)
-    pauses, window = _read_pauses(rows, at), rules.window_ms / 1_000
+    pauses, window = _read_pauses(rows, at), run.window_seconds
     usual, long = (
         Column(level.pause, _is_due(level, np.ones(len(at), bool), window))
         for level in (pauses.usual, pauses.long)

@@ -13,8 +13,8 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Seconds
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import seconds_between, set_where_read
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.skips import has_skipped
 
 # After WARN a backlog must drain within this many times its age, so that noise does not flip the
@@ -32,9 +32,7 @@ _APART_INTERVALS = 3
 _OFTEN_INTERVALS = 2.5
 
 
-def add_progress(
-    rows: Frame, old: Frame, age: Seconds, allowed: Column, taken_at: int, rules: Rules
-) -> Frame:
+def add_progress(rows: Frame, old: Frame, age: Seconds, allowed: Column, run: Run) -> Frame:
     """Returns the rows with the columns that show progress; unread rows are unchanged.
 
     `allowed`: records that are no backlog.
@@ -49,22 +47,24 @@ def add_progress(
     """
     forward = rows.numbers("committed_offset") > old.numbers("committed_offset")
     moved = forward & ~has_skipped(rows, old)
-    gaps = _find_gaps(old, moved, taken_at, rules)
-    gains = _gains_surely(rows, old, age, taken_at, rules) & moved
-    often, was_warn = _is_often(gaps, rules), was_warned(old)
+    gaps = _find_gaps(old, moved, run)
+    gains = _gains_surely(rows, old, age, run) & moved
+    often, was_warn = _is_often(gaps, run), was_warned(old)
     drains = often & _drains_within(rows, age * _SURE)
     sure = (rows.numbers("lag") <= allowed) | drains | (gains & ~(often & was_warn))
     first = rows.numbers("observations") < _READINGS
-    begun = Column.of(np.where(first, taken_at - rules.window_ms, taken_at))
+    begun = Column.of(np.where(first, run.taken_at - run.rules.window_ms, run.taken_at))
     since = old.numbers("not_catching_up_since")
     # Between two moves that are far apart a run shows nothing.
     looked = moved | often | first
     # The first commit after a stop covers a part of an interval, so only the next run judges.
-    resumed = Column.of(np.full(len(rows), taken_at - rules.window_ms + 2 * rules.interval_ms))
+    resumed = Column.of(
+        np.full(len(rows), run.taken_at - run.rules.window_ms + 2 * run.rules.interval_ms)
+    )
     since = since.or_else(begun.only(looked))
     since = resumed.where(moved & _stood_still(old), since).only(~sure)
-    renewed = _starts_anew(rows, old, gains, moved, taken_at, rules)
-    this_run = Column.of(np.full(len(rows), taken_at, np.int64))
+    renewed = _starts_anew(rows, old, gains, moved, run)
+    this_run = run.now(len(rows))
     return set_where_read(
         rows,
         commit_gap_seconds=gaps,
@@ -74,7 +74,7 @@ def add_progress(
     )
 
 
-def is_not_catching_up(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Mask:
+def is_not_catching_up(rows: Frame, old: Frame, age: Seconds, run: Run) -> Mask:
     """Marks rows that are not catching up, and have not for a window or were WARN before.
 
     The window ends with this run, so one interval less lies between the first such run and this
@@ -82,8 +82,8 @@ def is_not_catching_up(rows: Frame, old: Frame, age: Seconds, taken_at: int, rul
     minutes. Draining within SLOW_FROM_AGES ages prevents WARN; ending WARN takes _SURE ages.
     """
     since, was_warn = rows.numbers("not_catching_up_since"), was_warned(old)
-    lasted = taken_at - since >= rules.window_ms - rules.interval_ms
-    often = _is_often(rows.numbers("commit_gap_seconds"), rules)
+    lasted = run.taken_at - since >= run.rules.window_ms - run.rules.interval_ms
+    often = _is_often(rows.numbers("commit_gap_seconds"), run)
     drains = _drains_within(rows, age * np.where(was_warn, _SURE, contract.SLOW_FROM_AGES))
     drains |= ~was_warn & _shrinks(rows, old, age * contract.SLOW_FROM_AGES)
     mask: Mask = since.known & (lasted | was_warn) & ~(often & drains)
@@ -116,12 +116,12 @@ def _shrinks(rows: Frame, old: Frame, limit: Seconds) -> Mask:
     return mask
 
 
-def _find_gaps(old: Frame, moved: Mask, taken_at: int, rules: Rules) -> Column:
+def _find_gaps(old: Frame, moved: Mask, run: Run) -> Column:
     """Returns `commit_gap_seconds` after this run. A gap has no time in which nothing was unread,
     and no reported stop, because neither shows how often a group commits while it reads.
     """
-    window, interval = rules.window_ms / 1_000, rules.interval_ms / 1_000
-    unmoved = (taken_at - old.numbers("commit_changed_at")) / 1_000
+    window, interval = run.window_seconds, run.interval_seconds
+    unmoved = run.seconds_since(old.numbers("commit_changed_at"))
     unread = (old.numbers("time_lag_seconds") + interval).fill(np.inf)
     gap = unmoved.clip(0.0, np.minimum(unread, window))
     known = old.numbers("commit_gap_seconds")
@@ -132,34 +132,32 @@ def _find_gaps(old: Frame, moved: Mask, taken_at: int, rules: Rules) -> Column:
     return counted.where(moved, known)
 
 
-def _is_often(gaps: Column, rules: Rules) -> Mask:
-    return gaps <= _OFTEN_INTERVALS * rules.interval_ms / 1_000
+def _is_often(gaps: Column, run: Run) -> Mask:
+    return gaps <= _OFTEN_INTERVALS * run.interval_seconds
 
 
-def _gains_surely(rows: Frame, old: Frame, age: Seconds, taken_at: int, rules: Rules) -> Mask:
+def _gains_surely(rows: Frame, old: Frame, age: Seconds, run: Run) -> Mask:
     """Marks rows whose lag has shrunk so fast that it will be gone within _SURE times its age.
 
     A run sees a commit up to an interval after it was made, so a lag that grows may seem to shrink
     by the records written in that time. Over _APART_INTERVALS that is too little to count.
     """
     lag = rows.numbers("lag")
-    seconds = (taken_at - old.numbers("progress_from")) / 1_000
+    seconds = run.seconds_since(old.numbers("progress_from"))
     gain = old.numbers("progress_from_lag") - lag
-    apart = seconds >= _APART_INTERVALS * rules.interval_ms / 1_000
+    apart = seconds >= _APART_INTERVALS * run.interval_seconds
     mask: Mask = apart & (gain * age * _SURE >= lag * seconds)
     return mask
 
 
-def _starts_anew(
-    rows: Frame, old: Frame, gains: Mask, moved: Mask, taken_at: int, rules: Rules
-) -> Mask:
+def _starts_anew(rows: Frame, old: Frame, gains: Mask, moved: Mask, run: Run) -> Mask:
     """Marks rows whose lag in this run is the one that later ones are compared with.
 
     It is after a gain, if it is no lower than the one before, once a window is over, and if the
     commit was set back or past records.
     """
     highest, since = old.numbers("progress_from_lag"), old.numbers("progress_from")
-    over = taken_at - since >= rules.window_ms
+    over = run.taken_at - since >= run.rules.window_ms
     changed = rows.numbers("committed_offset") != old.numbers("committed_offset")
     was_set = changed & ~moved
     higher = rows.numbers("lag") >= highest

@@ -10,6 +10,7 @@ from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import PreviousRows, is_recreated, seconds_between, set_where_read
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.skips import has_skipped
 
 # A backlog that takes longer than a year is not being worked off: the rates differ only by noise.
@@ -22,7 +23,7 @@ _PARTITION = ("topic", "partition_id")
 _COMPARED = ("topic_id", "end_offset", "read_at", "produce_rate")
 
 
-def add_produce_rate(topics: Frame, previous: Snapshot, rules: Rules) -> Frame:
+def add_produce_rate(topics: Frame, previous: Snapshot, run: Run) -> Frame:
     """Returns the partitions with `produce_rate`: records/s by which the end moved, EWMA.
 
     It is unknown at the first reading of a topic, also of a recreated one. An unread row keeps its
@@ -33,12 +34,12 @@ def add_produce_rate(topics: Frame, previous: Snapshot, rules: Rules) -> Frame:
     old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
     same = ~is_recreated(topics, old)
     produced = topics.numbers("end_offset") - old.numbers("end_offset")
-    rate = _ewma(old.numbers("produce_rate"), produced, seconds_between(topics, old), rules)
+    rate = _ewma(old.numbers("produce_rate"), produced, seconds_between(topics, old), run.rules)
     return set_where_read(topics, produce_rate=rate.only(same))
 
 
 def add_rates(
-    rows: Frame, previous: PreviousRows, produce_rate: Column, allowed: Column, rules: Rules
+    rows: Frame, previous: PreviousRows, produce_rate: Column, allowed: Column, run: Run
 ) -> Frame:
     """Returns the rows with their rates (EWMAs); unread rows are unchanged.
 
@@ -51,10 +52,10 @@ def add_rates(
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     committed = rows.numbers("committed_offset")
-    consume_rate = _ewma(old.numbers("consume_rate"), _consumed(rows, old), seconds, rules)
+    consume_rate = _ewma(old.numbers("consume_rate"), _consumed(rows, old), seconds, run.rules)
     consume_rate = consume_rate.only(committed.known & ~has_skipped(rows, old))
     older = rows.numbers("time_lag_seconds") - old.numbers("time_lag_seconds")
-    growth = _ewma(old.numbers("age_growth"), older.clip(0.0, seconds), seconds, rules)
+    growth = _ewma(old.numbers("age_growth"), older.clip(0.0, seconds), seconds, run.rules)
     return set_where_read(
         rows,
         consume_rate=consume_rate,

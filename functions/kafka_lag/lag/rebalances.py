@@ -14,15 +14,15 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import is_read, seconds_between
+from kafka_lag.lag.run import Run
 
 _CONSUMER = "consumer"
 # One rebalance counts for at most this many intervals.
 _LONGEST_INTERVALS = 2.0
 
 
-def add_rebalances(groups: Frame, old: Frame, rules: Rules) -> Frame:
+def add_rebalances(groups: Frame, old: Frame, run: Run) -> Frame:
     """Returns the groups with `group_epoch` and `members_hash` as last read, `rebalances` since the
     previous reading, and `rebalancing_share`. `old`: each group's previous row.
 
@@ -53,17 +53,17 @@ def add_rebalances(groups: Frame, old: Frame, rules: Rules) -> Frame:
         group_epoch=epoch.or_else(last),
         members_hash=members.or_else(known),
         rebalances=rebalances,
-        rebalancing_share=_share(groups, old, rebalances, rules),
+        rebalancing_share=_share(groups, old, rebalances, run),
     )
 
 
-def _share(groups: Frame, old: Frame, rebalances: Column, rules: Rules) -> Column:
+def _share(groups: Frame, old: Frame, rebalances: Column, run: Run) -> Column:
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & is_read(groups)
     seen = (waiting | (rebalances > 0)).astype(np.float64)
     seconds = seconds_between(groups, old).only(waiting | rebalances.known)
-    half_life = rules.window_ms / 2_000
+    half_life = run.rules.window_ms / 2_000
     passed = seconds.fill(0.0)
-    each = _LONGEST_INTERVALS * rules.interval_ms / 1_000
+    each = _LONGEST_INTERVALS * run.interval_seconds
     counted = np.minimum(passed, each * np.maximum(rebalances.fill(1), 1))
     last = old.numbers("rebalancing_share")
     share = last.fill(0.0) * np.exp2(-passed / half_life)

@@ -22,8 +22,8 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import is_read, set_where_read
+from kafka_lag.lag.run import Run
 
 # At most this many offsets are taken for markers and aborted records.
 _MOST_RECORDS = 10
@@ -37,9 +37,7 @@ _INTERVALS = 2
 _NEEDED_BY_ONE, _SHARE_BY_ONE = 3, 2
 
 
-def add_rests(
-    rows: Frame, old: Frame, transactional: frozenset[str], taken_at: int, rules: Rules
-) -> Frame:
+def add_rests(rows: Frame, old: Frame, transactional: frozenset[str], run: Run) -> Frame:
     """Returns the rows with the columns of their rests; unread rows are unchanged.
 
     `old` holds each row's previous row. `transactional`: topics in which a run saw a transaction
@@ -57,12 +55,12 @@ def add_rests(
     readable = find_readable_end(rows)
     forward, same = commit > then, commit == then
     rest, left_at = old.numbers("rest_end"), old.numbers("rest_left_at")
-    stood = left_at.or_else(_times(len(rows), taken_at)) - old.numbers("commit_changed_at")
+    stood = left_at.or_else(run.now(len(rows))) - old.numbers("commit_changed_at")
     # One record below the end of a topic without transactions.
     plain = ~rows.strings("topic").is_in(transactional)
     by_one = plain & (rest - then == 1)
-    lasted = stood > _INTERVALS * rules.interval_ms
-    lasted &= ~by_one | (stood > rules.window_ms // _SHARE_BY_ONE)
+    lasted = stood > _INTERVALS * run.rules.interval_ms
+    lasted &= ~by_one | (stood > run.rules.window_ms // _SHARE_BY_ONE)
     ended = forward & rest.known & lasted
     rested = (commit > rest) | (by_one & (commit == rest))
     longest = old.numbers("rest_records")
@@ -78,8 +76,8 @@ def add_rests(
 
     more = readable > rest
     grows = more & (readable - commit <= known)
-    left = left_at.or_else(_times(len(rows), taken_at)).only(same & more & ~grows & rest.known)
-    passed = (taken_at - left > rules.window_ms) & ~(rest - commit <= known)
+    left = left_at.or_else(run.now(len(rows))).only(same & more & ~grows & rest.known)
+    passed = (run.taken_at - left > run.rules.window_ms) & ~(rest - commit <= known)
     near = (readable - commit >= 1) & (readable - commit <= _MOST_RECORDS)
     rest = readable.where(grows, rest).only(~passed).where(same, readable.only(near))
     return set_where_read(
@@ -129,20 +127,16 @@ def skip_markers(rows: Frame, position: Column) -> Column:
     return rest.where((rest - commit <= known) & (rest > position), position)
 
 
-def find_short_rests(rows: Frame, old: Frame, seen: Column, taken_at: int, rules: Rules) -> Mask:
+def find_short_rests(rows: Frame, old: Frame, seen: Column, run: Run) -> Mask:
     """Marks rows that may be about to read the offsets taken for markers.
 
     `old` holds each row's previous row; `seen` is when a run first saw the last of these offsets,
     ms. A consumer that rests has not read them for as long as a rest lasts.
     """
-    now = _times(len(rows), taken_at)
+    now = run.now(len(rows))
     same = rows.numbers("committed_offset") == old.numbers("committed_offset")
     since = old.numbers("commit_changed_at").only(same).or_else(now)
     since = seen.where(seen > since, since)
     left = rows.numbers("rest_left_at").or_else(now)
-    mask: Mask = ~(left - since > _INTERVALS * rules.interval_ms)
+    mask: Mask = ~(left - since > _INTERVALS * run.rules.interval_ms)
     return mask
-
-
-def _times(length: int, taken_at: int) -> Column:
-    return Column.constant(taken_at, length)

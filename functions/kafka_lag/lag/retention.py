@@ -10,10 +10,10 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.movement import is_still
 from kafka_lag.lag.pauses import find_due_pause
 from kafka_lag.lag.previous_rows import set_where_read
+from kafka_lag.lag.run import Run
 
 # Below this growth, in seconds a second, no loss comes within 30 days.
 _STANDS = 0.02
@@ -51,16 +51,16 @@ class _Stop:
     soon: float
 
     @classmethod
-    def of(cls, rows: Frame, commit_gap: Column, taken_at: int, rules: Rules) -> _Stop:
+    def of(cls, rows: Frame, commit_gap: Column, run: Run) -> _Stop:
         since, seen = rows.numbers("commit_changed_at"), rows.numbers("observations")
-        unmoved = (taken_at - since) / 1_000
+        unmoved = run.seconds_since(since)
         # Consumers that commit every few minutes pause as well, though for less than a window.
-        usual = find_due_pause(rows, rules).or_else(commit_gap).clip(commit_gap.fill(0.0))
+        usual = find_due_pause(rows, run).or_else(commit_gap).clip(commit_gap.fill(0.0))
         resumes = usual - unmoved
         return cls(
-            stands=(since < taken_at) | (~since.known & (seen > 1)),
+            stands=(since < run.taken_at) | (~since.known & (seen > 1)),
             resumes=resumes.only(resumes >= 0),
-            soon=(rules.window_ms + rules.interval_ms) / 1_000,
+            soon=(run.rules.window_ms + run.rules.interval_ms) / 1_000,
         )
 
     def loses(self, left: Column) -> Mask:
@@ -69,9 +69,7 @@ class _Stop:
         return mask
 
 
-def add_retention(
-    rows: Frame, topics: Frame, now: Column, commit_gap: Column, taken_at: int, rules: Rules
-) -> Frame:
+def add_retention(rows: Frame, topics: Frame, now: Column, commit_gap: Column, run: Run) -> Frame:
     """Returns the rows with `seconds_until_loss` and `retention_risk`; unread rows are unchanged.
 
     `topics` holds the partition of each row, `now` the time of its reading, ms. `commit_gap`: the
@@ -87,11 +85,11 @@ def add_retention(
     # A group whose unread records are deleted moves on with the log start, so neither its age nor
     # its distance shows how slow it is.
     losing = lost > 0
-    caught = is_still(rows, taken_at, rules) | losing
-    stop = _Stop.of(rows, commit_gap, taken_at, rules)
-    by_time, blind = _by_time(rows, limits.seconds, now, caught, stop, rules)
-    by_size = _by_size(rows, topics, limits.held, caught, stop, rules)
-    near = (by_time < _bound(limits.seconds, rules)) | (by_size < _bound(limits.held, rules))
+    caught = is_still(rows, run) | losing
+    stop = _Stop.of(rows, commit_gap, run)
+    by_time, blind = _by_time(rows, limits.seconds, now, caught, stop, run)
+    by_size = _by_size(rows, topics, limits.held, caught, stop, run)
+    near = (by_time < _bound(limits.seconds, run)) | (by_size < _bound(limits.held, run))
     seconds = np.minimum(by_time, by_size)
     nothing = (lag == 0) | rows.strings("time_lag_method").is_in([contract.METHOD_ALLOWED])
     known = nothing | (lag.known & limits.known & (~blind | near))
@@ -102,15 +100,15 @@ def add_retention(
     return set_where_read(rows, seconds_until_loss=left, retention_risk=words)
 
 
-def find_risk_bound(topics: Frame, rules: Rules) -> Seconds:
+def find_risk_bound(topics: Frame, run: Run) -> Seconds:
     """Returns the seconds below which a loss, by time or by size, is a risk."""
     limits = _limits(topics)
-    return np.minimum(_bound(limits.seconds, rules), _bound(limits.held, rules))
+    return np.minimum(_bound(limits.seconds, run), _bound(limits.held, run))
 
 
-def _bound(kept: Column, rules: Rules) -> Seconds:
+def _bound(kept: Column, run: Run) -> Seconds:
     """Returns the seconds below which a loss is a risk; `kept`: how long records are kept, s."""
-    horizon = rules.risk_horizon_ms / 1_000
+    horizon = run.rules.risk_horizon_ms / 1_000
     return (kept * _RISK_SHARE).clip(most=horizon).fill(horizon)
 
 
@@ -129,7 +127,7 @@ def _limits(topics: Frame) -> _Limits:
 
 
 def _by_time(
-    rows: Frame, limit: Column, now: Column, still: Mask, stop: _Stop, rules: Rules
+    rows: Frame, limit: Column, now: Column, still: Mask, stop: _Stop, run: Run
 ) -> tuple[Seconds, Mask]:
     """Returns the seconds until the next unread record is as old as `limit`, and marks rows for
     which that may be sooner, because their age is unknown or has no upper bound.
@@ -140,11 +138,11 @@ def _by_time(
     age = by_record.or_else(rows.numbers("time_lag_seconds"))
     bounded = by_record.known | rows.numbers("time_lag_error_seconds").known
     blind = limit.known & ~(age.known & bounded)
-    return _until(limit - age, rows.numbers("age_growth"), limit, still, stop, rules), blind
+    return _until(limit - age, rows.numbers("age_growth"), limit, still, stop, run), blind
 
 
 def _by_size(
-    rows: Frame, topics: Frame, held: Column, still: Mask, stop: _Stop, rules: Rules
+    rows: Frame, topics: Frame, held: Column, still: Mask, stop: _Stop, run: Run
 ) -> Seconds:
     """Returns the seconds until new records have pushed the log start to the commit.
 
@@ -154,18 +152,18 @@ def _by_size(
     produced = topics.numbers("produce_rate")
     margin = Column.of(rows.numbers("retention_margin").fill(0))
     growth = 1 - rows.numbers("consume_rate") / produced
-    return _until((margin / produced).only(held.known), growth, held, still, stop, rules)
+    return _until((margin / produced).only(held.known), growth, held, still, stop, run)
 
 
 def _until(
-    left: Column, growth: Column, kept: Column, still: Mask, stop: _Stop, rules: Rules
+    left: Column, growth: Column, kept: Column, still: Mask, stop: _Stop, run: Run
 ) -> Seconds:
     """Returns the seconds until `left`, s, is used up, if each second takes `growth` seconds of it.
 
     The growth counts as 1 if it is unknown, if `left` is in the last share of `kept`, and if the
     commit has stopped.
     """
-    last = left < kept.clip(most=rules.risk_horizon_ms / 1_000) * _LAST_SHARE
+    last = left < kept.clip(most=run.rules.risk_horizon_ms / 1_000) * _LAST_SHARE
     speed = np.where(still | last | stop.loses(left), 1.0, growth.clip(0.0).fill(1.0))
     return _within_30_days((left / speed).only(speed > _STANDS))
 

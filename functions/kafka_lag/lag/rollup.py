@@ -14,13 +14,13 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Seconds, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame, locate
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.offset_lag import OffsetLag
 from kafka_lag.lag.ownership import find_owner_changes
 from kafka_lag.lag.previous_rows import last_known_lag
 from kafka_lag.lag.rates import estimate_time_since
 from kafka_lag.lag.retention import find_risk_bound
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets, distinct
 from kafka_lag.lag.status import find_inactive
 from kafka_lag.lag.time_lag import Ages
@@ -139,24 +139,24 @@ class Counted:
 _UNCOUNTED = Strings.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOWN, None])
 
 
-def add_uncounted(rows: Frame, lags: OffsetLag, taken_at: int, rules: Rules) -> Frame:
+def add_uncounted(rows: Frame, lags: OffsetLag, run: Run) -> Frame:
     """Returns the rows with `taken_at` and `uncounted`: why a row adds nothing to sums, null if it
     does.
 
     An unread row counts for one window after its last reading; then its lag is unknown.
     """
     unread, read_at = rows.strings("unread_reason").known, rows.numbers("read_at")
-    lately = read_at >= taken_at - rules.window_ms
+    lately = read_at >= run.taken_at - run.rules.window_ms
     valid = ~unread | lately
     uncommitted, known = lags.uncommitted & valid, lags.lag.known & valid
     none = np.zeros(len(rows), bool)
-    ignored = find_inactive(rows, taken_at) if rules.ignore_inactive else none
+    ignored = find_inactive(rows, run) if run.rules.ignore_inactive else none
     why = np.select([ignored, uncommitted, ~known], [0, 1, 2], default=3)
-    now = Column.of(np.full(len(rows), taken_at, np.int64))
+    now = run.now(len(rows))
     return rows.with_columns(taken_at=now, uncounted=_UNCOUNTED.take(why))
 
 
-def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: Rules) -> Counted:
+def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, run: Run) -> Counted:
     """Returns the roll-up's input from rows with `uncounted`.
 
     `topics` holds each row's partition; `allowed` is in records.
@@ -168,7 +168,7 @@ def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, rules: R
         ages=ages,
         surplus=(counts.lag - allowed).clip(0),
         produce_rate=topics.numbers("produce_rate"),
-        until_loss=_until_loss(rows, risk, find_risk_bound(topics, rules)),
+        until_loss=_until_loss(rows, risk, find_risk_bound(topics, run)),
         risk_known=risk.known,
     )
 
@@ -191,7 +191,7 @@ _GROUP = ("consumer_group",)
 
 
 def roll_up_groups(
-    groups: Frame, rows: Frame, counted: Counted, previous: Snapshot, rules: Rules
+    groups: Frame, rows: Frame, counted: Counted, previous: Snapshot, run: Run
 ) -> Frame:
     """Returns the groups with all columns that follow from one run; later steps add the others.
 
@@ -201,14 +201,14 @@ def roll_up_groups(
     sets = counted.counts.sets(every)
     sums = totals(sets, counted.counts)
     rolled = groups.with_columns(
-        **_find_settings(groups, rules),
+        **_find_settings(groups, run),
         **_count_holdings(groups, rows, every, previous),
-        **_count_partitions(sets, rows, counted, rules),
+        **_count_partitions(sets, rows, counted, run),
         **sums,
         **_roll_up_errors(sets, counted, sums["time_lag_seconds"]),
         **_roll_up_rates(sets, rows, counted),
         seconds_until_loss=_roll_up_until_loss(sets, counted),
-        **_roll_up_statuses(sets, rows, counted, rules),
+        **_roll_up_statuses(sets, rows, counted, run),
     )
     left = (every.rows() > 0) & (sets.rows() == 0)
     inactive = Strings.constant(contract.INACTIVE, len(groups)).only(left)
@@ -235,13 +235,13 @@ def roll_up_scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
     )
 
 
-def _find_settings(groups: Frame, rules: Rules) -> dict[str, AnyColumn]:
+def _find_settings(groups: Frame, run: Run) -> dict[str, AnyColumn]:
     """Returns `owner`, `runbook_url`, `sla_seconds` and the SLO configured for a group's name."""
     names = groups.strings("consumer_group")
-    owners = Strings.of(rules.owners.get(name) for name in names.categories)
-    runbooks = Strings.of(rules.runbook_of(name) for name in names.categories)
-    limits = Column.optional([rules.sla_seconds.get(n) for n in names.categories], np.float64)
-    objectives = [rules.objectives.get(name) for name in names.categories]
+    owners = Strings.of(run.rules.owners.get(name) for name in names.categories)
+    runbooks = Strings.of(run.rules.runbook_of(name) for name in names.categories)
+    limits = Column.optional([run.rules.sla_seconds.get(n) for n in names.categories], np.float64)
+    objectives = [run.rules.objectives.get(name) for name in names.categories]
     ages = [None if each is None else each.age_seconds for each in objectives]
     targets = [None if each is None else each.target for each in objectives]
     days = [None if each is None else each.days for each in objectives]
@@ -272,9 +272,7 @@ def _count_holdings(
     }
 
 
-def _count_partitions(
-    sets: Sets, rows: Frame, counted: Counted, rules: Rules
-) -> dict[str, AnyColumn]:
+def _count_partitions(sets: Sets, rows: Frame, counted: Counted, run: Run) -> dict[str, AnyColumn]:
     """Returns the counts of partitions with an unknown lag or without a commit, and of records that
     were lost, will be read again after a rewind, or were skipped.
     """
@@ -285,18 +283,18 @@ def _count_partitions(
         "partitions_uncommitted": sets.rows(counts.uncommitted),
         "records_lost": sets.total(rows.numbers("records_lost")),
         "records_rewound": sets.total(again),
-        **_sum_skips(sets, rows, rules),
+        **_sum_skips(sets, rows, run),
     }
 
 
-def _sum_skips(sets: Sets, rows: Frame, rules: Rules) -> dict[str, AnyColumn]:
+def _sum_skips(sets: Sets, rows: Frame, run: Run) -> dict[str, AnyColumn]:
     """Returns `records_skipped` within the window, the last run, ms, that saw a skip, and why.
 
     If skips differ in reason, only those with the first of SKIP_REASONS count, because certain and
     uncertain skips must not be added. All are unknown if the group skipped nothing.
     """
     at = rows.numbers("skipped_at")
-    at = at.only(rows.numbers("taken_at") - at <= rules.window_ms)
+    at = at.only(rows.numbers("taken_at") - at <= run.rules.window_ms)
     if not at.known.any():
         none = Column.unknown(sets.count)
         reason = Strings.unknown(sets.count)
@@ -318,9 +316,7 @@ def _sum_skips(sets: Sets, rows: Frame, rules: Rules) -> dict[str, AnyColumn]:
 GROUP_STATUSES = tuple(contract.GROUP_STATUS_VALUES)
 
 
-def _roll_up_statuses(
-    sets: Sets, rows: Frame, counted: Counted, rules: Rules
-) -> dict[str, AnyColumn]:
+def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted, run: Run) -> dict[str, AnyColumn]:
     """Returns status, reason, completeness, and the worst partition with member and leader.
 
     The status is that of the worst partition. It is unknown if this run read no partition with a
@@ -352,7 +348,7 @@ def _roll_up_statuses(
         "worst_partition": worst.numbers("partition_id"),
         "worst_member": worst.strings("member_id"),
         "worst_leader": worst.numbers("leader"),
-        **_find_worst_status(sets, rows, counted, rules),
+        **_find_worst_status(sets, rows, counted, run),
     }
 
 
@@ -372,9 +368,7 @@ _BEGINNINGS = (
 )
 
 
-def _find_worst_status(
-    sets: Sets, rows: Frame, counted: Counted, rules: Rules
-) -> dict[str, AnyColumn]:
+def _find_worst_status(sets: Sets, rows: Frame, counted: Counted, run: Run) -> dict[str, AnyColumn]:
     """Returns the consumer status of each set's worst partition and since when; null if all is OK.
 
     The partition is ordered as in `_find_worst`, but by consumer status alone. So it is another one
@@ -393,14 +387,14 @@ def _find_worst_status(
         since = since.or_else(rows.numbers(name).take(at).only(worst.is_in([word])))
     there, counts = rows.lazy_take(at), counted.counts
     lag, produced = counts.lag.take(at), counted.produce_rate.take(at)
-    begun = _estimate_beginning(there, lag, produced, rules)
+    begun = _estimate_beginning(there, lag, produced, run)
     since = since.or_else(begun.only(worst.is_in([contract.FALLING_BEHIND])))
     written = _find_oldest_written(there, counts.age.take(at))
     since = since.or_else(written.only(worst.is_in([contract.SLOW])))
     return {"worst_status": worst, "worst_status_since": since}
 
 
-def _estimate_beginning(rows: Frame, lag: Column, produced: Column, rules: Rules) -> Column:
+def _estimate_beginning(rows: Frame, lag: Column, produced: Column, run: Run) -> Column:
     """Returns the run, ms, in which a growing backlog was 0 if it has grown evenly since then.
 
     It is never before `not_catching_up_since`, because the group caught up until then. It is
@@ -408,8 +402,10 @@ def _estimate_beginning(rows: Frame, lag: Column, produced: Column, rules: Rules
     """
     growth = produced - rows.numbers("consume_rate")
     seconds = lag / growth.only(growth > produced.clip(_LEAST_RATE) * _CLEAR_GROWTH)
-    since = estimate_time_since(seconds, rules) * 1_000
-    begun = rows.numbers("taken_at") - (since / rules.interval_ms).rint() * rules.interval_ms
+    since = estimate_time_since(seconds, run.rules) * 1_000
+    begun = (
+        rows.numbers("taken_at") - (since / run.rules.interval_ms).rint() * run.rules.interval_ms
+    )
     return begun.clip(rows.numbers("not_catching_up_since"))
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from kafka_lag.lag.columns import Column, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.recent import Recent
+from kafka_lag.lag.run import Run
 
 # More members help if they read at least this share of the records that they should add.
 LEAST_GAIN = 0.25
@@ -35,7 +36,7 @@ Values = npt.NDArray[np.float64]
 
 
 def add_shared_limit(
-    groups: Frame, old: Frame, sample: Column, runs: Rows, samples: Recent, taken_at: int
+    groups: Frame, old: Frame, sample: Column, runs: Rows, samples: Recent, run: Run
 ) -> Frame:
     """Returns the groups with the members of each capacity sample, and with the shared limit.
 
@@ -56,11 +57,11 @@ def add_shared_limit(
     each = _Samples(samples.values, np.where(counts.present, counts.values, 0.0))
     enough, rate = each.find_enough()
     since = old.numbers("shared_limit_since")
-    stays = taken_at - since < _HELD_FOR_MS
+    stays = run.taken_at - since < _HELD_FOR_MS
     held, held_rate = each.hold(
         old.numbers("shared_limit_members").only(stays), old.numbers("shared_limit_rate")
     )
-    now = Column.of(np.full(len(groups), taken_at, np.int64))
+    now = run.now(len(groups))
     is_new = enough.known & ~(held == enough)
     return groups.with_columns(
         capacity_members=counts.to_lists(),

@@ -20,8 +20,7 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.movement import is_within_window, most_observations
+from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import (
     PreviousRows,
     is_read,
@@ -29,6 +28,7 @@ from kafka_lag.lag.previous_rows import (
     seconds_between,
     set_where_read,
 )
+from kafka_lag.lag.run import Run
 
 # Any client may read this many records a second from one partition, whatever is usual for it.
 _READABLE = 10_000.0
@@ -44,13 +44,7 @@ _COMPACT = "compact"
 
 
 def add_skips(
-    rows: Frame,
-    previous: PreviousRows,
-    topics: Frame,
-    groups: Frame,
-    old_groups: Frame,
-    taken_at: int,
-    rules: Rules,
+    rows: Frame, previous: PreviousRows, topics: Frame, groups: Frame, old_groups: Frame, run: Run
 ) -> Frame:
     """Returns the rows with the last skip of their commits.
 
@@ -74,26 +68,26 @@ def add_skips(
     records = _offsets_are_records(topics) & (now <= rows.numbers("end_offset"))
     was_set = (now > position) & records & _was_set(rows, old, groups)
     if was_set.any():
-        may_read = _may_have_read(old, old_groups, taken_at, rules)
+        may_read = _may_have_read(old, old_groups, run)
         was_set &= ~may_read | (
             (jumped > 0) & ~_may_be_a_last_commit(jumped / seconds, old, topics)
         )
     unsure = (jumped > 0) & (jumped == backlog) & records
     if unsure.any():
-        unsure &= _may_have_been_set(rows, old, groups, old_groups, unsure, taken_at, rules)
+        unsure &= _may_have_been_set(rows, old, groups, old_groups, unsure, run)
     fast = jumped / seconds > _READABLE
     is_beyond = now > rows.numbers("end_offset")
     if not (fast | was_set | unsure | is_beyond | old.numbers("skipped_from").known).any():
         # Unread rows keep their columns, and no other row has a skip.
         return rows
-    rows = _add_skips_beyond_end(rows, previous, topics, taken_at)
+    rows = _add_skips_beyond_end(rows, previous, topics, run)
     size = old.numbers("skipped_to") - old.numbers("skipped_from")
     size = size.only(old.numbers("skipped_at").known)
     limit = np.maximum(_READABLE, _TIMES_USUAL * _usual_rate(old, topics))
-    judged = records & (old.numbers("observations") >= most_observations(rules))
+    judged = records & (old.numbers("observations") >= most_observations(run))
     far = judged & (jumped / seconds > limit)
-    lately = is_within_window(old.numbers("skipped_at"), taken_at, rules)
-    speed = size / (rules.interval_ms / 1_000)
+    lately = run.within_window(old.numbers("skipped_at"))
+    speed = size / run.interval_seconds
     # A slower jump was not found by its speed.
     written = topics.numbers("produce_rate").fill(0.0)
     guessed = lately & (speed > np.maximum(_READABLE, _TIMES_USUAL * written))
@@ -101,7 +95,7 @@ def add_skips(
     alike = (jumped <= size * _ALIKE) & (size <= jumped * _ALIKE)
     certain = was_set | (far & ~goes_on & ~alike)
     skipped = certain | unsure
-    this_run = Column.of(np.full(len(rows), taken_at, np.int64))
+    this_run = run.now(len(rows))
     reason = Strings.of([contract.SET_AHEAD, contract.READ_OR_SKIPPED])
     reason = reason.take(np.where(certain, 0, 1))
     return set_where_read(
@@ -121,9 +115,7 @@ def has_skipped(rows: Frame, old: Frame) -> Mask:
     return mask
 
 
-def _add_skips_beyond_end(
-    rows: Frame, previous: PreviousRows, topics: Frame, taken_at: int
-) -> Frame:
+def _add_skips_beyond_end(rows: Frame, previous: PreviousRows, topics: Frame, run: Run) -> Frame:
     """Returns the rows with the skips of the previous run and those of commits beyond the end.
 
     One reading of such a commit is no proof unless the topic was recreated or truncated, because
@@ -145,7 +137,7 @@ def _add_skips_beyond_end(
     kinds = Strings.of(contract.SKIPPED_BEYOND_END).take(kind)
     skipped = waits & (now <= end) & (now >= until)
     kept = begins | (beyond & waits) | skipped | ~waits
-    this_run = Column.of(np.full(len(rows), taken_at, np.int64))
+    this_run = run.now(len(rows))
     return set_where_read(
         rows,
         skipped_from=first_end.where(begins, since).only(kept),
@@ -165,11 +157,11 @@ def _was_set(rows: Frame, old: Frame, groups: Frame) -> Mask:
     return mask
 
 
-def _may_have_read(old: Frame, old_groups: Frame, taken_at: int, rules: Rules) -> Mask:
+def _may_have_read(old: Frame, old_groups: Frame, run: Run) -> Mask:
     """Marks rows whose group may have read on after the last reading: it had members then, or its
     consumers commit without being members, because they assign partitions themselves.
     """
-    moved = is_within_window(old.numbers("commit_changed_at"), taken_at, rules)
+    moved = run.within_window(old.numbers("commit_changed_at"))
     assigns = ~old.numbers("owned_at").known & moved & (old.numbers("consume_rate") > 0)
     mask: Mask = ~(old_groups.numbers("members") == 0) | assigns
     return mask
@@ -186,13 +178,7 @@ def _may_be_a_last_commit(speed: Column, old: Frame, topics: Frame) -> Mask:
 
 
 def _may_have_been_set(
-    rows: Frame,
-    old: Frame,
-    groups: Frame,
-    old_groups: Frame,
-    among: Mask,
-    taken_at: int,
-    rules: Rules,
+    rows: Frame, old: Frame, groups: Frame, old_groups: Frame, among: Mask, run: Run
 ) -> Mask:
     """Marks rows, of those in `among`, whose group has members but may have had none since the last
     reading, so that its commit may have been set.
@@ -201,10 +187,10 @@ def _may_have_been_set(
     are not marked if no member was ever seen to own the partition, if the client writes no epoch,
     or if the group comes and goes like a job.
     """
-    interval = rules.interval_ms / 1_000
+    interval = run.interval_seconds
     gap = old.numbers("commit_gap_seconds").fill(interval)
-    stood = (taken_at - old.numbers("commit_changed_at")) / 1_000
-    since_last = (taken_at - old.numbers("skipped_at")) / 1_000
+    stood = run.seconds_since(old.numbers("commit_changed_at"))
+    since_last = run.seconds_since(old.numbers("skipped_at"))
     pauses = old.strings("status_reason").is_in([contract.PAUSING])
     pauses |= (gap > _SELDOM_INTERVALS * interval) & (stood <= gap * _ALIKE)
     pauses |= since_last <= stood * _ALIKE

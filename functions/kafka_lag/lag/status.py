@@ -11,12 +11,12 @@ from kafka_lag import contract
 from kafka_lag.lag.batches import find_expected_batches
 from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.movement import is_still, is_within_window
+from kafka_lag.lag.movement import is_still
 from kafka_lag.lag.ownership import find_unowned
 from kafka_lag.lag.pauses import find_usual_pauses
 from kafka_lag.lag.previous_rows import PreviousRows, is_read, set_where_read
 from kafka_lag.lag.progress import add_progress, is_not_catching_up, was_warned
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import distinct
 from kafka_lag.lag.time_lag import Ages
 
@@ -40,13 +40,7 @@ _CALM_SHARE = 0.9
 
 
 def add_status(
-    rows: Frame,
-    groups: Frame,
-    previous: PreviousRows,
-    ages: Ages,
-    allowed: Column,
-    taken_at: int,
-    rules: Rules,
+    rows: Frame, groups: Frame, previous: PreviousRows, ages: Ages, allowed: Column, run: Run
 ) -> Frame:
     """Returns the rows with `status`, `last_status`, `status_reason` and `consumer_status`.
 
@@ -60,9 +54,9 @@ def add_status(
     moved since the previous run, and only a lower bound of its age is known.
     Rows marked by `find_inactive` have the reason `inactive`, whatever their status.
     """
-    window = rules.window_ms / 1_000
-    rows = add_progress(rows, previous.rows, _judged_age(ages, window), allowed, taken_at, rules)
-    in_order = _list_rules(rows, groups, previous, ages, allowed, taken_at, rules)
+    window = run.window_seconds
+    rows = add_progress(rows, previous.rows, _judged_age(ages, window), allowed, run)
+    in_order = _list_rules(rows, groups, previous, ages, allowed, run)
     fits = np.select([where for where, _, _ in in_order], list(range(len(in_order))))
     # A loss overrides the status and reason of every rule, so it has a place after them.
     losing = _is_losing(rows)
@@ -71,7 +65,7 @@ def add_status(
     status = Strings.of(status for _, status, _ in in_order).take(judged)
     reason = Strings.of(reason for _, _, reason in in_order).take(judged)
     consumer = Strings.of(_name_consumer_status(*rule[1:]) for rule in in_order).take(fits)
-    idle = Strings.constant(contract.INACTIVE, len(rows)).only(find_inactive(rows, taken_at))
+    idle = Strings.constant(contract.INACTIVE, len(rows)).only(find_inactive(rows, run))
     rows = set_where_read(
         rows,
         last_status=status,
@@ -82,38 +76,32 @@ def add_status(
 
 
 def _list_rules(
-    rows: Frame,
-    groups: Frame,
-    previous: PreviousRows,
-    ages: Ages,
-    allowed: Column,
-    taken_at: int,
-    rules: Rules,
+    rows: Frame, groups: Frame, previous: PreviousRows, ages: Ages, allowed: Column, run: Run
 ) -> list[StatusRule]:
     """Returns the rules for what a consumer does; the first that fits counts, the last fits all.
 
     `rows` must have the columns of `add_progress`.
     """
-    old, window = previous.rows, rules.window_ms / 1_000
+    old, window = previous.rows, run.window_seconds
     lag, age = rows.numbers("lag"), _judged_age(ages, window)
     first = rows.numbers("observations") < _READINGS
-    is_unowned, moves = find_unowned(rows, groups), _moves_lately(rows, taken_at, rules)
-    owned_lately = is_within_window(rows.numbers("owned_at"), taken_at, rules)
-    went_back = is_within_window(rows.numbers("rewound_at"), taken_at, rules)
+    is_unowned, moves = find_unowned(rows, groups), _moves_lately(rows, run)
+    owned_lately = run.within_window(rows.numbers("owned_at"))
+    went_back = run.within_window(rows.numbers("rewound_at"))
     # A commit could not move while an open transaction held it up.
-    released = is_within_window(rows.numbers("held_up_at"), taken_at, rules)
-    still = is_still(rows, taken_at, rules) & ~released
+    released = run.within_window(rows.numbers("held_up_at"))
+    still = is_still(rows, run) & ~released
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
     warned, reasons = was_warned(old), _warning_reasons(old)
     # Rates fall between two commits; that shows nothing new about a group that is slow.
     between = warned & ~_has_moved(rows, old)
-    pauses = find_usual_pauses(rows, ages.least, still, warned, taken_at, rules)
-    batches = find_expected_batches(rows, ages.least, still, taken_at)
+    pauses = find_usual_pauses(rows, ages.least, still, warned, run)
+    batches = find_expected_batches(rows, ages.least, still, run)
     explained = batches.explained | (pauses.explain & ~batches.known)
     usual = pauses.usual & ~batches.known
-    not_catching_up = is_not_catching_up(rows, old, age, taken_at, rules)
+    not_catching_up = is_not_catching_up(rows, old, age, run)
     oldest = ages.most.fill(np.inf)
-    left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, taken_at)
+    left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, run)
     # If a log deletes unread records, those that remain are young, however late the group is.
     losing = _is_losing(rows)
     kept_up = (left_over <= window * np.where(warned, _CALM_SHARE, 1.0)) & ~losing
@@ -169,7 +157,7 @@ def _name_consumer_status(status: str | None, reason: str | None) -> str | None:
     )
 
 
-def find_inactive(rows: Frame, taken_at: int) -> Mask:
+def find_inactive(rows: Frame, run: Run) -> Mask:
     """Marks rows of a topic that their group has left.
 
     In the last 24 h no member owned a partition of the topic and no commit of the group on it
@@ -177,7 +165,7 @@ def find_inactive(rows: Frame, taken_at: int) -> Mask:
     committed nothing on a topic has not left it.
     """
     owned, moved = rows.numbers("owned_at"), rows.numbers("commit_changed_at")
-    since = taken_at - _INACTIVE_MS
+    since = run.taken_at - _INACTIVE_MS
     alive = (owned > since) | (moved > since)
     if not (moved.known & ~alive).any():
         return np.zeros(len(rows), bool)
@@ -202,13 +190,13 @@ def _past_end(rows: Frame) -> Mask:
     return rows.numbers("committed_offset") > rows.numbers("end_offset")
 
 
-def _age_after_last_move(rows: Frame, age: Seconds, still: Mask, taken_at: int) -> Seconds:
+def _age_after_last_move(rows: Frame, age: Seconds, still: Mask, run: Run) -> Seconds:
     """Returns the age, s, that was left when the commit last moved; `age` if the commit is still.
 
     Between two commits the age of any consumer grows. Only the age left by a commit shows whether
     the consumer keeps up.
     """
-    since_move = (taken_at - rows.numbers("commit_changed_at")) / 1_000
+    since_move = run.seconds_since(rows.numbers("commit_changed_at"))
     left_over: Seconds = age - since_move.only(~still).fill(0.0)
     return left_over
 
@@ -218,13 +206,13 @@ def _has_moved(rows: Frame, old: Frame) -> Mask:
     return rows.numbers("committed_offset") != old.numbers("committed_offset")
 
 
-def _moves_lately(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+def _moves_lately(rows: Frame, run: Run) -> Mask:
     """Marks rows whose commit was seen to move within the window.
 
     Consumers that assign partitions themselves commit without being members of the group. The rate
     tells a commit that moved from one that was merely first seen within the window.
     """
-    changed = is_within_window(rows.numbers("commit_changed_at"), taken_at, rules)
+    changed = run.within_window(rows.numbers("commit_changed_at"))
     mask: Mask = changed & (rows.numbers("consume_rate") > 0)
     return mask
 

@@ -18,10 +18,11 @@ import numpy.typing as npt
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.group_settings import Rules, TaskSettings
+from kafka_lag.lag.group_settings import TaskSettings
 from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.rollup import Counted, fill_last_status
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
 _GROUP = ("consumer_group",)
@@ -64,13 +65,7 @@ Values = npt.NDArray[np.float64]
 
 
 def add_tasks_needed(
-    groups: Frame,
-    old: Frame,
-    rows: Frame,
-    counted: Counted,
-    previous: PreviousRows,
-    taken_at: int,
-    rules: Rules,
+    groups: Frame, old: Frame, rows: Frame, counted: Counted, previous: PreviousRows, run: Run
 ) -> Frame:
     """Returns the groups, which have their `capacity`, with `tasks_needed` and its reason.
 
@@ -86,12 +81,12 @@ def add_tasks_needed(
     capacity = groups.numbers("capacity")
     if not capacity.known.any():
         return _without_capacity(groups)
-    settings = _Settings.of(groups, rules)
+    settings = _Settings.of(groups, run)
     parts = _Partitions.of(groups, rows, counted, previous)
     sets = parts.sets
     unread = sets.have(parts.missing)
-    rates = _find_rates(parts, old.strings("rates_lately").only(capacity.known), taken_at, rules)
-    work = _Work.of(parts, capacity, settings, taken_at, rules)
+    rates = _find_rates(parts, old.strings("rates_lately").only(capacity.known), run)
+    work = _Work.of(parts, capacity, settings, run)
     unrated = sets.have(~parts.produced.known) | (rates.count == 0)
     known = capacity.known & ~unread & ~unrated
 
@@ -103,7 +98,7 @@ def add_tasks_needed(
     # If more members run than were called for, it would never show that these are too few.
     waits = (settings.tasks(work.members_soon(rate)) <= last) & (members <= called_for)
     needed = np.where(waits & (now.behind == 0), np.minimum(needed, last), needed)
-    rest = np.maximum(_find_rest(rates, work, settings, rules, last), for_rate)
+    rest = np.maximum(_find_rest(rates, work, settings, run, last), for_rate)
     wanted = np.maximum(needed, np.minimum(last, rest))
     # At a shared limit more members would only make each read less.
     most = settings.tasks((groups.numbers("shared_limit_members") * 1.0).fill(np.inf))
@@ -124,32 +119,30 @@ def add_tasks_needed(
     )
 
 
-def _find_rates(parts: _Partitions, rates_lately: Strings, taken_at: int, rules: Rules) -> Recent:
+def _find_rates(parts: _Partitions, rates_lately: Strings, run: Run) -> Recent:
     """Returns the records/s written to each group in the last minutes, up to this run."""
-    slot_ms = _find_slot_ms(rules)
+    slot_ms = _find_slot_ms(run)
     rates = Recent.of(rates_lately, max(_FEWEST_RATES, round(_LATELY_MS / slot_ms)))
     rate, seconds = parts.written()
-    if slot_ms == rules.interval_ms:
+    if slot_ms == run.rules.interval_ms:
         runs = np.maximum(np.round(seconds / (slot_ms / 1_000)), 1).astype(np.int64)
         return rates.appended(rate, runs)
-    return rates.averaged(rate, np.round(seconds * 1_000).astype(np.int64), taken_at, slot_ms)
+    return rates.averaged(rate, np.round(seconds * 1_000).astype(np.int64), run.taken_at, slot_ms)
 
 
-def _find_slot_ms(rules: Rules) -> int:
+def _find_slot_ms(run: Run) -> int:
     """Returns the time, ms, that one value of `rates_lately` covers."""
-    return max(rules.interval_ms, _SLOT_MS)
+    return max(run.rules.interval_ms, _SLOT_MS)
 
 
-def _find_rest(
-    rates: Recent, work: _Work, settings: _Settings, rules: Rules, last: Values
-) -> Values:
+def _find_rest(rates: Recent, work: _Work, settings: _Settings, run: Run, last: Values) -> Values:
     """Returns the number to which the tasks may fall, or `last` if it stays.
 
     It stays while the newest rates need fewer tasks than all rates, so that a fall is one step. It
     stays while a backlog on more than one partition is worked off, because fewer tasks would only
     prolong that.
     """
-    late = settings.catch_up_seconds * _BURST * 1_000 / _find_slot_ms(rules)
+    late = settings.catch_up_seconds * _BURST * 1_000 / _find_slot_ms(run)
     spare = rates.usual_noise() * (_SPARE_NOISE / np.sqrt(np.maximum(rates.count, 1)))
 
     def find_needed(runs: Recent) -> _Needed:
@@ -214,9 +207,9 @@ class _Settings:
     prefer_even: Mask
 
     @classmethod
-    def of(cls, groups: Frame, rules: Rules) -> _Settings:
+    def of(cls, groups: Frame, run: Run) -> _Settings:
         names = groups.strings("consumer_group")
-        each = [rules.tasks_of(name) for name in names.categories]
+        each = [run.rules.tasks_of(name) for name in names.categories]
         each.append(TaskSettings())
         at: Rows = names.codes.fill(-1)
 
@@ -310,19 +303,12 @@ class _Work:
     prefer_even: Mask
 
     @classmethod
-    def of(
-        cls,
-        parts: _Partitions,
-        capacity: Column,
-        settings: _Settings,
-        taken_at: int,
-        rules: Rules,
-    ) -> _Work:
+    def of(cls, parts: _Partitions, capacity: Column, settings: _Settings, run: Run) -> _Work:
         sets, at_group = parts.sets, parts.sets.of_row
         stalled = fill_last_status(parts.rows).is_in([contract.STALL])
-        moves = _moves(parts.rows, taken_at, rules)
+        moves = _moves(parts.rows, run)
         in_time = (capacity * settings.catch_up_seconds).take(at_group)
-        backlog = (_find_backlog(parts, taken_at, rules) / in_time).only(~stalled)
+        backlog = (_find_backlog(parts, run) / in_time).only(~stalled)
         return cls(
             sets=sets,
             share=parts.produced / sets.total(parts.produced).take(at_group),
@@ -331,7 +317,7 @@ class _Work:
             lagging=sets.have((parts.surplus > 0) & ~stalled),
             capacity=capacity,
             start=_START_SECONDS / settings.catch_up_seconds,
-            unseen=rules.interval_ms / 2_000 / settings.catch_up_seconds,
+            unseen=run.rules.interval_ms / 2_000 / settings.catch_up_seconds,
             prefer_even=settings.prefer_even,
         )
 
@@ -454,20 +440,20 @@ def _present_rate(rates: Recent) -> Column:
     return least.where(jump, sure)
 
 
-def _find_backlog(parts: _Partitions, taken_at: int, rules: Rules) -> Column:
+def _find_backlog(parts: _Partitions, run: Run) -> Column:
     """Returns the records that a consumer left at its last commit, without those that came later.
 
     A run sees a commit up to an interval after it was made.
     """
     gap = parts.rows.numbers("commit_gap_seconds").fill(0.0)
-    since = (taken_at - parts.rows.numbers("commit_changed_at")) / 1_000
-    after = since.clip(0.0, gap).fill(0.0) + rules.interval_ms / 1_000
+    since = run.seconds_since(parts.rows.numbers("commit_changed_at"))
+    after = since.clip(0.0, gap).fill(0.0) + run.interval_seconds
     return (parts.surplus - parts.produced.fill(0.0) * after).clip(0.0)
 
 
-def _moves(rows: Frame, taken_at: int, rules: Rules) -> Mask:
+def _moves(rows: Frame, run: Run) -> Mask:
     """Marks rows whose commit moved within its usual time between commits and one interval."""
-    gap = rows.numbers("commit_gap_seconds").fill(0.0) + rules.interval_ms / 1_000
-    since = (taken_at - rows.numbers("commit_changed_at")) / 1_000
+    gap = rows.numbers("commit_gap_seconds").fill(0.0) + run.interval_seconds
+    since = run.seconds_since(rows.numbers("commit_changed_at"))
     mask: Mask = since <= gap
     return mask

@@ -11,12 +11,12 @@ from kafka_lag import contract
 from kafka_lag.lag.append_sources import AppendTimes
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.log_ends import find_bounds, read_ends
 from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.positions import find_positions
 from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.lag.rests import find_short_rests
+from kafka_lag.lag.run import Run
 
 
 def estimate_time_lag(
@@ -114,8 +114,7 @@ def widen_for_short_rests(
     records: Column,
     old: Frame,
     previous_runs: PreviousRuns,
-    rules: Rules,
-    taken_at: int,
+    run: Run,
 ) -> Ages:
     """Returns the ages, with wider bounds for rows whose rest is short.
 
@@ -127,11 +126,11 @@ def widen_for_short_rests(
     at = np.flatnonzero(positions.of_row >= 0)
     if not len(at):
         return ages
-    ends = read_ends(positions.partitions, previous_runs, taken_at, rules.interval_ms)
+    ends = read_ends(positions.partitions, previous_runs, run.taken_at, run.rules.interval_ms)
     part, offset = positions.part[positions.of_row[at]], position.take(at).fill(0)
     seen = find_bounds(ends, part, offset + records.take(at).fill(0) - 1).before
     mask = np.zeros(len(rows), bool)
-    mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, taken_at, rules)
+    mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, run)
     after = Column.unknown(len(rows)).put(at, find_bounds(ends, part, offset).after)
     now = rows.numbers("read_at").only(is_read(rows))
     return ages.reaching_to(_seconds(now, after), mask)

@@ -10,6 +10,7 @@ from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import is_read, is_recreated, set_where_read
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
 _PARTITION = ("topic", "partition_id")
@@ -23,7 +24,7 @@ _COMPARED = (
 )
 
 
-def add_transactions(topics: Frame, previous: Snapshot, taken_at: int) -> Frame:
+def add_transactions(topics: Frame, previous: Snapshot, run: Run) -> Frame:
     """Returns the partitions with the columns of their transactions; unread rows are unchanged.
 
     `open_transaction_since`: the first run, ms, by which the first record of the oldest open
@@ -39,7 +40,7 @@ def add_transactions(topics: Frame, previous: Snapshot, taken_at: int) -> Frame:
     old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
     stable, end = topics.numbers("stable_offset"), topics.numbers("end_offset")
     is_open = (stable < end) & is_read(topics)
-    this_run = Column(np.full(len(topics), taken_at, np.int64), is_open)
+    this_run = run.now(len(topics)).only(is_open)
     # It was open in the previous run: after another one, or the offset was not requested.
     begun = old.numbers("taken_at").where(old.numbers("end_offset") > stable, this_run)
     since = old.numbers("open_transaction_since").only(old.numbers("stable_offset") == stable)
@@ -67,12 +68,12 @@ def find_held_up(rows: Frame, position: Column) -> Mask:
     return mask
 
 
-def add_held_up(rows: Frame, old: Frame, held_up: Mask, taken_at: int) -> Frame:
+def add_held_up(rows: Frame, old: Frame, held_up: Mask, run: Run) -> Frame:
     """Returns the rows with `held_up_at`: the last run, ms, in which an open transaction `held_up`
     a commit that has not moved since.
     """
     same = rows.numbers("committed_offset") == old.numbers("committed_offset")
-    this_run = Column(np.full(len(rows), taken_at, np.int64), held_up)
+    this_run = run.now(len(rows)).only(held_up)
     return set_where_read(rows, held_up_at=this_run.or_else(old.numbers("held_up_at").only(same)))
 
 
@@ -87,14 +88,14 @@ def wait_of_reader(rows: Frame) -> Column:
     return rows.numbers("time_lag_seconds") * ~is_held_up(rows)
 
 
-def name_held_up(rows: Frame, topics: Frame, taken_at: int) -> Frame:
+def name_held_up(rows: Frame, topics: Frame, run: Run) -> Frame:
     """Returns the rows; those in OK that a transaction holds up get the reason `open_transaction`.
 
     `topics` holds each row's partition. Two runs must have seen the transaction, because most end
     before the next run.
     """
-    seen_before = topics.numbers("open_transaction_since") < taken_at
-    named = (rows.numbers("held_up_at") == taken_at) & seen_before & is_read(rows)
+    seen_before = topics.numbers("open_transaction_since") < run.taken_at
+    named = (rows.numbers("held_up_at") == run.taken_at) & seen_before & is_read(rows)
     named &= rows.strings("status") == contract.OK
     reason = Strings.constant(contract.OPEN_TRANSACTION, len(rows)).only(named)
     return rows.with_columns(status_reason=rows.strings("status_reason").or_else(reason))

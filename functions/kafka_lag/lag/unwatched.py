@@ -15,8 +15,8 @@ from kafka_lag import contract
 from kafka_lag.lag.carry_over import HIDDEN_FOR_MS, accept_rows
 from kafka_lag.lag.columns import Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
+from kafka_lag.lag.run import Run
 
 _GROUP = ("consumer_group",)
 _NAMED = 20
@@ -38,24 +38,22 @@ class Unwatched:
         yield from _sentences("group", self.groups.strings("consumer_group").to_list(), self.groups)
 
 
-def find_unwatched(
-    reading: ClusterReading, previous: Snapshot, rules: Rules, taken_at: int
-) -> Unwatched:
+def find_unwatched(reading: ClusterReading, previous: Snapshot, run: Run) -> Unwatched:
     """Finds rows that were carried over for as long as allowed."""
     rows, groups = previous.group_partitions, previous.groups
     is_hidden = rows.strings("topic").is_in(reading.hidden_topics)
     is_hidden &= ~rows.strings("consumer_group").is_in(reading.gone_groups)
     is_unlisted = groups.strings("consumer_group").is_in(reading.unlisted_groups)
     return Unwatched(
-        _end_rows(rows, is_hidden, rules, taken_at),
-        _end_rows(groups, is_unlisted, rules, taken_at),
+        _end_rows(rows, is_hidden, run),
+        _end_rows(groups, is_unlisted, run),
     )
 
 
-def _end_rows(rows: Frame, hidden: Mask, rules: Rules, taken_at: int) -> Frame:
+def _end_rows(rows: Frame, hidden: Mask, run: Run) -> Frame:
     # There are hardly ever such rows, and taking columns and accepting names is expensive.
-    ended = rows.lazy_take(np.flatnonzero(hidden & _is_over(rows, taken_at)))
-    return ended.where(accept_rows(ended, rules)) if len(ended) else ended
+    ended = rows.lazy_take(np.flatnonzero(hidden & _is_over(rows, run)))
+    return ended.where(accept_rows(ended, run.rules)) if len(ended) else ended
 
 
 def mark_unwatched(groups: Frame, old: Frame, unwatched: Unwatched) -> Frame:
@@ -92,8 +90,8 @@ def mark_unwatched(groups: Frame, old: Frame, unwatched: Unwatched) -> Frame:
     )
 
 
-def _is_over(rows: Frame, taken_at: int) -> Mask:
-    return rows.numbers("read_at") < taken_at - HIDDEN_FOR_MS
+def _is_over(rows: Frame, run: Run) -> Mask:
+    return rows.numbers("read_at") < run.taken_at - HIDDEN_FOR_MS
 
 
 def _sentences(kind: str, names: list[str | None], rows: Frame) -> Iterator[str]:

@@ -10,9 +10,9 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.frame import DTYPES, Frame, locate
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.previous_rows import seconds_between
 from kafka_lag.lag.rates import ewma_weight
+from kafka_lag.lag.run import Run
 
 # Measure, and the columns with its usual value and the spread of runs around it.
 _MEASURES = (
@@ -27,12 +27,7 @@ _MOST = 2
 
 
 def add_unusual(
-    groups: Frame,
-    figures: Frame,
-    before: Frame,
-    taken_at: int,
-    rules: Rules,
-    beside: Sequence[Frame] = (),
+    groups: Frame, figures: Frame, before: Frame, run: Run, beside: Sequence[Frame] = ()
 ) -> Frame:
     """Returns the groups with `usual_lag` (records), `usual_time_lag` (s), `usual_produce_rate`
     (records/s), `unusual_since` (ms, of a run) and `unusual`; `before` has the previous rows.
@@ -46,14 +41,14 @@ def add_unusual(
     agree with that hour.
     """
     old = before.lazy_take(locate(groups, before, _GROUP))
-    rate = _rate_of_this_run(groups, old, rules)
+    rate = _rate_of_this_run(groups, old, run)
     of_group = figures.take(locate(groups, figures, _GROUP))
     far, known = _compare(groups, of_group, rate)
     far &= ~_is_moved(groups, rate, far, known, beside) | (old.numbers("unusual") == 1)
-    now = Column.of(np.full(len(groups), taken_at, np.int64))
+    now = run.now(len(groups))
     # A run that does not know it does not end it.
     since = old.numbers("unusual_since").only(far | ~known).or_else(now.only(far))
-    lasts = taken_at - since >= (contract.FAR_RUNS - 1) * rules.interval_ms
+    lasts = run.taken_at - since >= (contract.FAR_RUNS - 1) * run.rules.interval_ms
     return groups.with_columns(
         usual_lag=of_group.numbers("usual_lag"),
         usual_time_lag=of_group.numbers("usual_time_lag"),
@@ -95,14 +90,14 @@ def _is_moved(groups: Frame, rate: Column, far: Mask, known: Mask, beside: Seque
     return moved
 
 
-def _rate_of_this_run(groups: Frame, old: Frame, rules: Rules) -> Column:
+def _rate_of_this_run(groups: Frame, old: Frame, run: Run) -> Column:
     """Returns the records/s written since the previous run, computed from the two moving averages.
 
     The average alone would show only after minutes that nothing is written any more.
     """
     now, last = groups.numbers("produce_rate"), old.numbers("produce_rate")
     seconds = seconds_between(groups, old)
-    weight = ewma_weight(seconds, rules)
+    weight = ewma_weight(seconds, run.rules)
     return ((now - last * (1.0 - weight)) / weight).only(seconds > 0).clip(0.0)
 
 

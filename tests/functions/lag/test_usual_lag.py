@@ -14,6 +14,7 @@ from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import no_figures
+from kafka_lag.lag.run import Run
 from kafka_lag.lag.usual_lag import add_unusual
 from tests.builders import MINUTE, NOON, table
 
@@ -72,7 +73,7 @@ def after(
     before = Frame.empty(contract.GROUPS)
     for run, groups in enumerate(runs):
         at = NOON + run * MINUTE
-        before = add_unusual(seen_of(groups, at), usual, before, at, RULES, beside=beside)
+        before = add_unusual(seen_of(groups, at), usual, before, Run(at, RULES), beside=beside)
     return before
 
 

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run while it is evaluated: its tables, their joins, and one step of the evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.model import ClusterReading, PreviousRuns, Snapshot
+from kafka_lag.lag.offset_lag import OffsetLag
+from kafka_lag.lag.previous_rows import PreviousRows
+from kafka_lag.lag.rollup import Counted
+from kafka_lag.lag.run import Run
+from kafka_lag.lag.time_index import LookUp
+from kafka_lag.lag.time_lag import Ages
+from kafka_lag.lag.unwatched import Unwatched
+
+
+class Table(StrEnum):
+    """The tables of a run; `rows` are group-partitions."""
+
+    TOPICS = "topics"
+    GROUPS = "groups"
+    ROWS = "rows"
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """The tables of a run, and what its steps know beside them.
+
+    `old_groups`: each group's previous row. By row: `at_topic`, its row of `topics`, -1 if there is
+    none; `at_group`, its row of `groups`; `matched`, its previous row.
+
+    `transactional`: topics in which a run saw a transaction open. By row: `position`, the offset of
+    the next record, past known markers; `allowed`, records that count as no lag; `is_marker`, only
+    markers lag; `unreadable`, a lag of at most this many records holds nothing to read; `dated`,
+    time lags from the estimates alone; `ages`, the same with bounds widened for log cleaning and
+    rests.
+    """
+
+    run: Run
+    reading: ClusterReading
+    previous_runs: PreviousRuns
+    look_up: LookUp
+    topics: Frame
+    groups: Frame
+    rows: Frame
+
+    old_groups: Frame = field(init=False)
+    at_topic: Rows = field(init=False)
+    at_group: Rows = field(init=False)
+    matched: PreviousRows = field(init=False)
+
+    transactional: frozenset[str] = field(init=False)
+    lags: OffsetLag = field(init=False)
+    position: Column = field(init=False)
+    allowed: Column = field(init=False)
+    is_marker: Mask = field(init=False)
+    unreadable: Column = field(init=False)
+    dated: Ages = field(init=False)
+    ages: Ages = field(init=False)
+    counted: Counted = field(init=False)
+    unwatched: Unwatched = field(init=False)
+    left: Frame = field(init=False)
+    look_ups: int = 0
+    contradicted: int = 0
+
+    @property
+    def newest(self) -> Snapshot:
+        """Returns the snapshot of the previous run."""
+        return self.previous_runs.newest
+
+    # A joined frame takes a column when it is used. Each access returns a new one, because joined
+    # columns take as much memory as a result, and few serve two steps.
+
+    @property
+    def of_topic(self) -> Frame:
+        """Returns each row's partition."""
+        return self.topics.lazy_take(self.at_topic)
+
+    @property
+    def of_group(self) -> Frame:
+        """Returns each row's group."""
+        return self.groups.lazy_take(self.at_group)
+
+    @property
+    def of_old_group(self) -> Frame:
+        """Returns the previous row of each row's group."""
+        return self.old_groups.lazy_take(self.at_group)
+
+    @property
+    def previous(self) -> PreviousRows:
+        """Returns the previous row of each row."""
+        return self.matched.untaken()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: `make` returns the table `of` with the columns that it `adds`.
+
+    `needs` are the earlier steps whose columns or values it reads. The answers of the brokers and
+    the rows of the previous run are not listed. Both are words with spaces between them.
+    """
+
+    name: str
+    of: Table
+    make: Callable[[Evaluation], Frame]
+    adds: str
+    needs: str = ""
+
+    def take(self, evaluation: Evaluation) -> None:
+        """Adds the step's columns."""
+        setattr(evaluation, self.of, self.make(evaluation))
