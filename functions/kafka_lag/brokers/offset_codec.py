@@ -2,8 +2,8 @@
 """OffsetFetch and ListOffsets as columns: kafka-python makes an object of each partition.
 
 The partitions of a topic are records of one size, except for commits with metadata of different
-lengths and fields that no version knows yet. A topic with such is left to the library, and so is
-an answer that is damaged: it raises what it always does.
+lengths and fields that no version knows yet. The library decodes such a topic, an answer that is
+damaged (it raises what it always does), and the versions of brokers older than Kafka 3.0.
 """
 
 from __future__ import annotations
@@ -22,16 +22,35 @@ from kafka.protocol.api_header import RequestHeader
 from kafka_lag.lag.columns import Rows
 
 _INT, _SHORT = struct.Struct(">i"), struct.Struct(">h")
-_NO_REPLICA, _NO_EPOCH = -1, -1
-_ONE_OFFSET = 1
+_NO_REPLICA, _NO_EPOCH, _NO_TAGS = -1, -1, b"\0"
+_Topic = consumer.ListOffsetsRequest.ListOffsetsTopic
 
-# The versions since which answers have these fields.
-_FETCH_ERROR, _FETCH_THROTTLE, _FETCH_EPOCH, _FETCH_GROUPS = 2, 3, 5, 8
-_LIST_OFFSET, _LIST_THROTTLE, _LIST_EPOCH = 1, 2, 4
-# And requests.
-_LIST_ISOLATION, _LIST_TIMEOUT = 2, 10
-# Since this one, both have compact lengths and tagged fields.
-_FLEXIBLE = 6
+# A partition in an answer, where commits have no metadata, and in a request.
+_LISTED = np.dtype(
+    [
+        ("partition_id", ">i4"),
+        ("error", ">i2"),
+        ("timestamp", ">i8"),
+        ("offset", ">i8"),
+        ("epoch", ">i4"),
+        ("tags", "u1"),
+    ]
+)
+_FETCHED = np.dtype(
+    [
+        ("partition_id", ">i4"),
+        ("offset", ">i8"),
+        ("commit_epoch", ">i4"),
+        ("metadata", "u1"),
+        ("error", ">i2"),
+        ("tags", "u1"),
+    ]
+)
+_REQUESTED = np.dtype([("partition_id", ">i4"), ("epoch", ">i4"), ("time", ">i8"), ("tags", "u1")])
+
+# Since these versions answers have compact lengths, tagged fields and all fields decoded here, and
+# those to OffsetFetch are of several groups. Requests have a time limit since version 10.
+_LIST_VERSION, _FETCH_VERSION, _TIMEOUT_VERSION = 6, 8, 10
 
 # The bit of a varint's byte that another one follows; above it in a text are no ASCII characters.
 _HIGH_BIT = 0x80
@@ -72,7 +91,7 @@ class ListedOffsets:
 
     @classmethod
     def of(cls, response: Any) -> ListedOffsets:
-        """From the library's answer."""
+        """Returns the library's answer as columns."""
         topics = response.topics or ()
         return cls(
             _partitions_of(topics, _listed_partition), getattr(response, "throttle_time_ms", 0)
@@ -94,7 +113,7 @@ class FetchedOffsets:
 
     @classmethod
     def of(cls, response: Any, single: bool = False) -> FetchedOffsets:
-        """From the library's answer; `single` is one without groups."""
+        """Returns the library's answer as columns; a `single` one has no groups."""
         groups = [response] if single else list(response.groups or ())
         topics = [list(group.topics or ()) for group in groups]
         return cls(
@@ -111,48 +130,51 @@ class RequestedPartitions:
     """The partitions of a ListOffsets request: `names` of topics, and by partition the name's code
     and number.
 
-    Each topic's partitions stand side by side. They are encoded once for each version of the
-    request; times are set in the bytes.
+    Each topic's partitions stand side by side. They are encoded once; times are set in the bytes.
     """
 
     names: tuple[str, ...]
     code: Rows
     number: Rows
-    _encoded: dict[int, tuple[bytes, Rows]] = field(default_factory=dict, compare=False)
+    _encoded: list[tuple[bytes, Rows]] = field(default_factory=list, compare=False)
 
-    def encode(self, version: int, time: npt.ArrayLike) -> bytes:
-        """The array of topics of a request; `time` is one for all, or one for each partition."""
-        if version not in self._encoded:
-            self._encoded[version] = self._encode(version)
-        encoded, places = self._encoded[version]
+    def encode(self, time: npt.ArrayLike) -> bytes:
+        """Returns the array of topics of a request; `time` is one for all, or one for each
+        partition.
+        """
+        if not self._encoded:
+            self._encoded.append(self._encode())
+        encoded, places = self._encoded[0]
         data = np.frombuffer(bytearray(encoded), np.uint8)
         times = np.ascontiguousarray(np.broadcast_to(time, len(places)), ">i8")
         data[places[:, None] + np.arange(8)] = times.view(np.uint8).reshape(-1, 8)
         return data.tobytes()
 
-    def _encode(self, version: int) -> tuple[bytes, Rows]:
-        """The bytes, and where in them each partition's time stands."""
-        flexible = version >= _FLEXIBLE
-        record = _request_record(version)
-        records = np.zeros(len(self.code), record)
-        records["partition_id"] = self.number
-        for name, value in (("epoch", _NO_EPOCH), ("most", _ONE_OFFSET)):
-            if name in (record.names or ()):
-                records[name] = value
+    def list_topics(self, time: npt.ArrayLike) -> list[Any]:
+        """Returns the topics as the library's objects."""
+        times = np.broadcast_to(time, len(self.code)).tolist()
+        topics: dict[int, list[Any]] = {}
+        for code, number, at in zip(self.code.tolist(), self.number.tolist(), times, strict=True):
+            partition = _Topic.ListOffsetsPartition(partition_index=number, timestamp=at)
+            topics.setdefault(code, []).append(partition)
+        return [_Topic(name=self.names[code], partitions=each) for code, each in topics.items()]
+
+    def _encode(self) -> tuple[bytes, Rows]:
+        """Returns the bytes, and where in them each partition's time stands."""
+        records = np.zeros(len(self.code), _REQUESTED)
+        records["partition_id"], records["epoch"] = self.number, _NO_EPOCH
         begins = np.flatnonzero(np.diff(self.code, prepend=-1))
         count = np.diff(np.append(begins, len(self.code)))
-        length = _compact if flexible else _INT.pack
-        parts = [length(len(begins))]
+        parts = [_compact(len(begins))]
         heads = [
-            _text(self.names[code], flexible) + length(number)
+            _text(self.names[code]) + _compact(number)
             for code, number in zip(self.code[begins].tolist(), count.tolist(), strict=True)
         ]
-        end = b"\0" if flexible else b""
-        raw, size = records.tobytes(), record.itemsize
+        raw, size = records.tobytes(), _REQUESTED.itemsize
         for head, first, number in zip(heads, begins.tolist(), count.tolist(), strict=True):
-            parts += (head, raw[first * size : (first + number) * size], end)
-        offset = len(parts[0]) + _offset(record, "time")
-        before = np.cumsum([len(head) for head in heads]) + np.arange(len(heads)) * len(end)
+            parts += (head, raw[first * size : (first + number) * size], _NO_TAGS)
+        offset = len(parts[0]) + _offset(_REQUESTED, "time")
+        before = np.cumsum([len(head) for head in heads]) + np.arange(len(heads))
         places = np.repeat(before, count) + np.arange(len(self.code)) * size + offset
         return b"".join(parts), places.astype(np.int64)
 
@@ -222,16 +244,17 @@ class ListOffsetsRequest(consumer.ListOffsetsRequest, init=False):  # type: igno
         if version is not None:
             self.API_VERSION = version
         version = self.API_VERSION
-        parts = [_INT.pack(self.replica_id)]
-        if version >= _LIST_ISOLATION:
-            parts.append(bytes([self.isolation_level]))
-        parts.append(self.partitions.encode(version, self.time))
-        if version >= _LIST_TIMEOUT:
+        if version < _LIST_VERSION:
+            self.topics = self.partitions.list_topics(self.time)
+            encoded: bytes = super().encode(version=version, header=header, framed=framed)
+            return encoded
+        parts = [_INT.pack(self.replica_id), bytes([self.isolation_level])]
+        parts.append(self.partitions.encode(self.time))
+        if version >= _TIMEOUT_VERSION:
             parts.append(_INT.pack(self.timeout_ms))
-        if version >= _FLEXIBLE:
-            parts.append(b"\0")
+        parts.append(_NO_TAGS)
         if header:
-            parts.insert(0, bytes(self.encode_header(flexible=version >= _FLEXIBLE)))
+            parts.insert(0, bytes(self.encode_header(flexible=True)))
         if framed:
             parts.insert(0, _INT.pack(sum(map(len, parts))))
         return b"".join(parts)
@@ -239,7 +262,7 @@ class ListOffsetsRequest(consumer.ListOffsetsRequest, init=False):  # type: igno
 
 def decode_list_offsets(data: bytes, version: int) -> ListedOffsets:
     """An answer to ListOffsets. Raises what the library does for what is none."""
-    if version >= _LIST_OFFSET:
+    if version >= _LIST_VERSION:
         try:
             return _read_list_offsets(data, version)
         except _UNUSUAL:
@@ -249,39 +272,27 @@ def decode_list_offsets(data: bytes, version: int) -> ListedOffsets:
 
 def decode_offset_fetch(data: bytes, version: int) -> FetchedOffsets:
     """An answer to OffsetFetch. Raises what the library does for what is none."""
-    try:
-        read = _read_groups if version >= _FETCH_GROUPS else _read_group
-        return read(data, version)
-    except _UNUSUAL:
-        response = consumer.OffsetFetchResponse.decode(data, version=version)
-        return FetchedOffsets.of(response, single=version < _FETCH_GROUPS)
+    if version >= _FETCH_VERSION:
+        try:
+            return _read_groups(data, version)
+        except _UNUSUAL:
+            pass
+    response = consumer.OffsetFetchResponse.decode(data, version=version)
+    return FetchedOffsets.of(response, single=version < _FETCH_VERSION)
 
 
 class _UnusualError(Exception):
-    """Not as these answers are: the library decides."""
+    """An answer has another layout than most, so the library decodes it."""
 
 
 _UNUSUAL = (_UnusualError, IndexError, ValueError, struct.error)
 
 
 def _read_list_offsets(data: bytes, version: int) -> ListedOffsets:
-    throttle, at = _read_int(data, 0) if version >= _LIST_THROTTLE else (0, 0)
+    throttle, at = _read_int(data, 0)
     topics = _TopicReader(data, _listed_layout(version))
-    at = topics.read(at)
-    _check_untagged(data, at, version)
+    _check_untagged(data, topics.read(at))
     return ListedOffsets(topics.partitions(), throttle)
-
-
-def _read_group(data: bytes, version: int) -> FetchedOffsets:
-    throttle, at = _read_int(data, 0) if version >= _FETCH_THROTTLE else (0, 0)
-    topics = _TopicReader(data, _fetched_layout(version))
-    at = topics.read(at)
-    error = 0
-    if version >= _FETCH_ERROR:
-        (error,), at = _SHORT.unpack_from(data, at), at + _SHORT.size
-    _check_untagged(data, at, version)
-    partitions = topics.partitions()
-    return FetchedOffsets([None], [error], [len(partitions.topics)], partitions, throttle)
 
 
 def _read_groups(data: bytes, version: int) -> FetchedOffsets:
@@ -302,14 +313,14 @@ def _read_groups(data: bytes, version: int) -> FetchedOffsets:
         (error,) = _SHORT.unpack_from(data, at)
         errors.append(error)
         at += _SHORT.size
-        _check_untagged(data, at, version)
+        _check_untagged(data, at)
         at += 1
-    _check_untagged(data, at, version)
+    _check_untagged(data, at)
     return FetchedOffsets(groups, errors, counts, topics.partitions(), throttle)
 
 
-def _check_untagged(data: bytes, at: int, version: int) -> None:
-    if version >= _FLEXIBLE and data[at] != 0:
+def _check_untagged(data: bytes, at: int) -> None:
+    if data[at] != 0:
         raise _UnusualError
 
 
@@ -321,7 +332,6 @@ class _Layout:
     `record`; `decode` is the library's decoder of a topic.
     """
 
-    flexible: bool
     record: np.dtype[Any]
     metadata: range
     of_partition: Callable[[Any], tuple[int, ...]]
@@ -339,28 +349,19 @@ class _TopicReader:
 
     def read(self, at: int) -> int:
         """Reads one array of topics; where it ends."""
-        number, at = self._read_count(at)
-        for _ in range(number):
+        number, at = _read_varint(self._data, at)
+        for _ in range(number - 1):
             at = self._read_records(at) or self._read_topic(at)
         return at
-
-    def _read_count(self, at: int) -> tuple[int, int]:
-        if self._layout.flexible:
-            number, at = _read_varint(self._data, at)
-            return number - 1, at
-        return _read_int(self._data, at)
 
     def _read_records(self, at: int) -> int | None:
         """Reads a topic whose partitions are of one size; None where they are not."""
         data, layout = self._data, self._layout
-        if layout.flexible:
-            length, at = _read_varint(data, at)
-            length -= 1
-        else:
-            (length,), at = _SHORT.unpack_from(data, at), at + _SHORT.size
-        name = data[at : at + length]
-        number, at = self._read_count(at + length)
-        if length < 0 or number < 0:
+        length, at = _read_varint(data, at)
+        name, at = data[at : at + length - 1], at + length - 1
+        number, at = _read_varint(data, at)
+        number -= 1
+        if length < 1 or number < 0:
             return None
         more = self._metadata_length(at) if layout.metadata and number else 0
         size = layout.record.itemsize + more
@@ -368,10 +369,8 @@ class _TopicReader:
         if more < 0 or end > len(data):
             return None
         records = data[at:end]
-        if layout.flexible:
-            if data[end] or records[size - 1 :: size].count(0) != number:
-                return None
-            end += 1
+        if data[end] or records[size - 1 :: size].count(0) != number:
+            return None
         if number and layout.metadata:
             if any(records[n::size].count(records[n]) != number for n in layout.metadata):
                 return None
@@ -382,16 +381,12 @@ class _TopicReader:
                     return None
                 records = np.hstack([cells[:, :text], cells[:, text + more :]]).tobytes()
         self._add(name.decode(), number, records)
-        return end
+        return end + 1
 
     def _metadata_length(self, at: int) -> int:
         """The length of the first commit's metadata, negative where it takes more than a byte."""
-        at += self._layout.metadata.start
-        if self._layout.flexible:
-            length = self._data[at]
-            return max(length - 1, 0) if length < _HIGH_BIT else -1
-        length = int(_SHORT.unpack_from(self._data, at)[0])
-        return max(length, 0)
+        length = self._data[at + self._layout.metadata.start]
+        return max(length - 1, 0) if length < _HIGH_BIT else -1
 
     def _read_topic(self, at: int) -> int:
         """Reads a topic by the library."""
@@ -411,7 +406,7 @@ class _TopicReader:
         self._records.append(records)
 
     def partitions(self) -> AnsweredPartitions:
-        """All that was read."""
+        """Returns the partitions that were read."""
         records = np.frombuffer(b"".join(self._records), self._layout.record)
         names = self._layout.record.names or ()
         columns = (
@@ -437,7 +432,7 @@ def _fetched_partition(part: Any) -> tuple[int, ...]:
 def _partitions_of(
     topics: Iterable[Any], of_partition: Callable[[Any], tuple[int, ...]]
 ) -> AnsweredPartitions:
-    """From the library's objects."""
+    """Returns the columns of the library's objects."""
     parts = [list(topic.partitions or ()) for topic in topics]
     cells = np.array([of_partition(part) for each in parts for part in each], np.int64)
     count = np.array([len(each) for each in parts], np.int64)
@@ -448,34 +443,17 @@ def _partitions_of(
 
 @cache
 def _listed_layout(version: int) -> _Layout:
-    flexible = version >= _FLEXIBLE
-    fields = [("partition_id", ">i4"), ("error", ">i2"), ("timestamp", ">i8"), ("offset", ">i8")]
-    fields += [("epoch", ">i4")] * (version >= _LIST_EPOCH) + [("tags", "u1")] * flexible
     topic = consumer.ListOffsetsResponse.fields["topics"].array_of
-    decode = topic.compiled_decode_from(version, compact=flexible, tagged=flexible)
-    return _Layout(flexible, np.dtype(fields), range(0), _listed_partition, decode)
+    decode = topic.compiled_decode_from(version, compact=True, tagged=True)
+    return _Layout(_LISTED, range(0), _listed_partition, decode)
 
 
 @cache
 def _fetched_layout(version: int) -> _Layout:
-    flexible = version >= _FLEXIBLE
-    fields = [("partition_id", ">i4"), ("offset", ">i8")]
-    fields += [("commit_epoch", ">i4")] * (version >= _FETCH_EPOCH)
-    fields += [("metadata", "u1" if flexible else ">i2"), ("error", ">i2")]
-    record = np.dtype(fields + [("tags", "u1")] * flexible)
-    answer = consumer.OffsetFetchResponse
-    group = answer.fields["groups"].array_of if version >= _FETCH_GROUPS else answer
-    topic = group.fields["topics"].array_of
-    decode = topic.compiled_decode_from(version, compact=flexible, tagged=flexible)
-    metadata = range(_offset(record, "metadata"), _offset(record, "error"))
-    return _Layout(flexible, record, metadata, _fetched_partition, decode)
-
-
-@cache
-def _request_record(version: int) -> np.dtype[Any]:
-    fields = [("partition_id", ">i4")] + [("epoch", ">i4")] * (version >= _LIST_EPOCH)
-    fields += [("time", ">i8")] + [("most", ">i4")] * (version < _LIST_OFFSET)
-    return np.dtype(fields + [("tags", "u1")] * (version >= _FLEXIBLE))
+    topic = consumer.OffsetFetchResponse.fields["groups"].array_of.fields["topics"].array_of
+    decode = topic.compiled_decode_from(version, compact=True, tagged=True)
+    metadata = range(_offset(_FETCHED, "metadata"), _offset(_FETCHED, "error"))
+    return _Layout(_FETCHED, metadata, _fetched_partition, decode)
 
 
 def _offset(record: np.dtype[Any], name: str) -> int:
@@ -500,7 +478,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _compact(number: int) -> bytes:
-    """A length as flexible versions write it."""
+    """A length as a varint, one more than it is."""
     number += 1
     data = bytearray()
     while number >= _HIGH_BIT:
@@ -509,6 +487,6 @@ def _compact(number: int) -> bytes:
     return bytes([*data, number])
 
 
-def _text(text: str, flexible: bool) -> bytes:
+def _text(text: str) -> bytes:
     data = text.encode()
-    return (_compact if flexible else _SHORT.pack)(len(data)) + data
+    return _compact(len(data)) + data
