@@ -1,51 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names at /metrics: families and labels, and the snapshot column that each one shows.
+"""The families at /metrics: for which rows, with which labels, and what each shows.
 
 Families called kafka_consumergroup_* and kafka_topic_* are those of danielqsj/kafka_exporter, with
 its labels, so that its dashboards still work; every family also has a `cluster` label.
 """
 
-LABEL_CLUSTER = "cluster"
-LABEL_GROUP = "consumergroup"
-LABEL_TOPIC = "topic"
-LABEL_PARTITION = "partition"
-# Labels of the info family.
-LABEL_OWNER = "owner"
-LABEL_STATE = "state"
-LABEL_TYPE = "type"
-LABEL_PROTOCOL = "protocol"
-# Labels of the families of worst status and cause.
-LABEL_WORST_STATUS = "worst_status"
-LABEL_CAUSE = "cause"
-# Label of the family of partition statuses.
-LABEL_LEADER = "leader"
-# Labels of the family of partition members.
-LABEL_CLIENT_ID = "client_id"
-LABEL_CLIENT_HOST = "client_host"
-LABEL_MEMBER_ID = "member_id"
+from __future__ import annotations
 
-# Families of each cluster.
-SNAPSHOT_AGE = "kafka_lag_snapshot_age_seconds"
-SNAPSHOT_READABLE = "kafka_lag_snapshot_readable"
+from dataclasses import dataclass
+from enum import Enum
 
-# Families of each group, at every level.
-GROUP_INFO = "kafka_lag_group_info"
-GROUP_STATUS_GAUGE = "kafka_lag_group_status"
-GROUP_HELD_STATUS = "kafka_lag_group_held_status"
-GROUP_WORST_STATUS = "kafka_lag_group_worst_status"
-GROUP_CAUSE = "kafka_lag_group_cause"
-GROUP_LAG = "kafka_lag_group_lag"
-GROUP_TIME_LAG = "kafka_lag_group_time_lag_seconds"
-GROUP_TASKS_NEEDED = "kafka_lag_group_tasks_needed"
-GROUP_TIME_TO_DATA_LOSS = "kafka_lag_group_time_to_data_loss_seconds"
-GROUP_STATUSES = {
-    GROUP_STATUS_GAUGE: ("status", "Status of the group: 0 OK, 1 WARN, 2 ERR."),
-    GROUP_HELD_STATUS: ("held_status", "The last status that lasted: 0 OK, 1 WARN, 2 ERR."),
+from kafka_lag.contract.snapshots import CAUSES, CONSUMER_STATUS_SEVERITIES
+
+GROUP, TOPIC, PARTITION = LEVELS = ("group", "topic", "partition")
+
+LABEL_CLUSTER, LABEL_GROUP, LABEL_TOPIC = "cluster", "consumergroup", "topic"
+LABEL_PARTITION, LABEL_STATE = "partition", "state"
+# Labels by the column that they show; other labels are called like their column.
+COLUMNS_OF_LABELS = {
+    LABEL_GROUP: "consumer_group",
+    LABEL_PARTITION: "partition_id",
+    LABEL_STATE: "group_state",
+    "type": "group_type",
 }
+_PARTITION = (LABEL_GROUP, LABEL_TOPIC, LABEL_PARTITION)
+
+
+class Rows(Enum):
+    """The rows that a family has a sample for: the level they are shown from, and their labels."""
+
+    CLUSTER = (GROUP, ())
+    GROUP = (GROUP, (LABEL_GROUP,))
+    GROUP_TOPIC = (TOPIC, (LABEL_GROUP, LABEL_TOPIC))
+    TOPIC = (TOPIC, (LABEL_TOPIC,))
+    GROUP_PARTITION = (PARTITION, _PARTITION)
+    PARTITION = (PARTITION, (LABEL_TOPIC, LABEL_PARTITION))
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Gauges of one name. `value`: a column; a status is its number; null: always 1.
+
+    `labels` and `level` are those of `rows` unless others are given. `only`: the column that must
+    be known.
+    """
+
+    name: str
+    rows: Rows
+    value: str | None
+    help: str
+    labels: tuple[str, ...] | None = None
+    level: str | None = None
+    only: str | None = None
+
+
+def _gauges(rows: Rows, shown: dict[str, tuple[str, str]]) -> tuple[Family, ...]:
+    """Returns a family for each column with its help."""
+    return tuple(Family(name, rows, value, text) for name, (value, text) in shown.items())
+
+
+GROUP_HELD_STATUS = "kafka_lag_group_held_status"
+GROUP_TIME_TO_DATA_LOSS = "kafka_lag_group_time_to_data_loss_seconds"
+PARTITION_MEMBER_INFO = "kafka_lag_partition_member_info"
+PARTITION_COMMIT_AGE = "kafka_lag_partition_commit_age_seconds"
+TOPIC_LAG = "kafka_consumergroup_lag_sum"
+TOPIC_TIME_LAG = "kafka_lag_topic_time_lag_seconds"
 GROUP_GAUGES = {
-    GROUP_LAG: ("lag", "Records behind, all partitions of the group."),
+    "kafka_lag_group_lag": ("lag", "Records behind, all partitions of the group."),
     "kafka_lag_group_max_lag": ("max_lag", "Records behind in the worst partition."),
-    GROUP_TIME_LAG: ("time_lag_seconds", "Age of the oldest next unread record."),
+    "kafka_lag_group_time_lag_seconds": (
+        "time_lag_seconds",
+        "Age of the oldest next unread record.",
+    ),
     "kafka_lag_group_time_lag_error_seconds": (
         "time_lag_error_seconds",
         "How far the true time lag may be from the one shown; absent: it may be any older.",
@@ -71,7 +97,7 @@ GROUP_GAUGES = {
         "Records between the commits and the log starts: deleted before they were committed.",
     ),
     "kafka_lag_group_members": ("members", "Live members of the group."),
-    GROUP_TASKS_NEEDED: (
+    "kafka_lag_group_tasks_needed": (
         "tasks_needed",
         "Tasks that read what is written and work off the backlog in time; absent: not known.",
     ),
@@ -115,33 +141,127 @@ GROUP_GAUGES = {
     ),
 }
 
-# Families of each group and topic, from ?level=topic on.
-TOPIC_LAG = "kafka_consumergroup_lag_sum"
-TOPIC_OFFSET = "kafka_consumergroup_current_offset_sum"
-TOPIC_TIME_LAG = "kafka_lag_topic_time_lag_seconds"
-TOPIC_PARTITIONS_GAUGE = "kafka_topic_partitions"
-GROUP_MEMBERS_AS_ELSEWHERE = "kafka_consumergroup_members"
-
-# Families of each group-partition, at ?level=partition.
-PARTITION_STATUS_GAUGES = {
-    "kafka_lag_partition_status": (
+FAMILIES = (
+    *_gauges(
+        Rows.CLUSTER,
+        {
+            "kafka_lag_snapshot_age_seconds": (
+                "age",
+                "Age of the snapshot that all else is read from.",
+            ),
+            "kafka_lag_snapshot_readable": (
+                "readable",
+                "Whether that snapshot could be read: 1, or 0.",
+            ),
+        },
+    ),
+    Family(
+        "kafka_lag_group_info",
+        Rows.GROUP,
+        None,
+        "Always 1; what the user and Kafka say of the group.",
+        labels=(LABEL_GROUP, "owner", LABEL_STATE, "type", "protocol"),
+    ),
+    *_gauges(
+        Rows.GROUP,
+        {
+            "kafka_lag_group_status": ("status", "Status of the group: 0 OK, 1 WARN, 2 ERR."),
+            GROUP_HELD_STATUS: (
+                "held_status",
+                "The last status that lasted: 0 OK, 1 WARN, 2 ERR.",
+            ),
+        },
+    ),
+    Family(
+        "kafka_lag_group_worst_status",
+        Rows.GROUP,
+        None,
+        f"Always 1; what the consumer does: {', '.join(CONSUMER_STATUS_SEVERITIES)}. "
+        "Absent: nothing wrong.",
+        labels=(LABEL_GROUP, "worst_status"),
+        only="worst_status",
+    ),
+    Family(
+        "kafka_lag_group_cause",
+        Rows.GROUP,
+        None,
+        f"Always 1; why it is behind: {', '.join(CAUSES)}. Absent: it is not.",
+        labels=(LABEL_GROUP, "cause"),
+        only="cause",
+    ),
+    *_gauges(Rows.GROUP, GROUP_GAUGES),
+    Family(
+        "kafka_consumergroup_members",
+        Rows.GROUP,
+        "members",
+        "Live members of the group.",
+        level=TOPIC,
+    ),
+    *_gauges(
+        Rows.GROUP_TOPIC,
+        {
+            TOPIC_LAG: ("lag", "Records behind, all partitions of the topic."),
+            "kafka_consumergroup_current_offset_sum": (
+                "committed_offset",
+                "Sum of the offsets committed.",
+            ),
+            TOPIC_TIME_LAG: ("time_lag_seconds", "Age of the oldest next unread record."),
+        },
+    ),
+    *_gauges(Rows.TOPIC, {"kafka_topic_partitions": ("partitions", "Partitions of the topic.")}),
+    *_gauges(
+        Rows.GROUP_PARTITION,
+        {
+            "kafka_consumergroup_lag": ("lag", "Records behind in this partition."),
+            "kafka_consumergroup_current_offset": ("committed_offset", "The offset committed."),
+            "kafka_lag_partition_time_lag_seconds": (
+                "time_lag_seconds",
+                "Age of the next unread record.",
+            ),
+        },
+    ),
+    Family(
+        "kafka_lag_partition_status",
+        Rows.GROUP_PARTITION,
         "status",
         "Status of the partition: 0 OK, 1 WARN, 2 ERR, 3 STOP, 4 STALL, 5 REWIND.",
+        labels=(*_PARTITION, "leader"),
     ),
-}
-PARTITION_GAUGES = {
-    "kafka_consumergroup_lag": ("lag", "Records behind in this partition."),
-    "kafka_consumergroup_current_offset": ("committed_offset", "The offset committed."),
-    "kafka_lag_partition_time_lag_seconds": ("time_lag_seconds", "Age of the next unread record."),
-}
-PARTITION_MEMBER_INFO = "kafka_lag_partition_member_info"
-PARTITION_COMMIT_AGE = "kafka_lag_partition_commit_age_seconds"
-# Families of each partition of a topic, at ?level=partition.
-LOG_GAUGES = {
-    "kafka_topic_partition_current_offset": ("end_offset", "The next offset to be written."),
-    "kafka_topic_partition_oldest_offset": ("start_offset", "The first offset not deleted."),
-    "kafka_topic_partition_leader": ("leader", "Broker that leads the partition."),
-}
-LOG_REPLICAS = "kafka_topic_partition_replicas"
-LOG_IN_SYNC = "kafka_topic_partition_in_sync_replica"
-LOG_UNDER_REPLICATED = "kafka_topic_partition_under_replicated_partition"
+    Family(
+        PARTITION_MEMBER_INFO,
+        Rows.GROUP_PARTITION,
+        None,
+        "Always 1; the member that owns the partition.",
+        labels=(*_PARTITION, "client_id", "client_host", "member_id"),
+        only="owner",
+    ),
+    *_gauges(
+        Rows.GROUP_PARTITION,
+        {
+            PARTITION_COMMIT_AGE: (
+                "commit_age",
+                "Time from the run that first saw this commit to this reading.",
+            )
+        },
+    ),
+    *_gauges(
+        Rows.PARTITION,
+        {
+            "kafka_topic_partition_current_offset": (
+                "end_offset",
+                "The next offset to be written.",
+            ),
+            "kafka_topic_partition_oldest_offset": (
+                "start_offset",
+                "The first offset not deleted.",
+            ),
+            "kafka_topic_partition_leader": ("leader", "Broker that leads the partition."),
+            "kafka_topic_partition_replicas": ("replica_count", "Replicas of the partition."),
+            "kafka_topic_partition_in_sync_replica": ("in_sync_count", "Replicas in sync."),
+            "kafka_topic_partition_under_replicated_partition": (
+                "under_replicated",
+                "1 where a replica is not in sync.",
+            ),
+        },
+    ),
+)

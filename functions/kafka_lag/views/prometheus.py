@@ -12,16 +12,19 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.utils import floatToGoString
 
 from kafka_lag import contract
-from kafka_lag.contract import exposition
+from kafka_lag.contract.exposition import COLUMNS_OF_LABELS as COLUMNS
+from kafka_lag.contract.exposition import FAMILIES, GROUP, LABEL_CLUSTER, LEVELS, Rows
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.lag.rollup import counts_of, roll_up_group_topics
 from kafka_lag.lag.sets import distinct
 from kafka_lag.views.http import Answer, Request, WrongQueryError
@@ -32,37 +35,10 @@ COMPRESSION_RATIO = 6
 _TOO_LARGE = "The answer would be larger than {:.1f} MB. Ask for {}."
 _PACKED = "it packed (Accept-Encoding: gzip)"
 
-GROUP, TOPIC, PARTITION = LEVELS = ("group", "topic", "partition")
 PARAMETERS = ("level", "cluster", "group", "shard")
 _SHARD = re.compile(r"(\d{1,4})of(\d{1,4})", re.ASCII)
 _MIN_SHARDS_PROPOSED, _MAX_SHARDS = 4, 9999
 _MAX_QUOTED = 60
-
-# Labels and their columns.
-_GROUP_LABELS = {exposition.LABEL_GROUP: "consumer_group"}
-_INFO_LABELS = {
-    **_GROUP_LABELS,
-    exposition.LABEL_OWNER: "owner",
-    exposition.LABEL_STATE: "group_state",
-    exposition.LABEL_TYPE: "group_type",
-    exposition.LABEL_PROTOCOL: "protocol",
-}
-_WORST_STATUS_LABELS = {**_GROUP_LABELS, exposition.LABEL_WORST_STATUS: "worst_status"}
-_CAUSE_LABELS = {**_GROUP_LABELS, exposition.LABEL_CAUSE: "cause"}
-_TOPIC_LABELS = {exposition.LABEL_TOPIC: "topic"}
-_GROUP_TOPIC_LABELS = {**_GROUP_LABELS, **_TOPIC_LABELS}
-_PARTITION_LABELS = {exposition.LABEL_PARTITION: "partition_id"}
-_LEADER_LABELS = {exposition.LABEL_LEADER: "leader"}
-_MEMBER_LABELS = {
-    exposition.LABEL_CLIENT_ID: "client_id",
-    exposition.LABEL_CLIENT_HOST: "client_host",
-    exposition.LABEL_MEMBER_ID: "member_id",
-}
-_TOPIC_GAUGES = {
-    exposition.TOPIC_LAG: ("lag", "Records behind, all partitions of the topic."),
-    exposition.TOPIC_OFFSET: ("committed_offset", "Sum of the offsets committed."),
-    exposition.TOPIC_TIME_LAG: ("time_lag_seconds", "Age of the oldest next unread record."),
-}
 
 # What must not stand in a label's text as it is.
 _ESCAPED = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
@@ -111,7 +87,7 @@ class ScrapeOptions:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> ScrapeOptions:
-        """From the query's parameters. Raises WrongQueryError."""
+        """Returns the options in a query. Raises WrongQueryError."""
         unknown = sorted(set(query) - set(PARAMETERS))
         if unknown:
             raise WrongQueryError(
@@ -216,129 +192,67 @@ def _load_cluster(
 
 
 def _families(options: ScrapeOptions, clusters: Sequence[ClusterRun], now_ms: int) -> Iterator[str]:
-    yield from _snapshot_families(clusters, now_ms)
-    yield from _group_families(clusters, members=options.level != GROUP)
-    if options.level != GROUP:
-        yield from _topic_families(clusters)
-    if options.level == PARTITION:
-        yield from _partition_families(clusters)
+    """Yields the text of each family at the level, and makes rows and labels once for all."""
+    frames: dict[Rows, Sequence[Frame]] = {}
+    labels: dict[Any, Sequence[Sequence[str]]] = {}
+    for family in FAMILIES:
+        level, names = family.rows.value
+        if LEVELS.index(family.level or level) > LEVELS.index(options.level):
+            continue
+        key = family.rows, family.labels or names, family.only
+        if family.rows not in frames:
+            frames[family.rows] = [_list_rows(family.rows, each, now_ms) for each in clusters]
+        shown = [_select(each, family.only) for each in frames[family.rows]]
+        if key not in labels:
+            pairs = zip(clusters, shown, strict=True)
+            labels[key] = [_write_labels(run.cluster, frame, key[1]) for run, frame in pairs]
+        values = (_find_values(each, family.value) for each in shown)
+        yield _gauge(family.name, family.help, zip(labels[key], values, strict=True))
 
 
-def _snapshot_families(clusters: Sequence[ClusterRun], now_ms: int) -> Iterator[str]:
-    labels = [[f"{{{_label(exposition.LABEL_CLUSTER, each.cluster)}}}"] for each in clusters]
-    ages = [Column.of([max(now_ms - each.taken_at, 0) / 1000]) for each in clusters]
-    readable = [Column.of([float(each.readable)]) for each in clusters]
-    help_text = "Age of the snapshot that all else is read from."
-    yield _gauge(exposition.SNAPSHOT_AGE, help_text, zip(labels, ages, strict=True))
-    help_text = "Whether that snapshot could be read: 1, or 0."
-    yield _gauge(exposition.SNAPSHOT_READABLE, help_text, zip(labels, readable, strict=True))
+def _list_rows(rows: Rows, run: ClusterRun, now_ms: int) -> Frame:
+    """Returns the rows of one cluster, with the values that no snapshot column holds."""
+    match rows:
+        case Rows.CLUSTER:
+            age = max(now_ms - run.taken_at, 0) / 1000
+            readable = float(run.readable)
+            return Frame.of({"age": Column.of([age]), "readable": Column.of([readable])})
+        case Rows.GROUP:
+            return run.groups
+        case Rows.GROUP_TOPIC:
+            return roll_up_group_topics(run.group_partitions, counts_of(run.group_partitions))
+        case Rows.TOPIC:
+            topics = run.topic_partitions.strings("topic")
+            sets, first = distinct(topics.codes.values)
+            return Frame.of({"topic": topics.take(first), "partitions": sets.rows()})
+        case Rows.GROUP_PARTITION:
+            partitions = run.group_partitions
+            read = is_read(partitions)
+            since = partitions.numbers("read_at") - partitions.numbers("commit_changed_at")
+            owner = partitions.strings("member_id").only(read)
+            return partitions.with_columns(commit_age=(since / 1000).only(read), owner=owner)
+        case Rows.PARTITION:
+            logs = run.topic_partitions
+            replicas = _lengths(logs.strings("replicas"))
+            in_sync = _lengths(logs.strings("in_sync_replicas"))
+            fewer = Column((in_sync < replicas).astype(np.int64), in_sync.known & replicas.known)
+            return logs.with_columns(
+                replica_count=replicas, in_sync_count=in_sync, under_replicated=fewer
+            )
 
 
-def _group_families(clusters: Sequence[ClusterRun], *, members: bool) -> Iterator[str]:
-    """`members` adds what kafka_exporter reports of a group."""
-    infos = [LabelledRows.of(each.cluster, each.groups, _INFO_LABELS) for each in clusters]
-    ones = [(each.labels, Column.of(np.ones(len(each.frame)))) for each in infos]
-    yield _gauge(exposition.GROUP_INFO, "Always 1; what the user and Kafka say of the group.", ones)
-    groups = [LabelledRows.of(each.cluster, each.groups, _GROUP_LABELS) for each in clusters]
-    yield from _status_gauges(groups, exposition.GROUP_STATUSES, contract.GROUP_STATUS_VALUES)
-    words = ", ".join(contract.CONSUMER_STATUS_SEVERITIES)
-    help_text = f"Always 1; what the consumer does: {words}. Absent: nothing wrong."
-    yield _words(clusters, "worst_status", exposition.GROUP_WORST_STATUS, help_text)
-    help_text = f"Always 1; why it is behind: {', '.join(contract.CAUSES)}. Absent: it is not."
-    yield _words(clusters, "cause", exposition.GROUP_CAUSE, help_text)
-    yield from _gauges(groups, exposition.GROUP_GAUGES)
-    if members:
-        live = ("members", "Live members of the group.")
-        yield from _gauges(groups, {exposition.GROUP_MEMBERS_AS_ELSEWHERE: live})
+def _select(frame: Frame, only: str | None) -> Frame:
+    return frame if only is None else frame.lazy_where(frame.strings(only).known)
 
 
-def _words(clusters: Sequence[ClusterRun], column: str, family: str, help_text: str) -> str:
-    """A sample for each group of which the column has a word, which is its label."""
-    labels = {"worst_status": _WORST_STATUS_LABELS, "cause": _CAUSE_LABELS}[column]
-    named = [
-        LabelledRows.of(
-            each.cluster, each.groups.lazy_where(each.groups.strings(column).known), labels
-        )
-        for each in clusters
-    ]
-    ones = [(each.labels, Column.of(np.ones(len(each.frame)))) for each in named]
-    return _gauge(family, help_text, ones)
-
-
-def _topic_families(clusters: Sequence[ClusterRun]) -> Iterator[str]:
-    pairs = [
-        LabelledRows.of(
-            each.cluster,
-            roll_up_group_topics(each.group_partitions, counts_of(each.group_partitions)),
-            _GROUP_TOPIC_LABELS,
-        )
-        for each in clusters
-    ]
-    yield from _gauges(pairs, _TOPIC_GAUGES)
-    topics = [
-        LabelledRows.of(each.cluster, _count_partitions(each.topic_partitions), _TOPIC_LABELS)
-        for each in clusters
-    ]
-    sizes = {exposition.TOPIC_PARTITIONS_GAUGE: ("partitions", "Partitions of the topic.")}
-    yield from _gauges(topics, sizes)
-
-
-def _count_partitions(partitions: Frame) -> Frame:
-    topics = partitions.strings("topic")
-    sets, first = distinct(topics.codes.values)
-    return Frame.of({"topic": topics.take(first), "partitions": sets.rows()})
-
-
-def _partition_families(clusters: Sequence[ClusterRun]) -> Iterator[str]:
-    names = {**_GROUP_TOPIC_LABELS, **_PARTITION_LABELS}
-    rows = [LabelledRows.of(each.cluster, each.group_partitions, names) for each in clusters]
-    yield from _gauges(rows, exposition.PARTITION_GAUGES)
-    names = {**names, **_LEADER_LABELS}
-    led = [LabelledRows.of(each.cluster, each.group_partitions, names) for each in clusters]
-    values = contract.PARTITION_STATUS_VALUES
-    yield from _status_gauges(led, exposition.PARTITION_STATUS_GAUGES, values)
-    yield _members(clusters)
-    ages = [(each.labels, _commit_ages(each.frame)) for each in rows]
-    help_text = "Time from the run that first saw this commit to this reading."
-    yield _gauge(exposition.PARTITION_COMMIT_AGE, help_text, ages)
-    names = {**_TOPIC_LABELS, **_PARTITION_LABELS}
-    logs = [LabelledRows.of(each.cluster, each.topic_partitions, names) for each in clusters]
-    yield from _gauges(logs, exposition.LOG_GAUGES)
-    replicas = [_lengths(each.frame.strings("replicas")) for each in logs]
-    in_sync = [_lengths(each.frame.strings("in_sync_replicas")) for each in logs]
-    missing = [_is_less(some, whole) for some, whole in zip(in_sync, replicas, strict=True)]
-    for family, help_text, columns in (
-        (exposition.LOG_REPLICAS, "Replicas of the partition.", replicas),
-        (exposition.LOG_IN_SYNC, "Replicas in sync.", in_sync),
-        (exposition.LOG_UNDER_REPLICATED, "1 where a replica is not in sync.", missing),
-    ):
-        labels = (each.labels for each in logs)
-        yield _gauge(family, help_text, zip(labels, columns, strict=True))
-
-
-def _members(clusters: Sequence[ClusterRun]) -> str:
-    """A sample a partition that a live member owns, to join by; all that it says are labels."""
-    names = {**_GROUP_TOPIC_LABELS, **_PARTITION_LABELS, **_MEMBER_LABELS}
-    owned = [
-        LabelledRows.of(each.cluster, rows.where(rows.strings("member_id").known), names)
-        for each in clusters
-        for rows in (_read(each.group_partitions),)
-    ]
-    ones = [(each.labels, Column.of(np.ones(len(each.frame)))) for each in owned]
-    return _gauge(
-        exposition.PARTITION_MEMBER_INFO, "Always 1; the member that owns the partition.", ones
-    )
-
-
-def _commit_ages(rows: Frame) -> Column:
-    """Seconds; unknown where there is no commit, or the row was not read for this snapshot."""
-    ages = (rows.numbers("read_at") - rows.numbers("commit_changed_at")) / 1000
-    return Column(ages.values, ages.known & ~rows.strings("unread_reason").known)
-
-
-def _read(rows: Frame) -> Frame:
-    """Return the rows that were read in this run."""
-    return rows.where(~rows.strings("unread_reason").known)
+def _find_values(frame: Frame, name: str | None) -> Column:
+    if name is None:
+        return Column.of(np.ones(len(frame)))
+    column = frame.columns[name]
+    if isinstance(column, Column):
+        return column
+    codes = column.codes_in(tuple(contract.PARTITION_STATUS_VALUES))
+    return codes.decoded(tuple(contract.PARTITION_STATUS_VALUES.values()))
 
 
 def _lengths(lists: Strings) -> Column:
@@ -346,56 +260,20 @@ def _lengths(lists: Strings) -> Column:
     return Column(lengths[np.where(lists.known, lists.codes.values, 0)], lists.known)
 
 
-def _is_less(some: Column, whole: Column) -> Column:
-    return Column((some.values < whole.values).astype(np.int64), some.known & whole.known)
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledRows:
-    """Rows of one cluster and their labels as text, made once for all families."""
-
-    frame: Frame
-    labels: Sequence[str]
-
-    @classmethod
-    def of(cls, cluster: str, frame: Frame, names: Mapping[str, str]) -> LabelledRows:
-        """Labels by the columns they are from; what is unknown is empty, which is no label."""
-        same = _label(exposition.LABEL_CLUSTER, cluster)
-        parts = {
-            name: [_label(name, value) for value in frame.columns[column].to_list()]
-            for name, column in names.items()
-        }
-        parts[exposition.LABEL_CLUSTER] = [same] * len(frame)
-        texts = (parts[name] for name in sorted(parts))
-        return cls(frame, [f"{{{','.join(row)}}}" for row in zip(*texts, strict=True)])
+def _write_labels(cluster: str, frame: Frame, names: Sequence[str]) -> Sequence[str]:
+    """Returns the labels of each row as text; an unknown value is empty, which is no label."""
+    parts = {
+        name: [_label(name, value) for value in frame.columns[COLUMNS.get(name, name)].to_list()]
+        for name in names
+    }
+    parts[LABEL_CLUSTER] = [_label(LABEL_CLUSTER, cluster)] * len(frame)
+    texts = (parts[name] for name in sorted(parts))
+    return [f"{{{','.join(row)}}}" for row in zip(*texts, strict=True)]
 
 
 def _label(name: str, value: object) -> str:
     text = "" if value is None else str(value)
     return f'{name}="{text.translate(_ESCAPED)}"'
-
-
-def _gauges(
-    parts: Sequence[LabelledRows], families: Mapping[str, tuple[str, str]]
-) -> Iterator[str]:
-    """A family each, from its column and its help."""
-    for family, (column, help_text) in families.items():
-        columns = [(part.labels, part.frame.numbers(column)) for part in parts]
-        yield _gauge(family, help_text, columns)
-
-
-def _status_gauges(
-    parts: Sequence[LabelledRows],
-    families: Mapping[str, tuple[str, str]],
-    values: Mapping[str, int],
-) -> Iterator[str]:
-    """The same of columns of statuses, each status as its number."""
-    numbers = np.array(tuple(values.values()))
-    for family, (column, help_text) in families.items():
-        codes = [part.frame.strings(column).codes_in(tuple(values)) for part in parts]
-        columns = [Column(numbers[each.values], each.known) for each in codes]
-        labels = (part.labels for part in parts)
-        yield _gauge(family, help_text, zip(labels, columns, strict=True))
 
 
 def _gauge(family: str, help_text: str, parts: Iterable[tuple[Sequence[str], Column]]) -> str:

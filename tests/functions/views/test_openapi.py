@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kafka_lag.contract.exposition import LEVELS
 from kafka_lag.views.app import PATHS, answer
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.latest_run import Snapshots
@@ -20,7 +21,7 @@ from kafka_lag.views.page_tables import (
     PARTITION_STATUSES,
     SEVERITIES,
 )
-from kafka_lag.views.prometheus import LEVELS, PARAMETERS
+from kafka_lag.views.prometheus import PARAMETERS
 from kafka_lag.views.sparkline import PERIODS
 from tests.builders import MINUTE, NOON
 from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
