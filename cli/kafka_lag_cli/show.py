@@ -58,7 +58,6 @@ _AT_LEAST = {
     contract.ERR: frozenset({contract.ERR}),
     contract.WARN: frozenset({contract.ERR, contract.WARN}),
 }
-_ROW = ("consumer_group", "topic", "partition_id")
 
 
 @click.command(
@@ -233,7 +232,7 @@ def compare_readings(
 ) -> TwoReadings:
     """Find groups that stood still between two readings; their status is not known yet."""
     rows = second.group_partitions
-    before = first.group_partitions.take(locate(rows, first.group_partitions, _ROW))
+    before = first.group_partitions.take(locate(rows, first.group_partitions, contract.ROW_KEY))
     same = rows.numbers("committed_offset") == before.numbers("committed_offset")
     lagging = rows.numbers("lag") > 0
     idle = same & lagging

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafka_lag.contract import RISES
+from kafka_lag.contract import KEYS, RISES
 from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
 from kafka_lag_report.rises import offsets_of, rises
 from kafka_lag_report.schemas import TEXT, arrow_schema, in_columns
@@ -33,12 +33,6 @@ STRETCH_ROWS = 600_000
 READ_AT_ONCE = 32
 # Of some 2 MB: small enough to skip most of a file, large enough to be worth a request to S3.
 ROW_GROUP_ROWS = 1 << 16
-# What identifies a row but for its time, and by what rows are sorted.
-KEYS = {
-    "topic_partitions": ("topic", "partition_id"),
-    "group_partitions": ("consumer_group", "topic", "partition_id"),
-    "groups": ("consumer_group",),
-}
 TIME = "taken_at"
 # What is added up of each run, to know a file for its sources': rows that were mixed up, lost or
 # cut show in it.

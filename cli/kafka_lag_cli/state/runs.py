@@ -18,7 +18,7 @@ from kafka_lag.views.latest_run import (
     UnreadableCluster,
     find_latest_run,
 )
-from kafka_lag_cli.terminal.group_rows import Row, rows_of
+from kafka_lag_cli.terminal.group_rows import Row
 from kafka_lag_cli.terminal.text import hint_at_name, printable
 
 # In an error.
@@ -74,7 +74,7 @@ def _check_time(runs: Sequence[LatestRun], at: int, where: str) -> None:
 def groups_of(run: LatestRun) -> list[Row]:
     """The groups that there are still, by name."""
     gone = run.groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
-    return sorted(rows_of(run.groups.where(~gone)), key=lambda row: row["consumer_group"])
+    return sorted(run.groups.where(~gone).to_dicts(), key=lambda row: row["consumer_group"])
 
 
 def check_gone(store: BrowsableStore, group: str, runs: Sequence[LatestRun], hours: float) -> None:
@@ -89,7 +89,7 @@ def check_gone(store: BrowsableStore, group: str, runs: Sequence[LatestRun], hou
         times = list_runs(store, contract.GROUPS, run.cluster, since, run.taken_at)
         for at in sorted({*times, run.taken_at}, reverse=True):
             with suppress(UnusableError):
-                rows = rows_of(read_dataset(store, contract.GROUPS, run.cluster, at, _OF_GONE))
+                rows = read_dataset(store, contract.GROUPS, run.cluster, at, _OF_GONE).to_dicts()
                 if found := [row for row in rows if row["consumer_group"] == group]:
                     raise ConfigError(_describe_gone(found[0], run.cluster, at))
 

@@ -109,13 +109,7 @@ def group_rows(snapshot: Snapshot) -> list[Row]:
 
 def _with_urgency(frame: Frame) -> list[Row]:
     places = zip(*(key.fill(math.inf).tolist() for key in rank_urgency(frame)), strict=True)
-    return [{**row, "urgency": place} for row, place in zip(rows_of(frame), places, strict=True)]
-
-
-def rows_of(frame: Frame) -> list[dict[str, Any]]:
-    """A mapping of column to value for each row."""
-    values = zip(*(column.to_list() for column in frame.columns.values()), strict=True)
-    return [dict(zip(frame.columns, row, strict=True)) for row in values]
+    return [{**row, "urgency": place} for row, place in zip(frame.to_dicts(), places, strict=True)]
 
 
 def partitions_of(snapshot: Snapshot, groups: Iterable[str]) -> list[Row]:

@@ -33,7 +33,7 @@ from kafka_lag_cli.show import read_twice
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace
 from kafka_lag_cli.state.runs import check_gone, find_runs, groups_of, run_of_group
-from kafka_lag_cli.terminal.group_rows import JSON, TABLE, Row, rows_of
+from kafka_lag_cli.terminal.group_rows import JSON, TABLE, Row
 from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.selection_options import check_group
 from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen, wording_of
@@ -184,7 +184,7 @@ def _answer_from_brokers(
     if not len(snapshot.groups):
         check_rights_to_read(collect, snapshot)
     if request.group is None:
-        _answer_all(request, [(report.cluster, snapshot.taken_at, rows_of(snapshot.groups))])
+        _answer_all(request, [(report.cluster, snapshot.taken_at, snapshot.groups.to_dicts())])
         return
     check_group(snapshot, request.group, report.unread_brokers)
     _answer_one(

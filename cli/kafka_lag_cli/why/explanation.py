@@ -16,7 +16,7 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import BrowsableStore, read_dataset
 from kafka_lag_cli.state.groups_over_time import Progress
-from kafka_lag_cli.terminal.group_rows import Row, rows_of
+from kafka_lag_cli.terminal.group_rows import Row
 from kafka_lag_cli.why.timeline import Timeline, read_timeline
 
 HOUR_MS = 3_600_000
@@ -74,7 +74,7 @@ def explain(
 ) -> Explanation:
     """Explain a group in the snapshot; only the interval and window of `rules` count. Raises
     StoreError."""
-    rows = {row["consumer_group"]: row for row in rows_of(newest.groups)}
+    rows = {row["consumer_group"]: row for row in newest.groups.to_dicts()}
     row = rows[group]
     since = newest.taken_at - int(hours * HOUR_MS)
     timeline = read_timeline(store, cluster, group, newest, since, rules.interval_ms, progress)

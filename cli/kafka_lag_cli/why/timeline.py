@@ -18,7 +18,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import BrowsableStore, list_runs, read_dataset
 from kafka_lag_cli.state.groups_over_time import AT_ONCE, Progress
-from kafka_lag_cli.terminal.group_rows import Row, rows_of
+from kafka_lag_cli.terminal.group_rows import Row
 
 _T = TypeVar("_T")
 
@@ -171,7 +171,7 @@ def _rows_of(frame: Frame, group: str) -> list[Row]:
     """The group's row, if the run has it."""
     names = frame.strings("consumer_group")
     part = Frame.of({name: frame.columns[name] for name in COLUMNS})
-    return list(rows_of(part.where(names.is_in([group])))[:1])
+    return list(part.where(names.is_in([group])).to_dicts()[:1])
 
 
 def _partitions_of(snapshot: Snapshot, group: str) -> set[Partition]:

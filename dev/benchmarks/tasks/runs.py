@@ -21,7 +21,6 @@ from kafka_lag.brokers.source import KafkaSource
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, TaskSettings
 from kafka_lag.snapshots.previous import Memory
-from kafka_lag_cli.terminal.group_rows import rows_of
 
 # Minutes, a run each: until an advice has come to rest, until members have joined, of a trial.
 FOLLOWED, JOINING, TRIED, LIMITED, SHARED = 52, 8, 100, 22, 36
@@ -176,7 +175,7 @@ class Bench:
             reading = self._source.read(request, time.monotonic() + _WITHIN)
             report = evaluate(reading, memory.previous_runs(), rules, taken_at)
             memory = memory.add_run(report.snapshot, rules.interval_ms, stored=True)
-            yield {row["consumer_group"]: row for row in rows_of(report.snapshot.groups)}
+            yield {row["consumer_group"]: row for row in report.snapshot.groups.to_dicts()}
 
 
 def _client(cluster: KafkaCluster) -> Mapping[str, object]:

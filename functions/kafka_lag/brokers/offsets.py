@@ -58,7 +58,7 @@ class LogOffsets:
     missing: frozenset[str]
 
     def without(self, failures: dict[int, Failure]) -> LogOffsets:
-        """The same, but for rows that turned out to be wrong."""
+        """Returns the same rows, except those that turned out to be wrong."""
         good = np.ones(len(self.table), bool)
         good[list(failures)] = False
         return replace(

@@ -84,11 +84,11 @@ async def read_cluster(
     settings_cache: TopicSettingsCache,
     clock: Callable[[], float] = time.time,
 ) -> ClusterReading:
-    """All that one run can learn. Raises SourceError only when no broker answers at all."""
+    """Reads the whole cluster once. Raises SourceError only when no broker answers at all."""
     retries = RetryBudget(connections)
     topics = await _list_topics(connections, request)
     table = topics.table
-    once = locate(table.frame, request.unread_partitions, ("topic", "partition_id")) >= 0
+    once = locate(table.frame, request.unread_partitions, contract.PARTITION_KEY) >= 0
     reader = OffsetReader(connections, retries, table, clock)
     first: list[Coroutine[Any, Any, Any]] = [
         reader.read(START, once),

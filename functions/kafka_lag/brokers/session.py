@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 class Session:
-    """Not thread-safe. Connections that work are kept, whatever login they were made with; when a
-    broker rejects a login the secret is read again.
+    """Keeps connections that work, whatever login they were made with; reads the secret again when
+    a broker rejects a login. Not thread-safe.
     """
 
     def __init__(

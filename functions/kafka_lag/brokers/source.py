@@ -23,6 +23,7 @@ from kafka_lag.errors import ConfigError, ReporterError, SourceError
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, Problem, Throttled
+from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.lag.time_index import LookUp, LookupResults
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ class ClusterSource(Protocol):
         """Brokers that answered the last reading, and then not its look-ups."""
 
     def throttled(self) -> Throttled | None:
-        """How much a client quota delayed the last reading and its look-ups, null if it did not."""
+        """Returns how long a client quota delayed the last reading; null if it did not."""
 
 
 class KafkaSource:
@@ -119,7 +120,7 @@ class KafkaSource:
         )
 
     def throttled(self) -> Throttled | None:
-        """How much a client quota delayed the last reading and its look-ups, null if it did not."""
+        """Returns how long a client quota delayed the last reading; null if it did not."""
         connections = self._session.connections
         if connections is None:
             return None
@@ -176,7 +177,7 @@ class KafkaSource:
 
 
 def _rows_read(reading: ClusterReading) -> int:
-    return int((~reading.group_partitions.strings("unread_reason").known).sum())
+    return int(is_read(reading.group_partitions).sum())
 
 
 def look_up_until(source: ClusterSource, deadline: float, clock: Callable[[], float]) -> LookUp:

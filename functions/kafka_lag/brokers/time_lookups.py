@@ -210,7 +210,7 @@ class _Batch:
         return queues
 
     def sort_by_partition(self, rows: Rows) -> Rows:
-        """The same rows with each topic's side by side."""
+        """Returns the rows sorted so that those of a topic stand side by side."""
         return rows[np.argsort(self.partition[rows])]
 
     def request(self, rows: Rows, remote_ms: int) -> ListOffsetsRequest:
@@ -255,7 +255,9 @@ class _Batch:
 
 
 def _build_batch(partitions: Frame, times: Rows, newest: bool, tiered: Collection[str]) -> _Batch:
-    """All that can be looked up: of a known leader, a time since 1970 or, if it may be, NEWEST."""
+    """Returns the look-ups that can be sent: the leader is known, and the time is after 1970 or
+    NEWEST where that is allowed.
+    """
     topic, number = partitions.strings("topic"), partitions.numbers("partition_id")
     leader = partitions.numbers("leader")
     # Other negative times would ask for something else: the end, the start, ...

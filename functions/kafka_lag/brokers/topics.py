@@ -13,6 +13,7 @@ import numpy as np
 from kafka.protocol.admin import DescribeClusterRequest
 from kafka.protocol.metadata import MetadataRequest
 
+from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.errors import (
     UNKNOWN_TOPIC,
@@ -180,7 +181,7 @@ async def refresh_leaders(
     names = sorted(table.frame.strings("topic").take(rows).pruned().categories)
     named = await describe_topics(connections, names)
     old, fresh = table.frame, build_table(named.found, named.racks).frame
-    at = locate(old, fresh, ("topic", "partition_id"))
+    at = locate(old, fresh, contract.PARTITION_KEY)
     old_id, new_id = old.strings("topic_id"), fresh.strings("topic_id").take(at)
     ids = new_id.codes_in(old_id.categories)
     same = ids.known & (ids.values == old_id.codes.values)

@@ -7,6 +7,12 @@ GROUP_PARTITIONS = "group_partitions"
 GROUPS = "groups"
 DATASETS = (TOPIC_PARTITIONS, GROUP_PARTITIONS, GROUPS)
 
+# The columns that identify a row of each dataset within a run.
+PARTITION_KEY = ("topic", "partition_id")
+ROW_KEY = ("consumer_group", "topic", "partition_id")
+GROUP_KEY = ("consumer_group",)
+KEYS = {TOPIC_PARTITIONS: PARTITION_KEY, GROUP_PARTITIONS: ROW_KEY, GROUPS: GROUP_KEY}
+
 # Column types, as names that Arrow, Spark and Glue each translate.
 STRING = "string"
 LONG = "long"

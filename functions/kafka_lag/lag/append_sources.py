@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.lag.aligned import Aligned
 from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
@@ -40,7 +41,7 @@ _SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
 
 
 @dataclass(frozen=True, slots=True)
-class AppendTimes:
+class AppendTimes(Aligned):
     """Append times, ms, a row per position: the estimate `best`, within `after` and `before`.
 
     `after` is unknown if there is no lower bound, and all are unknown if there is no estimate.
@@ -70,46 +71,6 @@ class AppendTimes:
     def bounds(self, where: Mask) -> Bounds:
         """Returns the bounds of these times at the marked positions."""
         return Bounds.between(self.after.only(where), self.before.only(where))
-
-    def take(self, rows: Rows) -> AppendTimes:
-        """Returns the times at these positions, unknown at a negative one."""
-        return AppendTimes(
-            self.best.take(rows),
-            self.after.take(rows),
-            self.before.take(rows),
-            self.record.take(rows),
-            self.method.take(rows),
-        )
-
-    def only(self, mask: Mask) -> AppendTimes:
-        """Returns these times, unknown if the mask is false."""
-        return AppendTimes(
-            self.best.only(mask),
-            self.after.only(mask),
-            self.before.only(mask),
-            self.record.only(mask),
-            self.method.only(mask),
-        )
-
-    def where(self, mask: Mask, other: AppendTimes) -> AppendTimes:
-        """Returns these times if the mask is true, the others if it is false."""
-        return AppendTimes(
-            self.best.where(mask, other.best),
-            self.after.where(mask, other.after),
-            self.before.where(mask, other.before),
-            self.record.where(mask, other.record),
-            self.method.where(mask, other.method),
-        )
-
-    def put(self, at: Rows, other: AppendTimes) -> AppendTimes:
-        """Returns these times, with those of `other` at the positions `at`."""
-        return AppendTimes(
-            self.best.put(at, other.best),
-            self.after.put(at, other.after),
-            self.before.put(at, other.before),
-            self.record.put(at, other.record),
-            self.method.put(at, other.method),
-        )
 
 
 def choose_without_index(

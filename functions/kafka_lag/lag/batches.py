@@ -19,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kafka_lag.lag.aligned import Aligned
 from kafka_lag.lag.columns import Column, Mask, Rows, Seconds
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.pauses import WORKED, Move, is_alike, is_busy
@@ -44,7 +45,7 @@ _CAME = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
+class Batches(Aligned):
     """Batches of about one size, a row per group-partition.
 
     `seen`: how many pauses ended at a similar lag, less one for each other; nothing is known if it
@@ -61,15 +62,6 @@ class Batches:
         """Marks jobs that are known to begin by a count of records."""
         mask: Mask = (self.seen >= _NEEDED) & (self.longest >= _UNLIKE * self.shortest)
         return mask
-
-    def where(self, mask: Mask, other: Batches) -> Batches:
-        """Returns these batches if the mask is true, the others if it is false."""
-        return Batches(
-            np.where(mask, self.seen, other.seen),
-            np.where(mask, self.records, other.records),
-            np.where(mask, self.shortest, other.shortest),
-            np.where(mask, self.longest, other.longest),
-        )
 
 
 def learn_batches(old: Frame, move: Move, window: float) -> dict[str, Column]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_lag.lag.aligned import Aligned
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.group_settings import Tolerance
 
@@ -17,7 +18,7 @@ HELD_BACK_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Aligned):
     """Bounds of append times: from `after` to `before`, ms; unknown is unbounded.
 
     `end_after` and `end_before`: the log ends at these times, unknown if the bound does not come
@@ -38,15 +39,6 @@ class Bounds:
     def width(self) -> Column:
         """Returns the time from the lower bound to the upper, ms."""
         return self.before - self.after
-
-    def take(self, rows: Rows) -> Bounds:
-        """Returns the bounds of these records."""
-        return Bounds(
-            self.after.take(rows),
-            self.before.take(rows),
-            self.end_after.take(rows),
-            self.end_before.take(rows),
-        )
 
     def dated_by(self, other: Bounds) -> Bounds:
         """Returns these bounds, corrected by `other`, of record timestamps; unchanged on a clash.

@@ -34,7 +34,6 @@ _BACKLOG_TO_READ = 1.25
 _FEWEST_RECORDS = 10
 # Half the width of the interval in standard deviations: 95 %.
 _SPREAD = 1.96
-_GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
 
 
 def add_capacity(
@@ -153,7 +152,7 @@ def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]
     if not behind.any():
         nothing = np.zeros(0, np.int64)
         return rows.lazy_take(nothing), old.lazy_take(nothing), nothing
-    at_group = locate(rows, groups, _GROUP)
+    at_group = locate(rows, groups, contract.GROUP_KEY)
     few = np.zeros(len(groups) + 1, bool)
     few[at_group[behind]] = True
     few[-1] = False
@@ -199,8 +198,10 @@ def _find_left_over(
         if scheduled == newest or not of_run.any():
             continue
         at = np.flatnonzero(of_run)
-        partitions = Frame.of({name: rows.columns[name].take(at) for name in _PARTITION})
-        there = ends.numbers("end_offset").take(locate(partitions, ends, _PARTITION))
+        partitions = Frame.of(
+            {name: rows.columns[name].take(at) for name in contract.PARTITION_KEY}
+        )
+        there = ends.numbers("end_offset").take(locate(partitions, ends, contract.PARTITION_KEY))
         end = Column.unknown(len(rows)).put(at, there)
         found = found.or_else((end - old.numbers("committed_offset")).clip(0))
     return found

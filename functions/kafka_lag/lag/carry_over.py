@@ -15,7 +15,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Mask, Strings
-from kafka_lag.lag.frame import AnyColumn, Frame, locate
+from kafka_lag.lag.frame import Columns, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading, Snapshot
 from kafka_lag.lag.previous_rows import is_other_topic, is_read
@@ -25,9 +25,6 @@ CARRIED_FOR_MS = 24 * 3_600_000
 # An ACL may hide a group for long, and a group that is dropped looks like one that recovered.
 HIDDEN_FOR_MS = contract.UNWATCHED_AFTER_MS
 
-_GROUP = ("consumer_group",)
-_PARTITION = ("topic", "partition_id")
-_GROUP_PARTITION = ("consumer_group", "topic", "partition_id")
 _MEMBER = ("client_id", "client_host", "member_id")
 # Columns known even if a row could not be read: from the metadata, and from the group listing.
 _OF_METADATA = ("unread_reason", "leader", "leader_rack", "replicas", "in_sync_replicas")
@@ -53,16 +50,18 @@ def carry_topic_partitions(reading: ClusterReading, previous: Snapshot, run: Run
     """Returns rows of all partitions requested, and of topics that this run could not list."""
     old = previous.topic_partitions
     rows = reading.topic_partitions.completed(contract.TOPIC_PARTITIONS)
-    rows = _fill_unread(rows, old, _PARTITION, run, keep=_OF_METADATA)
+    rows = _fill_unread(rows, old, contract.PARTITION_KEY, run, keep=_OF_METADATA)
     hidden = _by_name(old.strings("topic"), reading.hidden_topics)
-    return _append(rows, old, hidden, _is_young(old, run, hidden.known), _PARTITION, run)
+    return _append(
+        rows, old, hidden, _is_young(old, run, hidden.known), contract.PARTITION_KEY, run
+    )
 
 
 def carry_groups(reading: ClusterReading, previous: Snapshot, run: Run) -> Frame:
     """Returns rows of all groups that were requested, without deleted ones."""
     read = reading.groups.completed(contract.GROUPS)
     unlisted = read.strings("consumer_group").is_in(reading.unlisted_groups)
-    rows = _fill_unread(read, previous.groups, _GROUP, run, unlisted)
+    rows = _fill_unread(read, previous.groups, contract.GROUP_KEY, run, unlisted)
     listed = {name: read.strings(name).or_else(rows.strings(name)) for name in _OF_LISTING}
     rows = rows.with_columns(**listed)
     wanted = ~unlisted | rows.numbers("read_at").known | _was_never_read(read, previous)
@@ -71,7 +70,7 @@ def carry_groups(reading: ClusterReading, previous: Snapshot, run: Run) -> Frame
 
 def _was_never_read(groups: Frame, previous: Snapshot) -> Mask:
     """Marks groups of the previous run that have never been read, though no ACL denies it."""
-    at = locate(groups, previous.groups, _GROUP)
+    at = locate(groups, previous.groups, contract.GROUP_KEY)
     read = previous.groups.numbers("read_at").take(at).known
     denied = groups.strings("unread_reason").is_in([contract.DENIED])
     mask: Mask = (at >= 0) & ~read & ~denied
@@ -89,11 +88,13 @@ def carry_group_partitions(
     old = previous.group_partitions
     rows = reading.group_partitions.completed(contract.GROUP_PARTITIONS)
     rows = _keep_members(rows, reading.groups, old)
-    of_partition = partitions.strings("unread_reason").take(locate(rows, partitions, _PARTITION))
+    of_partition = partitions.strings("unread_reason").take(
+        locate(rows, partitions, contract.PARTITION_KEY)
+    )
     reason = rows.strings("unread_reason").or_else(of_partition)
     read_at = rows.numbers("read_at").only(~reason.known)
     rows = rows.with_columns(unread_reason=reason, read_at=read_at)
-    rows = _fill_unread(rows, old, _GROUP_PARTITION, run, keep=("unread_reason", *_MEMBER))
+    rows = _fill_unread(rows, old, contract.ROW_KEY, run, keep=("unread_reason", *_MEMBER))
     of_group = _by_name(old.strings("consumer_group"), _unread_reasons(reading.groups))
     of_topic = _by_name(old.strings("topic"), reading.hidden_topics)
     unlisted = old.strings("consumer_group").is_in(reading.unlisted_groups)
@@ -102,7 +103,7 @@ def carry_group_partitions(
     gone |= old.strings("consumer_group").is_in(reading.gone_groups)
     reason = of_group.or_else(of_topic).only(~gone)
     young = _is_young(old, run, hidden)
-    return _append(rows, old, reason, young, _GROUP_PARTITION, run)
+    return _append(rows, old, reason, young, contract.ROW_KEY, run)
 
 
 def add_deleted_groups(
@@ -138,8 +139,8 @@ def add_last_rows(groups: Frame, ended: Frame, reason: contract.StatusReason) ->
 
 def _keep_members(rows: Frame, groups: Frame, old: Frame) -> Frame:
     """Returns the rows with the previous run's members, in groups whose members were not read."""
-    described = groups.numbers("members").take(locate(rows, groups, _GROUP)).known
-    at = np.where(described, -1, locate(rows, old, _GROUP_PARTITION))
+    described = groups.numbers("members").take(locate(rows, groups, contract.GROUP_KEY)).known
+    at = np.where(described, -1, locate(rows, old, contract.ROW_KEY))
     members = {n: rows.strings(n).or_else(old.strings(n).take(at)) for n in _MEMBER}
     return rows.with_columns(**members)
 
@@ -166,7 +167,7 @@ def _fill_unread(
     if new.all():
         return rows
     previous = old.lazy_take(at)
-    columns: dict[str, AnyColumn] = {}
+    columns: Columns = {}
     for name, column in rows.columns.items():
         if name in keep:
             columns[name] = column

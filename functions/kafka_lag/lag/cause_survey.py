@@ -36,7 +36,6 @@ class Partitions:
     topics: Frame
     at_group: Rows
     counts: Counts
-    lagging: Mask
     leaderless: Mask
     run: Run
     previous: PreviousRows | None = None
@@ -60,7 +59,7 @@ def survey_partitions(groups: Frame, every: Partitions) -> Survey:
     # If the error is large, only the proven part of an age counts.
     proven = (every.counts.age - error).clip(0.0)
     age = every.counts.age.where(error <= least, proven)
-    behind, active = _find_behind(sets, age, every.lagging, rates, least)
+    behind, active = _find_behind(sets, age, every.counts.lagging(), rates, least)
     brokers = _blame_brokers(sets, every.rows, age, active, behind, least)
     return Survey(sets, behind, active, brokers)
 

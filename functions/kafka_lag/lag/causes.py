@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from kafka_lag.lag.cause_survey import (
     survey_partitions,
 )
 from kafka_lag.lag.columns import Column, Mask, Strings
-from kafka_lag.lag.frame import AnyColumn, Frame, locate
+from kafka_lag.lag.frame import Columns, Frame, locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.kept_up import add_kept_up
 from kafka_lag.lag.model import Snapshot
@@ -40,7 +41,6 @@ _UNSEEN_WINDOWS = 1.0
 # Names in evidence are cut to this length; Kafka allows 32,000 bytes.
 _LONGEST_NAME = 200
 
-_GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
 # Causes that statuses prove; they replace one that rates made likely.
 _PROVEN = frozenset(
     {
@@ -61,21 +61,20 @@ def add_causes(
     rows: Frame,
     topics: Frame,
     counts: Counts,
-    lagging: Mask,
     previous: PreviousRows,
     run: Run,
 ) -> Frame:
     """Returns the groups with `cause`, `cause_since` (ms) and `cause_evidence`, and the columns of
     `add_kept_up`.
 
-    `old`: each group's previous row; `topics`: each row's partition; `lagging` rows have more to
-    read than is allowed; `previous`: the rows' previous rows. A cause is known for groups in WARN
-    or ERR, for unusual ones, for those with a partition that has no leader for a second run, and
-    for those that an open transaction holds up. It stays until the group is OK, unless another one
-    is proven, so its evidence is of the run that named it. It is kept in a run that does not know
-    the status, or that comes long after the previous one.
+    `old`: each group's previous row; `topics`: each row's partition; `previous`: the rows'
+    previous rows. A cause is known for groups in WARN or ERR, for unusual ones, for those with a
+    partition that has no leader for a second run, and for those that an open transaction holds up.
+    It stays until the group is OK, unless another one is proven, so its evidence is of the run that
+    named it. It is kept in a run that does not know the status, or that comes long after the
+    previous one.
     """
-    at_group = locate(rows, groups, _GROUP)
+    at_group = locate(rows, groups, contract.GROUP_KEY)
     groups = add_kept_up(groups, old, rows, at_group, run)
     status, unusual = groups.strings("status"), groups.numbers("unusual")
     leaderless = find_leaderless(rows, run)
@@ -90,16 +89,7 @@ def add_causes(
     if not (wanted.any() or (kept & old.strings("cause").known).any()):
         return groups.with_columns(**_no_causes(len(groups)))
     found: list[Cause | None] = [None] * len(groups)
-    partitions = Partitions(
-        rows,
-        topics,
-        at_group,
-        counts,
-        lagging,
-        leaderless,
-        run,
-        previous,
-    )
+    partitions = Partitions(rows, topics, at_group, counts, leaderless, run, previous)
     survey = survey_partitions(groups, partitions)
     settled = _find_settled(groups, old, partitions, survey)
     chosen = np.flatnonzero(wanted & ~settled)
@@ -118,16 +108,15 @@ def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding,
     """
     groups, rows = snapshot.groups, snapshot.group_partitions
     chosen = np.flatnonzero(groups.strings("consumer_group").is_in([group]))[:1]
-    at_group = locate(rows, groups, _GROUP)
+    at_group = locate(rows, groups, contract.GROUP_KEY)
     rows, at_group = rows.where(at_group >= 0), at_group[at_group >= 0]
-    at_topic = locate(rows, snapshot.topic_partitions, _PARTITION)
-    counts, run = counts_of(rows), Run(snapshot.taken_at, rules)
+    at_topic = locate(rows, snapshot.topic_partitions, contract.PARTITION_KEY)
+    run = Run(snapshot.taken_at, rules)
     partitions = Partitions(
         rows=rows,
         topics=snapshot.topic_partitions.lazy_take(at_topic),
         at_group=at_group,
-        counts=counts,
-        lagging=find_lagging(rows, counts),
+        counts=_count_stored(rows),
         leaderless=find_leaderless(rows, run),
         run=run,
     )
@@ -135,13 +124,14 @@ def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding,
     return tuple(finding for case in cases for finding in weigh(case))
 
 
-def find_lagging(rows: Frame, counts: Counts) -> Mask:
-    """Marks rows of a stored run with more to read than was allowed; an approximation."""
-    lagging: Mask = (counts.lag > 0) & ~(counts.age == 0) & ~rows.numbers("held_up_at").known
-    return lagging
+def _count_stored(rows: Frame) -> Counts:
+    """Returns the counts of a stored run; which rows lag by more than was allowed is a guess."""
+    counts = counts_of(rows)
+    within = (counts.age == 0) | rows.numbers("held_up_at").known
+    return replace(counts, surplus=counts.lag * ~within)
 
 
-def _no_causes(length: int) -> dict[str, AnyColumn]:
+def _no_causes(length: int) -> Columns:
     return {
         "cause": Strings.unknown(length),
         "cause_since": Column.unknown(length),
@@ -149,9 +139,7 @@ def _no_causes(length: int) -> dict[str, AnyColumn]:
     }
 
 
-def _keep_causes(
-    found: Sequence[Cause | None], groups: Frame, old: Frame, kept: Mask
-) -> dict[str, AnyColumn]:
+def _keep_causes(found: Sequence[Cause | None], groups: Frame, old: Frame, kept: Mask) -> Columns:
     """Returns the cause columns; a previous cause stays if it still holds."""
     names = old.strings("cause").to_list()
     since = old.numbers("cause_since").to_list()

@@ -55,8 +55,8 @@ def _report(e: Evaluation) -> LagReport:
     frames = (_finish(frame, e.run) for frame in (e.topics, e.rows, groups))
     return LagReport(
         snapshot=Snapshot(e.run.taken_at, *frames),
-        group_topics=roll_up_group_topics(e.rows, e.counted.counts),
-        scaling=roll_up_scaling(groups, e.rows, e.counted),
+        group_topics=roll_up_group_topics(e.rows, e.counts),
+        scaling=roll_up_scaling(groups, e.rows, e.counts),
         lags_clamped=int((e.lags.beyond_end & is_read(e.rows)).sum()),
         look_ups=e.look_ups,
         problems=e.reading.problems,

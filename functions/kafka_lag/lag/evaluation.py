@@ -12,7 +12,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, PreviousRuns, Snapshot
 from kafka_lag.lag.offset_lag import OffsetLag
 from kafka_lag.lag.previous_rows import PreviousRows
-from kafka_lag.lag.rollup import Counted
+from kafka_lag.lag.rollup import Counts
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.time_index import LookUp
 from kafka_lag.lag.time_lag import Ages
@@ -62,7 +62,7 @@ class Evaluation:
     unreadable: Column = field(init=False)
     dated: Ages = field(init=False)
     ages: Ages = field(init=False)
-    counted: Counted = field(init=False)
+    counts: Counts = field(init=False)
     unwatched: Unwatched = field(init=False)
     left: Frame = field(init=False)
     look_ups: int = 0

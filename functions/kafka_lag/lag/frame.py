@@ -13,6 +13,7 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 
 AnyColumn: TypeAlias = Column | Strings
+Columns: TypeAlias = dict[str, AnyColumn]
 
 DTYPES: dict[str, Any] = {
     contract.LONG: np.int64,
@@ -127,6 +128,11 @@ class Frame:
                 {n: c.pruned() if isinstance(c, Strings) else c for n, c in columns}, self.length
             )
         return Frame({name: c.compacted() for name, c in self.columns.items()}, self.length)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Returns each row as Python values by column, None for unknown."""
+        values = [column.to_list() for column in self.columns.values()]
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
 
     def concat(self, other: Frame) -> Frame:
         """Returns these rows, then the other's; both must have the same columns."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
-from kafka_lag.lag.frame import AnyColumn, Frame, locate
+from kafka_lag.lag.frame import Columns, Frame, locate
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.rollup import BY_RATES, GROUP_STATUSES
 from kafka_lag.lag.run import Run
@@ -97,13 +97,13 @@ TROUBLES: Mapping[str, Callable[[Frame], Finding]] = {
 }
 
 
-def _track_troubles(groups: Frame, old: Frame, run: Run) -> dict[str, AnyColumn]:
+def _track_troubles(groups: Frame, old: Frame, run: Run) -> Columns:
     """Returns the columns of all troubles, ms.
 
     A trouble ends once none of the last `hold` runs has seen it, so that one which comes and goes
     from run to run lasts. It is held once it has lasted `hold` runs, until it ends.
     """
-    columns: dict[str, AnyColumn] = {}
+    columns: Columns = {}
     now = run.now(len(groups))
     for name, find in TROUBLES.items():
         finding = find(groups)
@@ -121,7 +121,7 @@ def _track_troubles(groups: Frame, old: Frame, run: Run) -> dict[str, AnyColumn]
     return columns
 
 
-def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> dict[str, AnyColumn]:
+def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> Columns:
     """Returns the consumer status and since when; the last known if the status is unknown.
 
     A status that rates decide keeps its first beginning, because later ones are new estimates. It
@@ -167,7 +167,7 @@ def _find_previous(groups: Frame, previous: Snapshot) -> Frame:
     ended = reason.is_in(contract.LAST_ROW_REASONS)
     ended |= reason.is_in([contract.TOPIC_UNWATCHED]) & ~groups_before.strings("status").known
     old = groups_before.where(~ended)
-    return old.lazy_take(locate(groups, old, ("consumer_group",)))
+    return old.lazy_take(locate(groups, old, contract.GROUP_KEY))
 
 
 def _codes(groups: Frame, name: str) -> Column:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Rows
-from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.frame import Columns, Frame
 from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.run import Run
@@ -55,7 +55,7 @@ def add_kept_up(groups: Frame, old: Frame, rows: Frame, at_group: Rows, run: Run
     usual = old.numbers("kept_up_produce_rate")
     weight = np.where(fine & (rate > _NEW_LEVEL * usual), 1.0, weight)
     values = {"kept_up_produce_rate": rate, "kept_up_members": groups.numbers("members")}
-    averages: dict[str, AnyColumn] = {}
+    averages: Columns = {}
     for name, value in values.items():
         last, seen = old.numbers(name).only(known), value.only(fine) * 1.0
         averages[name] = (last * (1.0 - weight) + seen * weight).or_else(last).or_else(seen)

@@ -20,8 +20,6 @@ from kafka_lag.lag.previous_rows import is_read, last_known_lag
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
-_GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
-_KEY = (*_GROUP, *_PARTITION)
 _NOTHING = np.zeros(0, np.int64)
 _NAMED = 20
 
@@ -33,16 +31,16 @@ def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, run
     then has no such row, because its records are gone as well.
     """
     old = previous.group_partitions
-    if have_same_keys(old, rows, _KEY):
+    if have_same_keys(old, rows, contract.ROW_KEY):
         return old.take(_NOTHING)
     among = old.numbers("committed_offset").known & (last_known_lag(old) > 0)
     at = np.flatnonzero(among)
-    at = at[locate(old.lazy_take(at), rows, _KEY) < 0]
+    at = at[locate(old.lazy_take(at), rows, contract.ROW_KEY) < 0]
     if not len(at):
         return old.take(_NOTHING)
     left = old.take(at)
-    of_group = groups.lazy_take(locate(left, groups, _GROUP))
-    of_topic = topics.lazy_take(locate(left, topics, _PARTITION))
+    of_group = groups.lazy_take(locate(left, groups, contract.GROUP_KEY))
+    of_topic = topics.lazy_take(locate(left, topics, contract.PARTITION_KEY))
     was_read = of_group.numbers("read_at").known & is_read(of_group)
     was_read &= of_topic.numbers("end_offset").known & is_read(of_topic)
     same = ~(left.strings("topic_id") != of_topic.strings("topic_id"))
@@ -54,7 +52,9 @@ def add_left(groups: Frame, old: Frame, left: Frame, run: Run) -> Frame:
 
     `old`: each group's previous row. A group with another skip keeps that.
     """
-    sets = Sets(np.where((at := locate(left, groups, _GROUP)) < 0, len(groups), at), len(groups))
+    sets = Sets(
+        np.where((at := locate(left, groups, contract.GROUP_KEY)) < 0, len(groups), at), len(groups)
+    )
     records = sets.total(last_known_lag(left))
     now = run.now(len(groups)).only(records.known)
     last = old.numbers("skipped_at")

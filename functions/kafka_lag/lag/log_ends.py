@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_lag import contract
 from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame, have_same_keys, locate, stack_numbers
 from kafka_lag.lag.model import PreviousRuns
+from kafka_lag.lag.previous_rows import is_read
 
-_PARTITION = ("topic", "partition_id")
-_LOG = (*_PARTITION, "topic_id")
+_LOG = (*contract.PARTITION_KEY, "topic_id")
 _NEVER = np.iinfo(np.int64).max
 # A run begins when scheduled, or later; the clocks of AWS agree much better than this.
 _EARLY_MS, _LATE_MS = 1_000, 60_000
@@ -127,7 +128,7 @@ def _align(partitions: Frame, earlier: tuple[Frame, ...]) -> list[tuple[Frame, M
     aligned: list[tuple[Frame, Mask]] = []
     for at, run in enumerate(earlier):
         if not at or not have_same_keys(run, earlier[at - 1], _LOG):
-            rows = locate(partitions, run, _PARTITION)
+            rows = locate(partitions, run, contract.PARTITION_KEY)
             theirs = run.strings("topic_id").take(rows)
             other = partitions.strings("topic_id") != theirs
         aligned.append((run.lazy_take(rows), other))
@@ -139,7 +140,7 @@ def _find_lateness(run: Frame, taken_at: int) -> int | None:
 
     Unread rows do not count, because their times are of earlier runs.
     """
-    requested = run.numbers("asked_at").only(~run.strings("unread_reason").known)
+    requested = run.numbers("asked_at").only(is_read(run))
     return int(requested.fill(0).max()) - taken_at if requested.known.any() else None
 
 

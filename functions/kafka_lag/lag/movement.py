@@ -7,7 +7,7 @@ import numpy as np
 
 from kafka_lag.lag.batches import learn_batches
 from kafka_lag.lag.columns import Column, Mask
-from kafka_lag.lag.frame import AnyColumn, Frame
+from kafka_lag.lag.frame import Columns, Frame
 from kafka_lag.lag.pauses import find_moves, learn_pauses
 from kafka_lag.lag.previous_rows import PreviousRows, set_where_read
 from kafka_lag.lag.run import Run
@@ -41,6 +41,11 @@ def most_observations(run: Run) -> int:
     return max(2, run.rules.window_ms // run.rules.interval_ms)
 
 
+def is_first_reading(rows: Frame) -> Mask:
+    """Marks rows that one run has read so far, which shows no movement."""
+    return rows.numbers("observations") <= 1
+
+
 def is_still(rows: Frame, run: Run) -> Mask:
     """Marks rows whose commit has not moved for longer than the window.
 
@@ -64,7 +69,7 @@ def _find_last_change(now: Column, then: Column, previous: PreviousRows, run: Ru
     return since.where(now == then, this_run)
 
 
-def _find_rewinds(now: Column, old: Frame, run: Run) -> dict[str, AnyColumn]:
+def _find_rewinds(now: Column, old: Frame, run: Run) -> Columns:
     """Returns `rewound_from` and `rewound_at`; `now` is the commit of this run.
 
     A lower commit is no rewind if the previous one was on another topic or beyond the end of the

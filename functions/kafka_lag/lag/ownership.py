@@ -10,10 +10,10 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.lag.run import Run
 
 _CONSUMER = "consumer"
-_KEYS = ("consumer_group", "topic", "partition_id")
 
 
 def add_owners(rows: Frame, groups: Frame, previous: Snapshot, run: Run) -> Frame:
@@ -23,7 +23,7 @@ def add_owners(rows: Frame, groups: Frame, previous: Snapshot, run: Run) -> Fram
     comes from an earlier run and does not count.
     """
     old = previous.group_partitions
-    previously = old.numbers("owned_at").take(locate(rows, old, _KEYS))
+    previously = old.numbers("owned_at").take(locate(rows, old, contract.ROW_KEY))
     now = run.now(len(rows)).only(_owned_now(rows, groups))
     return rows.with_columns(owned_at=now.or_else(previously))
 
@@ -36,7 +36,7 @@ def find_unowned(rows: Frame, groups: Frame) -> Mask:
     """
     members = groups.numbers("members")
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & (members > 0)
-    read = ~rows.strings("unread_reason").known
+    read = is_read(rows)
     mask: Mask = read & members.known & ~rows.strings("member_id").known & ~waiting
     return mask
 
@@ -44,12 +44,12 @@ def find_unowned(rows: Frame, groups: Frame) -> Mask:
 def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
     """Marks rows read in this run whose owner is another than in the previous run, new, or gone."""
     old = previous.group_partitions
-    at = locate(rows, old, _KEYS)
+    at = locate(rows, old, contract.ROW_KEY)
     theirs = old.strings("member_id").take(at)
     members = tuple(dict.fromkeys(theirs.categories + rows.strings("member_id").categories))
     ours = rows.strings("member_id").codes_in(members)
     same = (ours == theirs.codes) | (~ours.known & ~theirs.known)
-    read = ~rows.strings("unread_reason").known
+    read = is_read(rows)
     mask: Mask = (at >= 0) & read & ~same
     return mask
 
@@ -70,6 +70,6 @@ def count_idle(group: Mapping[str, Any], owners: int) -> int | None:
 
 
 def _owned_now(rows: Frame, groups: Frame) -> Mask:
-    described = groups.numbers("members").known & ~rows.strings("unread_reason").known
+    described = groups.numbers("members").known & is_read(rows)
     mask: Mask = rows.strings("member_id").known & described
     return mask

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_lag.lag.aligned import Aligned
 from kafka_lag.lag.columns import Column, Mask, Rows, Seconds
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.previous_rows import is_read
@@ -184,7 +185,7 @@ _LIMIT_RATIO = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class PauseLevel:
+class PauseLevel(Aligned):
     """Recurring pauses of about one length, a row per group-partition.
 
     `seen`: how many pauses in a row had similar work before them. Their usual values, 0 if none was
@@ -209,54 +210,26 @@ class PauseLevel:
         """Returns how long a pause of this level may last."""
         return self.pause * _LIMIT_RATIO
 
-    def where(self, mask: Mask, other: PauseLevel) -> PauseLevel:
-        """Returns this level if the mask is true, the other if it is false."""
-        return PauseLevel(
-            np.where(mask, self.seen, other.seen),
-            np.where(mask, self.pause, other.pause),
-            np.where(mask, self.work, other.work),
-            np.where(mask, self.left, other.left),
-            self.worked.where(mask, other.worked),
-        )
-
-    def take(self, rows: Rows) -> PauseLevel:
-        """Returns the level of these rows."""
-        return PauseLevel(
-            self.seen[rows],
-            self.pause[rows],
-            self.work[rows],
-            self.left[rows],
-            self.worked.take(rows),
-        )
-
     def with_worked(self, worked: Column) -> PauseLevel:
         """Returns this level with another time of work since the last pause."""
         return PauseLevel(self.seen, self.pause, self.work, self.left, worked)
 
 
 @dataclass(frozen=True, slots=True)
-class Pauses:
+class Pauses(Aligned):
     """The usual pauses of each row, and the longer pauses that some of them are."""
 
     usual: PauseLevel
     long: PauseLevel
-
-    def take(self, rows: Rows) -> Pauses:
-        """Returns the pauses of these rows."""
-        return Pauses(self.usual.take(rows), self.long.take(rows))
 
     def without_work(self) -> Pauses:
         """Returns the same pauses with an unknown time of work since the last one."""
         unknown = Column.unknown(len(self.usual.seen), np.float64)
         return Pauses(self.usual.with_worked(unknown), self.long.with_worked(unknown))
 
-    def where(self, mask: Mask, other: Pauses) -> Pauses:
-        """Returns these pauses if the mask is true, the others if it is false."""
-        return Pauses(self.usual.where(mask, other.usual), self.long.where(mask, other.long))
-
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class Move(Aligned):
     """The movement of each commit since the previous run: `forward`, `back`, or neither.
 
     `still_for`: how long the commit had not moved by the previous run. `age`: the age of the next
@@ -284,17 +257,6 @@ class Move:
         """Marks commits that ended a pause longer than `window`, s."""
         mask: Mask = self.observed & (self.pause > window)
         return mask
-
-    def take(self, rows: Rows) -> Move:
-        """Returns the movement of the commits of these rows."""
-        return Move(
-            self.still_for[rows],
-            self.age[rows],
-            self.took[rows],
-            self.observed[rows],
-            self.forward[rows],
-            self.back[rows],
-        )
 
 
 def is_alike(one: Seconds, usual: Seconds, least: float = 0.0) -> Mask:

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
-from kafka_lag.lag.frame import AnyColumn, Frame, locate
+from kafka_lag.lag.frame import AnyColumn, Columns, Frame, locate
 from kafka_lag.lag.model import Snapshot
-
-_GROUP = ("consumer_group",)
-_GROUP_PARTITION = (*_GROUP, "topic", "partition_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class PreviousRows:
 def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
     """Returns the previous row of each row, by group, topic and partition."""
     old = previous.group_partitions
-    at = locate(rows, old, _GROUP_PARTITION)
+    at = locate(rows, old, contract.ROW_KEY)
     same = {name: old.columns[name].take(at) for name in ("topic_id", "end_offset")}
     recreated, made_anew = is_recreated(rows, Frame.of(same)), is_other_topic(rows, Frame.of(same))
     return PreviousRows(old.lazy_take(np.where(recreated, -1, at)), recreated, made_anew)
@@ -44,7 +42,7 @@ def match_previous(rows: Frame, previous: Snapshot) -> PreviousRows:
 
 def match_previous_groups(groups: Frame, previous: Snapshot) -> Frame:
     """Returns each group's previous row; all its columns are unknown if there is none."""
-    return previous.groups.lazy_take(locate(groups, previous.groups, _GROUP))
+    return previous.groups.lazy_take(locate(groups, previous.groups, contract.GROUP_KEY))
 
 
 def is_recreated(rows: Frame, previous: Frame) -> Mask:
@@ -77,7 +75,7 @@ def set_where_read(rows: Frame, **columns: AnyColumn) -> Frame:
     read = is_read(rows)
     if read.all():
         return rows.with_columns(**columns)
-    chosen: dict[str, AnyColumn] = {}
+    chosen: Columns = {}
     for name, column in columns.items():
         if isinstance(column, Strings):
             chosen[name] = column.where(read, rows.strings(name))

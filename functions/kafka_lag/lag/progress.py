@@ -13,6 +13,7 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Seconds
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.movement import is_first_reading
 from kafka_lag.lag.previous_rows import seconds_between, set_where_read
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.skips import has_skipped
@@ -24,8 +25,6 @@ _SURE = 3.0
 _WARNINGS = (contract.FALLING_BEHIND, contract.SLOW, contract.NO_MEMBER)
 # Consumer statuses of a commit that does not move for too long.
 _UNMOVING = (contract.STOPPED, contract.STALLED)
-# One reading shows no movement.
-_READINGS = 2
 # Moves of the commit are compared if they are at least this many intervals apart.
 _APART_INTERVALS = 3
 # Rates count if no two recent moves of the commit were more than this many intervals apart.
@@ -52,7 +51,7 @@ def add_progress(rows: Frame, old: Frame, age: Seconds, allowed: Column, run: Ru
     often, was_warn = _is_often(gaps, run), was_warned(old)
     drains = often & _drains_within(rows, age * _SURE)
     sure = (rows.numbers("lag") <= allowed) | drains | (gains & ~(often & was_warn))
-    first = rows.numbers("observations") < _READINGS
+    first = is_first_reading(rows)
     begun = Column.of(np.where(first, run.taken_at - run.rules.window_ms, run.taken_at))
     since = old.numbers("not_catching_up_since")
     # Between two moves that are far apart a run shows nothing.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Seconds
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules
@@ -19,7 +20,6 @@ LONGEST_DRAIN_SECONDS = 365 * 86_400.0
 _WHOLE_HALF_LIVES = 60.0
 # After this many steps an estimate that is longer than the half-life is exact to a second.
 _STEPS_TO_SOLVE = 30
-_PARTITION = ("topic", "partition_id")
 _COMPARED = ("topic_id", "end_offset", "read_at", "produce_rate")
 
 
@@ -30,7 +30,7 @@ def add_produce_rate(topics: Frame, previous: Snapshot, run: Run) -> Frame:
     rate.
     """
     every = previous.topic_partitions
-    at = locate(topics, every, _PARTITION)
+    at = locate(topics, every, contract.PARTITION_KEY)
     old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
     same = ~is_recreated(topics, old)
     produced = topics.numbers("end_offset") - old.numbers("end_offset")

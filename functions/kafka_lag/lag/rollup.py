@@ -13,11 +13,11 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Seconds, Strings
-from kafka_lag.lag.frame import AnyColumn, Frame, locate
+from kafka_lag.lag.frame import Columns, Frame, locate
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.offset_lag import OffsetLag
 from kafka_lag.lag.ownership import find_owner_changes
-from kafka_lag.lag.previous_rows import last_known_lag
+from kafka_lag.lag.previous_rows import is_read, last_known_lag
 from kafka_lag.lag.rates import estimate_time_since
 from kafka_lag.lag.retention import find_risk_bound
 from kafka_lag.lag.run import Run
@@ -31,7 +31,8 @@ class Counts:
     """The values that each row adds to the sums of its group and topic, per group-partition.
 
     An unread row counts with the values of its last reading, for one window after that.
-    `lag` in records, `age` in seconds. A `missing` row makes the sums of its sets unknown.
+    `lag` in records, `age` in seconds. `surplus`: records beyond the allowed lag; in a stored run,
+    which does not know that, all. A `missing` row makes the sums of its sets unknown.
     `uncommitted` rows are counted separately, `ignored` rows in no set. The true age of an
     `unbounded` row may be larger than `age` by any amount.
     """
@@ -42,32 +43,42 @@ class Counts:
     uncommitted: Mask
     ignored: Mask
     unbounded: Mask
+    surplus: Column
+
+    def lagging(self) -> Mask:
+        """Marks rows that lag by more than is allowed, not those with an unknown lag."""
+        return self.surplus > 0
 
     def sets(self, every: Sets) -> Sets:
         """Returns these sets without the ignored rows."""
         return every.without(self.ignored)
 
 
-def counts_of(rows: Frame) -> Counts:
-    """Returns the counts of rows of `group_partitions` that have `taken_at` and `uncounted`."""
+def counts_of(rows: Frame, allowed: Column | None = None) -> Counts:
+    """Returns the counts of rows of `group_partitions` that have `taken_at` and `uncounted`.
+
+    `allowed`: records that count as no lag.
+    """
     why = rows.strings("uncounted")
     uncommitted = why.is_in([contract.UNCOMMITTED])
     lag = last_known_lag(rows)
     missing = why.is_in([contract.UNKNOWN]) | (~lag.known & ~uncommitted)
+    lag = lag.only(~missing)
     return Counts(
-        lag=lag.only(~missing),
+        lag=lag,
         age=_grow_age(rows).only(~missing),
         missing=missing,
         uncommitted=uncommitted,
         ignored=why.is_in([contract.IGNORED]),
         unbounded=~rows.numbers("time_lag_error_seconds").known & ~uncommitted,
+        surplus=lag if allowed is None else (lag - allowed).clip(0),
     )
 
 
 def unread_seconds(rows: Frame) -> Column:
     """Returns the seconds from a row's last reading to its run; unknown if that run read it."""
     taken_at, read_at = rows.numbers("taken_at"), rows.numbers("read_at")
-    return ((taken_at - read_at) / 1_000).clip(0.0).only(rows.strings("unread_reason").known)
+    return ((taken_at - read_at) / 1_000).clip(0.0).only(~is_read(rows))
 
 
 def totals(sets: Sets, counts: Counts) -> dict[str, Column]:
@@ -115,27 +126,6 @@ def _find_oldest(sets: Sets, counts: Counts) -> Column:
     return largest.only(~blind | (largest > 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The input for the roll-up of groups, a row per group-partition.
-
-    `ages`: with proven bounds, known only for rows that this run read. `surplus`: records beyond
-    the allowed lag. `produce_rate`: the partition's, records/s. `until_loss`: seconds, known only
-    for rows at risk, 0 if records were lost. `risk_known` also marks rows without a risk.
-    """
-
-    counts: Counts
-    ages: Ages
-    surplus: Column
-    produce_rate: Column
-    until_loss: Column
-    risk_known: Mask
-
-    def lagging(self) -> Mask:
-        """Marks rows that lag by more than is allowed, not those with an unknown lag."""
-        return self.surplus > 0
-
-
 _UNCOUNTED = Strings.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOWN, None])
 
 
@@ -145,7 +135,7 @@ def add_uncounted(rows: Frame, lags: OffsetLag, run: Run) -> Frame:
 
     An unread row counts for one window after its last reading; then its lag is unknown.
     """
-    unread, read_at = rows.strings("unread_reason").known, rows.numbers("read_at")
+    unread, read_at = ~is_read(rows), rows.numbers("read_at")
     lately = read_at >= run.taken_at - run.rules.window_ms
     valid = ~unread | lately
     uncommitted, known = lags.uncommitted & valid, lags.lag.known & valid
@@ -156,24 +146,7 @@ def add_uncounted(rows: Frame, lags: OffsetLag, run: Run) -> Frame:
     return rows.with_columns(taken_at=now, uncounted=_UNCOUNTED.take(why))
 
 
-def count_rows(rows: Frame, topics: Frame, allowed: Column, ages: Ages, run: Run) -> Counted:
-    """Returns the roll-up's input from rows with `uncounted`.
-
-    `topics` holds each row's partition; `allowed` is in records.
-    """
-    counts = counts_of(rows)
-    risk = rows.strings("retention_risk").only(~counts.missing)
-    return Counted(
-        counts=counts,
-        ages=ages,
-        surplus=(counts.lag - allowed).clip(0),
-        produce_rate=topics.numbers("produce_rate"),
-        until_loss=_until_loss(rows, risk, find_risk_bound(topics, run)),
-        risk_known=risk.known,
-    )
-
-
-def _until_loss(rows: Frame, risk: Strings, bound: Seconds) -> Column:
+def _find_until_loss(rows: Frame, risk: Strings, bound: Seconds) -> Column:
     """Returns the seconds until a loss for rows at risk; 0 if records were lost.
 
     The time since the last reading of an unread row is subtracted. The row is at risk once less
@@ -187,46 +160,49 @@ def _until_loss(rows: Frame, risk: Strings, bound: Seconds) -> Column:
     return nothing.only(lost).or_else(left.only(risk.is_in([contract.AT_RISK]) | comes))
 
 
-_GROUP = ("consumer_group",)
-
-
 def roll_up_groups(
-    groups: Frame, rows: Frame, counted: Counted, previous: Snapshot, run: Run
+    groups: Frame,
+    rows: Frame,
+    topics: Frame,
+    counts: Counts,
+    ages: Ages,
+    previous: Snapshot,
+    run: Run,
 ) -> Frame:
     """Returns the groups with all columns that follow from one run; later steps add the others.
 
-    Each row's group must be among the groups.
+    Each row's group must be among the groups. `topics` holds each row's partition. `ages` have
+    proven bounds, and are known only for rows that this run read.
     """
-    every = Sets(locate(rows, groups, _GROUP), len(groups))
-    sets = counted.counts.sets(every)
-    sums = totals(sets, counted.counts)
+    every = Sets(locate(rows, groups, contract.GROUP_KEY), len(groups))
+    sets, sums = counts.sets(every), totals(counts.sets(every), counts)
+    produced = topics.numbers("produce_rate")
     rolled = groups.with_columns(
         **_find_settings(groups, run),
         **_count_holdings(groups, rows, every, previous),
-        **_count_partitions(sets, rows, counted, run),
+        **_count_partitions(sets, rows, counts, run),
         **sums,
-        **_roll_up_errors(sets, counted, sums["time_lag_seconds"]),
-        **_roll_up_rates(sets, rows, counted),
-        seconds_until_loss=_roll_up_until_loss(sets, counted),
-        **_roll_up_statuses(sets, rows, counted, run),
+        **_roll_up_errors(sets, counts, ages, sums["time_lag_seconds"]),
+        **_roll_up_rates(sets, rows, counts, produced),
+        seconds_until_loss=_roll_up_until_loss(sets, rows, counts, find_risk_bound(topics, run)),
+        **_roll_up_statuses(sets, rows, counts, produced, run),
     )
     left = (every.rows() > 0) & (sets.rows() == 0)
     inactive = Strings.constant(contract.INACTIVE, len(groups)).only(left)
     return rolled.with_columns(status_reason=rolled.strings("status_reason").or_else(inactive))
 
 
-def roll_up_scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
+def roll_up_scaling(groups: Frame, rows: Frame, counts: Counts) -> Frame:
     """Returns a row per group: `consumer_group`, `scaling_lag` (records beyond the allowed lag).
 
     It is known only if this run read every partition: a value of an earlier run may be shown, but
     must not scale a service.
     """
-    counts = counted.counts
-    sets = counts.sets(Sets(locate(rows, groups, _GROUP), len(groups)))
+    sets = counts.sets(Sets(locate(rows, groups, contract.GROUP_KEY), len(groups)))
     stalled = fill_last_status(rows).is_in([contract.STALL])
     # A record that stalls one consumer would stall any other, so its partition is left out.
-    lag = counted.surplus * ~stalled
-    unknown = counts.missing | rows.strings("unread_reason").known
+    lag = counts.surplus * ~stalled
+    unknown = counts.missing | ~is_read(rows)
     return Frame.of(
         {
             "consumer_group": groups.strings("consumer_group"),
@@ -235,7 +211,7 @@ def roll_up_scaling(groups: Frame, rows: Frame, counted: Counted) -> Frame:
     )
 
 
-def _find_settings(groups: Frame, run: Run) -> dict[str, AnyColumn]:
+def _find_settings(groups: Frame, run: Run) -> Columns:
     """Returns `owner`, `runbook_url`, `sla_seconds` and the SLO configured for a group's name."""
     names = groups.strings("consumer_group")
     owners = Strings.of(run.rules.owners.get(name) for name in names.categories)
@@ -256,15 +232,13 @@ def _find_settings(groups: Frame, run: Run) -> dict[str, AnyColumn]:
     }
 
 
-def _count_holdings(
-    groups: Frame, rows: Frame, every: Sets, previous: Snapshot
-) -> dict[str, AnyColumn]:
+def _count_holdings(groups: Frame, rows: Frame, every: Sets, previous: Snapshot) -> Columns:
     """Returns the counts of topics, of partitions, and of partitions whose owner changed.
 
     Owner changes are unknown if the group's members could not be read.
     """
     codes = rows.strings("consumer_group").codes, rows.strings("topic").codes
-    described = ~groups.strings("unread_reason").known & groups.numbers("members").known
+    described = is_read(groups) & groups.numbers("members").known
     return {
         "topics": Sets(every.of_row[distinct(*codes)[1]], every.count).rows(),
         "partitions": every.rows(),
@@ -272,11 +246,11 @@ def _count_holdings(
     }
 
 
-def _count_partitions(sets: Sets, rows: Frame, counted: Counted, run: Run) -> dict[str, AnyColumn]:
+def _count_partitions(sets: Sets, rows: Frame, counts: Counts, run: Run) -> Columns:
     """Returns the counts of partitions with an unknown lag or without a commit, and of records that
     were lost, will be read again after a rewind, or were skipped.
     """
-    counts, unread = counted.counts, rows.strings("unread_reason").known
+    unread = ~is_read(rows)
     again = rows.numbers("rewound_from") - rows.numbers("committed_offset")
     return {
         "partitions_unknown": sets.rows(unread | counts.missing),
@@ -287,7 +261,7 @@ def _count_partitions(sets: Sets, rows: Frame, counted: Counted, run: Run) -> di
     }
 
 
-def _sum_skips(sets: Sets, rows: Frame, run: Run) -> dict[str, AnyColumn]:
+def _sum_skips(sets: Sets, rows: Frame, run: Run) -> Columns:
     """Returns `records_skipped` within the window, the last run, ms, that saw a skip, and why.
 
     If skips differ in reason, only those with the first of SKIP_REASONS count, because certain and
@@ -316,7 +290,9 @@ def _sum_skips(sets: Sets, rows: Frame, run: Run) -> dict[str, AnyColumn]:
 GROUP_STATUSES = tuple(contract.GROUP_STATUS_VALUES)
 
 
-def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted, run: Run) -> dict[str, AnyColumn]:
+def _roll_up_statuses(
+    sets: Sets, rows: Frame, counts: Counts, produced: Column, run: Run
+) -> Columns:
     """Returns status, reason, completeness, and the worst partition with member and leader.
 
     The status is that of the worst partition. It is unknown if this run read no partition with a
@@ -325,15 +301,15 @@ def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted, run: Run) -> di
     group that is OK has off_by_one if any partition has. `complete` is the share of partitions that
     were read: 0 if none was, unknown if none has a commit.
     """
-    read = ~rows.strings("unread_reason").known
+    read = is_read(rows)
     severity = _rank_statuses(fill_last_status(rows))
-    seen = sets.have(read & counted.counts.lag.known)
+    seen = sets.have(read & counts.lag.known)
     worst_known = sets.maximum(severity)
     # A partition without a status may be in any state, so OK would be a guess.
-    unjudged = (counted.counts.lag.known | counted.counts.missing) & ~severity.known
+    unjudged = (counts.lag.known | counts.missing) & ~severity.known
     guess = sets.have(unjudged) & (worst_known == 0)
     status = Strings(worst_known.only(seen & ~guess), GROUP_STATUSES)
-    worst = rows.lazy_take(_find_worst(sets, rows, counted, severity))
+    worst = rows.lazy_take(_find_worst(sets, rows, counts, severity))
     reasons = rows.strings("status_reason")
     abandoned = sets.have(read & ~severity.known & reasons.is_in([contract.NO_MEMBER]))
     no_member = Strings.constant(contract.NO_MEMBER, sets.count).only(abandoned & ~status.known)
@@ -343,12 +319,12 @@ def _roll_up_statuses(sets: Sets, rows: Frame, counted: Counted, run: Run) -> di
     return {
         "status": status,
         "status_reason": reason.or_else(no_member).or_else(off_by_one),
-        "complete": _share_read(sets, rows, counted, read),
+        "complete": _share_read(sets, rows, counts, read),
         "worst_topic": worst.strings("topic"),
         "worst_partition": worst.numbers("partition_id"),
         "worst_member": worst.strings("member_id"),
         "worst_leader": worst.numbers("leader"),
-        **_find_worst_status(sets, rows, counted, run),
+        **_find_worst_status(sets, rows, counts, produced, run),
     }
 
 
@@ -368,7 +344,9 @@ _BEGINNINGS = (
 )
 
 
-def _find_worst_status(sets: Sets, rows: Frame, counted: Counted, run: Run) -> dict[str, AnyColumn]:
+def _find_worst_status(
+    sets: Sets, rows: Frame, counts: Counts, produced: Column, run: Run
+) -> Columns:
     """Returns the consumer status of each set's worst partition and since when; null if all is OK.
 
     The partition is ordered as in `_find_worst`, but by consumer status alone. So it is another one
@@ -381,13 +359,12 @@ def _find_worst_status(sets: Sets, rows: Frame, counted: Counted, run: Run) -> d
     if not codes.known.any():
         return {"worst_status": Strings.unknown(sets.count), "worst_status_since": since}
     severity = codes.decoded(tuple(contract.CONSUMER_STATUS_SEVERITIES.values()))
-    at = sets.first_at_maximum(*_order_worst(rows, counted, severity))
+    at = sets.first_at_maximum(*_order_worst(rows, counts, severity))
     worst = words.take(at)
     for word, name in _BEGINNINGS:
         since = since.or_else(rows.numbers(name).take(at).only(worst.is_in([word])))
-    there, counts = rows.lazy_take(at), counted.counts
-    lag, produced = counts.lag.take(at), counted.produce_rate.take(at)
-    begun = _estimate_beginning(there, lag, produced, run)
+    there = rows.lazy_take(at)
+    begun = _estimate_beginning(there, counts.lag.take(at), produced.take(at), run)
     since = since.or_else(begun.only(worst.is_in([contract.FALLING_BEHIND])))
     written = _find_oldest_written(there, counts.age.take(at))
     since = since.or_else(written.only(worst.is_in([contract.SLOW])))
@@ -416,7 +393,7 @@ def _find_oldest_written(rows: Frame, age: Column) -> Column:
 
 def fill_last_status(rows: Frame) -> Strings:
     """Returns each row's status, or its last status if this run did not read it."""
-    unread = rows.strings("unread_reason").known
+    unread = ~is_read(rows)
     return rows.strings("status").or_else(rows.strings("last_status").only(unread))
 
 
@@ -425,44 +402,43 @@ def _rank_statuses(status: Strings) -> Column:
     return codes.decoded(tuple(contract.PARTITION_SEVERITIES.values()))
 
 
-def _find_worst(sets: Sets, rows: Frame, counted: Counted, severity: Column) -> Rows:
+def _find_worst(sets: Sets, rows: Frame, counts: Counts, severity: Column) -> Rows:
     """Returns each set's row with the worst status, then the largest age, then the largest lag.
 
     It is -1 if no row is bad or lags, or if none is bad and one is missing, which may be worse. At
     the same severity, a topic that the group has left comes second.
     """
-    bad, *keys = _order_worst(rows, counted, severity)
-    at = sets.first_at_maximum(bad | counted.lagging(), *keys)
-    sure = ~sets.have(counted.counts.missing) | sets.have(bad)
+    bad, *keys = _order_worst(rows, counts, severity)
+    at = sets.first_at_maximum(bad | counts.lagging(), *keys)
+    sure = ~sets.have(counts.missing) | sets.have(bad)
     return np.where(sure, at, -1)
 
 
-def _order_worst(rows: Frame, counted: Counted, severity: Column) -> tuple[Mask, Rows, Rows, Rows]:
+def _order_worst(rows: Frame, counts: Counts, severity: Column) -> tuple[Mask, Rows, Rows, Rows]:
     """Returns which rows are bad, and keys to order rows by; the worst row has the largest."""
     left = rows.strings("status_reason").is_in([contract.INACTIVE])
     rank = (2 * severity - left).only(severity > 0).fill(0)
     # Unknown values come last.
-    return rank > 0, rank, counted.counts.age.fill(-1), counted.counts.lag.fill(-1)
+    return rank > 0, rank, counts.age.fill(-1), counts.lag.fill(-1)
 
 
-def _share_read(sets: Sets, rows: Frame, counted: Counted, read: Mask) -> Column:
+def _share_read(sets: Sets, rows: Frame, counts: Counts, read: Mask) -> Column:
     """Returns the share that was read, 0 to 1, of partitions that have, or may have, a commit."""
     committed = rows.numbers("committed_offset").known
-    return sets.rows(committed & read) / sets.rows(committed | counted.counts.missing)
+    return sets.rows(committed & read) / sets.rows(committed | counts.missing)
 
 
-def _roll_up_errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str, AnyColumn]:
+def _roll_up_errors(sets: Sets, counts: Counts, ages: Ages, estimate: Column) -> Columns:
     """Returns `time_lag_error_seconds` and `time_lag_method` of sets with time lag `estimate`, s.
 
     The true time lag lies between the largest lower and the largest upper bound of the rows. A row
     without an upper bound, such as an unread one, may be older than all others: then the method is
     at_least and the error unknown.
     """
-    bounds, age = counted.ages, counted.counts.age
-    least = sets.maximum(bounds.least)
-    most = sets.maximum(bounds.most, counted.counts.unbounded).only(estimate.known)
+    least = sets.maximum(ages.least)
+    most = sets.maximum(ages.most, counts.unbounded).only(estimate.known)
     below = (estimate - least.fill(0.0)).clip(0.0)
-    method = bounds.method.take(sets.first_at_maximum(age.known, age.fill(0.0)))
+    method = ages.method.take(sets.first_at_maximum(counts.age.known, counts.age.fill(0.0)))
     at_least = Strings.constant(contract.METHOD_AT_LEAST, sets.count)
     return {
         "time_lag_error_seconds": (most - estimate).clip(below),
@@ -470,31 +446,32 @@ def _roll_up_errors(sets: Sets, counted: Counted, estimate: Column) -> dict[str,
     }
 
 
-def _roll_up_rates(sets: Sets, rows: Frame, counted: Counted) -> dict[str, AnyColumn]:
+def _roll_up_rates(sets: Sets, rows: Frame, counts: Counts, produced: Column) -> Columns:
     """Returns each set's rates, records/s, summed over its rows, and its longest drain time, s.
 
     A rate is unknown if that of a row is; a partition without a commit needs no consume rate. A set
     without lag drains in 0 s. The drain time is unknown if a row lags and is not catching up, or if
     its lag is missing.
     """
-    lagging, drain = counted.lagging(), rows.numbers("drain_seconds")
-    needed, missing = Column.of(drain.only(lagging).fill(0.0)), counted.counts.missing
-    produced, consumed = counted.produce_rate, rows.numbers("consume_rate")
+    lagging, drain = counts.lagging(), rows.numbers("drain_seconds")
+    needed, missing = Column.of(drain.only(lagging).fill(0.0)), counts.missing
+    consumed = rows.numbers("consume_rate")
     moving = rows.numbers("committed_offset").known
     endless = missing | (lagging & ~drain.known)
     return {
         "produce_rate": sets.total(produced, missing | ~produced.known),
         "consume_rate": sets.total(consumed, missing | (moving & ~consumed.known)),
-        "drain_seconds": sets.maximum(needed.only(counted.counts.lag.known), endless),
+        "drain_seconds": sets.maximum(needed.only(counts.lag.known), endless),
     }
 
 
-def _roll_up_until_loss(sets: Sets, counted: Counted) -> Column:
+def _roll_up_until_loss(sets: Sets, rows: Frame, counts: Counts, bound: Seconds) -> Column:
     """Returns the seconds to the nearest loss among rows known to be at risk.
 
     If no row is at risk, it is NO_LOSS_SECONDS, or unknown if the risk of a row is unknown.
     """
-    unsure = sets.have(~counted.risk_known & ~counted.counts.uncommitted)
-    safe = sets.have(counted.risk_known) & ~unsure
+    risk = rows.strings("retention_risk").only(~counts.missing)
+    unsure = sets.have(~risk.known & ~counts.uncommitted)
+    safe = sets.have(risk.known) & ~unsure
     longest = Column(np.full(sets.count, contract.NO_LOSS_SECONDS), safe)
-    return sets.minimum(counted.until_loss).or_else(longest)
+    return sets.minimum(_find_until_loss(rows, risk, bound)).or_else(longest)

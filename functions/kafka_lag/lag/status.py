@@ -11,7 +11,7 @@ from kafka_lag import contract
 from kafka_lag.lag.batches import find_expected_batches
 from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.movement import is_still
+from kafka_lag.lag.movement import is_first_reading, is_still
 from kafka_lag.lag.ownership import find_unowned
 from kafka_lag.lag.pauses import find_usual_pauses
 from kafka_lag.lag.previous_rows import PreviousRows, is_read, set_where_read
@@ -30,8 +30,6 @@ _WORDS = {
     contract.REWIND: contract.REWOUND,
 }
 _INACTIVE_MS = 24 * 3_600_000
-# One reading shows no movement.
-_READINGS = 2
 # An estimated age is used if its bounds are no farther apart than this share of the window; else
 # its lower bound is used.
 _NARROW_SHARE = 0.5
@@ -84,7 +82,7 @@ def _list_rules(
     """
     old, window = previous.rows, run.window_seconds
     lag, age = rows.numbers("lag"), _judged_age(ages, window)
-    first = rows.numbers("observations") < _READINGS
+    first = is_first_reading(rows)
     is_unowned, moves = find_unowned(rows, groups), _moves_lately(rows, run)
     owned_lately = run.within_window(rows.numbers("owned_at"))
     went_back = run.within_window(rows.numbers("rewound_at"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kafka_lag import contract
 from kafka_lag.lag.append_time import estimate_append_times
 from kafka_lag.lag.capacity import add_capacity
 from kafka_lag.lag.causes import add_causes
@@ -34,7 +35,7 @@ from kafka_lag.lag.rests import (
     skip_markers,
 )
 from kafka_lag.lag.retention import add_retention
-from kafka_lag.lag.rollup import add_uncounted, count_rows, roll_up_groups
+from kafka_lag.lag.rollup import add_uncounted, counts_of, roll_up_groups
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status
@@ -51,8 +52,6 @@ from kafka_lag.lag.transactions import (
 from kafka_lag.lag.unwatched import find_unwatched, mark_unwatched
 from kafka_lag.lag.usual_lag import add_unusual
 
-_GROUP, _PARTITION = ("consumer_group",), ("topic", "partition_id")
-
 
 def _add_transactions(e: Evaluation) -> Frame:
     topics = add_transactions(e.topics, e.newest, e.run)
@@ -67,9 +66,9 @@ def _add_rebalances(e: Evaluation) -> Frame:
 
 def _join(e: Evaluation) -> Frame:
     """Returns the rows of known groups with their partition's offsets, and joins all tables."""
-    at_group = locate(e.rows, e.groups, _GROUP)
+    at_group = locate(e.rows, e.groups, contract.GROUP_KEY)
     rows, e.at_group = e.rows.where(at_group >= 0), at_group[at_group >= 0]
-    e.at_topic = locate(rows, e.topics, _PARTITION)
+    e.at_topic = locate(rows, e.topics, contract.PARTITION_KEY)
     rows = _join_offsets(rows, e.of_topic)
     e.matched = match_previous(rows, e.newest)
     return rows
@@ -207,8 +206,8 @@ def _name_reasons(e: Evaluation) -> Frame:
 
 
 def _roll_up(e: Evaluation) -> Frame:
-    e.counted = count_rows(e.rows, e.of_topic, e.unreadable, e.ages, e.run)
-    return roll_up_groups(e.groups, e.rows, e.counted, e.newest, e.run)
+    e.counts = counts_of(e.rows, e.unreadable)
+    return roll_up_groups(e.groups, e.rows, e.of_topic, e.counts, e.ages, e.newest, e.run)
 
 
 def _add_capacity(e: Evaluation) -> Frame:
@@ -216,7 +215,7 @@ def _add_capacity(e: Evaluation) -> Frame:
 
 
 def _add_tasks_needed(e: Evaluation) -> Frame:
-    return add_tasks_needed(e.groups, e.old_groups, e.rows, e.counted, e.previous, e.run)
+    return add_tasks_needed(e.groups, e.old_groups, e.rows, e.of_topic, e.counts, e.previous, e.run)
 
 
 def _mark_unwatched(e: Evaluation) -> Frame:
@@ -230,10 +229,7 @@ def _add_unusual(e: Evaluation) -> Frame:
 
 
 def _add_causes(e: Evaluation) -> Frame:
-    counts, lagging = e.counted.counts, e.counted.lagging()
-    return add_causes(
-        e.groups, e.old_groups, e.rows, e.of_topic, counts, lagging, e.previous, e.run
-    )
+    return add_causes(e.groups, e.old_groups, e.rows, e.of_topic, e.counts, e.previous, e.run)
 
 
 def _add_left(e: Evaluation) -> Frame:
@@ -416,7 +412,7 @@ STEPS = (
         "tasks",
         Table.GROUPS,
         _add_tasks_needed,
-        needs="rebalances join movement status reasons roll_up capacity",
+        needs="produce_rate rebalances join movement status reasons roll_up capacity",
         adds=(
             "hottest_partition hottest_share hottest_topic last_tasks_needed rates_lately "
             "tasks_needed tasks_needed_reason"

@@ -21,11 +21,10 @@ from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import TaskSettings
 from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.recent import Recent
-from kafka_lag.lag.rollup import Counted, fill_last_status
+from kafka_lag.lag.rollup import Counts, fill_last_status
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
-_GROUP = ("consumer_group",)
 # The time of all values, of one value (or one interval, if longer), and the least number of values.
 _LATELY_MS, _SLOT_MS, _FEWEST_RATES = 900_000, 60_000, 3
 # One in this many of the values are the newest.
@@ -65,7 +64,13 @@ Values = npt.NDArray[np.float64]
 
 
 def add_tasks_needed(
-    groups: Frame, old: Frame, rows: Frame, counted: Counted, previous: PreviousRows, run: Run
+    groups: Frame,
+    old: Frame,
+    rows: Frame,
+    topics: Frame,
+    counts: Counts,
+    previous: PreviousRows,
+    run: Run,
 ) -> Frame:
     """Returns the groups, which have their `capacity`, with `tasks_needed` and its reason.
 
@@ -82,7 +87,7 @@ def add_tasks_needed(
     if not capacity.known.any():
         return _without_capacity(groups)
     settings = _Settings.of(groups, run)
-    parts = _Partitions.of(groups, rows, counted, previous)
+    parts = _Partitions.of(groups, rows, topics, counts, previous)
     sets = parts.sets
     unread = sets.have(parts.missing)
     rates = _find_rates(parts, old.strings("rates_lately").only(capacity.known), run)
@@ -243,19 +248,19 @@ class _Partitions:
 
     @classmethod
     def of(
-        cls, groups: Frame, rows: Frame, counted: Counted, previous: PreviousRows
+        cls, groups: Frame, rows: Frame, topics: Frame, counts: Counts, previous: PreviousRows
     ) -> _Partitions:
-        at_group = locate(rows, groups, _GROUP)
-        left = rows.strings("status_reason").is_in([contract.INACTIVE]) | counted.counts.ignored
+        at_group = locate(rows, groups, contract.GROUP_KEY)
+        left = rows.strings("status_reason").is_in([contract.INACTIVE]) | counts.ignored
         chosen = np.flatnonzero(groups.numbers("capacity").take(at_group).known & ~left)
         rows = rows.lazy_take(chosen)
         return cls(
             Sets(at_group[chosen], len(groups)),
             rows,
             previous.rows.lazy_take(chosen),
-            counted.surplus.take(chosen),
-            counted.produce_rate.take(chosen).clip(0.0),
-            counted.counts.missing[chosen] | ~is_read(rows),
+            counts.surplus.take(chosen),
+            topics.numbers("produce_rate").take(chosen).clip(0.0),
+            counts.missing[chosen] | ~is_read(rows),
         )
 
     def written(self) -> tuple[Column, Values]:

@@ -44,7 +44,7 @@ def add_time_lag(rows: Frame, ages: Ages, times: AppendTimes) -> Frame:
 
     The error is the distance to the farther proven bound; unknown without an upper bound.
     """
-    read = ~rows.strings("unread_reason").known
+    read = is_read(rows)
     younger = ages.seconds - ages.least.fill(0.0)
     error = (ages.most - ages.seconds).clip(younger).clip(0.0)
     carried = {

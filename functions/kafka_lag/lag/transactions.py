@@ -13,7 +13,6 @@ from kafka_lag.lag.previous_rows import is_read, is_recreated, set_where_read
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
-_PARTITION = ("topic", "partition_id")
 _COMPARED = (
     "taken_at",
     "topic_id",
@@ -34,7 +33,7 @@ def add_transactions(topics: Frame, previous: Snapshot, run: Run) -> Frame:
     run, ms, that saw one open.
     """
     every = previous.topic_partitions
-    at = locate(topics, every, _PARTITION)
+    at = locate(topics, every, contract.PARTITION_KEY)
     old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
     at = np.where(is_recreated(topics, old), -1, at)
     old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
@@ -112,7 +111,7 @@ def add_open_transactions(groups: Frame, rows: Frame, topics: Frame) -> Frame:
     named = is_held_up(rows) & (since < rows.numbers("taken_at")) & is_read(rows)
     at = np.flatnonzero(named)
     rows, since = rows.lazy_take(at), since.take(at)
-    sets = Sets(locate(rows, groups, ("consumer_group",)), len(groups))
+    sets = Sets(locate(rows, groups, contract.GROUP_KEY), len(groups))
     records = rows.numbers("end_offset") - rows.numbers("stable_offset")
     oldest = sets.first_at_maximum(np.ones(len(at), bool), -since.fill(0))
     held = sets.total(records)

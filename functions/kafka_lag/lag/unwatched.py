@@ -18,7 +18,6 @@ from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import ClusterReading, Snapshot
 from kafka_lag.lag.run import Run
 
-_GROUP = ("consumer_group",)
 _NAMED = 20
 
 
@@ -65,7 +64,7 @@ def mark_unwatched(groups: Frame, old: Frame, unwatched: Unwatched) -> Frame:
     """
     rows = unwatched.partitions
     status = groups.strings("status")
-    at = locate(groups, rows, _GROUP)
+    at = locate(groups, rows, contract.GROUP_KEY)
     stays = old.numbers("incident_since").known | ~status.known
     topic = rows.strings("topic").take(at).or_else(old.strings("unwatched_topic").only(stays))
     partition = (

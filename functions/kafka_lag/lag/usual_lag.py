@@ -20,7 +20,6 @@ _MEASURES = (
     ("time_lag_seconds", "usual_time_lag", "time_lag_spread"),
     ("produce_rate", "usual_produce_rate", "produce_rate_spread"),
 )
-_GROUP = ("consumer_group",)
 # Hours are in UTC, and people live by local time: after a clock change a cluster's day lies an hour
 # beside the usual one. This many times as many groups must agree with that as disagree.
 _MOST = 2
@@ -40,9 +39,9 @@ def add_unusual(
     that is as usual by one of these is not unusual, unless it was before, as long as most groups
     agree with that hour.
     """
-    old = before.lazy_take(locate(groups, before, _GROUP))
+    old = before.lazy_take(locate(groups, before, contract.GROUP_KEY))
     rate = _rate_of_this_run(groups, old, run)
-    of_group = figures.take(locate(groups, figures, _GROUP))
+    of_group = figures.take(locate(groups, figures, contract.GROUP_KEY))
     far, known = _compare(groups, of_group, rate)
     far &= ~_is_moved(groups, rate, far, known, beside) | (old.numbers("unusual") == 1)
     now = run.now(len(groups))
@@ -82,7 +81,7 @@ def _is_moved(groups: Frame, rate: Column, far: Mask, known: Mask, beside: Seque
     """
     moved = np.zeros(len(groups), bool)
     for figures in beside:
-        usual = figures.take(locate(groups, figures, _GROUP))
+        usual = figures.take(locate(groups, figures, contract.GROUP_KEY))
         far_beside, known_beside = _compare(groups, usual, rate)
         fits = far & known_beside & ~far_beside
         if fits.sum() >= _MOST * (known & ~far & far_beside).sum() and fits.sum() > moved.sum():

@@ -7,7 +7,7 @@ Nothing here reads or sends.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,7 +23,7 @@ from kafka_lag.notify.gone_groups import (
     is_unwatched,
 )
 from kafka_lag.notify.group_change import GroupChange
-from kafka_lag.notify.group_rows import ComparedRun, Row, list_rows
+from kafka_lag.notify.group_rows import ComparedRun, Row
 from kafka_lag.notify.incident_lifecycle import follow_group
 from kafka_lag.notify.open_incidents import Incident, OpenIncidents, Reported
 from kafka_lag.notify.troubles import TROUBLES
@@ -75,7 +75,7 @@ def find_changes(
 
 
 def _rows_by_group(groups: Frame | None) -> dict[str, Row]:
-    return {} if groups is None else {row["consumer_group"]: row for row in list_rows(groups)}
+    return {} if groups is None else {row["consumer_group"]: row for row in groups.to_dicts()}
 
 
 def _list_missing(groups: Frame, incidents: OpenIncidents) -> list[tuple[str, Incident]]:
@@ -85,7 +85,7 @@ def _list_missing(groups: Frame, incidents: OpenIncidents) -> list[tuple[str, In
     return [(group, each) for group, each in incidents.items() if group not in present]
 
 
-def _list_candidates(groups: Frame, incidents: OpenIncidents) -> list[Row]:
+def _list_candidates(groups: Frame, incidents: OpenIncidents) -> Sequence[Row]:
     """Rows that may be a change: of groups not well, with an open incident, or deleted."""
     names = groups.strings("consumer_group")
     candidates: Mask = groups.strings("held_status").is_in(_UNHEALTHY)
@@ -96,4 +96,4 @@ def _list_candidates(groups: Frame, incidents: OpenIncidents) -> list[Row]:
     candidates |= groups.numbers("skipped_at").known
     for trouble in TROUBLES:
         candidates |= groups.numbers(trouble.held_since).known
-    return list_rows(groups.take(np.flatnonzero(candidates & names.known)))
+    return groups.take(np.flatnonzero(candidates & names.known)).to_dicts()

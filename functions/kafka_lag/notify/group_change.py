@@ -60,7 +60,7 @@ class GroupChange:
 
     @property
     def ok_since(self) -> int | None:
-        """When the status of a group that caught up was OK again."""
+        """Returns when the status of a group that caught up was OK again."""
         caught_up = self.kind == contract.CAUGHT_UP
         return self.incident.catching_up.since if caught_up and self.incident.catching_up else None
 
@@ -94,7 +94,9 @@ def is_catching_up(change: GroupChange) -> bool:
 
 
 def hash_incident(cluster: str, group: str, since: int) -> str:
-    """The same for all messages of an incident; safe in keys, whatever the group's name."""
+    """Returns a name for all messages of an incident that is safe in keys, whatever the group's
+    name.
+    """
     return _hash(cluster, group, since)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from kafka_lag import contract
-from kafka_lag.lag.frame import Frame
 
 # What is younger, or written in less, is no backlog.
 YOUNG_SECONDS = 60.0
@@ -29,12 +28,6 @@ class ComparedRun:
     taken_at: int
     last_reported: int
     rows_at: Callable[[int], Mapping[str, Row]]
-
-
-def list_rows(groups: Frame) -> list[Row]:
-    """All rows of a run's `groups`, in order."""
-    columns = [column.to_list() for column in groups.columns.values()]
-    return [dict(zip(groups.columns, each, strict=True)) for each in zip(*columns, strict=True)]
 
 
 def was_read(row: Row) -> bool:

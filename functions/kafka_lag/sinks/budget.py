@@ -19,9 +19,7 @@ from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.config import Levels
 
-_GROUP = ("consumer_group",)
 _GROUP_TOPIC = ("consumer_group", "topic")
-_PARTITION = ("consumer_group", "topic", "partition_id")
 
 # The order in which sets may claim the budget.
 _NAMED, _PUBLISHED, _NEW = 0, 1, 2
@@ -58,18 +56,18 @@ def plan(report: LagReport, previous: Snapshot, levels: Levels) -> Plan:
     """Return the metric sets that fit: groups first, then their topics, then partitions."""
     rows, pairs = report.snapshot.group_partitions, report.group_topics
     groups, old = report.snapshot.groups, previous.group_partitions
-    group_ranks = _ranks(groups, old, _GROUP, levels)
+    group_ranks = _ranks(groups, old, contract.GROUP_KEY, levels)
     pair_ranks = _ranks(pairs, old, _GROUP_TOPIC, levels)
-    row_ranks = _ranks(rows, old, _PARTITION, levels)
+    row_ranks = _ranks(rows, old, contract.ROW_KEY, levels)
     costs = _costs(report, levels)
     own = len(contract.HEALTH_UNITS)
     claims = _Claims(levels.max_metrics - own)
     in_groups, in_pairs, in_rows = (np.zeros(len(sets), bool) for sets in (groups, pairs, rows))
     for rank in (_NAMED, _PUBLISHED, _NEW):
         in_groups |= claims.take(group_ranks == rank, costs.groups)
-        wanted = (pair_ranks == rank) & _of(pairs, groups, in_groups, _GROUP)
+        wanted = (pair_ranks == rank) & _of(pairs, groups, in_groups, contract.GROUP_KEY)
         in_pairs |= claims.take(wanted, costs.pairs)
-    of_group = _of(rows, groups, in_groups, _GROUP)
+    of_group = _of(rows, groups, in_groups, contract.GROUP_KEY)
     for rank in (_NAMED, _PUBLISHED, _NEW):
         in_rows |= claims.take((row_ranks == rank) & of_group, costs.rows)
     of_pair = _of(rows, pairs, in_pairs, _GROUP_TOPIC)
@@ -144,7 +142,7 @@ def _costs(report: LagReport, levels: Levels) -> _Costs:
     wanted = match_names(rows.strings("consumer_group"), levels.partition_groups)
     wanted &= match_names(rows.strings("topic"), levels.partition_topics)
     return _Costs(
-        np.where(locate(groups, rows, _GROUP) >= 0, of_group, 0).astype(np.int64),
+        np.where(locate(groups, rows, contract.GROUP_KEY) >= 0, of_group, 0).astype(np.int64),
         np.full(len(pairs), of_pair, np.int64),
         wanted * np.int64(_LAG_COST),
     )

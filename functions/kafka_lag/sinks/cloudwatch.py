@@ -41,7 +41,7 @@ class CloudWatchSink:
         self._timing = timing
 
     def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
-        """All that is taken within the seconds. Raises SinkError with how many were not."""
+        """Sends the metrics within the seconds. Raises SinkError with how many were not taken."""
         deadline = PublishDeadline(seconds, self._timing)
         lost, causes = 0, []
         for request in _requests(sets, datetime.fromtimestamp(taken_at / 1000, UTC)):

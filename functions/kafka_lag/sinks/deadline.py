@@ -27,7 +27,7 @@ class Timing:
 
 
 class PublishDeadline:
-    """When one publish must be over, whatever the number of its requests."""
+    """The time by which one publish must be over, however many requests it sends."""
 
     def __init__(self, seconds: float, timing: Timing) -> None:
         self._timing = timing

@@ -14,6 +14,7 @@ from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.incidents import find_sla_used
 from kafka_lag.lag.model import LagReport
+from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.sinks.budget import Plan, match_names
 from kafka_lag.sinks.config import Levels
 
@@ -107,7 +108,7 @@ def success_set(cluster: str) -> MetricSet:
 def _read(groups: Frame) -> Mask:
     """Groups whose commits were read now: not those gone, nor those of an unsupported type."""
     gone = groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
-    mask: Mask = ~groups.strings("unread_reason").known & ~gone
+    mask: Mask = is_read(groups) & ~gone
     return mask
 
 
@@ -123,7 +124,7 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
     values[contract.GROUP_STATUS] = number_status(groups.strings("status"))
     values[contract.TIME_TO_DATA_LOSS] = groups.numbers("seconds_until_loss")
     names, members = groups.strings("consumer_group"), groups.numbers("members")
-    lag = scaling.numbers("scaling_lag").take(locate(groups, scaling, ("consumer_group",)))
+    lag = scaling.numbers("scaling_lag").take(locate(groups, scaling, contract.GROUP_KEY))
     scaled = match_names(names, levels.scaling)
     lag = lag.only(scaled)
     values[contract.SCALING_LAG] = lag

@@ -204,7 +204,7 @@ class OtlpSink:
         self._pool = urllib3.PoolManager()
 
     def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
-        """All that is taken within the seconds. Raises SinkError with how many points were not."""
+        """Sends the points within the seconds. Raises SinkError with how many were not taken."""
         deadline = PublishDeadline(seconds, self._timing)
         lost, causes = 0, []
         for request in encode_requests(sets, taken_at, self._namespace, self._limits, self._names):

@@ -106,7 +106,7 @@ def _no_rows(file: Any) -> Any:
 
 
 def _complete(rows: Any) -> Any:
-    """With the columns that a file of an older version lacks, unknown."""
+    """Adds the columns that a file of an older version lacks, as unknown."""
     for name in contract.USUAL_ADDED:
         if name not in rows.column_names:
             rows = rows.append_column(name, pa.nulls(len(rows), pa.float64()))

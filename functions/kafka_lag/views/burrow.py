@@ -343,11 +343,11 @@ def _partition_statuses(
     """All of the group; `start` is the oldest reading of the window, `end` the newest."""
     rows = _select_group(request.snapshots.frame(cluster, contract.GROUP_PARTITIONS, newest), group)
     oldest = request.partitions_of(cluster, group, request.runs(cluster, newest, WINDOW)[-1])
-    readings = _records(rows if oldest is None else oldest)
+    readings = (rows if oldest is None else oldest).to_dicts()
     starts = {_log_of(each): _offset(each) for each in readings}
     return [
         _partition_status(each, starts.get(_log_of(each)), current_lag)
-        for each, current_lag in zip(_records(rows), _current_lags(rows), strict=True)
+        for each, current_lag in zip(rows.to_dicts(), _current_lags(rows), strict=True)
     ]
 
 
@@ -384,12 +384,12 @@ def _windows(earlier: Sequence[Frame], newest: Frame) -> dict[str, list[dict[str
     """Return the newest reading's partitions by topic; the place in a list is the number."""
     seen: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for rows in (*earlier, newest):
-        for record in _records(rows):
+        for record in rows.to_dicts():
             offset = _offset(record)
             if offset is not None and record["unread_reason"] is None:
                 seen.setdefault(_log_of(record), []).append(offset)
     topics: dict[str, list[dict[str, Any]]] = {}
-    for record, lag in zip(_records(newest), _current_lags(newest), strict=True):
+    for record, lag in zip(newest.to_dicts(), _current_lags(newest), strict=True):
         partitions = topics.setdefault(record["topic"], [])
         partitions += [_window({}, [], 0)] * (record["partition_id"] - len(partitions))
         partitions.append(_window(record, seen.get(_log_of(record), []), lag))
@@ -408,7 +408,7 @@ def _window(record: _Record, offsets: list[dict[str, Any]], lag: int) -> dict[st
 
 
 def _without_deleted(groups: Frame) -> Frame:
-    """Without the groups whose row only says that they were deleted."""
+    """Returns the groups, except those whose row only says that they were deleted."""
     return groups.where(~groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS))
 
 
@@ -425,11 +425,6 @@ def _select_group(rows: Frame, group: str) -> Frame:
     numbers = mine.numbers("partition_id").values.tolist()
     order = sorted(range(len(mine)), key=lambda row: (topics[row], numbers[row]))
     return mine.take(np.array(order, np.int64))
-
-
-def _records(rows: Frame) -> list[_Record]:
-    columns = [column.to_list() for column in rows.columns.values()]
-    return [dict(zip(rows.columns, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _log_of(record: _Record) -> tuple[Any, ...]:

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from kafka_lag import contract
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame, locate
-
-_PARTITION = ("topic", "partition_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ def find_losses(rows: Frame, logs: Frame) -> list[Loss]:
     """A loss for each topic, most records first; `rows` are a group's partitions of one run, `logs`
     the partitions of topics."""
     rows = rows.where(rows.numbers("records_lost") > 0)
-    logs = logs.take(locate(rows, logs, _PARTITION))
+    logs = logs.take(locate(rows, logs, contract.PARTITION_KEY))
     topics = rows.strings("topic").pruned()
     by_topic = np.argsort(topics.codes.values, kind="stable")
     bounds = np.searchsorted(topics.codes.values[by_topic], np.arange(len(topics.categories) + 1))

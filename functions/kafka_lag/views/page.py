@@ -43,7 +43,6 @@ from kafka_lag.views.page_tables import (
     tabulate_logs,
     tabulate_members,
     tabulate_partitions,
-    to_records,
 )
 from kafka_lag.views.sparkline import PERIODS, Sparkline, load_recent_runs
 from kafka_lag.views.urgency import rank_severities
@@ -197,7 +196,7 @@ def show_group(
     groups = _select_name(run.groups, "consumer_group", name)
     if not len(groups):
         return _answer_missing(_GROUP, name, run, now_ms)
-    group = to_records(groups.with_columns(severity=rank_severities(groups)))[-1]
+    group = groups.with_columns(severity=rank_severities(groups)).to_dicts()[-1]
     rows = snapshots.frame(run.cluster, contract.GROUP_PARTITIONS, run.taken_at)
     rows = _select_name(rows, "consumer_group", name)
     topics, topic_count = sum_partitions(rows, "topic")

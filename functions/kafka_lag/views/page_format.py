@@ -62,8 +62,9 @@ def name(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
 
 
 def name_tag(text: str, kind: str = "name") -> Markup:
-    """The same as an element whose text is the whole: the style sheet hides its middle, so that it
-    is read aloud and copied with the rest."""
+    """Returns the name as an element with the whole text. The style sheet hides its middle, so that
+    a screen reader reads it and a copy has it.
+    """
     whole = name(text, _MAX_WHOLE_LENGTH)
     start, middle, end = split_middle(whole, MAX_NAME_LENGTH)
     if not middle:
@@ -89,7 +90,7 @@ def margin(seconds: float | None) -> str:
 
 
 def or_dash(show: Callable[[float], str]) -> Callable[..., str]:
-    """The same with a dash for an unknown number, and with why it is unknown."""
+    """Returns the text, or a dash and the reason if the number is unknown."""
 
     def show_or_dash(value: float | None, why: str = "unknown") -> str:
         if value is None or not math.isfinite(value):

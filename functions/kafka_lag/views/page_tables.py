@@ -348,7 +348,7 @@ def sum_partitions(rows: Frame, by: str, beside: Collection[str] = ()) -> tuple[
     ).where(sets.rows().values > 0)
     worst = [-frame.numbers(name) for name in ("time_lag_seconds", "lag")]
     order = order_rows([frame.numbers("severity"), *worst])
-    return to_records(frame.take(order[:_MAX_SUMS])), len(frame)
+    return frame.take(order[:_MAX_SUMS]).to_dicts(), len(frame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +371,7 @@ class MemberTable:
 
 
 def tabulate_members(group: Row, rows: Frame) -> MemberTable:
-    """From a group and its partitions."""
+    """Returns the members of a group and what each one owns."""
     members, beside = rows.strings("member_id"), ("client_id", "client_host")
     sums = [
         row
@@ -429,11 +429,5 @@ def cut_page(frame: Frame, rows: Rows, page: int, size: int) -> TablePage:
     pages = max(1, -(-len(rows) // size))
     page = min(page, pages)
     first = (page - 1) * size
-    shown = to_records(frame.take(rows[first : first + size]))
+    shown = frame.take(rows[first : first + size]).to_dicts()
     return TablePage(shown, page, pages, first + 1 if shown else 0, len(rows))
-
-
-def to_records(frame: Frame) -> list[Row]:
-    """Rows as Python values by column, None for unknown."""
-    values = [column.to_list() for column in frame.columns.values()]
-    return [dict(zip(frame.columns, row, strict=True)) for row in zip(*values, strict=True)]

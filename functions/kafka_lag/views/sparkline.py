@@ -77,7 +77,7 @@ class RecentRuns:
         wanted = Frame({"consumer_group": Strings.of(groups)}, len(groups))
         times = [at for at, _ in self.runs]
         columns = [
-            frame.numbers(column).take(locate(wanted, frame, ("consumer_group",))).to_list()
+            frame.numbers(column).take(locate(wanted, frame, contract.GROUP_KEY)).to_list()
             for _, frame in self.runs
         ]
         return [
