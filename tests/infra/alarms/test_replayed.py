@@ -44,7 +44,7 @@ def _runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Metrics, Recorded]:
 
 
 def replayed(recorded: Recorded, rules: Collection[str], **changes: object) -> Timelines:
-    """States of the alarms on groups by the grid of a replay, which shares no code with live ones."""
+    """States of the alarms on groups by a replay, which shares no code with live ones."""
     found: Timelines = {}
     cluster = watched_cluster(**changes)
     for alarm in deployed_alarms(cluster, recorded.groups):
