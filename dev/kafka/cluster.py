@@ -21,7 +21,7 @@ from dev.kafka.access import (
 )
 from dev.kafka.archive import archive_of, reading, writing
 from dev.kafka.errors import KafkaClusterError
-from dev.kafka.jars import KafkaServer, kafka_server
+from dev.kafka.jars import KafkaServer, kafka_server, run_program
 from dev.kafka.node.certificates import Authority, ClientPair
 from dev.kafka.node.guard import Guard
 from dev.kafka.node.process import BrokerProcess
@@ -220,6 +220,14 @@ def quick_start(server: KafkaServer) -> tuple[str, ...]:
     """Java's options for brokers and Kafka's own tools that live for seconds or minutes."""
     archive = archive_of(server, _leave_classes)
     return QUICK_START if archive is None else (*QUICK_START, *reading(archive))
+
+
+def run_tool(bootstrap: str, name: str, *arguments: str) -> str:
+    """Return what a class of Kafka's own tools prints. Raises KafkaClusterError if it fails."""
+    server = kafka_server()
+    command = ["java", *quick_start(server), "-cp", server.class_path]
+    command += [f"org.apache.kafka.tools.{name}", "--bootstrap-server", bootstrap]
+    return run_program([*command, *arguments], what=f"run {name}")
 
 
 def _leave_classes(archive: Path) -> None:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,8 @@ import numpy as np
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from dev.kafka import KafkaCluster
-from dev.kafka.cluster import quick_start
+from dev.kafka import KafkaCluster, KafkaClusterError
+from dev.kafka.cluster import run_tool
 from dev.kafka.extra_jars import STREAMS, extra_jar
 from dev.kafka.jars import kafka_server
 from dev.kafka.readiness import wait_until
@@ -357,17 +357,9 @@ def _rest(plan: Plan, runs: Runs) -> None:
 
 
 def _tool(cluster: KafkaCluster, name: str, *arguments: str) -> str:
-    server = kafka_server()
-    command = [
-        "java",
-        *quick_start(server),
-        "-cp",
-        server.class_path,
-        f"org.apache.kafka.tools.{name}",
-    ]
-    command += ["--bootstrap-server", cluster.bootstrap("PLAINTEXT"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else ""
+    with suppress(KafkaClusterError):
+        return run_tool(cluster.bootstrap("PLAINTEXT"), name, *arguments)
+    return ""
 
 
 def _compare(cluster: KafkaCluster, report: LagReport, found: Counts) -> None:

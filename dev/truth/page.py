@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
@@ -12,8 +11,8 @@ from dev.kafka.jars import kafka_version
 from dev.truth.judge import AGE, LAG, NUMBERS, Cell, Expected, Verdict
 from dev.truth.programs import Program
 from dev.truth.scenarios import Scenario
+from kafka_lag.formatting import format_short_duration
 
-_UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
 _RUN = """\
 {scenarios} scenarios were planted on three real brokers of Kafka {kafka} and read side by side by
 {names}. `python -m dev.truth` did it on {date} and wrote the tables of this
@@ -91,10 +90,7 @@ def truth_text(expected: Expected, number: int) -> str:
 
 
 def _write(value: float, number: int) -> str:
-    if number == LAG or not math.isfinite(value):
-        return f"{value:,.0f}"
-    unit, size = next((each for each in _UNITS if abs(value) >= 2 * each[1]), _UNITS[-1])
-    return f"{value / size:.{1 if unit in 'hd' else 0}f} {unit}"
+    return f"{value:,.0f}" if number == LAG else format_short_duration(value, round)
 
 
 def _count(programs: Sequence[Program], cells: Cells) -> str:

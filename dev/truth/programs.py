@@ -25,8 +25,7 @@ from urllib.request import Request, urlopen
 from prometheus_client.parser import text_string_to_metric_families
 
 from dev.kafka import KafkaClusterError
-from dev.kafka.cluster import quick_start
-from dev.kafka.jars import kafka_server, run_program
+from dev.kafka.cluster import run_tool
 from dev.kafka.node.settings import HOST, free_ports
 from dev.truth.judge import Look, Values
 
@@ -35,7 +34,6 @@ INSTALLED = Path(__file__).parents[2] / ".local" / "truth"
 OURS, TOOL = "kafka-lag", "kafka-consumer-groups"
 # The first is Prometheus' own default.
 _ANSWERS_WITHIN, _ENDS_WITHIN = 10.0, 10.0
-_GROUPS_COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 # Group (which may have spaces), topic, partition, committed offset, log end, lag.
 _TOOL_ROW = re.compile(r"(.+?) +(\S+) +(\d+) +(?:\d+|-) +(?:\d+|-) +(-?\d+) ")
 
@@ -135,7 +133,7 @@ class Running:
             body: bytes = answer.read()
             packed = answer.headers.get("Content-Encoding") == "gzip"
         if time.monotonic() - began > within:
-            raise TimeoutError(f"{self.program.name} took too long")
+            raise TimeoutError
         return (gzip.decompress(body) if packed else body).decode()
 
     def look(self) -> Look:
@@ -172,12 +170,10 @@ def read_lags_and_ages(text: str, program: Program) -> tuple[Values, Values]:
 
 def look_with_tool(bootstrap: str) -> Look:
     """Returns what Kafka's own tool shows of all groups: nothing if a broker does not answer."""
-    began, text, server = time.time(), "", kafka_server()
-    java = ["java", *quick_start(server), "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-    command = [*java, "-cp", server.class_path, _GROUPS_COMMAND, "--bootstrap-server", bootstrap]
+    began, text = time.time(), ""
     with suppress(KafkaClusterError):
-        options = ["--describe", "--all-groups", "--timeout", "30000"]
-        text = run_program([*command, *options], what="describe groups")
+        options = ("--describe", "--all-groups", "--timeout", "30000")
+        text = run_tool(bootstrap, "consumer.group.ConsumerGroupCommand", *options)
     return Look(TOOL, began, time.time(), (read_tool(text), {}))
 
 
