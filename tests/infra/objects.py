@@ -71,10 +71,6 @@ def follows(service: ecs.IBaseService | EcsService) -> ServiceScaling:
     return ServiceScaling(service=service, group="billing", max=4, partitions=12, tasks=Tasks())
 
 
-def _plain(theirs: Theirs) -> None:
-    watch(theirs, orders(theirs))
-
-
 def _scram_and_endpoint(theirs: Theirs) -> None:
     endpoint = ec2.SecurityGroup(theirs, "Endpoint", vpc=theirs.vpc)
     network = replace(theirs.network, endpoints=[endpoint], subnets=theirs.vpc.private_subnets[:1])
@@ -86,10 +82,6 @@ def _known_secret(theirs: Theirs) -> None:
         theirs, "Known", SECRET.replace("AmazonMSK_", "")
     )
     watch(theirs, orders(theirs, login=Tls(known), msk=ARN))
-
-
-def _serverless(theirs: Theirs) -> None:
-    watch(theirs, orders(theirs, msk=theirs.serverless()))
 
 
 def _hosts(theirs: Theirs) -> None:
@@ -117,10 +109,6 @@ def _another_stack(theirs: Theirs) -> None:
     watch(Stack(app, "Ours", env=HERE), orders(theirs, login=Scram(theirs.secret())))
 
 
-def _service(theirs: Theirs) -> None:
-    watch(theirs, orders(theirs, scaling=(follows(a_service(theirs)),)))
-
-
 def _topics(theirs: Theirs) -> None:
     pages = sns.Topic(theirs, "Pages", master_key=theirs.key)
     of_team = {"team-a": sns.Topic(theirs, "OfTeam")}
@@ -137,10 +125,6 @@ def _reports(theirs: Theirs, **given: Any) -> None:
 def _imported_topic(theirs: Theirs) -> None:
     topic = sns.Topic.from_topic_arn(theirs, "Pages", TOPIC)
     _reports(theirs, topic=topic, topic_key=kms.Key.from_key_arn(theirs, "OfPages", KEY))
-
-
-def _topic_with_key(theirs: Theirs) -> None:
-    _reports(theirs, topic=sns.Topic(theirs, "Pages", master_key=theirs.key))
 
 
 def _topic_and_reports_with_one_key(theirs: Theirs) -> None:
@@ -188,18 +172,22 @@ def _nobody(theirs: Theirs) -> None:
 
 
 BUILDS: dict[str, Callable[[Theirs], None]] = {
-    "a cluster of the app": _plain,
+    "a cluster of the app": lambda theirs: watch(theirs, orders(theirs)),
     "a login and an endpoint of the app": _scram_and_endpoint,
     "a login that is known": _known_secret,
-    "serverless": _serverless,
+    "serverless": lambda theirs: watch(theirs, orders(theirs, msk=theirs.serverless())),
     "hosts of the app": _hosts,
     "brokers in a parameter": _parameter,
     "brokers in a parameter, and their ports": _parameter_with_ports,
     "watched in another stack": _another_stack,
-    "a service of the app": _service,
+    "a service of the app": lambda theirs: watch(
+        theirs, orders(theirs, scaling=(follows(a_service(theirs)),))
+    ),
     "alarms to topics of the app": _topics,
     "reports: a topic that is imported": _imported_topic,
-    "reports: a topic with a key": _topic_with_key,
+    "reports: a topic with a key": lambda theirs: _reports(
+        theirs, topic=sns.Topic(theirs, "Pages", master_key=theirs.key)
+    ),
     "reports: one key for all": _topic_and_reports_with_one_key,
     "reports: a bucket with a key": _bucket_with_key,
     "reports: names that nobody has": _doubts,

@@ -32,6 +32,9 @@ WIDE_RESOURCES = {
 }
 
 
+ALARMS = "cloudwatch.amazonaws.com"
+
+
 def statements(example: Synthesised) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Stack, type and statement of everything by which something may do things."""
     for stack, template in example.templates.items():
@@ -86,15 +89,66 @@ def test_every_exemption_is_used(allowed: list[tuple[str, str, dict[str, Any]]])
     assert {*WIDE_ACTIONS, *WIDE_RESOURCES} - used == set()
 
 
-def test_nobody_outside_the_account_is_let_in(
-    allowed: list[tuple[str, str, dict[str, Any]]],
+def of_kind(examples: dict[str, Synthesised], kind: str) -> list[dict[str, Any]]:
+    """All statements of a kind of policy."""
+    found = [each for example in examples.values() for each in statements(example)]
+    return [statement for _, of, statement in found if of == kind]
+
+
+# Whom a service acts for, in the policies of topics, keys and roles.
+OWN_ACCOUNT = {"aws:SourceAccount": "111122223333"}
+
+
+def test_a_topic_takes_alarms_of_its_own_account_and_nothing_without_tls(
+    examples: dict[str, Synthesised],
 ) -> None:
-    strangers = [
-        (stack, kind)
-        for stack, kind, statement in allowed
-        if statement.get("Principal") in ("*", {"AWS": "*"}) and "Condition" not in statement
+    found = of_kind(examples, "AWS::SNS::TopicPolicy")
+    allowed = [each for each in found if each["Effect"] == "Allow"]
+    denied = [each for each in found if each["Effect"] == "Deny"]
+    assert allowed
+    for each in allowed:
+        assert (each["Action"], each["Principal"]) == ("sns:Publish", {"Service": ALARMS})
+        assert each["Condition"] == {"StringEquals": OWN_ACCOUNT}
+    topics = sum(
+        resource["Type"] == "AWS::SNS::Topic"
+        for example in examples.values()
+        for template in example.templates.values()
+        for resource in template["Resources"].values()
+    )
+    without_tls = {"Bool": {"aws:SecureTransport": "false"}}
+    assert [each["Condition"] for each in denied] == [without_tls] * topics
+
+
+def test_a_key_is_its_accounts_and_lets_alarms_of_that_account_use_it(
+    examples: dict[str, Synthesised],
+) -> None:
+    found = of_kind(examples, "AWS::KMS::Key")
+    of_services = [each for each in found if "Service" in each["Principal"]]
+    others = [each for each in found if each not in of_services]
+    assert of_services
+    for each in of_services:
+        assert each["Principal"] == {"Service": ALARMS}
+        assert set(each["Action"]) == {"kms:Decrypt", "kms:GenerateDataKey*"}
+        assert each["Condition"] == {"StringEquals": OWN_ACCOUNT}
+    root = ":iam::111122223333:root"
+    assert [each for each in others if root not in str(each["Principal"]["AWS"])] == []
+
+
+def test_only_functions_and_chats_take_on_a_role_without_saying_for_whom(
+    examples: dict[str, Synthesised],
+) -> None:
+    trusted = [
+        statement
+        for example in examples.values()
+        for template in example.templates.values()
+        for resource in template["Resources"].values()
+        if resource["Type"] == "AWS::IAM::Role"
+        for statement in resource["Properties"]["AssumeRolePolicyDocument"]["Statement"]
     ]
-    assert strangers == []
+    without = {each["Principal"]["Service"] for each in trusted if "Condition" not in each}
+    assert without == {"lambda.amazonaws.com", "chatbot.amazonaws.com"}
+    conditions = [each["Condition"] for each in trusted if "Condition" in each]
+    assert {str(*each.values()) for each in conditions} == {str(OWN_ACCOUNT)}
 
 
 def test_no_role_has_a_policy_of_awss_own(examples: dict[str, Synthesised]) -> None:

@@ -16,6 +16,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.collect_lag import scheduled_time
 from kafka_lag_cdk.collector_function import cron_of
+from tests.infra.configured import cluster_json
 from tests.infra.conftest import Options
 from tests.infra.resolve import ACCOUNT, REGION
 
@@ -113,6 +114,9 @@ def test_endpoints_are_made_where_asked_for_and_let_the_vpc_in_alone(of: Of) -> 
     groups = of(ENDPOINTS, "EC2::SecurityGroup")
     rules = [rule for group in groups for rule in group.get("SecurityGroupIngress", [])]
     assert [(rule["CidrIp"], rule["ToPort"]) for rule in rules] == [("10.0.0.0/16", 443)] * 2
+    interfaces = [each for each in of(ENDPOINTS, "EC2::VPCEndpoint") if "SubnetIds" in each]
+    chosen = cluster_json()["vpc"]["subnets"][:1]
+    assert [each["SubnetIds"] for each in interfaces] == [chosen] * 2
 
 
 def statements(of: Of, option: str) -> list[dict[str, Any]]:
@@ -153,6 +157,15 @@ def test_it_may_touch_its_own_clusters_objects_only(of: Of) -> None:
     assert (written, read) == (sorted(own), sorted([*own, usual]))
     (listed,) = [each for each in statements(of, PLAIN) if each["Action"] == "s3:ListBucket"]
     assert listed["Condition"] == {"StringLike": {"s3:prefix": [*own, usual]}}
+
+
+def test_the_schedule_may_start_its_own_collector_alone(of: Of) -> None:
+    (schedule,) = of(PLAIN, "Scheduler::Schedule")
+    policies = [each["PolicyDocument"]["Statement"] for each in of(PLAIN, "IAM::Policy")]
+    (may,) = [each for each in policies if "lambda:InvokeFunction" in json.dumps(each)]
+    assert [(each["Action"], each["Resource"]) for each in may] == [
+        ("lambda:InvokeFunction", schedule["Target"]["Arn"])
+    ]
 
 
 def test_the_functions_own_code_may_touch_no_network_interface(of: Of) -> None:

@@ -14,7 +14,6 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from cdk_nag import AwsSolutionsChecks
-from constructs import Construct
 
 from kafka_lag_cdk import (
     Alarms,
@@ -43,13 +42,12 @@ from tests.infra.own_app.network import (
 from tests.infra.resolve import of_type
 
 
-@pytest.mark.parametrize("chosen", ["selection", "subnets"])
-def test_subnets_may_be_chosen(chosen: str) -> None:
+def test_subnets_may_be_chosen() -> None:
     theirs = Theirs()
     one = theirs.vpc.private_subnets[0]
-    subnets = [one] if chosen == "subnets" else ec2.SubnetSelection(one_per_az=True, subnets=[one])
-    chosen_ones = orders(theirs, network=replace(theirs.network, subnets=subnets))
-    assert chosen_ones.ways_out.subnets == (one.subnet_id,)
+    chosen = ec2.SubnetSelection(one_per_az=True, subnets=[one])
+    watched = orders(theirs, network=replace(theirs.network, subnets=chosen))
+    assert watched.ways_out.subnets == (one.subnet_id,)
 
 
 @dataclass
@@ -125,18 +123,16 @@ def test_two_keys_let_alarms_in_where_topic_and_reports_have_one_each(named: boo
     assert [services_of(key).count(ALARMS) for key in keys] == [1, 1]
 
 
-IMPORTED = {
-    "by-arn": lambda scope: kms.Key.from_key_arn(scope, "OfPages", KEY),
-    "aws-managed": lambda scope: kms.Alias.from_alias_name(scope, "OfPages", "alias/aws/sns"),
-}
-
-
-@pytest.mark.parametrize("imported", IMPORTED.values(), ids=IMPORTED)
-def test_a_topic_whose_key_cannot_be_changed_is_refused(
-    imported: Callable[[Construct], kms.IKey],
-) -> None:
+@pytest.mark.parametrize("aws_managed", [False, True], ids=["by-arn", "aws-managed"])
+def test_a_topic_whose_key_cannot_be_changed_is_refused(aws_managed: bool) -> None:
     theirs = Theirs()
-    topic = sns.Topic(theirs, "Pages", master_key=imported(theirs))
+    by_alias, by_arn = kms.Alias.from_alias_name, kms.Key.from_key_arn
+    key = (
+        by_alias(theirs, "OfPages", "alias/aws/sns")
+        if aws_managed
+        else by_arn(theirs, "OfPages", KEY)
+    )
+    topic = sns.Topic(theirs, "Pages", master_key=key)
     sentence = r"Theirs/Pages is encrypted with Theirs/OfPages, whose .* lost, .* as topic_key"
     with pytest.raises(ValueError, match=sentence):
         LagReports(theirs, "Lag", clusters=["orders"], topic=topic)

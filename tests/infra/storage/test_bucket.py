@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 from aws_cdk import Stack
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
 from kafka_lag_cdk.bucket import DataBucket
@@ -37,6 +38,20 @@ def test_it_outlives_its_stack_but_for_a_first_deploy_that_fails(kind: str) -> N
     (kept,) = (r for r in template()["Resources"].values() if r["Type"] == kind)
     assert kept["DeletionPolicy"] == "RetainExceptOnCreate"
     assert kept["UpdateReplacePolicy"] == "Retain"
+
+
+def test_it_is_encrypted_with_its_key_or_that_of_s3() -> None:
+    def build(stack: Stack) -> None:
+        DataBucket(stack, "Data", keep=KEEP, key=kms.Key(stack, "Key"))
+
+    made = synthesised(build)["Resources"].values()
+    (with_key,) = (r["Properties"] for r in made if r["Type"] == "AWS::S3::Bucket")
+    found = {}
+    for each in (only("AWS::S3::Bucket"), with_key):
+        (rule,) = each["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        default = rule["ServerSideEncryptionByDefault"]
+        found[default["SSEAlgorithm"]] = "KMSMasterKeyID" in default
+    assert found == {"AES256": False, "aws:kms": True}
 
 
 def test_it_has_no_name_that_a_second_deploy_would_want() -> None:

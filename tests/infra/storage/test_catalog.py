@@ -18,7 +18,7 @@ from kafka_lag.snapshots.s3_store import S3Store
 from kafka_lag.snapshots.store import write_snapshot
 from kafka_lag_cdk.report_columns import REPORT_COLUMNS
 from tests.builders import HOUR, NOON, a_snapshot
-from tests.infra.storage.stack import CLUSTERS, KEEP, tables, template
+from tests.infra.storage.stack import CLUSTERS, tables, template
 
 BUCKET = "databuckete6b0faa8"
 DAY_AFTER = datetime.fromtimestamp(NOON / 1000, UTC) + timedelta(days=1)
@@ -86,18 +86,6 @@ def test_history_and_reports_are_projected_by_cluster_and_date() -> None:
         places = set(projected(tables()[name], DAY_AFTER))
         for cluster in CLUSTERS:
             assert f"s3://{BUCKET}/{folder}/cluster={cluster}/dt=2026-01-31/" in places
-
-
-def test_a_table_reaches_as_far_back_as_its_objects_are_kept() -> None:
-    days = {
-        "snapshots": KEEP.snapshot_days,
-        "history": KEEP.history_days,
-        "reports": KEEP.report_days,
-    }
-    for table in tables().values():
-        prefix = table["StorageDescriptor"]["Location"].removeprefix(f"s3://{BUCKET}/")
-        reach = table["Parameters"]["projection.dt.range"]
-        assert reach == f"NOW-{days[prefix.partition('/')[0]]}DAYS,NOW"
 
 
 def test_database_and_tables_go_with_their_stack() -> None:
