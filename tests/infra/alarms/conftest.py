@@ -10,12 +10,11 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.shared import Notify
-from kafka_lag_cdk.notifications import ChatChannels, Topics, job_failure_rule
 from tests.infra.alarms.simulated import (
     AT_RISK,
     CLUSTER,
@@ -28,14 +27,11 @@ from tests.infra.alarms.simulated import (
     written,
 )
 from tests.infra.configured import cluster
-from tests.infra.options import EVERYBODY
 from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve
 
 ByName: TypeAlias = Mapping[str, Mapping[str, Any]]
 Lines: TypeAlias = Mapping[int, list[str]]
 
-LOG_GROUP = "/collector"
-NOTIFY = Notify.model_validate(EVERYBODY)
 # Minutes in which the collector is dead in the `interrupted` hours.
 SILENCE = range(50, 70)
 
@@ -61,48 +57,31 @@ def watched_cluster(**changes: Any) -> Cluster:
     )
 
 
-def watched(*, recovered: bool = True, name: str = "kafka-lag", **changes: Any) -> dict[str, Any]:
-    """The template of a stack with a topic and every alarm of a cluster that has these changes."""
+def alarms_of(**changes: Any) -> ByName:
+    """The alarms of a cluster with these changes, by what follows the cluster in their names."""
     stack = Stack(App(), "Watched", env=Environment(account=ACCOUNT, region=REGION))
-    _fill(stack, watched_cluster(**changes), recovered, name)
-    return dict(Template.from_stack(stack).to_json())
-
-
-def _fill(stack: Stack, observed: Cluster, recovered: bool, name: str) -> None:
-    topics = Topics(stack, "Alarms", name=name, notify=NOTIFY)
-    topic, reports = topics.of_chats()
-    ChatChannels(stack, "Chat", notify=NOTIFY, topics=[topic, reports])
     ClusterAlarms(
         scope=stack,
-        cluster=observed,
+        cluster=watched_cluster(**changes),
         function=lambda_.Function.from_function_name(stack, "Function", "collector"),
-        log_group=logs.LogGroup.from_log_group_name(stack, "Log", LOG_GROUP),
-        recipients=Recipients(topic, recovered),
-        name=name,
+        log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/collector"),
+        recipients=Recipients(sns.Topic(stack, "Topic"), recovered=True),
     ).make()
-    job_failure_rule(stack, "ReportFailed", job_name="report", topics=topics)
-
-
-def alarms_of(template: Mapping[str, Any], name: str = "kafka-lag") -> ByName:
-    """The properties of all alarms by what follows the cluster in their names."""
-    found = of_type(resolve(template), "AWS::CloudWatch::Alarm").values()
-    return {each["AlarmName"].removeprefix(f"{name}/{CLUSTER}/"): each for each in found}
-
-
-@pytest.fixture(name="template", scope="session")
-def _template() -> dict[str, Any]:
-    return watched()
+    found = of_type(resolve(Template.from_stack(stack).to_json()), "AWS::CloudWatch::Alarm")
+    return {
+        each["AlarmName"].removeprefix(f"kafka-lag/{CLUSTER}/"): each for each in found.values()
+    }
 
 
 @pytest.fixture(name="alarms", scope="session")
-def _alarms(template: dict[str, Any]) -> ByName:
-    return alarms_of(template)
+def _alarms() -> ByName:
+    return alarms_of()
 
 
 @pytest.fixture(name="of_any", scope="session")
 def _of_any() -> ByName:
     """The alarms of a cluster that has named no group."""
-    return alarms_of(watched(alarms={}))
+    return alarms_of(alarms={})
 
 
 @pytest.fixture(name="any_group", scope="session")
@@ -125,4 +104,4 @@ def _interrupted() -> Lines:
 
 @pytest.fixture(name="every_five_minutes", scope="session")
 def _every_five_minutes() -> ByName:
-    return alarms_of(watched(interval_seconds=300))
+    return alarms_of(interval_seconds=300)

@@ -15,24 +15,20 @@ from kafka_lag_cdk.alarm_rules import (
     GROUP_NOW,
     OF_ANY_GROUP,
     RULES,
-    Missing,
     Rule,
     left_out,
     query_groups,
     query_rules,
 )
-from kafka_lag_cdk.alarms import MISSING, OPERATORS, ClusterSubject
+from kafka_lag_cdk.alarms import ClusterSubject
 from kafka_lag_cdk.saved_queries import read_queries
 from tests.infra.alarms.conftest import (
     ByName,
     alarms_of,
-    watched,
     watched_cluster,
 )
 from tests.infra.alarms.simulated import REBALANCES, STOPS
 from tests.infra.configured import cluster
-
-_TREATMENTS = {"missing", "ignore", "breaching", "notBreaching"}
 
 
 def asked(alarm: Mapping[str, Any]) -> str:
@@ -42,7 +38,7 @@ def asked(alarm: Mapping[str, Any]) -> str:
 
 def test_a_promise_is_watched_in_as_many_runs_as_the_document_has() -> None:
     runs = {REBALANCES: {"datapoints": 5, "periods": 10}}
-    found = alarms_of(watched(alarms={"groups": [REBALANCES], "sla_runs": runs}))
+    found = alarms_of(alarms={"groups": [REBALANCES], "sla_runs": runs})
     alarm = found[f"sla/{REBALANCES}"]
     assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (5, 10)
 
@@ -52,19 +48,8 @@ def test_the_rules_on_all_groups_are_those_that_a_stack_deploys(
     any_group: bool, any_unusual: bool
 ) -> None:
     chosen = {"any_group": any_group, "any_unusual": any_unusual}
-    deployed = {name for name in alarms_of(watched(alarms=chosen)) if name.startswith("any-")}
+    deployed = {name for name in alarms_of(alarms=chosen) if name.startswith("any-")}
     assert {rule.name for rule in query_rules(watched_cluster(alarms=chosen))} == deployed
-
-
-def test_names_are_unique_and_short_enough(template: dict[str, Any]) -> None:
-    found = template["Resources"].values()
-    names = [
-        each["Properties"]["AlarmName"]
-        for each in found
-        if each["Type"] == "AWS::CloudWatch::Alarm"
-    ]
-    assert len(set(names)) == len(names)
-    assert all(name.startswith("kafka-lag/shop/") and len(name) <= 255 for name in names)
 
 
 def test_the_query_that_descriptions_name_is_saved() -> None:
@@ -86,7 +71,7 @@ def test_groups_with_an_alarm_of_their_own_page_once(alarms: ByName) -> None:
     for other in ("any-sla", "any-loss"):
         assert re.findall(r"!='([^']*)'", asked(alarms[other])) == named
     # What is only compared with its own past has no status alarm.
-    assert "!=" not in asked(alarms_of(watched(alarms={"anomalies": [STOPS]}))["any-group"])
+    assert "!=" not in asked(alarms_of(alarms={"anomalies": [STOPS]})["any-group"])
 
 
 @pytest.mark.parametrize("name", ["it's", 'so "called"', "back\\slash"])
@@ -117,7 +102,7 @@ def test_what_the_query_leaves_out_is_told_by_the_groups_own_names() -> None:
 @pytest.fixture(name="by_minutes", scope="module")
 def _by_minutes(alarms: ByName) -> dict[int, ByName]:
     """All alarms by the minutes between runs."""
-    seldom = {n: alarms_of(watched(interval_seconds=60 * n)) for n in (30, 60)}
+    seldom = {n: alarms_of(interval_seconds=60 * n) for n in (30, 60)}
     return {1: alarms, **seldom}
 
 
@@ -137,9 +122,3 @@ def test_the_window_of_no_alarm_is_longer_than_cloudwatch_takes(
     for minutes, longest in ((30, 86_400), (60, 7 * 86_400)):
         for name, alarm in by_minutes[minutes].items():
             assert alarm["EvaluationPeriods"] * minutes * 60 <= longest, name
-
-
-def test_every_word_of_a_rule_has_one_of_cloudwatch() -> None:
-    assert {each.value for each in Missing} == _TREATMENTS
-    assert {rule.operator for rule in RULES} <= set(OPERATORS)
-    assert {rule.missing for rule in RULES} <= set(MISSING)

@@ -82,32 +82,6 @@ def test_every_alarm_on_a_group_has_its_timeline_here(alarms: ByName) -> None:
     assert {name for name in alarms if "/" in name} == set(TIMELINES)
 
 
-def test_lines_that_are_delivered_twice_change_nothing(alarms: ByName, hours: Lines) -> None:
-    twice = metrics_of({minute: [*lines, *lines] for minute, lines in hours.items()})
-    assert {name: changes(alarms[name], twice) for name in TIMELINES} == TIMELINES
-
-
-def test_values_that_come_two_minutes_late_are_told_two_minutes_later(
-    alarms: ByName, hours: Lines
-) -> None:
-    late = metrics_of(hours, delay=2)
-    for name, timeline in TIMELINES.items():
-        # Silence is not later for it: it is what has not come by now.
-        assert changes(alarms[name], late) == [
-            (minute if state == INSUFFICIENT_DATA else minute + 2, state)
-            for minute, state in timeline
-        ], name
-
-
-def test_a_group_that_stops_pages_once_and_is_told_as_recovered_once(
-    alarms: ByName, metrics: Metrics
-) -> None:
-    alarm = alarms[f"status/{STOPS}"]
-    done = invocations(alarm, states(alarm, metrics, MINUTES))
-    assert [(each.minute, each.state) for each in done] == TIMELINES[f"status/{STOPS}"]
-    assert {each.action for each in done} == set(alarm["AlarmActions"])
-
-
 def test_while_the_collector_is_dead_nothing_is_told_of_groups(
     alarms: ByName, interrupted: Lines
 ) -> None:
@@ -121,23 +95,6 @@ def test_while_the_collector_is_dead_nothing_is_told_of_groups(
         # Alarms on an objective's budget keep their state: their windows are hours long.
         kept = OK if name.startswith("slo") else INSUFFICIENT_DATA
         assert observed[SILENCE.stop - 1] == kept, name
-
-
-@pytest.mark.parametrize(
-    ("undecided", "after"),
-    [
-        ("retain", [(72, ALARM)]),
-        # If CloudWatch takes the first bad value after a gap for OK, one OK too many is sent.
-        ("OK", [(70, OK), (72, ALARM)]),
-    ],
-)
-def test_a_group_still_stopped_after_the_silence_is_told_again(
-    undecided: Literal["retain", "OK"], after: Changes, alarms: ByName, interrupted: Lines
-) -> None:
-    alarm = alarms[f"status/{AT_RISK}"]
-    assumed = Assumptions(undecided=undecided)
-    observed = transitions(states(alarm, metrics_of(interrupted), MINUTES[:90], assumed))
-    assert observed == [(1, OK), (43, ALARM), (56, INSUFFICIENT_DATA), *after]
 
 
 ANY_GROUP: Mapping[str, Changes] = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka_lag_cdk.alarm_rules import SLA, STATUS, Rule, alarm_shares
 from kafka_lag_cdk.alarms import ClusterSubject
 from kafka_lag_cdk.names import construct_id
-from tests.infra.alarms.conftest import alarms_of, watched
+from tests.infra.alarms.conftest import alarms_of
 from tests.infra.configured import cluster
 
 GROUPS = st.text(max_size=300) | st.sampled_from(["a" * 240, "a" * 300, "ä" * 300])
@@ -22,11 +22,6 @@ ORDERS, LONG = cluster(), cluster(name="o" * 128)
 
 def alarm_name(rule: Rule, group: str | None = None, deployment: str = "kafka-lag") -> str:
     return ClusterSubject(ORDERS, group, deployment).name(rule)
-
-
-def test_a_name_is_read_from_left_to_right() -> None:
-    assert alarm_name(STATUS, "billing") == "kafka-lag/orders/status/billing"
-    assert alarm_name(STATUS) == "kafka-lag/orders/status"
 
 
 @given(GROUPS)
@@ -79,7 +74,7 @@ OTHER = {"arn": None, "bootstrap_servers": ["b:9096"], "region": "eu-west-1"}
 def test_brokers_are_watched_where_there_are_metrics_of_them(
     changes: dict[str, Any], expected: set[str]
 ) -> None:
-    assert BOTH & set(alarms_of(watched(**changes))) == expected
+    assert BOTH & set(alarms_of(**changes)) == expected
 
 
 def named(count: int) -> list[str]:

@@ -6,22 +6,33 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from aws_cdk import App, Environment, Stack
+from aws_cdk.assertions import Template
 
+from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.scaling import ScaledService
 from kafka_lag_cdk.scaling_rules import rules_of, template_of
-from tests.infra.resolve import of_type
-from tests.infra.scaling import services
-from tests.infra.scaling.services import Resources
+from tests.infra.configured import SERVICE, STEPS, cluster
+from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve
 
 POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 ALARM = "AWS::CloudWatch::Alarm"
+BY_AGE = {"metric": "EstimatedTimeLag", "out": STEPS["out"], "below": 15.5}
+TASKS = {"partitions": 60, "min": 0, "max": 45, "tasks": {"groups": ["stock"]}, "steps": STEPS}
+CLUSTERS = {
+    "steps": cluster(scaling=[{**SERVICE, "max": 8, "steps": STEPS}]),
+    "tasks and steps": cluster(scaling=[SERVICE | TASKS]),
+    "age every five minutes": cluster(
+        interval_seconds=300, scaling=[{**SERVICE, "max": 3, "steps": BY_AGE}]
+    ),
+}
 
 
-def the_template_without_cdk(kind: str) -> dict[str, Any]:
-    """The same service as its rules have it as data."""
-    cluster = services.CLUSTERS[kind]
-    (scaling,) = cluster.scaling
-    minutes = cluster.interval_minutes
-    return template_of(rules_of(scaling), scaling, cluster.name, cluster.namespace, minutes)
+def deployed(one: Cluster) -> dict[str, dict[str, Any]]:
+    """The resources of the cluster's service, every reference answered."""
+    stack = Stack(App(), "Scaled", env=Environment(account=ACCOUNT, region=REGION))
+    ScaledService(stack, "Service", cluster=one, scaling=one.scaling[0])
+    return resolve(Template.from_stack(stack).to_json())
 
 
 def comparable(alarm: dict[str, Any]) -> dict[str, Any]:
@@ -35,33 +46,17 @@ def comparable(alarm: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in alarm.items() if key not in without} | {"queries": queries}
 
 
-def same(some: list[Any], others: list[Any]) -> bool:
-    """The same in any order."""
-    return len(some) == len(others) and all(each in others for each in some)
-
-
-@pytest.mark.parametrize("kind", ["steps", "age", "slow", "tasks", "many"])
-def test_the_template_has_the_rules_that_are_simulated(
-    resolved: dict[str, Resources], kind: str
-) -> None:
-    as_data, key = the_template_without_cdk(kind), "StepScalingPolicyConfiguration"
-    deployed, simulated = (
-        [comparable(each) for each in of_type(resources, ALARM).values()]
-        for resources in (resolved[kind], as_data)
+@pytest.mark.parametrize("kind", CLUSTERS)
+def test_the_template_has_the_rules_that_are_simulated(kind: str) -> None:
+    one, key = CLUSTERS[kind], "StepScalingPolicyConfiguration"
+    (scaling,) = one.scaling
+    as_data = template_of(rules_of(scaling), scaling, one.name, one.namespace, one.interval_minutes)
+    made, simulated = (
+        [
+            *(comparable(each) for each in of_type(resources, ALARM).values()),
+            *(each[key] for each in of_type(resources, POLICY).values()),
+        ]
+        for resources in (deployed(one), as_data)
     )
-    assert same(deployed, simulated)
-    deployed, simulated = (
-        [each[key] for each in of_type(resources, POLICY).values()]
-        for resources in (resolved[kind], as_data)
-    )
-    assert same(deployed, simulated)
-
-
-def test_no_policy_has_more_steps_than_aws_takes(resolved: dict[str, Resources]) -> None:
-    policies = of_type(resolved["many"], POLICY).values()
-    numbers = [
-        [step["ScalingAdjustment"] for step in steps["StepAdjustments"]]
-        for policy in policies
-        if (steps := policy["StepScalingPolicyConfiguration"])["AdjustmentType"] == "ExactCapacity"
-    ]
-    assert sorted(numbers) == [[*range(20)], [*range(20, 40)], [*range(40, 46)]]
+    assert len(made) == len(simulated)
+    assert [each for each in made if each not in simulated] == []

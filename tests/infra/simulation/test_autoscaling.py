@@ -3,56 +3,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kafka_lag_cdk.config.scaling import Scaling
+from kafka_lag_cdk.scaling_rules import rules_of, template_of
 from kafka_lag_cdk.simulation.autoscaling import ScalingAssumptions, Service
 from kafka_lag_cdk.simulation.metrics import Metrics, Series
 
-LOAD = Series.of("Load", "Load", {})
-METRIC = {"Namespace": "Load", "MetricName": "Load"}
+GROUP = {"Cluster Name": "orders", "Consumer Group": "g"}
+LAG = Series.of("KafkaLag", "ScalingLag", GROUP)
+NEEDED = Series.of("KafkaLag", "TasksNeeded", GROUP)
 TARGET: dict[str, Any] = {
     "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
     "Properties": {"MinCapacity": 1, "MaxCapacity": 12},
 }
+STEPS = {"out": [{"above": 10, "add": 1}, {"above": 20, "add": 3}], "below": 2}
 
 
-def alarm(policy: str, operator: str, threshold: float, minutes: int) -> dict[str, Any]:
-    return {
-        "Type": "AWS::CloudWatch::Alarm",
-        "Properties": {
-            **METRIC,
-            "Statistic": "Maximum",
-            "Period": 60,
-            "ComparisonOperator": operator,
-            "Threshold": threshold,
-            "EvaluationPeriods": minutes,
-            "TreatMissingData": "notBreaching",
-            "AlarmActions": [f"arn:aws:autoscaling:::scalingPolicy:0:policyName/{policy.lower()}"],
-        },
-    }
-
-
-def steps(kind: str, cooldown: int, *adjustments: tuple[float | None, float | None, int]) -> Any:
-    bounds = ("MetricIntervalLowerBound", "MetricIntervalUpperBound")
-    return {
-        "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
-        "Properties": {
-            "PolicyType": "StepScaling",
-            "StepScalingPolicyConfiguration": {
-                "AdjustmentType": kind,
-                "Cooldown": cooldown,
-                "StepAdjustments": [
-                    {
-                        **{k: v for k, v in zip(bounds, each[:2], strict=True) if v is not None},
-                        "ScalingAdjustment": each[2],
-                    }
-                    for each in adjustments
-                ],
-            },
-        },
-    }
+def scaled(cooldowns: Sequence[int], minutes: int = 1, **how: Any) -> dict[str, Any]:
+    """A service whose rules have these cooldowns, and alarms that look at so many minutes."""
+    service = {"group": "g", "ecs_cluster": "web", "service": "worker", "partitions": 12}
+    scaling = Scaling.model_validate({**service, "min": 1, "max": 12, **how})
+    rules = tuple(
+        replace(rule, datapoints=minutes, minutes=minutes, cooldown_seconds=seconds)
+        for rule, seconds in zip(rules_of(scaling), cooldowns, strict=True)
+    )
+    return {**template_of(rules, scaling, "orders", "KafkaLag")}
 
 
 def tracking(target: float, **more: Any) -> dict[str, Any]:
@@ -64,7 +44,12 @@ def tracking(target: float, **more: Any) -> dict[str, Any]:
                 "PolicyType": "TargetTrackingScaling",
                 "TargetTrackingScalingPolicyConfiguration": {
                     "TargetValue": target,
-                    "CustomizedMetricSpecification": {**METRIC, "Statistic": "Maximum"},
+                    "CustomizedMetricSpecification": {
+                        "Namespace": "KafkaLag",
+                        "MetricName": "ScalingLag",
+                        "Dimensions": [{"Name": n, "Value": value} for n, value in GROUP.items()],
+                        "Statistic": "Maximum",
+                    },
                     **more,
                 },
             },
@@ -72,18 +57,8 @@ def tracking(target: float, **more: Any) -> dict[str, Any]:
     }
 
 
-EXACT = {
-    "Target": TARGET,
-    "Alarm": alarm("Exact", "GreaterThanOrEqualToThreshold", 0, 1),
-    "Exact": steps("ExactCapacity", 60, (None, 3, 2), (3, 6, 5), (6, None, 9)),
-}
-BY_NUMBER = {
-    "Target": TARGET,
-    "OutAlarm": alarm("Out", "GreaterThanOrEqualToThreshold", 10, 1),
-    "Out": steps("ChangeInCapacity", 180, (0, 10, 1), (10, None, 3)),
-    "InAlarm": alarm("In", "LessThanThreshold", 2, 1),
-    "In": steps("ChangeInCapacity", 300, (None, 0, -1)),
-}
+EXACT = scaled([60], tasks={})
+BY_NUMBER = scaled([180, 300], steps=STEPS)
 
 
 def tasks(
@@ -96,7 +71,8 @@ def tasks(
     metrics = Metrics()
     for minute, value in enumerate(values):
         if value is not None:
-            metrics.put(LOAD, minute, value)
+            for series in (LAG, NEEDED):
+                metrics.put(series, minute, value)
     service = Service(resources, metrics, begun, assumed or ScalingAssumptions())
     numbers = []
     for minute in range(len(values)):
@@ -105,27 +81,14 @@ def tasks(
     return numbers
 
 
-def test_an_exact_number_is_set_up_and_down_at_once_and_stays() -> None:
-    assert tasks(EXACT, [4, 4, 1, 1, 8, 8]) == [5, 5, 2, 2, 9, 9]
-
-
 def test_a_larger_number_is_set_within_the_cooldown_and_a_smaller_one_after_it() -> None:
-    slow = {**EXACT, "Exact": steps("ExactCapacity", 180, (None, 3, 2), (3, 6, 5), (6, None, 9))}
-    assert tasks(slow, [4, 8, 1, 1, 1]) == [5, 9, 9, 9, 2]
+    assert tasks(EXACT, [5, 5, 2, 2, 9, 9]) == [5, 5, 2, 2, 9, 9]
+    assert tasks(scaled([180], tasks={}), [5, 9, 2, 2, 2]) == [5, 9, 9, 9, 2]
 
 
 def test_a_step_in_waits_and_a_step_out_ends_the_wait() -> None:
     assert tasks(BY_NUMBER, [1, 1, 1, 1, 1, 1]) == [3, 3, 3, 3, 3, 2]
     assert tasks(BY_NUMBER, [1, 20, 1, 1]) == [3, 6, 5, 5]
-
-
-OVER_THREE_MINUTES = {
-    "Target": TARGET,
-    "OutAlarm": alarm("Out", "GreaterThanOrEqualToThreshold", 10, 3),
-    "Out": steps("ChangeInCapacity", 600, (0, 10, 1), (10, None, 3)),
-    "InAlarm": alarm("In", "LessThanThreshold", 2, 3),
-    "In": steps("ChangeInCapacity", 600, (None, -1, -2), (-1, 0, -1)),
-}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +105,14 @@ def test_a_step_is_chosen_by_the_farthest_value_of_the_alarm_or_by_the_newest(
     values: list[float | None], compared: Any, expected: int
 ) -> None:
     assumed = ScalingAssumptions(compared=compared)
-    assert tasks(OVER_THREE_MINUTES, values, assumed=assumed)[-1] == expected
+    over_three_minutes = scaled([600, 600], 3, steps=STEPS)
+    # Two tasks go where the lag is under the bound by more than one.
+    removing = over_three_minutes["Policy1"]["Properties"]["StepScalingPolicyConfiguration"]
+    removing["StepAdjustments"] = [
+        {"MetricIntervalUpperBound": -1, "ScalingAdjustment": -2},
+        {"MetricIntervalLowerBound": -1, "MetricIntervalUpperBound": 0, "ScalingAdjustment": -1},
+    ]
+    assert tasks(over_three_minutes, values, assumed=assumed)[-1] == expected
 
 
 def test_tracking_adds_in_proportion_after_three_minutes() -> None:
@@ -163,10 +133,10 @@ def test_tracking_that_may_not_remove_does_not() -> None:
 @pytest.mark.parametrize(
     ("direction", "value", "expected"),
     [
-        ("DynamicScalingOutSuspended", 8, [4, 4]),
-        ("DynamicScalingOutSuspended", 1, [2, 2]),
-        ("DynamicScalingInSuspended", 8, [9, 9]),
-        ("DynamicScalingInSuspended", 1, [4, 4]),
+        ("DynamicScalingOutSuspended", 9, [4, 4]),
+        ("DynamicScalingOutSuspended", 2, [2, 2]),
+        ("DynamicScalingInSuspended", 9, [9, 9]),
+        ("DynamicScalingInSuspended", 2, [4, 4]),
     ],
 )
 def test_what_is_suspended_does_nothing_and_the_other_direction_acts(
@@ -182,7 +152,7 @@ def test_what_is_suspended_does_nothing_and_the_other_direction_acts(
 def test_new_bounds_move_the_tasks_into_them_and_hold_policies_within() -> None:
     metrics = Metrics()
     for minute in range(3):
-        metrics.put(LOAD, minute, 1)
+        metrics.put(NEEDED, minute, 2)
     service = Service(EXACT, metrics, 4)
     assert service.set_bounds(6, 12) == 2
     assert (service.minute(0), service.tasks) == (0, 6)

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.simulation.evaluation import ALARM, OK, Assumptions
 from kafka_lag_cdk.simulation.metrics import Metrics, Series
-from kafka_lag_cdk.simulation.timeline import contributor_states, transitions
+from kafka_lag_cdk.simulation.timeline import contributor_states
 
 QUERY = (
     'SELECT MAX(GroupStatus) FROM SCHEMA("KafkaLag","Cluster Name","Consumer Group") '
@@ -25,7 +24,6 @@ ANY_GROUP: Mapping[str, Any] = {
     "ComparisonOperator": "GreaterThanOrEqualToThreshold",
     "TreatMissingData": "missing",
 }
-MINUTES = range(300)
 
 
 def status(cluster: str, *more: tuple[str, str]) -> Series:
@@ -59,15 +57,6 @@ def test_series_that_the_query_leaves_out_are_none_of_its_own() -> None:
     values = {group(name): [2] for name in "abcd"}
     observed = contributor_states(alarm, metrics_of(values), range(10))
     assert list(observed) == [("shop", "a"), ("shop", "d")]
-
-
-@pytest.mark.parametrize(("series_end", "minute"), [("range", 29 + 7), ("three hours", 29 + 180)])
-def test_a_series_that_ends_becomes_ok_whenever_the_query_returns_it_no_more(
-    series_end: Any, minute: int
-) -> None:
-    metrics = metrics_of({group("b"): [2] * 30})
-    observed = contributor_states(ANY_GROUP, metrics, MINUTES, Assumptions(series_end=series_end))
-    assert transitions(observed["shop", "b"])[1:] == [(2, ALARM), (minute, OK)]
 
 
 @pytest.mark.parametrize(

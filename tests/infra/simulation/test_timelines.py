@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
+from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK
 from kafka_lag_cdk.simulation.metrics import Metrics, Series
 from kafka_lag_cdk.simulation.timeline import Invocation, invocations, states, transitions
 
@@ -30,32 +30,14 @@ ALARM_ON_LAG: Mapping[str, Any] = {
 }
 
 
-def observed(
-    values: str, delay: int = 0, assumed: Assumptions | None = None, **changes: Any
-) -> list[tuple[int, str]]:
+def observed(values: str, **changes: Any) -> list[tuple[int, str]]:
     """Transitions over minutes whose values are 0 (good), X (breaching) or - (none)."""
-    metrics = Metrics(delay=delay)
+    metrics = Metrics()
     for minute, sign in enumerate(values):
         if sign != "-":
             metrics.put(LAG, minute, 99 if sign == "X" else 1)
     alarm = {**ALARM_ON_LAG, **changes}
-    return transitions(states(alarm, metrics, range(len(values)), assumed or Assumptions()))
-
-
-def test_three_breaches_in_a_row_alarm_and_one_good_value_ends_it() -> None:
-    assert observed("000XXX000") == [(0, OK), (5, ALARM), (6, OK)]
-
-
-@pytest.mark.parametrize("delay", [0, 1, 2])
-def test_late_values_shift_an_alarm_and_change_nothing_else(delay: int) -> None:
-    quiet = observed("000XXX0000", delay)
-    assert quiet == [(delay, OK), (5 + delay, ALARM), (6 + delay, OK)]
-
-
-@pytest.mark.parametrize("extra", [0, 2, 5])
-def test_data_that_ends_is_insufficient_once_none_is_left_in_the_range(extra: int) -> None:
-    ended = observed("0000" + "-" * 12, assumed=Assumptions(extra_points=extra))
-    assert ended == [(0, OK), (3 + 3 + extra, INSUFFICIENT_DATA)]
+    return transitions(states(alarm, metrics, range(len(values))))
 
 
 def test_ignoring_what_is_missing_keeps_an_alarm_for_ever() -> None:
@@ -123,56 +105,7 @@ def test_the_band_of_an_anomaly_alarm_is_given() -> None:
         states(alarm, metrics, range(4))
 
 
-LOST = Series.of("KafkaLag", "RecordsLost", {"Cluster Name": "shop"})
-
-
-def math(expression: str, *names: str) -> dict[str, Any]:
-    """An alarm on an expression over metrics of these ids and names."""
-    stats: list[dict[str, Any]] = [
-        {
-            "Id": name.lower(),
-            "MetricStat": {
-                "Metric": {
-                    "Namespace": "KafkaLag",
-                    "MetricName": name,
-                    "Dimensions": [{"Name": "Cluster Name", "Value": "shop"}],
-                },
-                "Stat": "Maximum",
-                "Period": 60,
-            },
-            "ReturnData": False,
-        }
-        for name in names
-    ]
-    counts = {"EvaluationPeriods": 2, "Threshold": 5, "TreatMissingData": "notBreaching"}
-    operator = {"ComparisonOperator": "GreaterThanThreshold"}
-    return {"Metrics": [{"Id": "result", "Expression": expression}, *stats], **counts, **operator}
-
-
-def put(metrics: Metrics, series: Series, values: str) -> None:
-    for minute, sign in enumerate(values):
-        if sign != "-":
-            metrics.put(series, minute, float(sign))
-
-
-@pytest.mark.parametrize(("lost", "alarms"), [("0" * 8, []), ("0--0----", [2, 5, 6, 7])])
-def test_fill_lets_a_metric_count_while_another_is_missing(lost: str, alarms: list[int]) -> None:
-    metrics = Metrics()
-    put(metrics, LAG, "8" * 8)
-    put(metrics, LOST, lost)
-    alarm = math("IF(FILL(recordslost, -1) < 0, offsetlag, 0)", "OffsetLag", "RecordsLost")
-    observed = states(alarm, metrics, range(8), Assumptions(extra_points=0))
-    assert [minute for minute, state in enumerate(observed) if state == ALARM] == alarms
-
-
-def test_where_fill_sees_no_empty_metric_the_alarm_has_no_data() -> None:
-    metrics = Metrics()
-    put(metrics, LAG, "8" * 8)
-    alarm = math("IF(FILL(recordslost, -1) < 0, offsetlag, 0)", "OffsetLag", "RecordsLost")
-    assumed = Assumptions(empty_series="missing")
-    assert ALARM not in states(alarm, metrics, range(8), assumed)
-
-
 def test_an_expression_over_a_metric_that_the_alarm_lacks_is_an_error() -> None:
+    alarm = {"Metrics": [{"Id": "result", "Expression": "recordslost"}], "EvaluationPeriods": 2}
     with pytest.raises(ValueError, match="not metrics of the alarm: recordslost"):
-        states(math("recordslost", "OffsetLag"), Metrics(), range(1))
+        states(alarm, Metrics(), range(1))
