@@ -75,9 +75,15 @@ def reaches(policy: dict[str, Any], *changes: GroupChange) -> bool:
     return passes(policy, message.notice.attributes)
 
 
-def many(owner: str, count: int, **more: Any) -> list[GroupChange]:
-    """Changes of so many groups of one owner."""
-    return [a_change(f"{owner}-{at}", row={"owner": owner}, **more) for at in range(count)]
+def changes_of(text: str) -> list[GroupChange]:
+    """As `ours ERR opened + 9 theirs OK resolved`: so many changes of each owner's groups."""
+    found: list[GroupChange] = []
+    for part in text.split(" + "):
+        *count, who, status, kind = part.split()
+        owner = {"ours": "team-money", "theirs": "team-stock"}.get(who)
+        of = {"status": status, "kind": kind, "row": {"owner": owner}}
+        found += [a_change(f"{who}-{at}", **of) for at in range(int(count[0]) if count else 1)]
+    return found
 
 
 def policy_of(address: str, **notify: Any) -> dict[str, Any]:
@@ -86,9 +92,34 @@ def policy_of(address: str, **notify: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture(name="policy", scope="module")
-def _policy() -> dict[str, Any]:
-    return policy_of("https://pages.example/money")
+# What changed, and whether our pager hears of it: with recoveries, and without. From ten groups on
+# one message is about all, and SNS tests each list of it by itself.
+PAGED: dict[str, tuple[bool, bool]] = {
+    "ours ERR opened": (True, True),
+    "ours ERR worse": (True, True),
+    "ours GONE gone": (True, True),
+    "ours OK loss_begun": (True, True),
+    "ours WARN loss_near": (True, True),
+    "ours OK promise_broken": (True, True),
+    "ours WARN opened": (False, False),
+    "theirs ERR opened": (False, False),
+    "nobody ERR opened": (False, False),
+    **{f"ours OK {kind}": (True, False) for kind in ENDS},
+    "ours WARN better": (True, False),
+    "ours ERR resolved": (True, False),
+    "ours OK resolved + ours ERR loss_begun": (True, True),
+    "ours WARN opened + 9 theirs ERR opened": (False, False),
+    "ours WARN opened + 8 theirs ERR opened + 2 ours ERR opened": (True, True),
+    **{f"ours OK {kind} + 9 theirs ERR opened": (True, False) for kind in ENDS},
+    "ours WARN opened + 9 theirs OK resolved": (False, False),
+}
+
+
+@pytest.mark.parametrize("changed", PAGED)
+def test_what_the_any_alarms_would_page_reaches_the_owner(changed: str) -> None:
+    changes, pager = changes_of(changed), "https://pages.example/money"
+    policies = (policy_of(pager), policy_of(pager, recovered=False))
+    assert tuple(reaches(each, *changes) for each in policies) == PAGED[changed]
 
 
 def test_an_address_of_several_owners_has_one_subscription_for_all() -> None:
@@ -119,61 +150,6 @@ def test_an_owner_more_changes_no_subscription_but_its_filter() -> None:
 
 def test_filters_go_by_what_messages_say_of_themselves() -> None:
     assert {each["FilterPolicyScope"] for each in subscriptions().values()} == {"MessageAttributes"}
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "paged"),
-    [
-        ("ERR", "opened", True),
-        ("ERR", "worse", True),
-        ("GONE", "gone", True),
-        ("OK", "loss_begun", True),
-        ("WARN", "loss_near", True),
-        ("OK", "promise_broken", True),
-        ("WARN", "opened", False),
-        ("OK", "resolved", True),
-        ("WARN", "better", True),
-        ("OK", "promise_kept", True),
-    ],
-)
-def test_what_the_any_alarms_would_page_reaches_the_owner(
-    status: str, kind: str, paged: bool, policy: dict[str, Any]
-) -> None:
-    for owner, due in (("team-money", paged), ("team-stock", False), (None, False)):
-        change = a_change(status=status, kind=kind, row={"owner": owner})
-        assert reaches(policy, change) == due
-
-
-@pytest.mark.parametrize("kind", ENDS)
-def test_without_recoveries_no_end_is_sent(kind: str) -> None:
-    policy = policy_of(MAIL[1], recovered=False)
-    for status in ("OK", "WARN", "ERR"):
-        over = a_change(status=status, kind=kind, row={"owner": "team-money"})
-        assert not reaches(policy, over)
-        assert reaches(policy, over, a_change(kind="loss_begun", row={"owner": "team-money"}))
-
-
-# From ten groups on one message is about all, and SNS tests each list of it by itself.
-
-
-def test_an_owner_is_not_paged_for_the_errors_of_another(policy: dict[str, Any]) -> None:
-    warned = many("team-money", 1, status="WARN")
-    assert not reaches(policy, *warned, *many("team-stock", 9))
-    assert reaches(policy, *warned, *many("team-stock", 8), *many("team-money", 2))
-
-
-@pytest.mark.parametrize(
-    "kind", ["loss_ended", "promise_kept", "loss_averted", "resolved", "caught_up"]
-)
-def test_an_end_beside_the_errors_of_another_is_an_end(kind: str, policy: dict[str, Any]) -> None:
-    changes = [*many("team-money", 1, status="OK", kind=kind), *many("team-stock", 9)]
-    assert reaches(policy, *changes)
-    assert not reaches(policy_of("https://pages.example/money", recovered=False), *changes)
-
-
-def test_a_warning_beside_the_ends_of_another_pages_nobody(policy: dict[str, Any]) -> None:
-    warned = many("team-money", 1, status="WARN")
-    assert not reaches(policy, *warned, *many("team-stock", 9, status="OK", kind="resolved"))
 
 
 @pytest.mark.parametrize(
