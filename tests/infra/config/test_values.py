@@ -14,15 +14,13 @@ from typing import Any
 
 import pytest
 
-from kafka_lag import contract
 from kafka_lag.settings import levels_of, settings_of
 from kafka_lag.sinks.budget import plan
-from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import check, read
 from kafka_lag_cdk.config.shared import ExistingBucket, KmsKeys
 from kafka_lag_cdk.config.shell_patterns import shell_pattern_in
-from tests.documents import GOOD, document
+from tests.documents import document
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import (
     KEY,
@@ -133,34 +131,6 @@ def test_the_window_is_ten_minutes_or_three_intervals_unless_it_is_named(
 ) -> None:
     named = {} if window is None else {"window": window}
     assert rules_of(interval_seconds=interval, **named).window_ms == seconds * 1_000
-
-
-@pytest.mark.parametrize(
-    ("key", "low", "high"),
-    [
-        ("interval_seconds", 1, 3600),
-        ("deadline_seconds", 1, 900),
-        ("broker_timeout_seconds", 0.1, 300),
-        ("hold", 1, 1000),
-        ("lookup_budget", 0, 1_000_000),
-    ],
-)
-def test_numbers_are_taken_up_to_their_bounds_and_nothing_else(
-    key: str, low: float, high: float
-) -> None:
-    for bound in (low, high):
-        assert normalised({**GOOD, key: bound})["cluster"] == GOOD["cluster"]
-    for wrong in (low - 1, high + 1, "10", True, None, math.nan, math.inf):
-        with pytest.raises(ConfigurationError) as caught:
-            normalised({**GOOD, key: wrong})
-        assert [fault.partition(":")[0] for fault in caught.value.faults] == [key]
-
-
-def test_a_switch_is_true_or_false_and_no_word_for_it() -> None:
-    for key in ("topics", *contract.CHOSEN_METRICS):
-        for value in ("yes", 1, None):
-            with pytest.raises(ConfigurationError, match=f"levels.{key}: "):
-                normalised({**GOOD, "levels": {key: value}})
 
 
 @pytest.mark.parametrize(

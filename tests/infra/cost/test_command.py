@@ -38,17 +38,12 @@ def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return found
 
 
-def test_cdk_json_of_the_folder_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cdk_json(tmp_path, {"clusters": [cluster_json()]})
-    assert cost(tmp_path) == 0
-    assert "600 group-partitions" in capsys.readouterr().out
-
-
-def test_the_file_that_cdk_json_names_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("context", [{"clusters": [cluster_json()]}, "lag.json"])
+def test_cdk_json_of_the_folder_is_read_or_the_file_that_it_names(
+    context: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written(tmp_path)
-    cdk_json(tmp_path, "lag.json")
+    cdk_json(tmp_path, context)
     assert cost(tmp_path) == 0
     assert "600 group-partitions" in capsys.readouterr().out
 
@@ -93,12 +88,6 @@ def test_a_wrong_configuration_is_answered_with_its_faults(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "clusters[0].dashbord: unknown key, did you mean dashboard?" in printed.err
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"context": []}'])
-def test_a_cdk_json_that_is_none_is_an_error(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "cdk.json").write_text(text)
+    (tmp_path / "cdk.json").write_text('{"context": []}')
     assert cost(tmp_path) == 2
     assert "cdk.json has faults" in capsys.readouterr().err
