@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many files into one that is sorted."""
+"""Many files into one that is sorted: by names byte by byte, and then by time."""
 
 import contextlib
 import tempfile
@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
-from kafka_lag_report.history_file import Part, Stretch, compact
+from kafka_lag_report.history_file import ROW_GROUP_ROWS, Part, Stretch, compact, encode
+from kafka_lag_report.schemas import arrow_schema
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import Row, group_row, minute, write_run
 
@@ -30,12 +31,16 @@ def written(root: Path) -> list[Row]:
     return rows
 
 
+# Above the basic plane UTF-16 sorts otherwise than UTF-8, by which rows are sorted.
+GROUPS = ("\U0001f600", "\uff5e", "zebra", "Ant")
+
+
 def runs(root: Path, count: int) -> list[Path]:
     return [
         write_run(
             root,
             "group_partitions",
-            [group_row(p, 5, 0, 9, consumer_group=g) for g in ("zebra", "ant") for p in (1, 0)],
+            [group_row(p, 5, 0, 9, consumer_group=g) for g in GROUPS for p in (1, 0)],
             at=minute(number),
         )
         for number in range(count)
@@ -59,25 +64,32 @@ def test_each_stretch_of_a_file_is_sorted_by_itself(tmp_path: Path) -> None:
 
     compact(replace(early, stretches=early.stretches + late.stretches), Storage())
 
-    one = [("ant", 0), ("ant", 1), ("zebra", 0), ("zebra", 1)]
+    one = [(group, number) for group in sorted(GROUPS, key=str.encode) for number in (0, 1)]
     assert [(r["consumer_group"], r["partition_id"]) for r in written(tmp_path)] == one + one
-    assert [r["taken_at"] for r in written(tmp_path)] == [minute(0)] * 4 + [minute(1)] * 4
+    assert [r["taken_at"] for r in written(tmp_path)] == [minute(0)] * 8 + [minute(1)] * 8
     # so that a reader skips the rest of both
     assert pq.ParquetFile(tmp_path / "made" / "part.parquet").num_row_groups == 2
+
+
+def test_within_a_stretch_names_come_before_times(tmp_path: Path) -> None:
+    compact(part(tmp_path, *reversed(runs(tmp_path, 2))), Storage())
+
+    found = [(r["consumer_group"], r["partition_id"], r["taken_at"]) for r in written(tmp_path)]
+    assert found == sorted(found, key=lambda row: (row[0].encode(), *row[1:]))
 
 
 def test_stretches_of_a_newer_version_become_a_file_of_their_own(tmp_path: Path) -> None:
     older, newer = runs(tmp_path, 2)
     table = pq.ParquetFile(newer).read()
-    pq.write_table(table.append_column("novel", pa.array([7] * 4)), newer)
+    pq.write_table(table.append_column("novel", pa.array([7] * 8)), newer)
     early, late = (part(tmp_path, path) for path in (older, newer))
 
     rows = compact(replace(early, stretches=early.stretches + late.stretches), Storage())
 
-    assert rows == 8
+    assert rows == 16
     assert "novel" not in written(tmp_path)[0]
     added = pq.ParquetFile(tmp_path / "made" / "part-1.parquet").read().to_pylist()
-    assert [(r["taken_at"], r["novel"]) for r in added] == [(minute(1), 7)] * 4
+    assert [(r["taken_at"], r["novel"]) for r in added] == [(minute(1), 7)] * 8
 
 
 def test_a_column_that_a_file_lacks_is_null(tmp_path: Path) -> None:
@@ -93,7 +105,7 @@ def test_a_column_that_a_file_lacks_is_null(tmp_path: Path) -> None:
 
 def test_times_in_microseconds_become_the_histories_milliseconds(tmp_path: Path) -> None:
     (path,) = runs(tmp_path, 1)
-    fine = [minute(0) + timedelta(microseconds=1999)] * 4
+    fine = [minute(0) + timedelta(microseconds=1999)] * 8
     rewritten(path, read_at=pa.array(fine, pa.timestamp("us", tz="UTC")))
 
     compact(part(tmp_path, path), Storage())
@@ -136,8 +148,8 @@ def test_damage_in_the_midst_of_a_file_is_found_or_harmless(tmp_path: Path, dama
 
 
 def test_fewer_rows_than_were_counted_are_no_history(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="have 4 rows, and 5 were counted; nothing was"):
-        compact(part(tmp_path, *runs(tmp_path, 1), rows=5), Storage())
+    with pytest.raises(DataError, match="have 8 rows, and 9 were counted; nothing was"):
+        compact(part(tmp_path, *runs(tmp_path, 1), rows=9), Storage())
 
     assert not (tmp_path / "made").exists()
 
@@ -152,3 +164,21 @@ def test_a_disk_without_room_for_what_is_encoded_is_named(
         compact(part(tmp_path, *runs(tmp_path, 1)), Storage())
 
     assert not (tmp_path / "made").exists()
+
+
+def test_a_reader_finds_a_name_without_the_rest(tmp_path: Path) -> None:
+    count, schema = ROW_GROUP_ROWS + 1, arrow_schema("groups")
+    groups = pa.array([f"g{number // 1000:04}" for number in range(count)]).dictionary_encode()
+    columns = [groups if f.name == "consumer_group" else pa.nulls(count, f.type) for f in schema]
+
+    path = str(tmp_path / "made.parquet")
+    encode(path, schema, [pa.table(columns, schema)])
+    file = pq.ParquetFile(path)
+
+    place = file.schema_arrow.get_field_index("consumer_group")
+    ranges = [file.metadata.row_group(n).column(place) for n in range(file.num_row_groups)]
+    assert [(r.statistics.min, r.statistics.max) for r in ranges] == [
+        ("g0000", "g0065"),
+        ("g0065", "g0065"),
+    ]
+    assert all(r.has_column_index and r.has_offset_index for r in ranges)

@@ -64,16 +64,13 @@ def test_of_equals_the_one_that_suffered_more_is_worse(
     assert [day.group for day in worst_first(days, worst_topics(risks))] == ["b", "c", "a"]
 
 
-def test_a_loss_of_unknown_size_is_no_loss_of_nothing() -> None:
-    assert rank_group(calm(), TopicRisk("geo", "t", 1, 0, 0)) == GroupRank(Rank.LOST, None)
-
-
 @pytest.mark.parametrize(
     ("day", "risk", "expected"),
     [
         (calm(records_lost=7), None, GroupRank(Rank.LOST, 7)),
         (calm(records_lost=7), TopicRisk("g", "t", 1, 0, 5), GroupRank(Rank.LOST, 7)),
         (calm(), TopicRisk("g", "t", 1, 0, 5), GroupRank(Rank.LOST, 5)),
+        (calm(), TopicRisk("g", "t", 1, 0, 0), GroupRank(Rank.LOST, None)),
         (
             calm(sla_compliance=0.4, sla_minutes=10.0, sla_met_minutes=4.0),
             None,
@@ -81,7 +78,7 @@ def test_a_loss_of_unknown_size_is_no_loss_of_nothing() -> None:
         ),
         (calm(warn_minutes=3.0), None, GroupRank(Rank.WARNED, 3.0)),
     ],
-    ids=["lost", "lost-in-all", "lost-of-a-topic", "sla", "warned"],
+    ids=["lost", "lost-in-all", "lost-of-a-topic", "lost-nobody-knows-how-many", "sla", "warned"],
 )
 def test_how_bad_it_was_is_of_the_worst_that_happened(
     day: GroupDay, risk: TopicRisk | None, expected: GroupRank
@@ -100,19 +97,21 @@ def test_an_sla_is_missed_by_more_than_rounding(
 
 
 @pytest.mark.parametrize(
-    ("cause", "actionable"),
-    [("broker", True), ("stalled", True), ("later", True), ("stopped", True), (None, False)],
+    ("lag", "production", "more", "actionable"),
+    [
+        (True, False, {"cause": "broker"}, True),
+        (True, False, {"cause": "stalled"}, True),
+        (True, False, {"cause": "later"}, True),
+        (True, False, {"cause": "stopped"}, True),
+        (True, False, {"cause": "stopped", "group_stopped": True}, False),
+        (True, False, {}, False),
+        (False, True, {}, True),
+    ],
 )
-def test_skew_without_a_cause_is_no_finding(cause: str | None, actionable: bool) -> None:
-    assert TopicSkew("g", "t", True, False, cause=cause).actionable is actionable
-
-
-def test_skew_of_a_group_that_was_stopped_all_day_is_no_finding() -> None:
-    assert not TopicSkew("g", "t", True, False, cause="stopped", group_stopped=True).actionable
-
-
-def test_uneven_production_needs_no_cause() -> None:
-    assert TopicSkew("g", "t", False, True).actionable
+def test_skew_of_lag_without_a_cause_is_no_finding(
+    lag: bool, production: bool, more: dict[str, Any], actionable: bool
+) -> None:
+    assert TopicSkew("g", "t", lag, production, **more).actionable is actionable
 
 
 def evening(**more: Any) -> Coverage:

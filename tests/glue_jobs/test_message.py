@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The summary's subject and its at most 22 lines."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -12,12 +13,12 @@ from kafka_lag_report.findings import Coverage, Findings
 from kafka_lag_report.incident import Incident, Kind
 from kafka_lag_report.message import LINES, Message, message
 from kafka_lag_report.sentences import name_of
+from tests.golden import Golden
 
 _DAY = date(2026, 1, 31)
 _SEEN = (Coverage("groups", 1440, 1440, interval=60.0, longest_gap=60.0),)
 # What SNS takes as a message, and wants of a subject: less than 100 letters.
 _MOST_BYTES, _MOST_LETTERS = 262_144, 99
-_LOST = "g stalled. It lost at least 3 records of t."
 
 
 def _lost(group: str, topic: str) -> Incident:
@@ -42,59 +43,44 @@ def _sent(
     return message(_DAY, today, previous, links=links, always=always)
 
 
-def _lines(today: dict[str, Findings], previous: dict[str, Findings] | None = None) -> list[str]:
-    before = {name: _day(name) for name in today} if previous is None else previous
-    found = _sent(today, before)
-    assert found is not None
-    return found.body.splitlines()
+_UNEVEN = Incident(kind=Kind.UNEVEN, level="notice", topic="t", text="t is produced unevenly.")
+_LOST_T = _day("prod", topics=("t",))
+_MANY = [_day(f"c{n:02}", topics=("t",) if n < 6 else ()) for n in range(18)]
+# Findings of the day; of the day before, the same clusters without an incident unless named.
+_CASES: dict[str, tuple[list[Findings], list[Findings] | None]] = {
+    "a single cluster": ([_LOST_T], None),
+    "few clusters": (
+        [_day("a", topics=("t",)), _day("b", topics=("t",)), _day("c"), _day("d")],
+        None,
+    ),
+    "many clusters": (_MANY, None),
+    "a first report": ([_LOST_T], []),
+    "a day in progress": (
+        [_day("prod", topics=("t",), coverage=(Coverage("groups", 700, in_progress=True),))],
+        None,
+    ),
+    "a cluster without a page": ([_day("a")], [_day("a"), _day("gone")]),
+    "nothing new, where it is said": (
+        [_day("prod", incidents=(_UNEVEN,))],
+        [_day("prod", incidents=(_UNEVEN,))],
+    ),
+    "nothing happened": ([_day("prod")], None),
+    "nothing happened on a first day": ([_day("prod")], []),
+}
 
 
-def test_nothing_happened_is_no_message() -> None:
-    assert _sent(_of(_day("prod")), _of(_day("prod"))) is None
-    assert _sent(_of(_day("prod")), {}) is None
+def _before(today: Sequence[Findings]) -> dict[str, Findings]:
+    """The same clusters, in which nothing happened."""
+    return _of(*(_day(day.cluster) for day in today))
 
 
-def test_nothing_happened_is_said_calmly_where_configured() -> None:
-    uneven = Incident(kind=Kind.UNEVEN, level="notice", topic="t", text="t is produced unevenly.")
-    today = _of(_day("prod", incidents=(uneven,)))
-
-    assert _sent(today, today, always=True) == Message(
-        subject="Kafka lag of prod 2026-01-31: nothing new",
-        body="Kafka lag of prod on 2026-01-31 against 2026-01-30: nothing new.\n"
-        "1 incident of the day before is as then; the page has them.\n"
-        "prod: https://page/prod",
-    )
-
-
-def test_a_single_cluster_is_named_at_the_top_only() -> None:
-    assert _sent(_of(_day("prod", topics=("t",))), _of(_day("prod"))) == Message(
-        subject="Kafka lag of prod 2026-01-31: 1 with records lost",
-        body="Kafka lag of prod on 2026-01-31 against 2026-01-30: 1 with records lost.\n"
-        f"- {_LOST}\n"
-        "prod: https://page/prod",
-    )
-
-
-def test_few_clusters_have_a_line_a_change_and_one_for_the_link() -> None:
-    days = [_day("a", topics=("t",)), _day("b", topics=("t",)), _day("c"), _day("d")]
-
-    assert _lines(_of(*days))[1:] == [
-        f"- a: {_LOST}",
-        f"- b: {_LOST}",
-        "a: https://page/a",
-        "b: https://page/b",
-        "and 2 more clusters without change",
-    ]
-
-
-def test_many_clusters_have_a_line_each_with_the_worst_of_it() -> None:
-    names = [f"c{number:02}" for number in range(18)]
-    days = [_day(name, topics=("t",) if name < "c06" else ()) for name in names]
-
-    assert _lines(_of(*days))[1:] == [
-        *(f"- {name}: 1 with records lost. {_LOST} https://page/{name}" for name in names[:6]),
-        "and 12 more clusters without change",
-    ]
+def test_what_a_message_says(golden: Golden) -> None:
+    said = {}
+    for case, (today, eve) in _CASES.items():
+        before = _before(today) if eve is None else _of(*eve)
+        found = _sent(_of(*today), before, always="where it is said" in case)
+        said[case] = f"{found.subject}\n\n{found.body}" if found else "no message"
+    golden.holds_cases("report-messages.txt", said)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +95,10 @@ def test_a_message_has_twenty_two_lines_at_most_and_tells_how_much_is_missing(
     days = [_day(f"c{number}", topics=topics, coverage=going) for number in range(clusters)]
     others = [_day(f"calm{number}", coverage=going) for number in range(calm)]
 
-    lines = _lines(_of(*days, *others))
+    found = _sent(_of(*days, *others), _before([*days, *others]))
 
+    assert found is not None
+    lines = found.body.splitlines()
     assert len(lines) <= LINES
     shown = sum(line.startswith("- ") for line in lines)
     few = clusters <= 5
@@ -124,35 +112,6 @@ def test_a_message_has_twenty_two_lines_at_most_and_tells_how_much_is_missing(
         [f"and {left} more {what}: {lost}; broken now or with losses: {lost}"] if left else []
     )
     assert len(lines) == LINES or not more
-
-
-def test_a_day_in_progress_says_so() -> None:
-    ongoing = _day("prod", topics=("t",), coverage=(Coverage("groups", 700, in_progress=True),))
-
-    assert "The day is not over: this is what was seen so far." in _lines(_of(ongoing))
-
-
-def test_a_first_report_says_so_and_compares_with_no_day() -> None:
-    assert _lines(_of(_day("prod", topics=("t",))), {})[:2] == [
-        "Kafka lag of prod on 2026-01-31: 1 with records lost.",
-        "First report: there is none of the day before to compare with.",
-    ]
-
-
-def test_a_day_of_eighteen_incidents_is_told_whole() -> None:
-    day = _day("prod", topics=tuple(f"t{number}" for number in range(18)))
-
-    lines = _lines(_of(day), {})
-
-    assert sum(line.startswith("- ") for line in lines) == 18
-    assert len(lines) <= LINES
-    assert lines[-1] == "prod: https://page/prod"
-
-
-def test_a_cluster_without_a_page_has_no_link() -> None:
-    lines = _lines(_of(_day("a")), _of(_day("a"), _day("gone")))
-
-    assert lines[1:] == ["- gone: no snapshots of this day", "and 1 more cluster without change"]
 
 
 _NAMES = st.text(min_size=1, max_size=249)
