@@ -62,7 +62,7 @@ LONGEST = (
     "glue_jobs/test_planted_day.py",
     "glue_jobs/test_incidents.py",
     "glue_jobs/test_usual.py",
-    "glue_jobs/test_against_sql.py",
+    "glue_jobs/tables/test_strips.py",
     "contract/test_demo.py",
     "infra/packaging/test_glue_start.py",
     "infra/rehearsal/test_deployed.py",
@@ -79,7 +79,8 @@ LONGEST = (
 )
 # Days through the whole report; every other test that needs Spark is left to `make test-rest`.
 SPARK_OF_EVERY_CHANGE = tuple(
-    TESTS / "glue_jobs" / f"test_{name}.py" for name in ("planted_day", "incidents", "against_sql")
+    TESTS / "glue_jobs" / f"{name}.py"
+    for name in ("test_planted_day", "test_incidents", "tables/test_strips")
 )
 
 
