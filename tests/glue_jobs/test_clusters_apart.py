@@ -2,16 +2,13 @@
 """One run over clusters of which some fail: the others have their report, history and page."""
 
 import io
-import json
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from moto import mock_aws
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.daily_report import main
@@ -87,21 +84,11 @@ def _ended(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> End
     for path in [p for p in objects[BAD] if "groups" in p.parts][:2]:
         path.write_text("no Parquet")
     of_release(objects[NEWER][0], "3.0")
-    with pytest.MonkeyPatch.context() as patched, mock_aws():
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            patched.setenv(name, "testing")
-        sns, sqs = (boto3.client(each, region_name="us-east-1") for each in ("sns", "sqs"))
-        topic = sns.create_topic(Name="lag")["TopicArn"]
-        queue = sqs.create_queue(QueueName="team")["QueueUrl"]
-        asked = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])
-        sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=asked["Attributes"]["QueueArn"])
-        places = ["--input", str(root), "--output", str(root), "--date", DATE]
-        places += ["--cluster", MINOR, BAD, NEWER, HUNGRY, LATE]
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as err:
-            code = main([*places, "--topic-arn", topic], storage=NoRoom)
-        sent = sqs.receive_message(QueueUrl=queue).get("Messages", [])
-    message = json.loads(json.loads(sent[0]["Body"])["Message"])["content"]["description"]
-    return Ended(root, code, err.getvalue().splitlines(), message)
+    places = ["--input", str(root), "--output", str(root), "--date", DATE]
+    places += ["--cluster", MINOR, BAD, NEWER, HUNGRY, LATE]
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = main(places, storage=NoRoom)
+    return Ended(root, code, err.getvalue().splitlines(), out.getvalue())
 
 
 def history(root: Path, dataset: str, cluster: str) -> pa.Table:
@@ -137,6 +124,7 @@ def test_each_failure_is_one_line_and_the_run_fails_with_all(ended: Ended) -> No
     (hungry,) = [line for line in lines if f"no report of {HUNGRY} on {DATE}: " in line]
     assert "MemoryError: cannot allocate 9000000000 bytes" in hungry
     assert all(f"{name} on {DATE}" in last for name in (BAD, NEWER, HUNGRY))
+    assert all(f"no report of {name}: " in ended.message for name in (BAD, NEWER, HUNGRY))
 
 
 def test_columns_of_a_newer_minor_version_are_in_the_history(ended: Ended) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.infra.storage.queries.athena import Athena
+from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena
 from tests.infra.storage.queries.conftest import Reported
 from tests.infra.storage.queries.reported import SATURDAY
 from tests.infra.storage.queries.story import OTHER, SHOP, STOPPED
-from tests.infra.storage.queries.story import SATURDAY as RUNS
+from tests.infra.storage.queries.test_text import OVER_REPORTS
 
 
 @pytest.mark.spark
@@ -21,22 +21,22 @@ def test_the_command_names_the_pages_that_it_wrote(saturday: Reported) -> None:
 
 
 @pytest.mark.spark
-def test_an_uneven_topic_is_listed_with_its_top_partition(reported: Athena) -> None:
-    (row,) = reported.ask("skewed_topics")
+def test_queries_of_reports_answer_from_those_of_the_job(reported: Athena) -> None:
+    answered = {
+        key
+        for key in OVER_REPORTS
+        if reported.ask(key, **({"group": "billing"} if PLACEHOLDER in TEXTS[key] else {}))
+    }
 
-    assert (row["cluster"], row["consumer_group"], row["topic"]) == (SHOP, "slow", "clicks")
-    assert (row["lag_top_partition"], row["lag_top_share"]) == (1, 0.9)
-    assert row["lag_max_to_mean"] == 2.7
-    assert row["production_skewed"] is False
-
-
-@pytest.mark.spark
-def test_the_weeks_losses_are_listed_from_the_reports(reported: Athena) -> None:
-    (row,) = reported.ask("retention_risk_of_the_week")
-
-    assert (row["consumer_group"], row["topic"], row["records_lost"]) == ("loser", "logs", 500)
-    assert (row["days_lost"], row["days_at_risk"]) == (1, 0)
-    assert row["least_margin"] == 0
+    assert answered >= {
+        "brokers_hot_this_week",
+        "groups_lagging_most_yesterday",
+        "incidents_of_the_week",
+        "retention_risk_of_the_week",
+        "skewed_topics",
+        "sla_by_week",
+        "tasks_needed_by_hour",
+    }
 
 
 @pytest.mark.spark
@@ -54,13 +54,3 @@ def test_a_time_lag_that_nobody_knows_is_not_zero(reported: Athena) -> None:
     (row,) = reported.ask("groups_lagging_most_yesterday", cluster=OTHER)
 
     assert (row["consumer_group"], row["most_seconds"]) == ("billing", None)
-
-
-@pytest.mark.spark
-def test_minutes_within_a_service_level_are_listed_from_the_reports(reported: Athena) -> None:
-    (row,) = reported.ask("sla_by_week", cluster=SHOP, group="billing")
-
-    # A run is a minute; the one before the gap stands for two.
-    assert row["minutes_within"] == len([m for m in RUNS if m <= STOPPED + 5])
-    assert row["minutes_known"] == len(RUNS) + 1
-    assert (row["owner"], row["sla_seconds"]) == ("payments", 330.0)
