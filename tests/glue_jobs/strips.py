@@ -19,7 +19,9 @@ EVERY = 5
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Facts of the group's row, or of one of its partitions, in a span."""
+    """Facts of the group's row, or of one of its partitions, in a span; a fact may be a function
+    of the minute.
+    """
 
     span: str
     facts: Row = field(default_factory=dict)
@@ -140,7 +142,7 @@ def _facts(parts: Sequence[Part], minute: int, partition: int | None = None) -> 
     for one in parts:
         if one.partition == partition and one.covers(minute):
             found |= one.facts
-    return found
+    return {name: fact(minute) if callable(fact) else fact for name, fact in found.items()}
 
 
 def _group(name: str, parts: Sequence[Part], minute: int) -> Iterator[Row]:

@@ -7,175 +7,122 @@ names of its columns.
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag.contract import RISES
+from kafka_lag.contract import BEYOND_END, RISES
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.schemas import SNAPSHOTS, TABLES
-from tests.glue_jobs.days import Row, group_row, report_rows, topic_row, write_run
+from tests.glue_jobs.days import Row, report_rows
 from tests.glue_jobs.page.pages import Tags
+from tests.glue_jobs.strips import Part, absent, at, bad, gone, part, write_strips
 from tests.golden import Golden
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
-MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
-DAY = MIDNIGHT.date()
-DATE = DAY.isoformat()
-# Minutes between runs, and those of runs that never were: 4 of 144.
-EVERY = 10
-MISSED = range(600, 640)
-HALF_HOURS = range(0, 1440, 30)
-DEPLOYED = 17 * 60
-RETIRED = 5 * 60
+DATE = "2026-01-31"
+# A run each half hour, but for four that never were.
+RUNS = [number for number in range(0, 1440, 30) if not 480 <= number < 600]
 LONG = "w" * 300
-DAY_MS = 86_400_000
-NONE_LEFT = 30 * 86_400.0
+SAFE: Row = {"retention_risk": "SAFE", "seconds_until_loss": 30 * 86_400.0}
+LATE = Part("0-24", {"lag": 100, "time_lag_seconds": 30.0})
 
 
-def write_shop(root: Path) -> None:
-    """A cluster with no SLA, and four runs in which nothing was collected."""
-    for number in range(0, 1440, EVERY):
-        if number not in MISSED:
-            write_run(root, "groups", list(groups_at(number)), at=at(number), folder="shop")
-    for number in HALF_HOURS:
-        rows = list(partitions_at(number))
-        write_run(root, "group_partitions", rows, at=at(number), folder="shop")
-        topics = {(row["topic"], row["partition_id"]): row for row in rows}
-        write_run(
-            root,
-            "topic_partitions",
-            [topic_of(row) for row in topics.values()],
-            at=at(number),
-            folder="shop",
+def rising(by: int, begin: int = 0) -> Callable[[int], int]:
+    """An offset that is so many records higher in each run."""
+    return lambda minute: begin + by * (minute // 30)
+
+
+def reads(
+    topic: str, *partitions: tuple[int, int], **more: Sequence[int | str | None]
+) -> list[Part]:
+    """Partitions with so much lag, and as many records a run; each has a member and a leader."""
+    return [
+        part(
+            "0-24",
+            number,
+            topic=topic,
+            topic_id=topic,
+            committed_offset=rising(made),
+            end_offset=rising(made, lag),
+            client_host="/10.0.0.1",
+            time_lag_seconds=30.0,
+            **{"member_id": f"{topic}-{number}", "leader": number + 1}
+            | {name: values[number] for name, values in more.items()},
         )
+        for number, (lag, made) in enumerate(partitions)
+    ]
 
 
-def at(number: int) -> datetime:
-    """A minute of the day."""
-    return MIDNIGHT + timedelta(minutes=number)
+# A cluster with no SLA.
+SHOP: dict[str, list[Part]] = {
+    # near a loss for one run, when another member has it than in the morning
+    "billing": [
+        LATE,
+        Part("0-12", {"tasks_needed": 2, "tasks_needed_reason": "backlog"}),
+        Part("12-24", {"tasks_needed": 4, "tasks_needed_reason": "backlog"}),
+        bad("1:30-2:30", members=0),
+        bad("2:30-3:30", status_reason=BEYOND_END),
+        Part("2:30-3", {"time_lag_seconds": 5_999.0}),
+        *reads("orders", (100, 1_000)),
+        part("10-24", member_id="orders-1"),
+        part("0-24", **SAFE),
+        part("14-14:30", retention_risk="AT_RISK", seconds_until_loss=5_999.0),
+    ],
+    # never behind, and loses what it had not read: deleted by request, as nothing expires
+    "etl": [
+        Part("0-24", {"time_lag_seconds": 0.0}),
+        Part("12-24", {"records_lost": 2_847}),
+        *reads("purged", (0, 0)),
+        part("0-24", retention_ms=-1, committed_offset=100, end_offset=100, **SAFE),
+        part("12-24", start_offset=2_947, end_offset=2_947),
+        part("12-12:30", records_lost=2_847, retention_risk="LOST"),
+        part("12:30-24", committed_offset=rising(1, 2_947), end_offset=rising(1, 2_947)),
+    ],
+    # nobody reads what is left but once, and then it is deleted
+    "retired": [
+        Part("0-4:30", {"members": 0, "lag": 900, "time_lag_seconds": 30.0}),
+        Part("4:30-5", {"members": 0, "lag": 40, "time_lag_seconds": 30.0}),
+        gone("5"),
+        absent("5:05-24"),
+    ],
+    # as much more is produced to one partition as it is behind
+    "large": [LATE, *reads("big", (3_000, 300), (1_000, 100))],
+    # behind under the broker under which `big` is, and its member has another partition
+    "ahead": [
+        LATE,
+        *reads(
+            "led",
+            *((10, 50), (10, 50), (10, 50), (700, 50)),
+            member_id=("m", "m", "n", "n"),
+            leader=(2, 2, 3, 1),
+        ),
+    ],
+    "stopped": [
+        LATE,
+        *reads("left-behind", (500, 0), (500, 0), member_id=(None, None)),
+        *(part("0-24", n, end_offset=rising(made, 500)) for n, made in enumerate((100, 1))),
+    ],
+    # all are written to alike, by owners and leaders of their own
+    "odd": [LATE, *reads("curious", (2_000, 50), (100, 50), (100, 50))],
+    LONG: [Part("0-24", {"time_lag_seconds": 0.0})],
+}
 
 
-def groups_at(number: int) -> Iterator[Row]:
-    """`billing` is in ERR for 100 minutes; `etl` is never behind and lost records at noon;
-    `retired` has nobody, had read most of what was left, and is deleted at 05:00.
-    """
-    wrong = 100 <= number < 200
-    late = 5_999.0 if number == 150 else 30.0
-    why = {"members": 0 if number < 150 else 1, "status_reason": "beyond_end" if wrong else None}
-    why |= {"status_reason": None} if number < 150 else {}
-    why |= {"tasks_needed": 2 if number < 720 else 4, "tasks_needed_reason": "backlog"}
-    yield seen("billing", late, status="ERR" if wrong else "OK", **why)
-    yield seen("etl", 0.0, records_lost=2_847 if number >= 720 else 0)
-    for name in ("ahead", "large", "lopsided", "stopped", "odd", "restarted"):
-        yield seen(name, 30.0)
-    yield seen(LONG, 0.0)
-    if number < RETIRED:
-        yield seen("retired", 30.0, members=0, lag=900 if number < RETIRED - EVERY else 40)
-    if number == RETIRED:
-        yield {"consumer_group": "retired", "status_reason": "gone"}
-
-
-def seen(group: str, time_lag: float, **more: Any) -> Row:
-    lag = 0 if not time_lag else 100
-    row = {"consumer_group": group, "lag": lag, "time_lag_seconds": time_lag, "status": "OK"}
-    return {**row, **more}
-
-
-def partitions_at(number: int) -> Iterator[Row]:
-    run = number // 30
-    # 2,847 records that etl had not read are deleted by request: nothing expires.
-    start, committed = (2_947, 2_947 + run) if number > 720 else (0, 100)
-    start = 2_947 if number >= 720 else start
-    lost = 2_847 if number == 720 else 0
-    fate: Row = {"retention_risk": "LOST" if lost else "SAFE", "seconds_until_loss": NONE_LEFT}
-    end = committed if number != 720 else 2_947
-    yield row_of("etl", "purged", 0, committed, end, start=start, records_lost=lost, **fate)
-    near = number == 14 * 60
-    risk: Row = {
-        "retention_risk": "AT_RISK" if near else "SAFE",
-        "seconds_until_loss": 5_999.0 if near else NONE_LEFT,
-    }
-    # Another member owns it from 10:00 on: the least time left is not that of its first owner.
-    risk["member_id"] = "billing-0" if number < 600 else "billing-1"
-    yield row_of("billing", "orders", 0, 1_000 * run, 1_000 * run + 100, **risk)
-    # More is produced to partition 0 of both; `big` has more records beyond an even share,
-    # `small` is further from even.
-    for partition, (lag, made) in enumerate([(3_000, 300), (1_000, 100)]):
-        yield row_of("large", "big", partition, made * run, made * run + lag)
-    for partition, (lag, made) in enumerate([(900, 300), (100, 10), (100, 10), (100, 10)]):
-        yield row_of("lopsided", "small", partition, made * run, made * run + lag)
-    # Partition 3 is behind as `big` is under the same broker, and its member owns another.
-    for partition, (leader, member, lag) in enumerate(
-        [(2, "m", 10), (2, "m", 10), (3, "n", 10), (1, "n", 700)]
-    ):
-        row = row_of("ahead", "led", partition, 50 * run, 50 * run + lag)
-        yield {**row, "leader": leader, "member_id": member}
-    # Nobody owns these, and the commits stand.
-    for partition, made in enumerate((100, 1)):
-        yield row_of("stopped", "left-behind", partition, 0, 500 + made * run, owner=False)
-    # Each partition has an owner and a leader of its own, and all are written to alike.
-    for partition, lag in enumerate((2_000, 100, 100)):
-        yield row_of("odd", "curious", partition, 50 * run, 50 * run + lag)
-    # One member until noon, and another one since.
-    lag, member = (800, "old") if number < 720 else (10, "new")
-    end = 50 * run + 800
-    row = row_of("restarted", "resumed", 0, end - lag, end, member_id=member)
-    yield {**row, "leader": 4}
-
-
-def row_of(
-    group: str,
-    topic: str,
-    partition: int,
-    committed: int,
-    end: int,
-    *,
-    start: int = 0,
-    owner: bool = True,
-    **more: Any,
-) -> Row:
-    owned = {"member_id": f"{group}-{partition}", "client_id": group, "client_host": "/10.0.0.1"}
-    row = group_row(partition, committed, start, end, consumer_group=group, topic=topic)
-    return {
-        **row,
-        "topic_id": topic,
-        "leader": partition + 1,
-        "time_lag_seconds": 30.0,
-        **(owned if owner else {}),
-        **more,
-    }
-
-
-def topic_of(row: Row) -> Row:
-    unlimited = row["topic"] == "purged"
-    return topic_row(
-        row["partition_id"],
-        row["end_offset"],
-        topic=row["topic"],
-        topic_id=row["topic_id"],
-        leader=row["leader"],
-        retention_ms=-1 if unlimited else DAY_MS,
-        cleanup_policy="delete",
-    )
-
-
-def write_fresh(root: Path) -> None:
-    """A cluster whose collector was deployed at 17:00 and has missed nothing since."""
-    for number in range(DEPLOYED, 1440, EVERY):
-        row = row_of("newcomer", "first", 0, number, number)
-        write_run(root, "groups", [seen("newcomer", 0.0)], at=at(number), folder="fresh")
-        write_run(root, "group_partitions", [row], at=at(number), folder="fresh")
-        write_run(root, "topic_partitions", [topic_of(row)], at=at(number), folder="fresh")
+def write(root: Path, folder: str, runs: Sequence[int], groups: dict[str, list[Part]]) -> None:
+    """A cluster whose topics are those that its groups read."""
+    topics: dict[str, list[Part]] = {}
+    for parts in groups.values():
+        own = [each for each in parts if each.partition is not None]
+        topics |= {each.facts["topic"]: own for each in own if "topic" in each.facts}
+    write_strips(root, folder, runs, groups, topics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +141,7 @@ class Said:
 def _said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Said:
     assert spark
     root = tmp_path_factory.mktemp("planted")
-    write_shop(root)
-    return report(root)
-
-
-@pytest.fixture(name="evening", scope="module")
-def _evening(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Said:
-    assert spark
-    root = tmp_path_factory.mktemp("evening")
-    write_fresh(root)
+    write(root, "shop", RUNS, SHOP)
     return report(root)
 
 
@@ -229,11 +168,13 @@ def test_a_loss_has_its_numbers(said: Said) -> None:
         2_847,
         "purged",
     )
-    assert (lost["since"], lost["until"], lost["still"]) == (at(720), at(730), False)
+    assert (lost["since"], lost["until"], lost["still"]) == (at("12"), at("12:30"), False)
 
 
 @pytest.mark.thorough
-def test_a_collector_that_was_deployed_in_the_evening_has_missed_nothing(evening: Said) -> None:
+def test_a_collector_that_was_deployed_in_the_evening_has_missed_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "fresh", range(17 * 60, 1440, 10), {"newcomer": reads("first", (0, 1))})
+    evening = report(tmp_path)
     html = evening.html("fresh")
     text = Tags(html).text
 
@@ -251,7 +192,6 @@ def test_a_broker_has_one_colour_on_the_page(said: Said) -> None:
         "1": {"0"},
         "2": {"1"},
         "3": {"2"},
-        "4": {"3"},
     }
     drawn = re.findall(r'rect class="leader(\w)".*?partition \d+, broker (\d)', said.html("shop"))
     assert {c for c, broker in drawn if broker == "2"} == {"1"}
