@@ -78,6 +78,17 @@ def test_within_a_stretch_names_come_before_times(tmp_path: Path) -> None:
     assert found == sorted(found, key=lambda row: (row[0].encode(), *row[1:]))
 
 
+def test_rows_of_groups_are_sorted_too(tmp_path: Path) -> None:
+    rows = [{"consumer_group": name} for name in GROUPS]
+    paths = [write_run(tmp_path, "groups", rows, at=minute(number)) for number in (1, 0)]
+    stretch = Stretch(tuple(map(str, paths)), 2 * len(rows))
+
+    compact(Part("groups", (stretch,), str(tmp_path / "made" / "part.parquet")), Storage())
+
+    found = [(row["consumer_group"].encode(), row["taken_at"]) for row in written(tmp_path)]
+    assert found == sorted(found)
+
+
 def test_stretches_of_a_newer_version_become_a_file_of_their_own(tmp_path: Path) -> None:
     older, newer = runs(tmp_path, 2)
     table = pq.ParquetFile(newer).read()
