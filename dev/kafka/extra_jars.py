@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jars of Kafka's that no broker needs by itself: Kafka Streams, storage for tiered topics."""
+"""Jars of Kafka's that no broker needs by itself: storage for tiered topics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 from dev.kafka.jars import CACHE, kafka_version, run_program
 
-STREAMS = "kafka-streams"
 # The tests' own: LocalTieredStorage is in it.
 STORAGE_TEST = "kafka-storage:jar:test"
 
