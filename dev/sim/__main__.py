@@ -14,15 +14,17 @@ from rich.console import Console
 
 from dev.sim.cases import SETS
 from dev.sim.cases.drawn import SEED
+from dev.sim.cases.tasks import KINDS
 from dev.sim.events import Case
 from dev.sim.live.waves import run_live
-from dev.sim.scorers import causes, pauses, scaling, transactions
+from dev.sim.scorers import causes, pauses, scaling, tasks, transactions
 
 _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(SETS, ("causes",)),
     "patterns": ("pauses", "unusual"),
     "transactions": ("transactions",),
     "services": ("scaling",),
+    "tasks": ("tasks",),
 }
 
 
@@ -106,6 +108,16 @@ def _score_scaling(options: Namespace) -> bool:
     return scaling.print_score(of, options.only, options.seed, console)
 
 
+def _score_tasks(options: Namespace) -> bool:
+    console, right = Console(width=130, highlight=False), True
+    for kind, make in KINDS.items():
+        if chosen := [each for each in make() if each.case.name.startswith(options.only)]:
+            found = tasks.score(kind, chosen)
+            console.print(tasks.table_of(kind, found))
+            right &= all(each.right for each in found)
+    return right
+
+
 def _score_unusual(options: Namespace) -> bool:
     # Spark takes seconds to import.
     from dev.sim.scorers import unusual  # noqa: PLC0415
@@ -120,6 +132,7 @@ _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "pauses": _score_pauses,
     "transactions": _score_transactions,
     "scaling": _score_scaling,
+    "tasks": _score_tasks,
     "unusual": _score_unusual,
 }
 

@@ -41,6 +41,7 @@ class Services:
         self._number = np.concatenate([np.arange(size) for size in sizes])
         self._share = np.concatenate([case.shares for case in cases])
         self._speed = np.array([case.speed for case in cases])
+        self._slow = np.array([case.slow for case in cases])
         self._poll = np.array([case.poll_seconds // STEP_SECONDS for case in cases])
         self._members = max(*(case.most for case in cases), 1)
         self._end = np.zeros(rows)
@@ -116,6 +117,7 @@ class Services:
             return
         owner, members = self._owner(), len(self._cases) * self._members
         budget = np.repeat(capacity * self._poll * STEP_SECONDS, self._members)
+        budget[:: self._members] *= self._slow
         for _ in range(_ROUNDS):
             waiting = left > 0
             number = np.bincount(owner, waiting, members)

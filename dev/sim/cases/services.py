@@ -29,7 +29,7 @@ class Case:
     written. `stuck`: a partition, and minutes in which its next record cannot be processed. The
     consumer reads and commits every `poll_seconds`. `promise`: the age allowed, s, and the time to
     catch up in. `store`: what all tasks share gives so many tasks' worth, and `contention` less for
-    each more task.
+    each more task. `slow`: the share of what another task reads that the first one does.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Case:
     most: int = 24
     store: Floats | None = None
     contention: float = 0.0
+    slow: float = 1.0
 
     @property
     def partitions(self) -> int:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is true of a number of tasks is found by trying others, and what is said is held to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dev.sim.cases.services import Case
+from dev.sim.cases.tasks import KINDS, MOST, Service
+from dev.sim.scorers.tasks import Trial, judge, score
+from kafka_lag.lag.columns import Column
+from kafka_lag.lag.frame import Frame
+
+
+@pytest.mark.parametrize(
+    ("needed", "right"), [(3, False), (4, True), (5, True), (6, True), (7, False), (None, False)]
+)
+def test_a_number_is_right_within_one_of_the_fewest_that_keep_the_promise(
+    needed: int | None, right: bool
+) -> None:
+    ages = np.array([900.0] * 3 + [301.0] + [300.0] * (MOST - 4))
+    case = Case("five are enough", np.ones(1))
+    runs = Frame.of({"tasks_needed": Column.optional([None, 2, needed])})
+    found = judge("advised", Service(case, 1), Trial(case, ages, np.ones(MOST)), runs)
+
+    assert (found.true, found.right) == ("5", right)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "true"),
+    [
+        ("advised", "even 2.5", "3"),
+        ("advised", "one slow of 1.4", "3"),
+        ("enough", "enough for 1.5", "no number"),
+        ("limited", "hot 60% of 2.5", "more do not help"),
+        ("limited", "too few for 2.6", "more help"),
+        ("shared", "store of 2.4, 0% a task, 3 to 6", "a store is full"),
+        ("shared", "too few, 3 to 6", "too few tasks"),
+    ],
+)
+def test_a_service_is_scored(kind: str, name: str, true: str) -> None:
+    (service,) = (each for each in KINDS[kind]() if each.case.name == name)
+    (found,) = score(kind, [service])
+
+    assert found.true == true
+    assert found.right
