@@ -14,10 +14,11 @@ from rich.console import Console
 
 from dev.sim.cases import SETS
 from dev.sim.cases.drawn import SEED
+from dev.sim.cases.logs import CASES
 from dev.sim.cases.tasks import KINDS
 from dev.sim.events import Case
 from dev.sim.live.waves import run_live
-from dev.sim.scorers import causes, pauses, scaling, tasks, transactions
+from dev.sim.scorers import ages, causes, pauses, scaling, tasks, transactions
 
 _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(SETS, ("causes",)),
@@ -25,6 +26,7 @@ _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     "transactions": ("transactions",),
     "services": ("scaling",),
     "tasks": ("tasks",),
+    "logs": ("ages",),
 }
 
 
@@ -118,6 +120,13 @@ def _score_tasks(options: Namespace) -> bool:
     return right
 
 
+def _score_ages(options: Namespace) -> bool:
+    chosen = [case for case in CASES if case.name.startswith(options.only)]
+    found = [verdict for case in chosen for verdict in ages.score(case, options.seed)]
+    Console(width=130).print(ages.table_of(found))
+    return not any(each.faults for each in found)
+
+
 def _score_unusual(options: Namespace) -> bool:
     # Spark takes seconds to import.
     from dev.sim.scorers import unusual  # noqa: PLC0415
@@ -133,6 +142,7 @@ _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "transactions": _score_transactions,
     "scaling": _score_scaling,
     "tasks": _score_tasks,
+    "ages": _score_ages,
     "unusual": _score_unusual,
 }
 

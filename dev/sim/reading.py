@@ -72,7 +72,8 @@ class Sight:
     read), `leader` (-1: none), `replicas`, `in_sync`. Of each row of a group: `committed`, `owner`
     (place in `members`, -1: none), `commit_epoch`. Of each group: `counts` of members, `states`,
     `epochs` (unknown: classic protocol), `hashes` of the membership. Of each topic: `ids`,
-    `retention_ms`. Where a field is None, the brokers report nothing about it.
+    `retention_ms`. All are `compacted`, or none. Where a field is None, the brokers report nothing
+    about it.
     """
 
     end: Ints
@@ -91,6 +92,7 @@ class Sight:
     commit_epoch: Column | None = None
     epochs: Column | None = None
     hashes: Column | None = None
+    compacted: bool = False
 
 
 def read_sight(layout: Layout, sight: Sight, at: int) -> ClusterReading:
@@ -127,7 +129,8 @@ def _list_partitions(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColu
     if sight.retention_ms is not None:
         columns["retention_ms"] = Column.of(sight.retention_ms[layout.topic])
         columns["retention_bytes"] = Column.constant(-1, count)
-        columns["cleanup_policy"] = Strings.constant("delete", count)
+        policy = "compact" if sight.compacted else "delete"
+        columns["cleanup_policy"] = Strings.constant(policy, count)
     return columns
 
 

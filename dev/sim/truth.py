@@ -34,7 +34,8 @@ from dev.sim.events import (
     SlowBroker,
     StopBroker,
 )
-from dev.sim.reading import Floats
+from dev.sim.reading import Floats, Ints
+from dev.sim.records import Log
 from dev.sim.run import count_runs
 from dev.sim.world import STEP, Staged
 from kafka_lag import contract
@@ -71,6 +72,18 @@ def ages(ends: Floats, positions: Floats, step: float = STEP) -> Floats:
         age = np.maximum(np.arange(len(end)) - came + 1, 0) * step
         found[:, partition] = np.where(position < end, age, 0.0)
     return found
+
+
+def record_ages(log: Log, offsets: Ints, now: int) -> tuple[Floats, Floats]:
+    """Returns seconds since the next records from these offsets on came, and by producers' clocks.
+
+    By their clocks: since the newest time up to the record. NaN if there is no record.
+    """
+    found, living = log.next_living(offsets), log.living
+    newest = np.full(len(log.times) + 1, np.nan)
+    newest[living] = np.maximum.accumulate(log.times[living])
+    came = np.append(log.came, np.nan)
+    return (now - came[found]) / 1_000, (now - newest[found]) / 1_000
 
 
 def find_incidents(case: Case) -> list[Incident]:

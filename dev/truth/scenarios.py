@@ -22,15 +22,10 @@ import numpy as np
 from confluent_kafka import Message, Producer
 from confluent_kafka.admin import NewPartitions
 
-from dev.benchmarks.time_lag.brokers import (
-    commit_offsets,
-    delete_records,
-    read_back,
-    read_messages,
-)
 from dev.kafka import KafkaCluster
 from dev.kafka.access import wait_for
 from dev.kafka.readiness import NEVER_TIMES_OUT, wait_until
+from dev.kafka.records import commit_offsets, delete_records, read_back, read_messages
 from dev.sim.events import Case, Event, Flap, Group, Hang, Recreate, Topic
 from dev.sim.live.stage import Scene, Stage
 from dev.truth.judge import GroupPartition, History, Log

@@ -19,8 +19,8 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AclOperation, NewPartitions, ResourceType
 
 from dev.aws import AwsStandIn
-from dev.benchmarks.time_lag import cases
 from dev.kafka import CONSUMER_PROTOCOL, KafkaCluster
+from dev.sim.cases.logs import by_chance
 from kafka_lag import contract
 from kafka_lag.brokers.access import Credentials
 from kafka_lag.brokers.login import FixedCredentials
@@ -342,7 +342,7 @@ def test_a_group_denied_since_the_last_run_keeps_its_row_and_is_named(
 def test_the_second_look_asks_for_nothing_and_says_the_same_record(
     one_broker: KafkaCluster,
 ) -> None:
-    log = cases.by_chance(np.random.default_rng(1), NOW)
+    log = by_chance(np.random.default_rng(1), NOW)
     topic = watched(one_broker, "cold-twice", log.tolist())
     topic.commit(1_500)
     with topic.looker() as eyes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dev.sim import records
 from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST, LookupResults
@@ -32,33 +33,16 @@ class Log:
     def living(self) -> list[int]:
         return [o for o in range(self.start, self.end) if o not in self.dead]
 
-    def newest(self) -> tuple[int, int]:
-        """Of all records still on disk, deleted or not, the first with the greatest time."""
-        on_disk = self._on_disk()
-        if not on_disk:
-            return -1, -1
-        best = max(on_disk, key=lambda o: (self.times[o], -o))
-        return best, self.times[best]
-
-    def first_at(self, time: int) -> tuple[int, int]:
-        """Only the first segment whose newest time reaches `time` is looked into."""
-        for first in range(self.start // self.segment * self.segment, self.end, self.segment):
-            inside = [o for o in self._on_disk() if first <= o < first + self.segment]
-            if inside and max(self.times[o] for o in inside) >= time:
-                for offset in inside:
-                    if offset >= self.start and self.times[offset] >= time:
-                        return offset, self.times[offset]
-                return -1, -1
-        return -1, -1
+    def answer(self, time: int) -> tuple[int, int]:
+        """What a broker answers to a look-up of this time, or of the newest record."""
+        times = np.array(self.times, np.int64)
+        gone = np.isin(np.arange(self.end), [*self.dead])
+        return records.Log(times, times, gone, self.start, self.segment).look_up(time)
 
     def running_maximum(self, position: int) -> int | None:
         """M(c): the greatest timestamp of a living record up to the position."""
         times = [self.times[o] for o in self.living() if o <= position]
         return max(times, default=None)
-
-    def _on_disk(self) -> list[int]:
-        first = self.start // self.segment * self.segment
-        return [o for o in range(first, self.end) if o not in self.dead]
 
 
 class Broker:
@@ -93,9 +77,7 @@ class Broker:
         return LookupResults(offsets >= 0, offsets == -1, offsets, times)
 
     def _one(self, log: Log, time: int) -> tuple[int, int]:
-        if time == NEWEST:
-            return log.newest() if self.knows_newest else (-2, -2)
-        return log.first_at(time)
+        return log.answer(time) if self.knows_newest or time != NEWEST else (-2, -2)
 
     def partitions(self) -> Frame:
         """The columns of a search, one row a log."""
