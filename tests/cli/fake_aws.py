@@ -184,8 +184,13 @@ class FakeAccount:
         made = self.kms.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]
         self.key, self.key_id = made["Arn"], made["KeyId"]
         self.secret = self.new_secret("AmazonMSK_lag_monitor")
+        self.renew_cluster()
+
+    def renew_cluster(self) -> None:
+        """Makes the only cluster what it is at first."""
+        self.msk.clusters = {}
         self.cluster = self.new_cluster(ARN, {"Sasl": {"Scram": {"Enabled": True}}})
-        self.msk.secrets[ARN] = [self.secret]
+        self.msk.secrets = {ARN: [self.secret]}
 
     def document(self, **changes: Any) -> dict[str, Any]:
         """The document of this cluster, which is right; keys of the cluster changed."""
@@ -235,6 +240,21 @@ class FakeAccount:
                 "ClientAuthentication": {"Sasl": {"Iam": {"Enabled": True}}},
             },
         }
+
+    def deploy(
+        self,
+        stack: str,
+        resources: dict[str, Any] | None = None,
+        region: str = REGION,
+        **outputs: str,
+    ) -> None:
+        """Makes a stack with these outputs."""
+        template = {
+            "Resources": resources or {"Topic": {"Type": "AWS::SNS::Topic"}},
+            "Outputs": {name: {"Value": value} for name, value in outputs.items()},
+        }
+        cloudformation = self.session.client("cloudformation", region)
+        cloudformation.create_stack(StackName=stack, TemplateBody=json.dumps(template))
 
     def new_secret(self, name: str, text: str | None = None, **options: Any) -> str:
         content = {"username": "lag-monitor", "password": PASSWORD}

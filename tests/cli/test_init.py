@@ -51,106 +51,104 @@ def _allow(account: FakeAccount, authentication: dict[str, Any]) -> None:
     account.cluster["Provisioned"]["ClientAuthentication"] = authentication
 
 
-Setup = Callable[[FakeAccount], dict[str, Any]]
+Setup = Callable[[FakeAccount], object]
 CA = "arn:aws:acm-pca:ca"
 
 
-def _speaking(transport: str, **auth: Any) -> Setup:
-    """A cluster without logins, and what the document says then."""
+def _speaking(transport: str) -> Setup:
+    """A cluster without logins."""
 
-    def setup(account: FakeAccount) -> dict[str, Any]:
+    def setup(account: FakeAccount) -> None:
         _allow(account, {})
         encryption = {"EncryptionInTransit": {"ClientBroker": transport}}
         account.cluster["Provisioned"]["EncryptionInfo"] = encryption
-        return {"auth": {"type": "none", **auth}}
 
     return setup
 
 
-def _without_secret(account: FakeAccount) -> dict[str, Any]:
+def _has_brokers(**changes: Any) -> Setup:
+    return lambda account: account.cluster["Provisioned"]["BrokerNodeGroupInfo"].update(changes)
+
+
+def _without_secret(account: FakeAccount) -> None:
     _allow(account, {"Sasl": {"Scram": {"Enabled": True}, "Iam": {"Enabled": True}}})
     account.msk.secrets[ARN] = []
-    return {"auth": {"type": "iam"}}
 
 
-def _express(account: FakeAccount) -> dict[str, Any]:
-    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["InstanceType"] = "express.m7g.large"
-    return {"broker_type": "express"}
-
-
-def _no_way_out(account: FakeAccount) -> dict[str, Any]:
+def _no_way_out(account: FakeAccount) -> None:
     account.cut_off()
     account.remove_gateway()
-    endpoints = {"s3": True, "secrets_manager": True}
-    made = {"endpoints": endpoints, "route_tables": account.tables, "cidr": "10.0.0.0/16"}
-    return {"vpc": made | {"nat": False}}
 
 
-def _internet_gateway(account: FakeAccount) -> dict[str, Any]:
+def _internet_gateway(account: FakeAccount) -> None:
     account.cut_off()
     account.route_to_internet(account.tables)
-    return {"vpc": {"endpoints": {"s3": True, "secrets_manager": True}, "nat": False}}
 
 
-def _endpoint(account: FakeAccount) -> dict[str, Any]:
-    group = account.new_group("endpoint")
-    account.new_interface("secretsmanager", group)
-    return {"vpc": {"endpoint_security_groups": [group], "endpoints": None}}
+def _endpoint(account: FakeAccount) -> None:
+    account.new_interface("secretsmanager", account.new_group("endpoint"))
 
 
-def _endpoint_alone(account: FakeAccount) -> dict[str, Any]:
+def _endpoint_alone(account: FakeAccount) -> None:
     account.cut_off()
-    expected = _endpoint(account)
-    return {"vpc": expected["vpc"] | {"existing_endpoints": ["s3", "secrets_manager"]}}
+    _endpoint(account)
 
 
-def _one_table_served(account: FakeAccount) -> dict[str, Any]:
+def _one_table_served(account: FakeAccount) -> None:
     account.remove_gateway()
     account.new_gateway(account.tables[:1])
-    return {"vpc": {"endpoints": {"s3": True}, "route_tables": account.tables[1:]}}
 
 
-def _brokers_without_nat(account: FakeAccount) -> dict[str, Any]:
+def _brokers_without_nat(account: FakeAccount) -> None:
     brokers = [account.new_subnet(f"10.0.{at}.0/24", zone) for at, zone in ((20, "a"), (21, "b"))]
-    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"] = brokers
-    return {"vpc": {"subnets": account.subnets}}
+    _has_brokers(ClientSubnets=brokers)(account)
 
 
-def _group_of_the_vpc(account: FakeAccount) -> dict[str, Any]:
-    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["SecurityGroups"] = []
-    wanted = {"vpc-id": account.vpc, "group-name": "default"}
-    filters = [{"Name": name, "Values": [value]} for name, value in wanted.items()]
-    (group,) = account.ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
-    return {"vpc": {"brokers_security_group": group["GroupId"]}}
+# Clusters in the usual network, and networks, each of its own.
+_CLUSTERS: dict[str, Setup] = {
+    "no associated secret": _without_secret,
+    "express brokers": _has_brokers(InstanceType="express.m7g.large"),
+    "no logins, TLS": _speaking("TLS"),
+    "no logins, either": _speaking("TLS_PLAINTEXT"),
+    "no logins, plaintext": _speaking("PLAINTEXT"),
+    "no security group": _has_brokers(SecurityGroups=[]),
+}
+_NETWORKS: dict[str, Setup] = {
+    "no way out": _no_way_out,
+    "an internet gateway alone": _internet_gateway,
+    "an endpoint beside NAT": _endpoint,
+    "an endpoint alone": _endpoint_alone,
+    "a gateway for one table": _one_table_served,
+    "brokers without NAT": _brokers_without_nat,
+}
 
 
-@pytest.mark.parametrize(
-    "setup",
-    [
-        pytest.param(_without_secret, id="no associated secret"),
-        pytest.param(_express, id="express brokers"),
-        pytest.param(_speaking("TLS"), id="no logins, TLS"),
-        pytest.param(_speaking("TLS_PLAINTEXT"), id="no logins, either"),
-        pytest.param(_speaking("PLAINTEXT", plaintext=True), id="no logins, plaintext"),
-        pytest.param(_no_way_out, id="no way out"),
-        pytest.param(_internet_gateway, id="an internet gateway alone"),
-        pytest.param(_endpoint, id="an endpoint beside NAT"),
-        pytest.param(_endpoint_alone, id="an endpoint alone"),
-        pytest.param(_one_table_served, id="a gateway for one table"),
-        pytest.param(_brokers_without_nat, id="brokers without NAT"),
-        pytest.param(_group_of_the_vpc, id="no security group"),
-    ],
-)
 def test_the_document_is_what_the_cluster_needs_and_doctor_finds_nothing(
-    setup: Setup, account: FakeAccount, tmp_path: Path
+    tmp_path: Path, golden: Golden
 ) -> None:
-    expected = setup(account)
-    text = _draft(account)
-    cluster = _cluster(text)
-    for key, value in expected.pop("vpc", {}).items():
-        assert cluster["vpc"].get(key) == value
-    assert {key: cluster[key] for key in expected} == expected
-    assert _is_well(account, text, tmp_path)
+    cases = {}
+
+    def write(name: str, setup: Setup, account: FakeAccount) -> None:
+        """Notes what the document says and would not say of the usual cluster."""
+        usual = _draft(account).splitlines()
+        setup(account)
+        text = _draft(account)
+        assert _is_well(account, text, tmp_path), name
+        # Subnets and tables have the numbers of the usual document.
+        known = [line for line in usual if "#" not in line]
+        more = [line for line in text.splitlines() if line not in usual and "#" not in line]
+        masked = without_ids("\n".join([*known, *more])).splitlines()
+        cases[name] = "\n".join(masked[len(known) :])
+
+    with mock_aws():
+        account = FakeAccount()
+        for name, setup in _CLUSTERS.items():
+            account.renew_cluster()
+            write(name, setup, account)
+    for name, setup in _NETWORKS.items():
+        with mock_aws():
+            write(name, setup, FakeAccount())
+    golden.holds_cases("init-clusters.txt", cases)
 
 
 def test_a_cluster_with_an_associated_secret_is_written_whole(
@@ -172,19 +170,14 @@ def test_serverless_takes_iam(account: FakeAccount, tmp_path: Path) -> None:
     assert _is_well(account, text, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("tls", "auth"),
-    [
+def test_authorities_alone_switch_tls_on(account: FakeAccount) -> None:
+    for tls, auth in (
         ({"CertificateAuthorityArnList": [CA]}, "tls"),
         ({"CertificateAuthorityArnList": [CA], "Enabled": False}, "none"),
         ({"CertificateAuthorityArnList": []}, "none"),
-    ],
-)
-def test_authorities_alone_switch_tls_on(
-    tls: dict[str, Any], auth: str, account: FakeAccount
-) -> None:
-    _allow(account, {"Tls": tls})
-    assert _cluster(_draft(account, secret_arn=account.secret))["auth"]["type"] == auth
+    ):
+        _allow(account, {"Tls": tls})
+        assert _cluster(_draft(account, secret_arn=account.secret))["auth"]["type"] == auth
 
 
 def test_what_cannot_be_written_is_one_sentence(account: FakeAccount, golden: Golden) -> None:
@@ -215,7 +208,7 @@ def test_private_subnets_are_taken_before_the_brokers_public_ones(account: FakeA
     account.cut_off()
     public = [account.new_subnet(f"10.0.{at}.0/24", zone) for at, zone in ((20, "a"), (21, "b"))]
     account.route_to_internet([account.new_table(subnet) for subnet in public])
-    account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"] = public
+    _has_brokers(ClientSubnets=public)(account)
     assert not set(_cluster(_draft(account))["vpc"]["subnets"]) & set(public)
 
 
@@ -225,7 +218,7 @@ def test_of_alike_subnets_of_a_zone_the_brokers_own_is_taken(account: FakeAccoun
         account.route(account.new_table(subnet), NatGatewayId=account.nat)
     for own in (account.subnets[0], *more):
         brokers = [own, account.subnets[1]]
-        account.cluster["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"] = brokers
+        _has_brokers(ClientSubnets=brokers)(account)
         assert _cluster(_draft(account))["vpc"]["subnets"] == brokers
 
 
@@ -259,14 +252,10 @@ def test_of_several_logins_a_person_is_asked(account: FakeAccount) -> None:
     assert asked[0] == (("iam", "scram"), "scram")
 
 
+@pytest.mark.usefixtures("no_aws")
 def test_without_credentials_the_examples_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.chdir(tmp_path)
     assert main(["init", ARN]) != 0
     printed = capsys.readouterr().err
@@ -284,8 +273,14 @@ def test_without_a_right_on_the_key_it_is_an_option(account: FakeAccount) -> Non
 
 
 @pytest.fixture
-def command(account: FakeAccount, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeAccount:
+def command(
+    account: FakeAccount,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> FakeAccount:
     """Moto's MSK has this cluster with IAM, and the command's own session finds it."""
+    request.getfixturevalue("aws_keys")
     _allow(account, {"Sasl": {"Iam": {"Enabled": True}}})
     backend = kafka_backends[ACCOUNT][REGION]
     backend.create_cluster_v2("orders", None, {"brokerNodeGroupInfo": {}}, None)
@@ -298,14 +293,9 @@ def command(account: FakeAccount, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         "securityGroups": [account.brokers],
     }
     backend.clusters = {ARN: cluster}
-    folder = tmp_path / "aws"
-    folder.mkdir()
-    (folder / "config").write_text(
-        "[profile prod]\naws_access_key_id = a\naws_secret_access_key = b\n"
-    )
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    profile = "[profile prod]\naws_access_key_id = a\naws_secret_access_key = b\n"
+    (tmp_path / "aws-config").write_text(profile)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "aws-config"))
     monkeypatch.chdir(tmp_path)
     return account
 
@@ -313,7 +303,10 @@ def command(account: FakeAccount, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_the_file_is_written_and_the_next_steps_are_printed(
     command: FakeAccount, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["init", ARN, "--output", "two words.toml", "--profile", "prod"]) == 0
+    # A file that is there is replaced by force.
+    Path("two words.toml").write_text("mine")
+    call = ["init", ARN, "--output", "two words.toml", "--profile", "prod", "--force"]
+    assert main(call) == 0
     assert _is_well(command, Path("two words.toml").read_text(), tmp_path)
     assert capsys.readouterr().out.splitlines() == [
         "two words.toml is written. Next:",
@@ -321,25 +314,10 @@ def test_the_file_is_written_and_the_next_steps_are_printed(
         "  kafka-lag cost --config 'two words.toml'",
         "  AWS_PROFILE=prod make deploy CONFIG='two words.toml'",
     ]
-
-
-def test_a_dash_writes_the_document_alone_to_standard_output(
-    command: FakeAccount, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    # A dash writes the document alone to standard output.
     assert main(["init", ARN, "--output", "-"]) == 0
     printed = capsys.readouterr()
     assert _is_well(command, printed.out, tmp_path)
     assert "kafka-lag doctor --config deployment.toml" in printed.err
-
-
-@pytest.mark.usefixtures("command")
-def test_force_replaces_a_file() -> None:
-    Path("mine.toml").write_text("mine")
-    assert main(["init", ARN, "--output", "mine.toml", "--force"]) == 0
-    assert Path("mine.toml").read_text().startswith("# The deployment")
-
-
-@pytest.mark.usefixtures("command")
-def test_a_folder_that_is_not_there_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", ARN, "--output", "absent/mine.toml"]) == 1
     assert "cannot be written" in capsys.readouterr().err
