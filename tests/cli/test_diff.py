@@ -42,7 +42,7 @@ def test_two_documents_that_mean_the_same_change_nothing(tmp_path: Path) -> None
 
 
 def test_it_ends_with_the_pages_of_days_that_were(tmp_path: Path) -> None:
-    write_day(tmp_path, {"billing": Group.fine().stops(600, 609)})
+    write_day(tmp_path, {"billing": Group().stops(600, 609)})
     a_document(tmp_path / "a.json")
     a_document(tmp_path / "b.json", sla_seconds={"^billing$": 120})
     found = lines_of(run(tmp_path, "--state", str(tmp_path), "--from", DAY, "--to", DAY))

@@ -22,7 +22,6 @@ from botocore.validate import validate_parameters
 from rich.console import Console
 
 from kafka_lag.snapshots.store import FolderStore
-from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.simulation.evaluation import Assumptions
 from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.connecting.deployment_file import read_deployment
@@ -30,7 +29,7 @@ from kafka_lag_cli.replay.alarms import metrics_watched
 from kafka_lag_cli.replay.aws_history import read_history
 from kafka_lag_cli.replay.beside_aws import Agreement, BesideAws, compare_recorded
 from kafka_lag_cli.replay.output import print_beside_aws, write_beside_aws
-from kafka_lag_cli.replay.recorded import Recorded, read_recorded
+from kafka_lag_cli.replay.recorded import read_recorded
 from tests.builders import MINUTE
 from tests.cli.test_replay import MIDNIGHT, MINUTES, Group, a_document, at, write_day
 
@@ -84,28 +83,23 @@ class FakeCloudWatch:
                 yield {"AlarmHistoryItems": [item]}
 
 
-def recorded_day(folder: Path, **groups: Group) -> tuple[Recorded, Cluster]:
+def compare(folder: Path, aws: FakeCloudWatch, **groups: Group) -> BesideAws:
+    """The model on a recorded day beside CloudWatch."""
     write_day(folder, groups)
     cluster = read_deployment(a_document(folder / "a.json")).clusters[0]
     until = MIDNIGHT + MINUTES * MINUTE - 1
-    metrics = metrics_watched(cluster)
-    store = FolderStore(folder)
+    metrics, store = metrics_watched(cluster), FolderStore(folder)
     recorded = read_recorded(store, "shop", metrics, MIDNIGHT, until, lambda _: lambda _: None)
-    return recorded, cluster
-
-
-def compare(day: tuple[Recorded, Cluster], aws: FakeCloudWatch) -> BesideAws:
-    recorded, cluster = day
     return compare_recorded(recorded, cluster, read_history(aws, "kafka-lag", cluster, recorded))
-
-
-def of(beside: BesideAws, **assumed: Any) -> Agreement:
-    (found,) = [each for each in beside.agreements if each.assumed == Assumptions(**assumed)]
-    return found
 
 
 def counts(found: Agreement) -> tuple[int, int, int, int]:
     return found.same, found.moved, found.aws_alone, found.model_alone
+
+
+def as_assumed(beside: BesideAws) -> Agreement:
+    (found,) = [each for each in beside.agreements if each.assumed == Assumptions()]
+    return found
 
 
 @pytest.fixture
@@ -119,18 +113,14 @@ def test_a_page_within_two_minutes_of_cloudwatchs_is_the_same(
     # The model pages at 613.
     aws.changed(STATUS, 614.8, "ALARM")
     aws.changed(STATUS, 664.1, "OK")
-    beside = compare(recorded_day(tmp_path, billing=Group.fine().stops(600, 660)), aws)
-    assert counts(of(beside)) == (1, 0, 0, 0)
-    assert beside.differences == ()
-
-
-def test_a_contributor_of_a_query_is_its_group(tmp_path: Path, aws: FakeCloudWatch) -> None:
+    # A contributor of a query is its group.
     aws.changed(ANY_GROUP, 613.5, "ALARM")
     aws.changed(ANY_GROUP, 613.5, "ALARM", group="mailer")
     aws.changed(ANY_GROUP, 663.5, "OK", group="mailer")
-    groups = {"mailer": Group.fine().stops(600, 660), "billing": Group.fine()}
-    beside = compare(recorded_day(tmp_path, **groups), aws)
-    assert counts(of(beside)) == (1, 0, 0, 0)
+    groups = {name: Group().stops(600, 660) for name in ("billing", "mailer")}
+    beside = compare(tmp_path, aws, **groups)
+    assert counts(as_assumed(beside)) == (2, 0, 0, 0)
+    assert beside.differences == ()
 
 
 def test_what_only_one_of_the_two_has_and_what_comes_later_is_listed(
@@ -139,10 +129,9 @@ def test_what_only_one_of_the_two_has_and_what_comes_later_is_listed(
     aws.changed(STATUS, 100.2, "ALARM")
     aws.changed(STATUS, 101.2, "OK")
     aws.changed(STATUS, 618, "ALARM")
-    group = Group.fine().stops(600, 660).stops(900, 960)
-    beside = compare(recorded_day(tmp_path, billing=group), aws)
+    beside = compare(tmp_path, aws, billing=Group().stops(600, 660).stops(900, 960))
     # The second begins while CloudWatch's is still on, but is another one.
-    assert counts(of(beside)) == (0, 1, 1, 1)
+    assert counts(as_assumed(beside)) == (0, 1, 1, 1)
     screen = Console(file=io.StringIO(), width=120)
     print_beside_aws([beside], screen)
     text = screen.file.getvalue()  # type: ignore[attr-defined]
@@ -159,11 +148,10 @@ def test_the_assumptions_that_fit_best_come_first_by_name(
     aws.changed(STATUS, 646, "INSUFFICIENT_DATA")
     aws.changed(STATUS, 648, "ALARM")
     aws.changed(STATUS, 703, "OK")
-    group = Group.fine().stops(600, 700).is_unread(640, 645)
-    beside = compare(recorded_day(tmp_path, billing=group), aws)
-    best, worst = beside.agreements[0], of(beside)
+    beside = compare(tmp_path, aws, billing=Group().stops(600, 700).is_unread(640, 645))
+    best = beside.agreements[0]
     assert (best.assumed.extra_points, counts(best)) == (0, (2, 0, 0, 0))
-    assert counts(worst) == (1, 0, 1, 0)
+    assert counts(as_assumed(beside)) == (1, 0, 1, 0)
     out = io.StringIO()
     write_beside_aws([beside], out)
     (found,) = json.loads(out.getvalue())
@@ -180,19 +168,13 @@ def test_what_an_alarm_did_before_it_was_changed_is_left_out(
     aws.changed(STATUS, 100, "ALARM")
     aws.changed(STATUS, 110, "OK")
     aws.add(STATUS, 300, {"HistoryItemType": "ConfigurationUpdate", "HistoryData": "{}"})
-    group = Group.fine().stops(200, 260).stops(600, 660)
-    beside = compare(recorded_day(tmp_path, billing=group), aws)
-    assert counts(of(beside)) == (0, 0, 0, 1)
-
-
-def test_alarms_without_a_history_are_counted(tmp_path: Path, aws: FakeCloudWatch) -> None:
-    aws.changed(STATUS, 100, "OK")
-    beside = compare(recorded_day(tmp_path, billing=Group.fine()), aws)
-    # Status and data loss of billing and the heartbeat; nobody else for the queries.
+    beside = compare(tmp_path, aws, billing=Group().stops(200, 260).stops(600, 660))
+    assert counts(as_assumed(beside)) == (0, 0, 0, 1)
+    # Without a history are data loss of billing and the heartbeat; queries watch nobody else.
     assert (beside.history.alarms, beside.history.unknown) == (3, 2)
 
 
 def test_a_right_that_is_missing_is_named(tmp_path: Path, aws: FakeCloudWatch) -> None:
     aws.error = "AccessDenied"
     with pytest.raises(AwsError, match="denies the right to cloudwatch:DescribeAlarmHistory"):
-        compare(recorded_day(tmp_path, billing=Group.fine()), aws)
+        compare(tmp_path, aws, billing=Group())
