@@ -92,14 +92,6 @@ def test_a_wrong_word_neither_breaks_the_line_nor_moves_the_cursor(
     assert line.isprintable()
 
 
-@pytest.mark.parametrize("host", ["[::]", "10.1.2.3", "[fe80::1]", "localhost.example"])
-def test_other_machines_are_answered_with_a_token_alone(
-    host: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["serve", "--state", str(folder / "shop"), "--listen", f"{host}:0"]) == 2
-    assert "is reached from other machines: add --token-file" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("held", ["two\nlines", "with blank", "tokén", "\ufefftoken"])
 def test_a_token_that_no_header_can_bring_is_rejected_at_once_and_not_shown(
     folder: Path, held: str, capsys: pytest.CaptureFixture[str]

@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from email.utils import formatdate
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
+from subprocess import PIPE
 from threading import Barrier, Timer, get_ident
 from typing import Any
 from urllib.parse import quote, unquote
@@ -33,6 +34,7 @@ LAG = "/v3/kafka/shop/consumer/billing/lag"
 TOKEN = "correct-horse"
 HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 SERVE = (sys.executable, "-m", "kafka_lag_cli.command", "serve")
+LONG = 240
 
 
 @pytest.fixture(name="folder", scope="module")
@@ -57,10 +59,14 @@ def _server(folder: Path) -> Iterator[LocalServer]:
         yield server
 
 
+def over_http(server: LocalServer) -> HTTPConnection:
+    return HTTPConnection(server.url.removeprefix("http://"), timeout=LONG)
+
+
 def ask(
     server: LocalServer, path: str, method: str = "GET", **headers: str
 ) -> tuple[HTTPResponse, bytes]:
-    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=240)
+    connection = over_http(server)
     result = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, headers=result)
     response = connection.getresponse()
@@ -69,11 +75,8 @@ def ask(
     return response, body
 
 
-def exchange(server: LocalServer, sent: bytes) -> bytes:
-    """All that comes back for these bytes on a connection of their own."""
-    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), 10) as line:
-        line.sendall(sent)
-        return b"".join(iter(lambda: line.recv(65_536), b""))
+def connect(server: LocalServer) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), LONG)
 
 
 def received(line: socket.socket) -> bytes:
@@ -84,12 +87,19 @@ def received(line: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def ask_or_none(server: LocalServer) -> int | None:
-    """The status of /healthz; None where the connection is closed at once."""
-    try:
-        return ask(server, "/healthz")[0].status
-    except (ConnectionError, HTTPException):
-        return None
+def exchange(server: LocalServer, sent: bytes) -> bytes:
+    """All that comes back for these bytes on a connection of their own."""
+    with connect(server) as line:
+        line.sendall(sent)
+        return received(line)
+
+
+def wait_for_a_place(server: LocalServer) -> None:
+    """Asks until a connection is not closed at once: the server learns of an end by and by."""
+    while True:
+        with suppress(ConnectionError, HTTPException):
+            ask(server, "/healthz")
+            return
 
 
 def test_a_signal_that_another_thread_gets_ends_the_wait(folder: Path) -> None:
@@ -130,37 +140,21 @@ def test_a_request_over_http_is_answered(server: LocalServer) -> None:
         assert ask(server, path)[0].status == 200
 
 
-def test_a_connection_serves_one_request_after_the_other(server: LocalServer) -> None:
-    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=240)
-    for method in ("GET", "HEAD", "GET"):
-        connection.request(method, LAG)
-        response = connection.getresponse()
-        assert (response.status, bool(response.read())) == (200, method == "GET")
-    connection.close()
-
-
-@pytest.mark.parametrize(
-    ("path", "host", "status"), [(LAG, "localhost", 200), ("/", "localhost", 200), (LAG, "x", 421)]
-)
-def test_head_has_the_length_of_what_get_would_send(
-    server: LocalServer, path: str, host: str, status: int
+def test_head_has_the_length_of_what_get_would_send_on_the_same_connection(
+    server: LocalServer,
 ) -> None:
-    (got, body), (headed, nothing) = (
-        ask(server, path, method, Host=host) for method in ("GET", "HEAD")
-    )
-
-    assert (got.status, headed.status, nothing) == (status, status, b"")
-    assert headed.headers.get_all("Content-Length") == [str(len(body))]
-
-
-def test_an_error_leaves_the_connection_to_the_next_request(server: LocalServer) -> None:
-    result = exchange(
-        server, b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET /burrow/admin HTTP/1.0\r\n\r\n"
-    )
-
-    head, rest = result.split(b"\r\n\r\n", 1)
-    assert b" 421 " in head
-    assert rest.startswith(b"HTTP/1.1 200 OK")
+    connection = over_http(server)
+    for path, host, status in ((LAG, "localhost", 200), ("/", "localhost", 200), (LAG, "x", 421)):
+        lengths = []
+        for method in ("GET", "HEAD"):
+            connection.request(method, path, headers={"Host": host})
+            response = connection.getresponse()
+            body = response.read()
+            assert (response.status, bool(body)) == (status, method == "GET")
+            lengths.append(response.headers.get_all("Content-Length"))
+            assert method == "HEAD" or lengths == [[str(len(body))]]
+        assert lengths[0] == lengths[1]
+    connection.close()
 
 
 OURS = ("localhost:1", "127.0.0.1:1", "[::1]:1", "localhost")
@@ -196,7 +190,7 @@ def test_a_request_is_answered_by_its_status_and_what_comes_behind_one_that_is_n
 
 
 def test_an_endless_head_is_cut(server: LocalServer) -> None:
-    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), 240) as line:
+    with connect(server) as line:
         line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nA: ")
         # It ends by the server: what is sent without end has no other one.
         with suppress(ConnectionError):
@@ -205,11 +199,11 @@ def test_an_endless_head_is_cut(server: LocalServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "kind"), [(LAG, "application/json"), ("/metrics", "text/plain; charset=utf-8")]
+    ("method", "path", "kind"),
+    [("PROPFIND", LAG, "application/json"), ("connect", "/metrics", "text/plain; charset=utf-8")],
 )
-@pytest.mark.parametrize("method", ["PROPFIND", "connect"])
 def test_an_unknown_method_is_answered_by_the_view(
-    server: LocalServer, path: str, kind: str, method: str
+    server: LocalServer, method: str, path: str, kind: str
 ) -> None:
     response, body = ask(server, path, method)
 
@@ -235,23 +229,23 @@ def test_an_oversized_path_is_answered_by_the_view(
     assert result["request"]["url"] == unquote(path)
 
 
-# The second byte of the first is a blank to str.split, that of the second a line break.
-@pytest.mark.parametrize("name", ["\u00e0", "\u2005\u0145", "größe日本", "\U0001f600"])
-def test_a_name_sent_as_raw_utf_8_is_the_same_as_encoded(name: str, tmp_path: Path) -> None:
+def test_a_name_sent_as_raw_utf_8_is_the_same_as_encoded(tmp_path: Path) -> None:
+    # The second byte of the first is a blank to str.split, that of the second a line break.
+    names = ("\u00e0", "\u2005\u0145", "größe日本", "\U0001f600")
     store = FolderStore(tmp_path)
-    shop = Shop([a_partition(consumer_group=name)], [a_group(name)])
-    for key, data in shop.store.objects.items():
+    partitions = [a_partition(consumer_group=name) for name in names]
+    for key, data in Shop(partitions, [*map(a_group, names)]).store.objects.items():
         store.write_once(key, data)
-    path = f"/v3/kafka/shop/consumer/{name}/lag"
 
     with serving(tmp_path) as server:
-        result = exchange(server, f"GET {path} HTTP/1.0\r\n\r\n".encode())
-        _, encoded = ask(server, quote(path))
-
-    head, _, body = result.partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 200 ")
-    assert json.loads(body)["status"]["group"] == name
-    assert json.loads(body) == {**json.loads(encoded), "request": {"url": path, "host": ""}}
+        for name in names:
+            path = f"/v3/kafka/shop/consumer/{name}/lag"
+            result = exchange(server, f"GET {path} HTTP/1.0\r\n\r\n".encode())
+            head, _, body = result.partition(b"\r\n\r\n")
+            found, encoded = json.loads(body), json.loads(ask(server, quote(path))[1])
+            assert head.startswith(b"HTTP/1.1 200 ")
+            assert found["status"]["group"] == name
+            assert found == {**encoded, "request": {"url": path, "host": ""}}
 
 
 def test_what_strangers_send_is_not_logged(
@@ -269,51 +263,37 @@ def test_many_requests_at_once_are_all_answered(server: LocalServer) -> None:
 
     def ask_with_the_others(_: int) -> int:
         ready.wait()
-        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=240)
-        connection.request("GET", LAG)
-        status = connection.getresponse().status
-        connection.close()
-        return status
+        return ask(server, LAG)[0].status
 
     with ThreadPoolExecutor(100) as threads:
-        statuses = list(threads.map(ask_with_the_others, range(100)))
-
-    assert statuses == [200] * 100
+        assert list(threads.map(ask_with_the_others, range(100))) == [200] * 100
 
 
-def test_with_a_token_only_its_owners_are_answered(folder: Path) -> None:
-    with serving(folder, Bearer(lambda: TOKEN, lambda: 0.0)) as server:
-        statuses = [
-            ask(server, LAG, Authorization=result, Host="prometheus.example:1")[0].status
-            for result in (f"Bearer {TOKEN}", "Bearer wrong", "")
-        ]
-
-    assert statuses == [200, 401, 401]
-
-
-@pytest.mark.parametrize(
-    ("fault", "expected"),
-    [(None, (200, b"ok\n")), ("no run for 200 seconds", (503, b"no run for 200 seconds\n"))],
-)
-def test_whoever_restarts_it_needs_neither_a_token_nor_a_name(
-    fault: str | None, expected: tuple[int, bytes], folder: Path
+def test_with_a_token_only_its_owners_and_whoever_asks_for_health_are_answered(
+    folder: Path,
 ) -> None:
-    bearer = Bearer(lambda: TOKEN, lambda: 0.0)
-    with serving(folder, bearer, health=lambda: fault) as server:
+    with serving(folder, Bearer(lambda: TOKEN, lambda: 0.0)) as server:
+        statuses = {
+            (path, token): ask(server, path, Authorization=token, Host="prometheus.example:1")[
+                0
+            ].status
+            for path, token in (
+                *((LAG, token) for token in (f"Bearer {TOKEN}", "Bearer wrong", "")),
+                *((path, "") for path in ("/healthz", "/healthz/", "/healthzz", "/healthz/x")),
+            )
+        }
+
+    assert [*statuses.values()] == [200, 401, 401, 200, 401, 401, 401]
+
+
+def test_whoever_restarts_it_is_told_why(folder: Path) -> None:
+    fault = "no run for 200 seconds"
+    with serving(folder, Bearer(lambda: TOKEN, lambda: 0.0), health=lambda: fault) as server:
         response, body = ask(server, "/healthz", Host="10.1.2.3:8000")
         headed, nothing = ask(server, "/healthz", "HEAD")
 
-    assert (response.status, body) == expected
-    assert (headed.status, nothing) == (expected[0], b"")
-
-
-def test_only_the_path_of_health_is_open(folder: Path) -> None:
-    with serving(folder, Bearer(lambda: TOKEN, lambda: 0.0)) as server:
-        statuses = [
-            ask(server, path)[0].status for path in ("/healthz/", "/healthzz", "/healthz/x")
-        ]
-
-    assert statuses == [401, 401, 401]
+    assert (response.status, body) == (503, b"no run for 200 seconds\n")
+    assert (headed.status, nothing) == (503, b"")
 
 
 def test_an_ipv6_address_is_answered_and_written_in_brackets(folder: Path) -> None:
@@ -352,94 +332,78 @@ def test_a_port_that_is_taken_is_one_sentence(
 def test_the_command_serves_until_it_is_ended_and_says_where_snapshots_would_be(
     tmp_path: Path,
 ) -> None:
-    command = [*SERVE, "--state", str(tmp_path), "--listen", "localhost:0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    # Without a token any name is answered.
+    call = [*SERVE, "--state", str(tmp_path), "--listen", "0.0.0.0:0", "--no-token"]
+    with subprocess.Popen(call, stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        warning = process.stderr.readline()
-        url = process.stdout.readline().split()[0]
-        connection = HTTPConnection(url.removeprefix("http://").rstrip("/"), timeout=240)
-        connection.request("GET", "/burrow/admin/ready")
+        port = int(process.stdout.readline().split()[0].rstrip("/").rpartition(":")[2])
+        connection = HTTPConnection("127.0.0.1", port, timeout=LONG)
+        names = {"Host": "lag.monitoring.svc:8000"}
+        connection.request("GET", "/burrow/admin/ready", headers=names)
         answered = connection.getresponse().read()
         process.send_signal(signal.SIGTERM)
-        ended = process.wait(timeout=240)
+        ended = process.wait(timeout=LONG)
+        said = process.stderr.read()
 
     where = f"under {tmp_path}/snapshots/"
-    assert warning == f"There are no snapshots {where} yet; they are shown once they come.\n"
+    assert f"There are no snapshots {where} yet; they are shown once they come.\n" in said
     assert (answered, ended) == (b"STARTING", 0)
 
 
 def test_connections_beyond_the_most_are_closed_until_one_ends(folder: Path) -> None:
     with serving(folder, connections=1) as server:
-        address = "127.0.0.1", int(server.url.rpartition(":")[2])
-        with socket.create_connection(address, timeout=240) as held:
+        with connect(server) as held:
             held.sendall(HEALTHZ)
             assert held.recv(65_536).startswith(b"HTTP/1.1 200")
-            with socket.create_connection(address, timeout=240) as other:
+            with connect(server) as other:
                 assert received(other) == b""
-            held.close()
-            # The server learns of the end by and by.
-            while ask_or_none(server) is None:
-                pass
+        wait_for_a_place(server)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(LONG)
 def test_it_ends_while_a_connection_is_idle(folder: Path) -> None:
     with ExitStack() as lines, serving(folder, idle_seconds=3000.0) as server:
-        address = "127.0.0.1", int(server.url.rpartition(":")[2])
-        answered, silent, slow = (
-            lines.enter_context(socket.create_connection(address, timeout=240)) for _ in range(3)
-        )
+        answered, _silent, slow = (lines.enter_context(connect(server)) for _ in range(3))
         slow.sendall(b"GET /heal")
         answered.sendall(HEALTHZ)
         assert answered.recv(65_536)
-        del silent
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(LONG)
 def test_a_connection_without_a_request_is_closed(folder: Path) -> None:
     with serving(folder, idle_seconds=0.2) as server:
-        address = "127.0.0.1", int(server.url.rpartition(":")[2])
-        with socket.create_connection(address, timeout=240) as silent:
-            assert received(silent) == b""
-        with socket.create_connection(address, timeout=240) as answered:
-            answered.sendall(HEALTHZ)
-            assert received(answered).endswith(b"ok\n")
+        assert exchange(server, b"") == b""
+        assert exchange(server, HEALTHZ).endswith(b"ok\n")
 
 
 @pytest.mark.parametrize("end", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(LONG)
 def test_an_answer_that_nobody_reads_frees_its_place(folder: Path, end: bytes) -> None:
     large = "x" * 20_000_000
 
-    with serving(folder, connections=1, idle_seconds=0.3, health=lambda: large) as server:
-        address = "127.0.0.1", int(server.url.rpartition(":")[2])
-        with socket.create_connection(address, timeout=240) as slow:
-            slow.sendall(HEALTHZ.removesuffix(b"\r\n") + end + b"\r\n")
-            while ask_or_none(server) is None:
-                pass
-            assert len(received(slow)) < len(large)
+    one_place = serving(folder, connections=1, idle_seconds=0.3, health=lambda: large)
+    with one_place as server, connect(server) as slow:
+        slow.sendall(HEALTHZ.removesuffix(b"\r\n") + end + b"\r\n")
+        wait_for_a_place(server)
+        assert len(received(slow)) < len(large)
 
 
 @pytest.mark.parametrize("before", [b"", HEALTHZ], ids=["the first", "the second"])
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(LONG)
 def test_a_request_that_does_not_end_frees_its_place(folder: Path, before: bytes) -> None:
     with serving(folder, connections=1, request_seconds=0.5) as server:
-        address = "127.0.0.1", int(server.url.rpartition(":")[2])
-        with socket.create_connection(address, timeout=240) as slow:
+        with connect(server) as slow:
             slow.sendall(before + b"GET /heal")
+            slow.settimeout(0.05)
             # Byte by byte makes it no longer.
             with suppress(OSError):
                 while True:
                     slow.sendall(b"t")
-                    slow.settimeout(0.05)
                     with suppress(TimeoutError):
                         if not slow.recv(65_536):
                             break
-        while ask_or_none(server) is None:
-            pass
+        wait_for_a_place(server)
 
 
 def test_a_token_that_cannot_be_read_is_explained_on_the_terminal_alone(

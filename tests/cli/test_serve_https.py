@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import ssl
-import subprocess
-import sys
 from http.client import HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -21,10 +18,10 @@ from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.command import main
 from kafka_lag_cli.local_server import LocalServer
 from kafka_lag_cli.server_certificate import ServerCertificate
+from tests.cli.test_serve import received
 
 AUTHORITY = trustme.CA()
 OLD, NEW = AUTHORITY.issue_cert("127.0.0.1"), AUTHORITY.issue_cert("127.0.0.1", "new.example")
-SERVE = (sys.executable, "-m", "kafka_lag_cli.command", "serve")
 
 
 def write(leaf: trustme.LeafCert, folder: Path) -> tuple[Path, Path]:
@@ -49,11 +46,15 @@ def names(url: str) -> list[str]:
     return [name for _, name in certificate["subjectAltName"]]
 
 
-def test_requests_are_answered_over_https_alone(tmp_path: Path) -> None:
-    certificate = ServerCertificate(*write(OLD, tmp_path))
-    snapshots = Snapshots(FolderStore(tmp_path), lambda: 0.0)
+def serving(folder: Path, **more: Any) -> LocalServer:
+    """With the old certificate."""
+    snapshots = Snapshots(FolderStore(folder), lambda: 0.0)
+    certificate = ServerCertificate(*write(OLD, folder))
+    return LocalServer(snapshots, lambda: 0.0, certificate=certificate, **more)
 
-    with LocalServer(snapshots, lambda: 0.0, certificate=certificate) as server:
+
+def test_requests_are_answered_over_https_alone(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
         port = int(server.url.rpartition(":")[2])
         connection = connect(port)
         connection.request("GET", "/healthz")
@@ -61,39 +62,23 @@ def test_requests_are_answered_over_https_alone(tmp_path: Path) -> None:
         connection.close()
         with socket.create_connection(("127.0.0.1", port), timeout=240) as plain:
             plain.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
-            try:
-                answered = plain.recv(1)
-            except ConnectionError:
-                answered = b""
+            answered = received(plain)
 
     assert server.url.startswith("https://127.0.0.1:")
     assert (body, answered) == (b"ok\n", b"")
 
 
 def test_a_handshake_that_stalls_is_ended(tmp_path: Path) -> None:
-    certificate = ServerCertificate(*write(OLD, tmp_path))
-    snapshots = Snapshots(FolderStore(tmp_path), lambda: 0.0)
-
-    with LocalServer(snapshots, lambda: 0.0, certificate=certificate, request_seconds=0.1) as each:
+    with serving(tmp_path, request_seconds=0.1) as server:
         # Less than asyncio's own minute.
-        address = ("127.0.0.1", int(each.url.rpartition(":")[2]))
+        address = ("127.0.0.1", int(server.url.rpartition(":")[2]))
         with socket.create_connection(address, timeout=50) as idle:
-            try:
-                answered = idle.recv(1)
-            except ConnectionError:
-                answered = b""
-
-    assert answered == b""
+            assert received(idle) == b""
 
 
 @pytest.mark.timeout(240)
 def test_a_certificate_that_is_renewed_is_served_without_a_restart(tmp_path: Path) -> None:
-    certificate = ServerCertificate(*write(OLD, tmp_path))
-    snapshots = Snapshots(FolderStore(tmp_path), lambda: 0.0)
-
-    with LocalServer(
-        snapshots, lambda: 0.0, certificate=certificate, certificate_seconds=0.1
-    ) as server:
+    with serving(tmp_path, certificate_seconds=0.1) as server:
         before = names(server.url)
         write(NEW, tmp_path)
         while names(server.url) == before:
@@ -129,13 +114,13 @@ def test_files_that_do_not_fit_leave_the_certificate_in_use(case: str, tmp_path:
         certfile.write_text("nothing")
     else:
         keyfile.unlink()
+    faults = []
+    for _ in range(2):
+        with pytest.raises(ConfigError) as caught:
+            certificate.reload()
+        faults.append(caught.value)
 
-    with pytest.raises(ConfigError) as first:
-        certificate.reload()
-    with pytest.raises(ConfigError) as second:
-        certificate.reload()
-
-    assert second.value is first.value
+    assert faults[0] is faults[1]
     assert served_names(certificate) == 1
     write(NEW, tmp_path)
     certificate.reload()
@@ -188,19 +173,3 @@ def test_what_the_network_sees_is_said_at_the_start(
     assert "there is no folder nowhere" in error
     assert "".join(warnings).startswith(warning)
     assert bool(warnings) is bool(warning)
-
-
-def test_without_a_token_any_name_is_answered(tmp_path: Path) -> None:
-    command = [*SERVE, "--state", str(tmp_path), "--listen", "0.0.0.0:0", "--no-token"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout is not None
-        port = int(process.stdout.readline().split()[0].rstrip("/").rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=240) as line:
-            line.sendall(b"GET /metrics HTTP/1.1\r\nHost: lag.monitoring.svc:8000\r\n\r\n")
-            status = line.recv(65_536).split(b"\r\n")[0]
-        process.send_signal(signal.SIGTERM)
-        ended = process.wait(timeout=240)
-
-    assert (status, ended) == (b"HTTP/1.1 200 OK", 0)
