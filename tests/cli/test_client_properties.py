@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import threading
 from base64 import b64decode
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from ssl import TLSVersion
-from typing import ClassVar
 from urllib.parse import parse_qs
 
 import click
@@ -25,6 +22,7 @@ from kafka_lag_cli.command import main
 from kafka_lag_cli.connecting.client_properties import parse_properties, read_client_properties
 from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
 from kafka_lag_cli.show import show
+from tests.cli.aws_endpoint import aws_endpoint
 from tests.golden import FOLDER, Golden
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -44,11 +42,6 @@ def options(folder: Path, text: str, *more: str, servers: str | None = "b:9092")
     brokers = ["--bootstrap-server", servers] if servers else []
     with show.make_context("show", [*brokers, "--command-config", str(path), *more]) as ctx:
         return brokers_of(ctx.params, {})
-
-
-def in_properties(text: str) -> str:
-    """A text of several lines as the value of a key."""
-    return "\\n\\\n".join(text.strip().splitlines())
 
 
 def cases_of(name: str) -> list[str]:
@@ -97,59 +90,47 @@ def test_aws_credentials_are_those_that_the_file_names(text: str, tmp_path: Path
     assert (found.region, found.profile, found.role) == ("eu-west-1", "ops", AwsRole("arn:r"))
 
 
-class _Sts(BaseHTTPRequestHandler):
-    """AWS STS, which gives the keys of a role to everybody and remembers the last request."""
-
-    asked: ClassVar[dict[str, str]] = {}
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        _Sts.asked = {name: value for name, (value,) in parse_qs(body).items()}
-        _Sts.asked["signed as"] = self.headers["Authorization"].split("Credential=")[1]
-        _Sts.asked["token"] = self.headers["X-Amz-Security-Token"]
-        parts = {"AccessKeyId": "ASIAROLE", "SecretAccessKey": "k", "SessionToken": "t"}
-        parts["Expiration"] = "2100-01-01T00:00:00Z"
-        keys = "".join(f"<{name}>{value}</{name}>" for name, value in parts.items())
-        answer = (
-            '<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">'
-            f"<AssumeRoleResult><Credentials>{keys}</Credentials></AssumeRoleResult>"
-            "</AssumeRoleResponse>"
-        ).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Says nothing."""
+_KEYS_OF_A_ROLE = {
+    "AccessKeyId": "ASIAROLE",
+    "SecretAccessKey": "k",
+    "SessionToken": "t",
+    "Expiration": "2100-01-01T00:00:00Z",
+}
 
 
 def test_a_role_is_assumed_as_the_file_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Sts) as sts:
-        threading.Thread(target=sts.serve_forever, daemon=True).start()
-        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{sts.server_port}")
+    role = "arn:aws:iam::111122223333:role/reader"
+    login_module = (
+        f'{IAM_MODULE} awsRoleArn="{role}" awsRoleSessionName="lag" awsRoleExternalId="ext"'
+        f' awsRoleAccessKeyId="AKIAFILE" awsRoleSecretAccessKey="{SECRET}"'
+        ' awsRoleSessionToken="of-file" awsStsRegion="eu-north-1" awsDebugCreds=true;'
+    )
+    keys = "".join(f"<{name}>{value}</{name}>" for name, value in _KEYS_OF_A_ROLE.items())
+    with aws_endpoint("STS", monkeypatch) as sts:
+        sts.body = (
+            '<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">'
+            f"<AssumeRoleResult><Credentials>{keys}</Credentials></AssumeRoleResult>"
+            "</AssumeRoleResponse>"
+        )
         found = options(
             tmp_path,
-            f"security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\nsasl.jaas.config={IAM_MODULE}"
-            ' awsRoleArn="arn:aws:iam::111122223333:role/reader" awsRoleSessionName="lag"'
-            f' awsRoleAccessKeyId="AKIAFILE" awsRoleSecretAccessKey="{SECRET}"'
-            ' awsRoleSessionToken="of-file" awsStsRegion="eu-north-1" awsRoleExternalId="ext"'
-            " awsDebugCreds=true;\n",
+            "security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n"
+            f"sasl.jaas.config={login_module}\n",
             servers=MSK,
         )
         assert SECRET not in repr(found)
         login = found.make_login()
         assert isinstance(login, TokenLogin)
         token = b64decode(login.token() + "==", b"-_").decode()
-        sts.shutdown()
 
-    key, _, region, *_ = _Sts.asked["signed as"].split("/")
-    assert (key, region, _Sts.asked["token"]) == ("AKIAFILE", "eu-north-1", "of-file")
-    names = ("RoleArn", "RoleSessionName", "ExternalId")
-    said = [_Sts.asked[name] for name in names]
-    assert said == ["arn:aws:iam::111122223333:role/reader", "lag", "ext"]
+    (asked,) = sts.asked
+    key, _, region, *_ = asked.headers["Authorization"].split("Credential=")[1].split("/")
+    token_of_file = asked.headers["X-Amz-Security-Token"]
+    assert (key, region, token_of_file) == ("AKIAFILE", "eu-north-1", "of-file")
+    said = {name: value for name, (value,) in parse_qs(asked.body).items()}
+    assert (said["RoleArn"], said["RoleSessionName"], said["ExternalId"]) == (role, "lag", "ext")
     assert "X-Amz-Credential=ASIAROLE" in token
 
 
@@ -205,48 +186,36 @@ def test_brokers_may_be_in_the_file(tmp_path: Path) -> None:
     assert found.access.bootstrap_servers == ("a:1", "b:2")
 
 
-@pytest.mark.parametrize(
-    "between", ["\\n\\\n", " \\\n", " ", "\\t", "\\r\\n"], ids=["lines", "on", "one", "tab", "CR"]
-)
-def test_any_white_space_parts_pem_in_the_file(between: str, tmp_path: Path) -> None:
-    chain = "".join(blob.bytes().decode() for blob in LEAF.cert_chain_pems)
-    texts = {
-        "ssl.truststore.certificates": CA_PEM,
-        "ssl.keystore.certificate.chain": chain,
-        "ssl.keystore.key": LEAF.private_key_pem.bytes().decode(),
-    }
-    lines = [f"{key}={between.join(text.split(chr(10)))}\n" for key, text in texts.items()]
-    found = options(tmp_path, "security.protocol=SSL\n" + "".join(lines))
-
-    (login,) = found.make_source().candidates()
-    assert isinstance(login, ClientCertificate)
-    assert len(login.context.get_ca_certs()) == 1
-
-
-@pytest.mark.parametrize("inline", [True, False], ids=["in the file", "beside it"])
-def test_certificates_are_read_from_pem(inline: bool, tmp_path: Path) -> None:
-    (tmp_path / "ca.pem").write_text(CA_PEM)
-    (tmp_path / "me.pem").write_text(CLIENT_PEM)
-    if inline:
-        chain = "".join(blob.bytes().decode() for blob in LEAF.cert_chain_pems)
-        stores = (
-            "ssl.truststore.type=PEM\nssl.keystore.type=PEM\n"
-            f"ssl.truststore.certificates={in_properties(CA_PEM)}\n"
-            f"ssl.keystore.certificate.chain={in_properties(chain)}\n"
-            f"ssl.keystore.key={in_properties(LEAF.private_key_pem.bytes().decode())}\n"
-        )
-    else:
-        stores = (
-            "ssl.truststore.type=PEM\nssl.keystore.type=PEM\n"
-            f"ssl.truststore.location={tmp_path}/ca.pem\nssl.keystore.location=me.pem\n"
-        )
-    found = options(tmp_path, f"security.protocol=SSL\n{stores}")
-
+def assert_has_certificates(found: BrokerOptions) -> None:
     (login,) = found.make_source().candidates()
     assert isinstance(login, ClientCertificate)
     assert found.access.cafile is not None
     assert CA_PEM.split() == Path(found.access.cafile).read_text().split()
     assert len(login.context.get_ca_certs()) == 1
+
+
+@pytest.mark.parametrize(
+    "between", ["\\n\\\n", " \\\n", " ", "\\t", "\\r\\n"], ids=["lines", "on", "one", "tab", "CR"]
+)
+def test_any_white_space_parts_pem_in_the_file(between: str, tmp_path: Path) -> None:
+    texts = {
+        "ssl.truststore.certificates": CA_PEM,
+        "ssl.keystore.certificate.chain": "".join(
+            blob.bytes().decode() for blob in LEAF.cert_chain_pems
+        ),
+        "ssl.keystore.key": LEAF.private_key_pem.bytes().decode(),
+    }
+    lines = [f"{key}={between.join(text.split(chr(10)))}\n" for key, text in texts.items()]
+    types = "ssl.truststore.type=PEM\nssl.keystore.type=PEM\n"
+    assert_has_certificates(options(tmp_path, f"security.protocol=SSL\n{types}{''.join(lines)}"))
+
+
+def test_certificates_are_read_from_pem_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text(CA_PEM)
+    (tmp_path / "me.pem").write_text(CLIENT_PEM)
+    stores = f"ssl.truststore.location={tmp_path}/ca.pem\nssl.keystore.location=me.pem\n"
+    types = "ssl.truststore.type=PEM\nssl.keystore.type=PEM\n"
+    assert_has_certificates(options(tmp_path, f"security.protocol=SSL\n{types}{stores}"))
 
 
 def test_a_certificate_goes_with_a_password(tmp_path: Path) -> None:

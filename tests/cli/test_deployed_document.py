@@ -7,9 +7,7 @@ import json
 import shutil
 from base64 import b64decode
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,13 +16,14 @@ import pytest
 import tomlkit
 from moto import mock_aws
 
-from kafka_lag.brokers.access import IAM, Credentials
+from kafka_lag.brokers.access import IAM, Access, Credentials
 from kafka_lag.brokers.aws_login import TokenLogin
 from kafka_lag.errors import ConfigError
 from kafka_lag.settings import settings_of
 from kafka_lag_cdk.config.reading import CONTEXT_KEY
 from kafka_lag_cli.connecting.collect_options import CollectOptions, collect_options_of
 from kafka_lag_cli.show import show
+from tests.cli.aws_endpoint import AwsEndpoint, aws_endpoint
 from tests.documents import GOOD, document
 from tests.golden import Golden
 from tests.infra.configured import cluster_json
@@ -61,57 +60,26 @@ ORDERS = cluster_json(bootstrap_servers=SERVERS, window="4m")
 USERS = cluster_json(name="users", bootstrap_servers=["b-1.users:9096"])
 
 
-class _Msk:
-    """MSK's control plane on this machine: answers GetBootstrapBrokers with these fields."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.asked: list[str] = []
-        self.answer: tuple[int, dict[str, str]] = (200, {})
-        msk = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                msk.asked.append(unquote(self.path))
-                status, fields = msk.answer
-                body = json.dumps(fields).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                """Nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
-        url = f"http://127.0.0.1:{self.server.server_port}"
-        monkeypatch.setenv("AWS_ENDPOINT_URL_KAFKA", url)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-        monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-
-
 @pytest.fixture(name="msk")
-def _msk(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Msk]:
-    msk = _Msk(monkeypatch)
-    yield msk
-    msk.server.shutdown()
-    msk.server.server_close()
+def _msk(monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsEndpoint]:
+    """MSK's control plane on this machine."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    with aws_endpoint("KAFKA", monkeypatch) as msk:
+        yield msk
 
 
 def test_the_only_cluster_of_a_deployment_needs_no_name(tmp_path: Path) -> None:
     settings = options(a_deployment(tmp_path, ORDERS)).settings
     assert settings.cluster == "orders"
-    assert settings.access.bootstrap_servers == tuple(SERVERS)
-    assert (settings.access.security_protocol, settings.access.sasl_mechanism) == (
-        *("SASL_SSL", "SCRAM-SHA-512"),
-    )
+    assert settings.access == Access(tuple(SERVERS), "SASL_SSL", "SCRAM-SHA-512")
     assert settings.rules.window_ms == 4 * 60_000
     assert settings.sinks == ()
 
 
 def test_what_cannot_be_read_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, msk: _Msk, golden: Golden
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, msk: AwsEndpoint, golden: Golden
 ) -> None:
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
@@ -136,7 +104,7 @@ def test_what_cannot_be_read_is_one_sentence(
         file = tmp_path / "lag.json"
         file.write_text(source if isinstance(source, str) else json.dumps(source))
         lines.append(f"{name} -> {an_error(file, *more)}")
-    msk.answer = 403, {"message": "no"}
+    msk.status, msk.body = 403, json.dumps({"message": "no"})
     lines.append(f"no right -> {an_error(a_deployment(tmp_path, cluster_json()))}")
     golden.holds("document-errors.txt", "\n".join(lines).replace(str(tmp_path), "/here"))
 
@@ -157,16 +125,13 @@ def test_a_collectors_own_document_is_read_as_its_function_reads_it(
     file = tmp_path / f"shop.{suffix}"
     file.write_text(json.dumps(GOOD) if suffix == "json" else tomlkit.dumps(GOOD))
     assert options(file).settings == settings_of(document(sinks=[]))
+    # It is of one cluster.
+    assert options(file, "--cluster", "shop").settings.cluster == "shop"
 
 
 def test_a_normalised_document_is_read_as_it_is(tmp_path: Path) -> None:
     file = written(tmp_path, document(hold=5))
     assert options(file).settings == settings_of(document(hold=5, sinks=[]))
-
-
-def test_a_collectors_document_is_of_one_cluster(tmp_path: Path) -> None:
-    file = written(tmp_path, GOOD)
-    assert options(file, "--cluster", "shop").settings.cluster == "shop"
 
 
 @pytest.mark.parametrize("names_a_file", [True, False])
@@ -175,12 +140,6 @@ def test_a_cdk_json_holds_the_deployment_or_names_it(names_a_file: bool, tmp_pat
     held = "lag.json" if names_a_file else {"clusters": [ORDERS]}
     file = written(tmp_path, {"context": {CONTEXT_KEY: held}}, "cdk.json")
     assert options(file).settings.cluster == "orders"
-
-
-def test_other_brokers_can_be_named_beside_a_document(tmp_path: Path) -> None:
-    file = a_deployment(tmp_path, cluster_json())
-    settings = options(file, "--bootstrap-servers", "tunnel:9096").settings
-    assert settings.access.bootstrap_servers == ("tunnel:9096",)
 
 
 @pytest.mark.parametrize("kind", ["deployment", "collector"])
@@ -253,18 +212,19 @@ def test_a_cluster_without_a_login_needs_none(tmp_path: Path) -> None:
     ids=["scram", "iam", "plaintext"],
 )
 def test_msk_is_asked_for_brokers_that_nobody_names(
-    auth: dict[str, Any], field: str, tmp_path: Path, msk: _Msk
+    auth: dict[str, Any], field: str, tmp_path: Path, msk: AwsEndpoint
 ) -> None:
-    msk.answer = 200, {field[0].lower() + field[1:]: "b-1.msk:1,b-2.msk:1"}
+    msk.body = json.dumps({field[0].lower() + field[1:]: "b-1.msk:1,b-2.msk:1"})
     settings = options(a_deployment(tmp_path, cluster_json(auth=auth))).settings
     assert settings.access.bootstrap_servers == ("b-1.msk:1", "b-2.msk:1")
     (asked,) = msk.asked
-    assert cluster_json()["arn"] in asked
+    assert cluster_json()["arn"] in unquote(asked.path)
 
 
-def test_msk_is_not_asked_where_brokers_are_named(tmp_path: Path, msk: _Msk) -> None:
+def test_msk_is_not_asked_where_brokers_are_named(tmp_path: Path, msk: AwsEndpoint) -> None:
     options(a_deployment(tmp_path, ORDERS))
-    options(a_deployment(tmp_path, cluster_json()), "--bootstrap-servers", "b:9096")
+    beside = options(a_deployment(tmp_path, cluster_json()), "--bootstrap-servers", "tunnel:9096")
+    assert beside.settings.access.bootstrap_servers == ("tunnel:9096",)
     assert msk.asked == []
 
 

@@ -13,6 +13,7 @@ from moto import mock_aws
 
 from kafka_lag.brokers.access import IAM, Credentials
 from kafka_lag.brokers.aws_login import TokenLogin
+from kafka_lag.brokers.login import CredentialSource
 from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
 from kafka_lag_cli.show import show
 
@@ -90,10 +91,15 @@ def test_blanks_around_brokers_are_left_out() -> None:
     assert options(servers=" a:1, b:65535,").access.bootstrap_servers == ("a:1", "b:65535")
 
 
+def source_of(file: Path | str) -> CredentialSource:
+    """The login of a password's file."""
+    return options(*SASL, "--password-file", str(file)).make_source()
+
+
 def test_a_password_in_a_file_is_read_again_when_it_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text("first\n")
-    source = options(*SASL, "--password-file", str(file)).make_source()
+    source = source_of(file)
     (login,) = source.candidates()
     assert login == Credentials("monitor", "first")
     source.remember(login)
@@ -119,7 +125,7 @@ def test_a_password_read_once_stays_when_it_cannot_be_read_again(
 ) -> None:
     file = tmp_path / "password"
     file.write_text("größe\n", "utf-8")
-    source = options(*SASL, "--password-file", str(file)).make_source()
+    source = source_of(file)
     if later is None:
         file.unlink()
     else:
@@ -130,28 +136,16 @@ def test_a_password_read_once_stays_when_it_cannot_be_read_again(
     assert list(source.others()) == []
 
 
-def test_a_password_does_not_begin_with_the_mark_of_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "password"
-    file.write_text("first", "utf-8-sig")
-    source = options(*SASL, "--password-file", str(file)).make_source()
-    assert list(source.candidates()) == [Credentials("monitor", "first")]
-
-
-def test_a_password_in_a_pipe_is_read_once() -> None:
+def test_a_password_is_read_once_from_a_pipe_and_from_a_marked_file_at_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "password").write_text("first", "utf-8-sig")
     reading, writing = os.pipe()
     os.write(writing, b"first\n")
     os.close(writing)
     try:
-        source = options(*SASL, "--password-file", f"/dev/fd/{reading}").make_source()
-        assert list(source.candidates()) == [Credentials("monitor", "first")]
+        for place in ("~/password", f"/dev/fd/{reading}"):
+            assert list(source_of(place).candidates()) == [Credentials("monitor", "first")]
     finally:
         os.close(reading)
-
-
-def test_a_password_file_may_be_in_the_home_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "password").write_text("first")
-    source = options(*SASL, "--password-file", "~/password").make_source()
-    assert list(source.candidates()) == [Credentials("monitor", "first")]
