@@ -118,10 +118,6 @@ def a_cluster(
     return _FakeCluster(settings, make_source, Path("state"), None, chosen, list(closed))
 
 
-def test_it_is_not_healthy_before_a_first_run_has_succeeded() -> None:
-    assert Collecting(a_cluster(), RecordingLogger(), Clock()).health() == NONE_YET
-
-
 @pytest.mark.parametrize(("interval", "longest"), [(1, 60), (15, 60), (30, 90), (300, 900)])
 def test_three_intervals_may_pass_and_a_minute_always(interval: int, longest: int) -> None:
     clock, cluster = Clock(), a_cluster(interval=interval)
@@ -203,18 +199,16 @@ def test_each_run_is_shown_without_reading_it_again() -> None:
     assert snapshot.groups.strings("consumer_group").to_list() == ["g"]
 
 
-def test_it_ends_at_once_while_it_waits_for_its_next_run() -> None:
-    cluster = a_cluster(interval=3_600)
-    with Collecting(cluster, RecordingLogger(), Clock()):
-        cluster.removed.get(timeout=LONG)
-    assert [thread for thread in threads() if thread.name == "collector"] == []
-
-
-def test_it_ends_at_once_while_it_waits_for_a_cluster() -> None:
-    logger = _WatchedLogger()
-    closed = (SourceError("no broker could be reached"),)
-    with Collecting(a_cluster(closed=closed, interval=3_600), logger, Clock()):
-        logger.said.get(timeout=LONG)
+@pytest.mark.parametrize("closed", [(), (SourceError("no broker could be reached"),)])
+def test_it_ends_at_once_while_it_waits_for_a_run_or_a_cluster(
+    closed: tuple[Exception, ...],
+) -> None:
+    cluster, logger = a_cluster(closed=closed, interval=3_600), _WatchedLogger()
+    with Collecting(cluster, logger, Clock()):
+        if closed:
+            logger.said.get(timeout=LONG)
+        else:
+            cluster.removed.get(timeout=LONG)
     assert [thread for thread in threads() if thread.name == "collector"] == []
 
 

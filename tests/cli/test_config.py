@@ -46,15 +46,3 @@ def test_of_a_deployment_it_is_the_document_of_one_collector(
 
     assert contract.DOCUMENT_VERSION_KEY in only
     assert mail["cluster"] == "mail-eu"
-
-
-def test_a_document_in_toml_is_read_as_one_in_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    servers = json.dumps(GOOD["bootstrap_servers"])
-    (tmp_path / "source.toml").write_text(
-        f'cluster = "shop"  # in metrics\nbootstrap_servers = {servers}\n'
-        f"secret_id = '{GOOD['secret_id']}'\n"
-    )
-    assert main(["config", str(tmp_path / "source.toml")]) == 0
-    assert json.loads(capsys.readouterr().out) == document()

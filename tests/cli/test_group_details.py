@@ -111,6 +111,20 @@ def test_a_group_is_shown_with_its_partitions_and_members(golden: Golden) -> Non
         "time_lag_seconds": None,
     }
     lost = a_part(0, **ANN, records_lost=4, status="ERR", status_reason="records_lost")
+    # Of a group with one member that owns a partition, and of two with none.
+    one, nobody = a_part(0, **ANN), a_part(0)
+    owning = [
+        (one, {"members": 1}),
+        (one, {"members": None}),
+        (one, {"members": 2}),
+        (one, {"members": 5}),
+        (one, {"members": 3, "protocol": "connect"}),
+        (one, {"members": 3, "group_state": "PreparingRebalance"}),
+        (one, {"members": 2, "group_type": "consumer", "group_state": "Assigning"}),
+        (nobody, {"members": 3}),
+        (nobody, {"members": 3, "group_type": "consumer"}),
+    ]
+    told = [details(part, **columns).splitlines()[-1] for part, columns in owning]
     golden.holds_cases(
         "show-group.txt",
         {
@@ -124,6 +138,7 @@ def test_a_group_is_shown_with_its_partitions_and_members(golden: Golden) -> Non
             "it is not known": details(**UNKNOWN, group_type=None, unread_reason="timeout"),
             "a share group": details(**share, members=0),
             "nobody is in it": details(a_part(0), members=0),
+            "members that own nothing": "\n".join(told),
         },
     )
 
@@ -137,37 +152,6 @@ def test_a_status_that_is_as_old_as_the_first_readings_may_be_older(
 ) -> None:
     parts = [a_part(n, observations=seen) for n, seen in enumerate(observations)]
     assert since in details(*parts, status_since=NOON)
-
-
-@pytest.mark.parametrize(
-    ("group", "sentence"),
-    [
-        ({"members": 1}, ""),
-        ({"members": None}, ""),
-        ({"members": 2}, "1 member owns no partition that is read"),
-        ({"members": 5}, "4 members own no partition that is read"),
-        ({"members": 3, "protocol": "connect"}, "what 2 members own is not known"),
-        ({"members": 3, "group_state": "PreparingRebalance"}, "what 2 members own is not known"),
-        ({"members": 2, "group_type": "consumer", "group_state": "Assigning"}, "what 1 member own"),
-    ],
-    ids=str,
-)
-def test_members_without_a_partition_are_counted_unless_they_cannot_be_told(
-    group: dict[str, Any], sentence: str
-) -> None:
-    text = details(a_part(0, **ANN), **group)
-    assert ("no partition" in text or "not known" in text) is bool(sentence)
-    assert sentence in text
-
-
-@pytest.mark.parametrize(
-    ("members", "kind", "sentence"),
-    [(3, "classic", "what 3 members own is not known"), (3, "consumer", "3 members own no part")],
-)
-def test_who_owns_nothing_is_known_of_the_new_protocol(
-    members: int, kind: str, sentence: str
-) -> None:
-    assert sentence in details(a_part(0), members=members, group_type=kind)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])

@@ -154,22 +154,17 @@ PARTED = a_snapshot_of(
 )
 
 
-@pytest.mark.parametrize("form", [JSON, NDJSON])
-def test_a_row_has_the_cluster_and_then_the_snapshots_columns(form: str) -> None:
-    text = text_of(PARTED, form)
-    rows = json.loads(text) if form == JSON else [json.loads(line) for line in text.splitlines()]
+def test_a_row_has_the_cluster_and_then_the_snapshots_columns() -> None:
+    late, well = rows = json.loads(text_of(PARTED, JSON))
     assert [list(row) for row in rows] == [["cluster", *contract.COLUMNS[contract.GROUPS]]] * 2
-    late, well = rows
-    assert (late["cluster"], late["taken_at"], late["status_since"]) == (
-        *("shop", NOON_ISO, NOON_ISO),
-    )
+    assert [late[name] for name in ("cluster", "taken_at", "status_since")] == [
+        *("shop", NOON_ISO, NOON_ISO)
+    ]
     assert (late["consumer_group"], late["lag"], late["unusual"]) == ("late", 7, True)
     assert (well["status"], well["status_since"], well["lag"]) == (None, None, None)
-
-
-def test_json_is_one_line_and_ndjson_a_line_a_row() -> None:
+    # JSON is one line, and NDJSON a line a row.
     assert len(text_of(PARTED, JSON).splitlines()) == 1
-    assert len(text_of(PARTED, NDJSON).splitlines()) == 2
+    assert [json.loads(line) for line in text_of(PARTED, NDJSON).splitlines()] == rows
     assert text_of(a_snapshot_of(), JSON) == "[]\n"
     assert text_of(a_snapshot_of(), NDJSON) == ""
 

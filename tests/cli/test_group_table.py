@@ -130,11 +130,6 @@ def test_what_needs_somebody_stands_out(column: str, style: str, columns: dict[s
     assert style in {str(cell.style), *(str(span.style) for span in cell.spans)}
 
 
-@pytest.mark.parametrize("column", ["lag", "time lag", "to loss", "state", "members", "status"])
-def test_nothing_known_is_a_question_mark(column: str) -> None:
-    assert cells({**ABSENT, "consumer_group": "g"}, DAY)[column].plain == "?"
-
-
 @pytest.mark.parametrize("width", [40, 72, 80, 90, 100, 110, 120, 140, 200])
 def test_however_narrow_each_group_has_one_line_and_its_numbers_are_whole(width: int) -> None:
     endless = {**LONG, "consumer_group": "g" * 249, "worst_topic": "t" * 249}

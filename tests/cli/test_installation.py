@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from kafka_lag_cdk.packaging import find_uv
 from kafka_lag_cli import installation
@@ -61,16 +62,20 @@ def test_no_command_names_a_source_that_is_unknown_or_gone(
     assert replace(PIP, direct_url=direct_url, installer=installer).add_extra("sql") is None
 
 
-def test_a_tool_keeps_the_extras_that_it_has(tmp_path: Path) -> None:
+def test_a_folder_is_installed_again_as_it_was(tmp_path: Path) -> None:
+    source = {"url": tmp_path.as_uri(), "dir_info": {}}
+    folder = Installation(source, "uv", tmp_path, "python")
+    editable = replace(folder, direct_url=source | {"dir_info": {"editable": True}})
+    into = f"uv pip install --python {tmp_path}"
+    url = tmp_path.as_uri()
+    assert folder.add_extra("sql") == f"{into} 'msk-lag-reporter[sql] @ {url}'"
+    assert editable.add_extra("sql") == f"{into} --editable '{tmp_path}[sql]'"
+    # A tool keeps the extras that it has.
     (tmp_path / "uv-receipt.toml").write_text(
         '[tool]\nrequirements = [{ name = "rich" }, '
         f'{{ name = "msk-lag-reporter", extras = ["report"], directory = "{tmp_path}" }}]\n'
     )
-    folder = {"url": tmp_path.as_uri(), "dir_info": {}}
-    tool = Installation(folder, "uv", tmp_path, "python")
-    assert tool.add_extra("sql") == (
-        f"uv tool install 'msk-lag-reporter[report,sql] @ {tmp_path.as_uri()}'"
-    )
+    assert folder.add_extra("sql") == f"uv tool install 'msk-lag-reporter[report,sql] @ {url}'"
 
 
 # A distribution of the same name, of the module under test alone, whose extra brings `brought`.
@@ -171,26 +176,22 @@ def _shell(tmp_path: Path) -> Shell:
     return shell
 
 
+def thorough(*values: str) -> ParameterSet:
+    """A way to install that takes seconds, and of which a test above holds the command."""
+    return pytest.param(*values, marks=pytest.mark.thorough)
+
+
 @pytest.mark.parametrize(
     ("install", "said"),
     [
         ("uv tool install './a project'", "uv tool install 'msk-lag-reporter[sql] @ file:"),
-        ("uv tool install --editable './a project'", "uv tool install --editable '/"),
-        ("uv pip install --python venv './a project'", "uv pip install --python "),
-        pytest.param(
-            "uv pip install --python venv -e './a project'",
-            "uv pip install --python ",
-            marks=pytest.mark.thorough,
-        ),
-        pytest.param(
-            "python -m pip install './a project'",
-            "/venv/bin/python -m pip install 'msk-lag",
-            marks=pytest.mark.thorough,
-        ),
-        pytest.param(
+        thorough("uv tool install --editable './a project'", "uv tool install --editable '/"),
+        thorough("uv pip install --python venv './a project'", "uv pip install --python "),
+        thorough("uv pip install --python venv -e './a project'", "uv pip install --python "),
+        thorough("python -m pip install './a project'", "/venv/bin/python -m pip install 'msk-lag"),
+        thorough(
             "python -m pip install -e './a project'",
             "/venv/bin/python -m pip install --editable '/",
-            marks=pytest.mark.thorough,
         ),
     ],
 )

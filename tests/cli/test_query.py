@@ -98,34 +98,17 @@ def error(*arguments: object, code: int = 2, **more: Any) -> str:
     return result.stderr.splitlines()[-1].removeprefix("Error: ")
 
 
-def test_a_saved_query_is_answered_from_a_folder(state: Path) -> None:
-    (row,) = rows("status_by_day", "--state", state, "-p", "day=2026-01-31", "-p", "cluster=shop")
-
-    assert (row["consumer_group"], row["dt"], row["runs_unknown"]) == ("billing", "2026-01-31", 2)
-
-
 def test_the_list_has_each_query_with_its_title_and_parameters() -> None:
     listed = run("--list").stdout
-
     for saved in read_queries():
         assert f"{saved.key}\n    {saved.title}\n    cluster" in listed
     assert "least_minutes (60)" in listed
 
-
-def test_the_list_is_there_as_json() -> None:
-    (one,) = (
-        each
-        for each in json.loads(run("--list", "--output", "json").stdout)
-        if each["name"] == "incidents_of_a_group"
-    )
-
+    by_name = {each["name"]: each for each in json.loads(run("--list", "--output", "json").stdout)}
+    one = by_name["incidents_of_a_group"]
     assert one["title"] == "Group: when did it start to fall behind"
-    assert one["parameters"] == {
-        "cluster": None,
-        "group": "required",
-        "day": "today",
-        "days": "8",
-    }
+    defaults = {"cluster": None, "group": "required", "day": "today", "days": "8"}
+    assert one["parameters"] == defaults
 
 
 @pytest.mark.parametrize("saved", list(read_queries()), ids=lambda saved: saved.key)
@@ -145,24 +128,24 @@ def test_each_parameter_of_a_query_changes_it(saved: Any) -> None:
 
 
 def test_a_name_cannot_leave_its_quotes(state: Path) -> None:
-    nobody = "x' OR '1' = '1"
-
-    assert (
-        rows("status_by_day", "--state", state, "-p", "day=2026-02-01", "-p", f"group={nobody}")
-        == []
-    )
+    asked = ["status_by_day", "--state", state, "-p", "day=2026-02-01"]
+    assert rows(*asked, "-p", f"group={HOSTILE}")
+    assert rows(*asked, "-p", "group=x' OR '1' = '1") == []
 
 
-def test_days_reach_back_from_the_day(state: Path) -> None:
-    def days(*parameters: str) -> set[str]:
-        words = [word for each in parameters for word in ("-p", each)]
-        return {row["dt"] for row in rows("status_by_day", "--state", state, *words)}
-
-    assert days("day=2026-02-01") == {"2026-01-31", "2026-02-01"}
-    assert days("day=2026-02-01", "days=1") == {"2026-02-01"}
-    assert days("day=2026-02-01", "days=2") == {"2026-01-31", "2026-02-01"}
-    assert days("day=2026-01-31") == {"2026-01-31"}
-    assert days("day=2026-02-07", "days=7") == {"2026-02-01"}
+@pytest.mark.parametrize(
+    ("parameters", "days"),
+    [
+        ("day=2026-02-01", {"2026-01-31", "2026-02-01"}),
+        ("day=2026-02-01 days=1", {"2026-02-01"}),
+        ("day=2026-02-01 days=2", {"2026-01-31", "2026-02-01"}),
+        ("day=2026-01-31", {"2026-01-31"}),
+        ("day=2026-02-07 days=7", {"2026-02-01"}),
+    ],
+)
+def test_days_reach_back_from_the_day(state: Path, parameters: str, days: set[str]) -> None:
+    words = [word for each in parameters.split() for word in ("-p", each)]
+    assert {row["dt"] for row in rows("status_by_day", "--state", state, *words)} == days
 
 
 def test_now_can_be_another_time_after_which_nothing_is_read(state: Path) -> None:
@@ -246,7 +229,21 @@ def test_an_own_query_opens_files_of_other_days_only_where_it_needs_them(
         assert rows("--execute", text, "--state", state) == [{"lag": 8}]
 
 
-def test_what_people_read_of_an_answer(state: Path, golden: Golden) -> None:
+TYPES = (
+    "SELECT taken_at, CAST(dt AS date) AS day, replicas, retention_ms, true AS yes, 1.5 AS number, "
+    "CAST(1e300 AS double) * 1e300 AS endless, CAST(NULL AS double) / 2 AS unknown "
+    "FROM topic_partitions WHERE cluster = 'other' AND topic = 'clicks'"
+)
+# As Athena answers them.
+ZONES = (
+    "SELECT from_unixtime(1769860800) AS instant, "
+    "date_format(taken_at AT TIME ZONE 'Asia/Kolkata', '%H:%i') AS clock, "
+    "taken_at AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Kolkata' AS there "
+    "FROM groups WHERE cluster = 'other'"
+)
+
+
+def test_what_people_and_programs_read_of_an_answer(state: Path, golden: Golden) -> None:
     names = ("a_name", "beside", "never_known", "nor_this")
     answer = Answer(names, [("g", 7, None, None), ("h", 8, None, None)], {}, {})
     texts = {}
@@ -262,27 +259,18 @@ def test_what_people_read_of_an_answer(state: Path, golden: Golden) -> None:
         result = run(*call.split(), "--state", state)
         assert result.exit_code == 0
         texts[f"query {call}"] = f"{result.stdout}stderr: {result.stderr}"
+    for name, text, forms in (
+        ("each type", TYPES, ("json", "ndjson", "csv", "table")),
+        ("times with a zone", ZONES, ("json",)),
+    ):
+        for form in forms:
+            asked = ("--execute", text, "--state", state, "--output", form)
+            texts[f"{name}, {form}"] = run(*asked).stdout
     cases = {
         name: "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
         for name, text in texts.items()
     }
     golden.holds_cases("query.txt", cases)
-
-
-def test_times_with_a_zone_are_answered_as_athena_does(state: Path) -> None:
-    text = (
-        "SELECT from_unixtime(1769860800) AS instant, "
-        "date_format(taken_at AT TIME ZONE 'Asia/Kolkata', '%H:%i') AS clock, "
-        "taken_at AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Kolkata' AS there "
-        "FROM groups WHERE cluster = 'other'"
-    )
-    assert rows("--execute", text, "--state", state) == [
-        {
-            "instant": "2026-01-31T12:00:00.000Z",
-            "clock": "17:30",
-            "there": "2026-01-31 17:30:00.000",
-        }
-    ]
 
 
 def test_a_query_comes_from_a_file_or_stdin(state: Path, tmp_path: Path) -> None:
@@ -308,43 +296,6 @@ def test_a_column_that_older_snapshots_lack_is_unknown(state: Path) -> None:
     assert row["partitions_moved"] is None
 
 
-def test_unknown_is_null_in_json_empty_in_csv_and_a_question_mark_in_tables(state: Path) -> None:
-    text = (
-        "SELECT topic, lag, CAST(NULL AS double) / 2 AS x FROM group_partitions "
-        "WHERE dt = '2026-01-31' AND cluster = 'other' AND topic = 'clicks'"
-    )
-    arguments = ["--execute", text, "--state", state, "--output"]
-
-    assert rows(*arguments[:-1]) == [{"topic": "clicks", "lag": None, "x": None}]
-    assert run(*arguments, "csv").stdout_bytes == b"topic,lag,x\nclicks,,\n"
-    assert run(*arguments, "table").stdout.splitlines()[-3].split() == ["clicks", "?", "?"]
-
-
-def test_values_keep_their_types(state: Path) -> None:
-    text = (
-        "SELECT taken_at, CAST(dt AS date) AS day, replicas, true AS yes, 1.5 AS number, "
-        "CAST(1e300 AS double) * 1e300 AS endless FROM topic_partitions "
-        "WHERE cluster = 'other' AND topic = 'clicks'"
-    )
-    arguments = ["--execute", text, "--state", state]
-
-    assert rows(*arguments) == [
-        {
-            "taken_at": "2026-01-31T12:00:00.000Z",
-            "day": "2026-01-31",
-            "replicas": [0],
-            "yes": True,
-            "number": 1.5,
-            "endless": None,
-        }
-    ]
-    (_, line) = csv.reader(io.StringIO(run(*arguments, "--output", "csv").stdout, newline=""))
-    assert line == ["2026-01-31T12:00:00.000Z", "2026-01-31", "[0]", "true", "1.5", ""]
-    assert "2026-01-31 12:00:00  2026-01-31  [0]" in " ".join(
-        run(*arguments).stdout.split("\n")[3].split(" ")
-    )
-
-
 def test_a_hostile_name_is_escaped_in_a_table_and_whole_for_programs(state: Path) -> None:
     text = "SELECT consumer_group AS g FROM groups WHERE dt = '2026-02-01'"
     arguments = ["--execute", text, "--state", state]
@@ -358,15 +309,13 @@ def test_a_hostile_name_is_escaped_in_a_table_and_whole_for_programs(state: Path
 
 
 def test_a_report_is_asked_once_it_is_made(state: Path) -> None:
-    arguments = ["groups_lagging_most_yesterday", "--state", state, "-p", "day=2026-01-31"]
-    assert error(*arguments, code=1) == (
-        f"There is no daily report in {state} yet: run kafka-lag report first."
-    )
-
     write_summary(state, "2026-01-31", consumer_group="billing", lag_max=7.0)
+    asked = ["--state", state, "-p", "day=2026-01-31"]
 
-    (row,) = rows(*arguments)
+    (row,) = rows("groups_lagging_most_yesterday", *asked)
     assert (row["consumer_group"], row["most_records"], row["owner"]) == ("billing", 7.0, None)
+    # A table without rows on any reported day answers nothing.
+    assert rows("anomalies_of_the_week", *asked) == []
 
 
 @pytest.mark.parametrize(
@@ -394,12 +343,6 @@ def test_reports_that_are_half_replaced_are_not_read(
     assert ("are being replaced" in asked.stderr) == rejected
 
 
-def test_a_table_without_rows_on_any_reported_day_answers_nothing(state: Path) -> None:
-    write_summary(state, "2026-01-31", consumer_group="billing")
-
-    assert rows("anomalies_of_the_week", "--state", state, "-p", "day=2026-01-31") == []
-
-
 @pytest.mark.parametrize("library", ["duckdb", "sqlglot"])
 def test_without_the_extra_it_is_said_how_to_get_it(
     library: str, monkeypatch: pytest.MonkeyPatch, state: Path
@@ -413,10 +356,9 @@ def test_without_the_extra_it_is_said_how_to_get_it(
 
 
 @pytest.fixture(name="s3")
-def _s3(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def _s3(state: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
     """The state's objects in a bucket."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
+    request.getfixturevalue("aws_keys")
     with mock_aws():
         client = boto3.client("s3", region_name="us-east-1")
         client.create_bucket(Bucket=BUCKET)

@@ -102,19 +102,6 @@ def test_a_run_that_fails_is_reported_and_the_next_one_comes() -> None:
     assert (second.report is None, second.error) == (False, None)
 
 
-def test_who_waits_can_end_the_runs() -> None:
-    class _EndedError(Exception):
-        pass
-
-    def end(_: float) -> None:
-        raise _EndedError
-
-    runs = run_on_schedule(a_collector(FakeSource(a_reading())), 60, end, Clock(BEGIN))
-    next(runs)
-    with pytest.raises(_EndedError):
-        next(runs)
-
-
 def test_what_is_no_error_of_the_reporter_ends_the_runs() -> None:
     class _BrokenSource(FakeSource):
         def read(self, request: ReadRequest, deadline: float) -> ClusterReading:

@@ -14,7 +14,6 @@ from kafka_lag.brokers.access import Access
 from kafka_lag.collector import Collector
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.settings import Settings
-from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore, list_runs
 from kafka_lag_cli.connecting.collect_options import collect_options_of
 from kafka_lag_cli.show import judge_at, take_readings
@@ -56,23 +55,21 @@ def read_the_cluster(store: MemoryStore, gap: int = GAP, *, keep: bool = True) -
     return [row.numbers("observations").to_list()[0] for row in rows]
 
 
-def test_of_two_readings_the_last_is_kept_and_knows_the_first() -> None:
+@pytest.mark.parametrize(
+    ("gap", "keep", "observations", "kept_after"),
+    [
+        pytest.param(GAP, True, [1, 2], [GAP], id="the last of two, which knows the first"),
+        pytest.param(0, True, [1], [0], id="a single one"),
+        pytest.param(GAP, False, [1, 2], [], id="none beside somebody who collects"),
+    ],
+)
+def test_a_reading_is_kept_unless_somebody_collects(
+    gap: int, keep: bool, observations: list[int], kept_after: list[int]
+) -> None:
     store = MemoryStore()
-    assert read_the_cluster(store) == [1, 2]
-    assert kept(store) == [NOON + GAP * 1000]
-    assert len(store.objects) == len(contract.DATASETS)
-
-
-def test_a_single_reading_is_kept() -> None:
-    store = MemoryStore()
-    assert read_the_cluster(store, gap=0) == [1]
-    assert kept(store) == [NOON]
-
-
-def test_nothing_is_kept_beside_somebody_who_collects() -> None:
-    store = MemoryStore()
-    assert read_the_cluster(store, keep=False) == [1, 2]
-    assert store.objects == {}
+    assert read_the_cluster(store, gap, keep=keep) == observations
+    assert kept(store) == [NOON + seconds * 1000 for seconds in kept_after]
+    assert len(store.objects) == len(contract.DATASETS) * len(kept_after)
 
 
 def test_a_state_goes_on_from_what_is_kept() -> None:
@@ -91,13 +88,6 @@ def test_whoever_collects_is_known_until_three_runs_are_missing(
     left_at = (tmp_path / "collected" / "shop").stat().st_mtime
     assert find_interval(tmp_path, "shop", left_at + seconds_ago) == interval
     assert find_interval(tmp_path, "another", left_at) is None
-
-
-def test_readings_by_hand_are_nobody_who_collects(tmp_path: Path) -> None:
-    for minute in range(5):
-        key = object_key(contract.GROUPS, "shop", NOON + minute * MINUTE)
-        FolderStore(tmp_path).write_once(key, b"")
-    assert find_interval(tmp_path, "shop", NOON / 1000 + 4 * 60) is None
 
 
 def test_what_is_no_interval_is_nobody(tmp_path: Path) -> None:

@@ -98,45 +98,44 @@ def answer(*arguments: object) -> Any:
     return json.loads(result.stdout)
 
 
-def test_one_group_is_told_what_it_needs_now_and_why(state: Path) -> None:
-    found = answer("billing", "--state", state)
-
-    assert (found["cluster"], found["consumer_group"], found["taken_at"]) == (
-        "shop",
-        "billing",
-        "2026-01-31T12:00:00Z",
-    )
-    assert (found["tasks_needed"], found["members"], found["capacity"]) == (6, 4, 100.0)
-    assert found["why"] == "250/s are written, one member reads 100/s"
-    assert found["capacity_samples"] == [90.0, 100.0, 110.0]
+@pytest.fixture(name="billing", scope="module")
+def _billing(state: Path) -> Any:
+    """The answer about this group."""
+    return answer("billing", "--state", state)
 
 
-def test_hours_of_the_week_have_their_own_numbers(state: Path) -> None:
-    hours = answer("billing", "--state", state)["hours_of_week"]
+def test_one_group_is_told_what_it_needs_now_and_why(billing: Any) -> None:
+    expected = {
+        "cluster": "shop",
+        "consumer_group": "billing",
+        "taken_at": "2026-01-31T12:00:00Z",
+        "tasks_needed": 6,
+        "members": 4,
+        "capacity": 100.0,
+        "capacity_samples": [90.0, 100.0, 110.0],
+        "why": "250/s are written, one member reads 100/s",
+    }
+    assert {name: billing[name] for name in expected} == expected
 
-    by_hour = {(each["weekday"], each["hour"]): each for each in hours}
+
+def test_hours_of_the_week_have_their_own_numbers(billing: Any) -> None:
+    by_hour = {(each["weekday"], each["hour"]): each for each in billing["hours_of_week"]}
     assert len(by_hour) == 168
     assert [by_hour["Sat", hour]["median"] for hour in (7, 8, 12, 13)] == [2, 6, 6, None]
     assert [by_hour["Fri", hour]["median"] for hour in (12, 13, 19, 20)] == [None, 6, 6, 2]
     assert by_hour["Sat", 13]["minutes_known"] == 0
 
 
-def test_what_was_stands_beside_what_would_have_been(state: Path) -> None:
-    found = answer("billing", "--state", state)
-
-    hours = found["minutes_compared"] / 60
-    assert found["recorded"]["task_hours"] == pytest.approx(4 * hours)
-    assert (found["recorded"]["changes"], found["recorded"]["minutes_over"]) == (0, 0)
-    assert 2 * hours < found["by_tasks_needed"]["task_hours"] < 6 * hours
+def test_what_was_stands_beside_what_would_have_been(billing: Any, state: Path) -> None:
+    hours = billing["minutes_compared"] / 60
+    assert billing["recorded"]["task_hours"] == pytest.approx(4 * hours)
+    assert (billing["recorded"]["changes"], billing["recorded"]["minutes_over"]) == (0, 0)
+    assert 2 * hours < billing["by_tasks_needed"]["task_hours"] < 6 * hours
     # In the model two tasks cannot read what is written at night.
-    assert found["by_tasks_needed"]["minutes_over_modelled"] > 0
-
-
-def test_bounds_of_the_service_are_those_of_the_comparison(state: Path) -> None:
-    found = answer("billing", "--state", state, "--min", 3, "--max", 5)
-
-    hours = found["minutes_compared"] / 60
-    assert 3 * hours < found["by_tasks_needed"]["task_hours"] < 5 * hours
+    assert billing["by_tasks_needed"]["minutes_over_modelled"] > 0
+    # Bounds of the service are those of the comparison.
+    bounded = answer("billing", "--state", state, "--min", 3, "--max", 5)
+    assert 3 * hours < bounded["by_tasks_needed"]["task_hours"] < 5 * hours
 
 
 def test_rows_of_the_week_are_there_as_csv_and_lines(state: Path) -> None:
@@ -189,36 +188,25 @@ def test_runs_of_which_snapshots_are_gone_come_from_the_history(tmp_path: Path) 
     assert found["runs_read"] == 13
 
 
-def test_a_run_that_cannot_be_read_is_left_out_and_counted(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    write(store, NOON, needing("billing", 3))
-    store.write_once(object_key(contract.GROUPS, "shop", NOON - HOUR), b"no Parquet")
-
-    found = answer("billing", "--state", tmp_path)
-
-    assert (found["runs_read"], found["runs_unreadable"]) == (1, 1)
-
-
-def test_runs_before_the_period_are_not_read(tmp_path: Path) -> None:
+def test_runs_of_the_period_are_read_and_those_that_cannot_be_are_counted(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     for days in (0, 3):
         write(store, NOON - days * 24 * HOUR, needing("billing", 3))
+    store.write_once(object_key(contract.GROUPS, "shop", NOON - HOUR), b"no Parquet")
 
-    assert answer("billing", "--state", tmp_path, "--days", 2)["runs_read"] == 1
-    assert answer("billing", "--state", tmp_path, "--days", 4)["runs_read"] == 2
+    for days, read in ((2, 1), (4, 2)):
+        found = answer("billing", "--state", tmp_path, "--days", days)
+        assert (found["runs_read"], found["runs_unreadable"]) == (read, 1)
 
 
 @mock_aws
-def test_a_bucket_answers_as_a_folder(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
+@pytest.mark.usefixtures("aws_keys")
+def test_a_bucket_answers_as_a_folder(billing: Any) -> None:
     client = boto3.client("s3", region_name="us-east-1")
     client.create_bucket(Bucket=BUCKET)
     write_days(S3Store(client, BUCKET))
 
-    found = answer("billing", "--bucket", BUCKET, "--region", "us-east-1")
-
-    assert found == answer("billing", "--state", state)
+    assert answer("billing", "--bucket", BUCKET, "--region", "us-east-1") == billing
 
 
 def test_a_group_of_two_clusters_needs_the_cluster(tmp_path: Path) -> None:

@@ -120,55 +120,52 @@ def test_a_run_stands_for_the_next_one_too_where_that_is_missing(
 
 
 def test_minutes_over_the_promise_are_those_above_it() -> None:
-    ages = [60.0] * 10 + [60.1] * 7 + [None] * 3
+    frame = runs(time_lag_seconds=[60.0] * 10 + [60.1] * 7 + [None] * 3)
 
-    found = compared(runs(time_lag_seconds=ages), sla_seconds=60.0)
+    assert compared(frame, sla_seconds=60.0).recorded.minutes_over == 7
+    nothing_promised = compared(frame)
+    for outcome in (nothing_promised.recorded, nothing_promised.by_tasks_needed):
+        assert (outcome.minutes_over, outcome.minutes_over_modelled) == (None, None)
 
-    assert found.recorded.minutes_over == 7
 
-
-def test_without_a_promise_nothing_is_over_it() -> None:
-    found = compared(runs(time_lag_seconds=[9e9] * 5))
-
-    assert (found.recorded.minutes_over, found.recorded.minutes_over_modelled) == (None, None)
-    assert found.by_tasks_needed.minutes_over_modelled is None
+BACKLOG = {"lag": 60_000, "time_lag_seconds": 600.0, "tasks_needed": 2, "members": 2}
 
 
 # With as many members as read x records/s less than are written, the oldest record's age grows by
-# x / written a second, and falls likewise.
+# x / written a second, and falls likewise. Of 60 minutes, with a promise of 300 s and 12
+# partitions, so many are over it.
 @pytest.mark.parametrize(
-    ("produced", "needed", "over"),
+    ("over", "partitions", "columns"),
     [
-        pytest.param([100.0] * 60, [1] * 60, 0, id="just enough"),
-        pytest.param([90.0] * 60, [3] * 60, 0, id="more than enough"),
+        pytest.param(0, 12, {"produce_rate": 100.0}, id="just enough"),
+        pytest.param(0, 12, {"produce_rate": 90.0, "tasks_needed": 3}, id="more than enough"),
         # Half of it is left: 30 s a minute, so 300 s are passed after the tenth.
-        pytest.param([200.0] * 60, [1] * 60, 50, id="half as many as needed"),
+        pytest.param(50, 12, {"produce_rate": 200.0}, id="half as many as needed"),
         # 138,000 records lie there when the ten read, which make 90,000 of them in a minute (450 s)
         # and 42,000 in two.
-        pytest.param([200.0] * 60, [1] * 20 + [10] * 40, 11 + START_MINUTES, id="then many"),
+        pytest.param(
+            11 + START_MINUTES,
+            12,
+            {"produce_rate": 200.0, "tasks_needed": [1] * 20 + [10] * 40},
+            id="then many",
+        ),
+        # 60,000 records of the last 600 s: with 100/s more than are written 300 s are left after
+        # five minutes.
+        pytest.param(4, 12, BACKLOG | {"produce_rate": 100.0}, id="a backlog that was there"),
+        # Members beyond the partitions read nothing.
+        pytest.param(50, 2, {"produce_rate": 400.0, "tasks_needed": 8}, id="few partitions"),
+        pytest.param(0, 4, {"produce_rate": 400.0, "tasks_needed": 8}, id="enough partitions"),
     ],
 )
 def test_the_model_counts_minutes_in_which_the_oldest_record_is_too_old(
-    produced: list[float], needed: list[int], over: int
+    over: int, partitions: int, columns: dict[str, Any]
 ) -> None:
-    found = compared(runs(produce_rate=produced, tasks_needed=needed), sla_seconds=300.0)
+    whole = {
+        name: value if isinstance(value, list) else [value] * 60 for name, value in columns.items()
+    }
+    found = compared(runs(**whole), sla_seconds=300.0, partitions=partitions)
 
     assert found.by_tasks_needed.minutes_over_modelled == over
-
-
-def test_the_model_begins_with_the_backlog_that_was_there() -> None:
-    # 12,000 records of the last 600 s; with 100/s more than are written they last 2 minutes.
-    frame = runs(
-        lag=[12_000] * 30,
-        time_lag_seconds=[600.0] * 30,
-        produce_rate=[100.0] * 30,
-        tasks_needed=[2] * 30,
-        members=[2] * 30,
-    )
-
-    found = compared(frame, sla_seconds=30.0)
-
-    assert found.by_tasks_needed.minutes_over_modelled == 1
 
 
 @pytest.mark.parametrize(("age", "own"), [(0.0, 50), (301.0, 0)])
@@ -185,15 +182,6 @@ def test_minutes_late_in_the_model_alone_are_those_of_its_own_backlog(age: float
 
     assert found.by_tasks_needed.minutes_over_modelled == 50
     assert found.minutes_of_own_backlog == own
-
-
-def test_members_beyond_the_partitions_read_nothing_in_the_model() -> None:
-    frame = runs(produce_rate=[400.0] * 60, tasks_needed=[8] * 60, members=[8] * 60)
-
-    few, enough = (compared(frame, partitions=n, sla_seconds=60.0) for n in (2, 4))
-
-    assert few.by_tasks_needed.minutes_over_modelled == 58
-    assert enough.by_tasks_needed.minutes_over_modelled == 0
 
 
 def test_the_model_of_what_was_says_what_was_seen() -> None:
@@ -296,49 +284,35 @@ def a_row(**columns: Any) -> dict[str, Any]:
 HOT: dict[str, Any] = {"hottest_topic": "orders", "hottest_partition": 3}
 
 
-@pytest.mark.parametrize(
-    ("columns", "sentences"),
-    [
-        ({}, 0),
-        ({"members": 6}, 0),
-        ({"members": 8}, 1),
-        ({"produce_rate": 600.0}, 0),
-        ({"produce_rate": 700.0}, 1),
-        # All of them get too much: the one with most of it is not worth a sentence.
-        ({"produce_rate": 700.0, "hottest_share": 0.24, **HOT}, 1),
-        ({"produce_rate": 700.0, "hottest_share": 0.26, **HOT}, 2),
-        ({"tasks_needed_reason": "partitions", "tasks_needed": 3}, 1),
-        ({"tasks_needed_reason": "partitions", "tasks_needed": 4}, 0),
-        ({"hottest_share": 0.41, **HOT}, 1),
-        ({"hottest_share": 0.39, **HOT}, 0),
-        ({"hottest_share": 0.9, "produce_rate": None, **HOT}, 0),
-        ({"hottest_share": 0.9, "capacity": None, **HOT}, 0),
-        ({"shared_limit_members": 3, "shared_limit_rate": 75.0}, 1),
-        ({"worst_status": "stalled"}, 1),
-        ({"worst_status": "falling_behind"}, 0),
-    ],
-    ids=str,
-)
-def test_what_more_tasks_would_not_change_is_said(columns: dict[str, Any], sentences: int) -> None:
-    assert len(list(explain_limits(a_row(**columns)))) == sentences
-
-
 def test_each_reason_why_more_tasks_do_not_help_has_its_sentence(golden: Golden) -> None:
-    rows = [
-        a_row(members=8, produce_rate=1_900.0, hottest_share=0.41, **HOT),
-        a_row(tasks_needed_reason="partitions", tasks_needed=3),
-        a_row(shared_limit_members=3, shared_limit_rate=75.0, worst_status="stalled"),
+    all_owned: dict[str, Any] = {"tasks_needed_reason": "partitions", "tasks_needed": 3}
+    rows: list[dict[str, Any]] = [
+        {},
+        {"members": 6},
+        {"members": 8},
+        {"produce_rate": 600.0},
+        {"produce_rate": 700.0},
+        # All of them get too much: the one with most of it is not worth a sentence.
+        {"produce_rate": 700.0, "hottest_share": 0.24},
+        {"produce_rate": 700.0, "hottest_share": 0.26},
+        {"hottest_share": 0.41},
+        {"hottest_share": 0.39},
+        {"hottest_share": 0.9, "produce_rate": None},
+        {"hottest_share": 0.9, "capacity": None},
+        {"shared_limit_members": 3, "shared_limit_rate": 75.0},
+        {"worst_status": "stalled"},
+        {"worst_status": "falling_behind"},
+        all_owned,
+        all_owned | {"tasks_needed": 4},
     ]
-    lines = [sentence for row in rows for sentence in explain_limits(row)]
+    cases = [(str(row), explain_limits(a_row(**HOT | row))) for row in rows]
+    # Tasks with several members have all partitions sooner.
+    cases += [
+        (f"two members a task, {members}", explain_limits(a_row(members=members, **all_owned), 2))
+        for members in (5, 6)
+    ]
+    lines = [f"{name} -> {' | '.join(sentences) or 'nothing'}" for name, sentences in cases]
     golden.holds("tasks-limits.txt", "\n".join(lines))
-
-
-@pytest.mark.parametrize(("members", "sentences"), [(5, 0), (6, 1)])
-def test_tasks_with_several_members_have_all_partitions_sooner(
-    members: int, sentences: int
-) -> None:
-    row = a_row(members=members, tasks_needed_reason="partitions", tasks_needed=3)
-    assert len(list(explain_limits(row, members_per_task=2))) == sentences
 
 
 @pytest.mark.parametrize(
