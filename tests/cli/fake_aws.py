@@ -244,14 +244,14 @@ class FakeAccount:
     def deploy(
         self,
         stack: str,
-        resources: dict[str, Any] | None = None,
+        outputs: Mapping[str, str] | None = None,
+        resources: Mapping[str, Any] | None = None,
         region: str = REGION,
-        **outputs: str,
     ) -> None:
         """Makes a stack with these outputs."""
         template = {
             "Resources": resources or {"Topic": {"Type": "AWS::SNS::Topic"}},
-            "Outputs": {name: {"Value": value} for name, value in outputs.items()},
+            "Outputs": {name: {"Value": value} for name, value in (outputs or {}).items()},
         }
         cloudformation = self.session.client("cloudformation", region)
         cloudformation.create_stack(StackName=stack, TemplateBody=json.dumps(template))

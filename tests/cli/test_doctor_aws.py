@@ -244,11 +244,12 @@ _FAULTS_OF_A_NETWORK: dict[str, Breaks] = {
 }
 
 
-def _follow(line: str, account: FakeAccount, document: Document, folder: Path) -> Any:
+def _follow(line: str, account: FakeAccount, document: Document, folder: Path) -> None:
     """Does what a line of `doctor` says, in AWS or in the document."""
     if line.startswith("aws "):
-        return run_aws_line(account.session, line, folder)
-    return write_key(document, line)
+        run_aws_line(account.session, line, folder)
+    else:
+        write_key(document, line)
 
 
 def test_the_line_that_is_printed_repairs_the_fault(tmp_path: Path, golden: Golden) -> None:
@@ -313,7 +314,7 @@ _RIGHTS = (
 
 
 def test_what_no_line_repairs_is_named(account: FakeAccount, golden: Golden) -> None:
-    lines = []
+    lines: list[str] = []
 
     def look(name: str, *checks: str, **cluster: Any) -> None:
         """Notes the faults of a document, or of these checks alone."""
@@ -378,7 +379,8 @@ def test_a_secret_is_made_by_the_line_that_is_printed(account: FakeAccount, tmp_
 
 
 def test_enabling_a_login_leaves_the_others_enabled(account: FakeAccount, tmp_path: Path) -> None:
-    scram, off = {"Scram": {"Enabled": True}}, {"Enabled": False}
+    off: dict[str, Any] = {"Enabled": False}
+    scram: dict[str, Any] = {"Scram": {"Enabled": True}}
     unused = {"Tls": off | {"CertificateAuthorityArnList": []}}
     for before, after in (
         ({"Sasl": _IAM["Sasl"] | {"Scram": off}} | unused, {"Sasl": _IAM["Sasl"] | scram}),
@@ -478,7 +480,8 @@ def test_an_endpoint_without_a_private_name_is_no_way_and_in_nobodys_way(
 
 
 def _deploy(account: FakeAccount, resources: dict[str, Any] | None = None) -> None:
-    account.deploy("kafka-lag-orders", resources, Function="the-function", LogGroup="/the/log")
+    outputs = {"Function": "the-function", "LogGroup": "/the/log"}
+    account.deploy("kafka-lag-orders", outputs, resources)
 
 
 def test_an_endpoint_of_the_stack_itself_is_not_made_twice(account: FakeAccount) -> None:

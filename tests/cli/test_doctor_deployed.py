@@ -171,10 +171,10 @@ def account() -> Iterator[FakeAccount]:
     with mock_aws():
         account = FakeAccount()
         account.session.client("s3").create_bucket(Bucket=BUCKET)
-        outputs = {"Bucket": BUCKET, "AlarmTopic": "alarms", "ReportTopic": "reports"}
-        account.deploy("kafka-lag-shared", **outputs, DailyReportJob="job")
-        account.deploy("kafka-lag-orders", Function="collector", LogGroup="/the/log")
-        account.deploy("kafka-lag-views", ViewsUrl="https://views.example/")
+        topics = {"AlarmTopic": "alarms", "ReportTopic": "reports"}
+        account.deploy("kafka-lag-shared", topics | {"Bucket": BUCKET, "DailyReportJob": "job"})
+        account.deploy("kafka-lag-orders", {"Function": "collector", "LogGroup": "/the/log"})
+        account.deploy("kafka-lag-views", {"ViewsUrl": "https://views.example/"})
         yield account
 
 

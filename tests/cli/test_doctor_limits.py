@@ -65,7 +65,7 @@ def test_concurrency_that_is_reserved_has_to_be_there(account: FakeAccount, gold
         account.functions.total = free
         look(name, free, shared, **cluster)
     account.functions.total = 110
-    account.deploy("kafka-lag-views", ViewsFunction="arn:views")
+    account.deploy("kafka-lag-views", {"ViewsFunction": "arn:views"})
     for reserved in (10, 9):
         account.functions.reserved["arn:views"] = reserved
         look(f"{reserved} are reserved by what is deployed", 100, BEARER)
@@ -96,14 +96,15 @@ def test_alarms_are_counted_with_those_of_others(account: FakeAccount) -> None:
     there = FakeAlarms("kafka-lag/orders/heartbeat", "somebody-elses", "another")
     account.session.fakes["cloudwatch"] = there
     groups = [f"group-{number}" for number in range(2_494)]
-    for alarms, severity, ours in (
+    rows: list[tuple[dict[str, Any], str, int]] = [
         ({}, "ok", 11),
         # One on what is unusual of a group.
         ({"groups": ["a", "b"], "anomalies": ["a"]}, "ok", 16),
         # A region takes 5,000.
         ({"groups": groups[:-1]}, "ok", 4_997),
         ({"groups": groups}, "warning", 4_999),
-    ):
+    ]
+    for alarms, severity, ours in rows:
         levels = {"max_metrics": 100_000}
         found = findings(account, alarms=alarms, levels=levels)[ALARMS]
         said = f"{ours} of this deployment and 3 others in us-east-1"

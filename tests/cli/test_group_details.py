@@ -113,7 +113,7 @@ def test_a_group_is_shown_with_its_partitions_and_members(golden: Golden) -> Non
     lost = a_part(0, **ANN, records_lost=4, status="ERR", status_reason="records_lost")
     # Of a group with one member that owns a partition, and of two with none.
     one, nobody = a_part(0, **ANN), a_part(0)
-    owning = [
+    owning: list[tuple[dict[str, Any], dict[str, Any]]] = [
         (one, {"members": 1}),
         (one, {"members": None}),
         (one, {"members": 2}),

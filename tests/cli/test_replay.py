@@ -107,7 +107,7 @@ class State:
         self.folder = folder
         self.document("a")
 
-    def write(self, no_runs: range = range(0), day: str = DAY, **groups: Group) -> None:
+    def write(self, groups: Mapping[str, Group], no_runs: range = range(0), day: str = DAY) -> None:
         write_day(self.folder, groups, no_runs, day)
 
     def document(self, file: str, **changes: Any) -> None:
@@ -141,7 +141,7 @@ def at(minute: int) -> str:
 
 
 def test_a_stopped_group_pages_once_three_bad_minutes_are_seen(state: State) -> None:
-    state.write(billing=Group().stops(600, 660))
+    state.write({"billing": Group().stops(600, 660)})
     (page,) = state.pages()
     # ERR from 610; the third ERR is of 612 and seen a minute later. Then two good ones of five
     # leave three bad: over once only two are seen.
@@ -250,7 +250,7 @@ def test_pages_of_a_day_follow_from_its_minutes(
     pages: list[tuple[str, str, int, int | None]],
     state: State,
 ) -> None:
-    state.write(**groups)
+    state.write(groups)
     state.document("a", **document)
     assert [
         (page["alarm"], page["consumer_group"], page["begin"], page["end"])
@@ -259,7 +259,7 @@ def test_pages_of_a_day_follow_from_its_minutes(
 
 
 def test_runs_that_do_not_come_page_by_the_heartbeat(state: State) -> None:
-    state.write(billing=Group(), no_runs=range(600, 630))
+    state.write({"billing": Group()}, no_runs=range(600, 630))
     (page,) = state.pages()
     # The last run, of 599, leaves the five minutes that are looked at once 605 is the newest seen.
     assert (page["alarm"], page["begin"], page["end"]) == ("heartbeat", at(604), at(631))
@@ -269,7 +269,7 @@ def test_a_page_is_not_late_by_an_incident_that_was_over_before(state: State) ->
     billing = Group().stops(2 * 60, 2 * 60 + 30).stops(12 * 60, 12 * 60 + 30)
     # An incident is not known before its status is held.
     billing.incident[12 * 60 :] = UNKNOWN
-    state.write(billing=billing)
+    state.write({"billing": billing})
     # The second one's delay is since its status was bad.
     assert [page["delay_seconds"] for page in state.pages()] == [13 * 60, 3 * 60]
 
@@ -278,8 +278,8 @@ def test_what_people_read_of_a_replay(state: State, golden: Golden) -> None:
     # Whether five minutes without a value are farther than CloudWatch looks back is left open.
     audit = Group().stops(800, 900).is_unread(840, 845)
     stops = {"billing": Group().stops(600, 609), "mailer": Group().stops(700, 720), "audit": audit}
-    state.write(**stops, **{"=evil\x1b[31m": Group().stops(600, 660)})
-    state.write(billing=Group(), no_runs=range(60), day="2026-01-30")
+    state.write(stops | {"=evil\x1b[31m": Group().stops(600, 660)})
+    state.write({"billing": Group()}, no_runs=range(60), day="2026-01-30")
     alarms = {"groups": ["billing", "audit"]}
     state.document("a", sla_seconds={"^billing$": 120, "^mailer$": 120}, alarms=alarms)
     state.document("b", sla_seconds={"^audit$": 120, "^mailer$": 300}, alarms={})
@@ -308,7 +308,7 @@ def test_what_people_read_of_a_replay(state: State, golden: Golden) -> None:
 
 
 def test_tasks_are_what_the_rules_set_by_the_tasks_that_were_needed(state: State) -> None:
-    state.write(billing=changed("needed", (slice(600, 900), 5)))
+    state.write({"billing": changed("needed", (slice(600, 900), 5))})
     service = {"group": "billing", "ecs_cluster": "web", "service": "billing", "min": 1}
     state.document("b", scaling=[service | {"max": 8, "partitions": 8, "tasks": {}}])
     state.document("c", scaling=[service | {"max": 4, "partitions": 8, "tasks": {}}])
@@ -322,7 +322,7 @@ def test_tasks_are_what_the_rules_set_by_the_tasks_that_were_needed(state: State
 
 
 def test_days_before_the_first_run_are_neither_missed_nor_calm(state: State) -> None:
-    state.write(billing=Group().stops(600, 660), no_runs=range(120))
+    state.write({"billing": Group().stops(600, 660)}, no_runs=range(120))
     (cluster,) = state.json("--from", "2026-01-02")
     assert cluster["from"] == at(120)
     assert [(page["alarm"], page["begin"]) for page in cluster["pages"]] == [("status", at(613))]
@@ -331,7 +331,8 @@ def test_days_before_the_first_run_are_neither_missed_nor_calm(state: State) -> 
 
 def test_pages_of_one_group_have_its_range(state: State) -> None:
     billing = Group().stops(600, 700).is_unread(640, 645)
-    state.write(billing=billing, mailer=Group().stops(100, 200), no_runs=range(900, 930))
+    groups = {"billing": billing, "mailer": Group().stops(100, 200)}
+    state.write(groups, no_runs=range(900, 930))
     (cluster,) = state.json("--group", "billing")
     assert {page["consumer_group"] for page in cluster["pages"]} == {"billing"}
     assert (cluster["least_pages"], cluster["most_pages"]) == (1, 2)
@@ -339,7 +340,7 @@ def test_pages_of_one_group_have_its_range(state: State) -> None:
 
 def test_two_documents_add_remove_and_move_pages(state: State) -> None:
     stops = {"billing": (600, 609), "mailer": (700, 720), "audit": (800, 809)}
-    state.write(**{name: Group().stops(*minutes) for name, minutes in stops.items()})
+    state.write({name: Group().stops(*minutes) for name, minutes in stops.items()})
     state.document("a", sla_seconds={"^billing$": 120, "^mailer$": 120})
     state.document("b", sla_seconds={"^audit$": 120, "^mailer$": 300}, alarms={})
     against = str(state.folder / "a.json")
@@ -373,7 +374,7 @@ def test_a_promise_is_chosen_on_two_thirds_of_the_days_and_tried_on_the_rest(
     # A stop of 9 minutes on each of six days, but for the last one, whose takes 19.
     for day in range(26, 32):
         length = 19 if day == 31 else 9
-        state.write(billing=Group().stops(600, 600 + length), day=f"2026-01-{day}")
+        state.write({"billing": Group().stops(600, 600 + length)}, day=f"2026-01-{day}")
     state.document("b", sla_seconds={"^billing$": 120})
     (found,) = state.json("--propose", "0", "--from", "2026-01-26", config="b")
     assert found == {
@@ -402,7 +403,7 @@ def test_a_promise_is_chosen_on_two_thirds_of_the_days_and_tried_on_the_rest(
 def test_a_promise_that_keeps_no_budget_is_not_proposed(state: State) -> None:
     group = changed("age", (slice(None), 0), (slice(600, 700), 1e5), (slice(800, 900), 1e5))
     for day in (29, 30, 31):
-        state.write(billing=group, day=f"2026-01-{day}")
+        state.write({"billing": group}, day=f"2026-01-{day}")
     (found,) = state.json("--propose", "59", "--from", "2026-01-29")
     assert (found["sla_seconds"], found["tried"]) == (None, None)
     (found,) = state.json("--propose", "60", "--from", "2026-01-29")
@@ -430,7 +431,7 @@ def test_a_group_is_judged_by_the_days_that_it_was_there(state: State) -> None:
     }
     for day in range(23, 32):
         there = {name: group for name, (first, group, *_) in groups.items() if day >= first}
-        state.write(**there, day=f"2026-01-{day}")
+        state.write(there, day=f"2026-01-{day}")
     found = state.json("--propose", "6", "--from", "2026-01-23")
     assert {each["group"]: (each["sla_seconds"], each["datapoints"]) for each in found} == {
         name: (seconds, datapoints) for name, (_, _, seconds, datapoints) in groups.items()
@@ -440,7 +441,7 @@ def test_a_group_is_judged_by_the_days_that_it_was_there(state: State) -> None:
 def test_the_page_draws_each_group_that_pages_and_escapes_its_name(state: State) -> None:
     group = Group().stops(600, 660)
     group.age[100:200] = UNKNOWN
-    state.write(**{"<b>evil</b>": group, "fine": Group()})
+    state.write({"<b>evil</b>": group, "fine": Group()})
     page = state.folder / "pages" / "page.html"
     page.parent.mkdir()
     assert state.run("--html", str(page)).exit_code == 0
@@ -461,7 +462,7 @@ def test_the_page_draws_each_group_that_pages_and_escapes_its_name(state: State)
 def test_one_of_several_clusters_without_runs_in_these_days_is_named_and_left_out(
     state: State,
 ) -> None:
-    state.write(billing=Group().stops(600, 660))
+    state.write({"billing": Group().stops(600, 660)})
     whole = json.loads((state.folder / "a.json").read_text())
     whole["clusters"].append(json.loads(json.dumps(whole["clusters"][0]).replace("shop", "mall")))
     (state.folder / "a.json").write_text(json.dumps(whole))

@@ -160,7 +160,7 @@ BACKLOG = {"lag": 60_000, "time_lag_seconds": 600.0, "tasks_needed": 2, "members
 def test_the_model_counts_minutes_in_which_the_oldest_record_is_too_old(
     over: int, partitions: int, columns: dict[str, Any]
 ) -> None:
-    whole = {
+    whole: dict[str, Any] = {
         name: value if isinstance(value, list) else [value] * 60 for name, value in columns.items()
     }
     found = compared(runs(**whole), sla_seconds=300.0, partitions=partitions)
