@@ -89,11 +89,11 @@ def read_recorded() -> Input:
         if "error" in run:
             return run["taken_at"], run["error"]
         known: dict[str, Any] = {
-            "problems": tuple(Problem(*each) for each in run["problems"]),
-            "hidden_topics": run["hidden_topics"],
+            "problems": tuple(Problem(*each) for each in run.get("problems", ())),
+            "hidden_topics": run.get("hidden_topics", {}),
         }
         for name in ("unlisted_groups", "gone_topics", "gone_groups"):
-            known[name] = frozenset(run[name])
+            known[name] = frozenset(run.get(name, ()))
         for name, table in tables.items():
             of_run = table.filter(pc.field("run") == number).drop_columns(["run"])
             types = contract.COLUMNS[name]
