@@ -241,8 +241,6 @@ def changes(rehearsal: Rehearsal) -> list[str]:
         "SLA in the layer": _document(rehearsal)["sla_seconds"],
         "days of the log": _log_days(rehearsal),
         "threshold of the alarm on the SLA": _threshold(rehearsal, "sla/billing"),
-        "most tasks": _latest(rehearsal, "ScalableTarget", "billing")["MaxCapacity"],
-        "what is suspended": _suspended(rehearsal, "billing"),
         "lag of the first step": _first_step(rehearsal),
     }
     expected = {
@@ -250,8 +248,6 @@ def changes(rehearsal: Rehearsal) -> list[str]:
         "SLA in the layer": {"^billing$": 600, "^mailer$": 1800},
         "days of the log": 30,
         "threshold of the alarm on the SLA": 600,
-        "most tasks": 8,
-        "what is suspended": [],
         "lag of the first step": 20000,
     }
     return [f"{name}: {found[name]}" for name in expected if found[name] != expected[name]]
@@ -265,8 +261,6 @@ def removal(rehearsal: Rehearsal) -> list[str]:
         clusters = table["Parameters"].get("projection.cluster.values")
         if clusters != FULL:
             faults.append(f"The table {table['Name']} has the clusters {clusters}")
-    if (rules := len(_broker_rules(rehearsal))) != 1:
-        faults.append(f"The brokers' security group has {rules} rules")
     left = _left(rehearsal, f"{NAME}-{PLAIN}", f"{NAME}/{PLAIN}")
     bucket = rehearsal.output(SHARED_STACK, "Bucket")
     if not any(f"/cluster={PLAIN}/" in key for key in rehearsal.keys(bucket)):
@@ -283,15 +277,6 @@ def destruction(rehearsal: Rehearsal, bucket: str) -> list[str]:
     ]
     if not any(key.startswith(f"{contract.SNAPSHOT_PREFIX}/") for key in rehearsal.keys(bucket)):
         faults.append("The snapshots are gone")
-    if rules := _broker_rules(rehearsal):
-        faults.append(f"The brokers' security group still lets in {rules}")
-    made: dict[str, str] = {}
-    for each in rehearsal.emulator.events("resource"):
-        if each["change"] == "delete":
-            made.pop(each["id"], None)
-        else:
-            made[each["id"]] = each["type"]
-    faults += [f"{kind} {name} is left" for name, kind in made.items()]
     return faults + _left(rehearsal, NAME)
 
 
@@ -333,32 +318,8 @@ def _threshold(rehearsal: Rehearsal, alarm: str) -> float:
     return float(found["Threshold"])
 
 
-def _latest(rehearsal: Rehearsal, kind: str, having: str) -> dict[str, Any]:
-    """The properties that a resource of the emulator's additions had last."""
-    found = [
-        each["properties"]
-        for each in rehearsal.emulator.events("resource")
-        if each["type"].endswith(f"::{kind}") and having in each["id"]
-    ]
-    latest: dict[str, Any] = found[-1]
-    return latest
-
-
-def _suspended(rehearsal: Rehearsal, service: str) -> list[str]:
-    state = _latest(rehearsal, "ScalableTarget", service).get("SuspendedState", {})
-    return [activity for activity, suspended in state.items() if suspended]
-
-
 def _first_step(rehearsal: Rehearsal) -> float:
     return _threshold(rehearsal, "scale-out/services/billing")
-
-
-def _broker_rules(rehearsal: Rehearsal) -> list[Any]:
-    group = rehearsal.existing.brokers_security_group
-    ec2 = rehearsal.emulator.client("ec2")
-    (found,) = ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"]
-    rules: list[Any] = found["IpPermissions"]
-    return rules
 
 
 def _left(rehearsal: Rehearsal, *prefixes: str) -> list[str]:

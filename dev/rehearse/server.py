@@ -2,9 +2,8 @@
 """The emulator's process: ministack with the resources that it lacks, reporting on its stdout.
 
 Started by `dev.rehearse.emulator`, with a listening socket's descriptor as its argument. Each line
-of stdout is a JSON object with an `event`: `ready`, `denied` (a call that no policy allows),
-`invoked` (a function that something in the account calls) and `resource` (one of the kinds in
-`dev.rehearse.resources` was created, updated or deleted). It ends when its stdin does.
+of stdout is a JSON object with an `event`: `ready`, `denied` (a call that no policy allows)
+and `invoked` (a function that something in the account calls). It ends when its stdin does.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def main() -> None:
     """Serves until stdin ends."""
     reporter = Reporter()
     Thread(target=_end_with_parent, daemon=True).start()
-    register(reporter.report)
+    register()
     _report_denials(reporter)
     _name_source_account()
     _name_msk_clusters()
