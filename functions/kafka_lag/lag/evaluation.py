@@ -67,34 +67,47 @@ class Evaluation:
     left: Frame = field(init=False)
     look_ups: int = 0
     contradicted: int = 0
+    joined: dict[str, tuple[Frame, Frame]] = field(default_factory=dict)
 
     @property
     def newest(self) -> Snapshot:
         """Returns the snapshot of the previous run."""
         return self.previous_runs.newest
 
-    # A joined frame takes a column when it is used. Each access returns a new one, because joined
-    # columns take as much memory as a result, and few serve two steps.
+    # Joined frames take a column when it is first used. They forget it after a step that `frees`,
+    # because joined columns take as much memory as a result.
 
     @property
     def of_topic(self) -> Frame:
         """Returns each row's partition."""
-        return self.topics.lazy_take(self.at_topic)
+        return self._join("of_topic", self.topics, self.at_topic)
 
     @property
     def of_group(self) -> Frame:
         """Returns each row's group."""
-        return self.groups.lazy_take(self.at_group)
+        return self._join("of_group", self.groups, self.at_group)
 
     @property
     def of_old_group(self) -> Frame:
         """Returns the previous row of each row's group."""
-        return self.old_groups.lazy_take(self.at_group)
+        return self._join("of_old_group", self.old_groups, self.at_group)
 
     @property
     def previous(self) -> PreviousRows:
         """Returns the previous row of each row."""
-        return self.matched.untaken()
+        return self.matched
+
+    def _join(self, name: str, frame: Frame, at: Rows) -> Frame:
+        of, joined = self.joined.get(name, (None, frame))
+        if of is not frame:
+            joined = frame.lazy_take(at)
+            self.joined[name] = frame, joined
+        return joined
+
+    def forget_joined(self) -> None:
+        """Drops the joined columns that were used so far."""
+        self.joined.clear()
+        self.matched = self.matched.untaken()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +115,8 @@ class Step:
     """One step: `make` returns the table `of` with the columns that it `adds`.
 
     `needs` are the earlier steps whose columns or values it reads. The answers of the brokers and
-    the rows of the previous run are not listed. Both are words with spaces between them.
+    the rows of the previous run are not listed. Both are words with spaces between them. After a
+    step that `frees`, joined columns are dropped.
     """
 
     name: str
@@ -110,7 +124,10 @@ class Step:
     make: Callable[[Evaluation], Frame]
     adds: str
     needs: str = ""
+    frees: bool = False
 
     def take(self, evaluation: Evaluation) -> None:
         """Adds the step's columns."""
         setattr(evaluation, self.of, self.make(evaluation))
+        if self.frees:
+            evaluation.forget_joined()

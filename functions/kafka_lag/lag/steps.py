@@ -313,6 +313,7 @@ STEPS = (
             "next_record_after next_record_before next_record_time time_lag_error_seconds "
             "time_lag_method time_lag_seconds"
         ),
+        frees=True,
     ),
     Step(
         "movement",
@@ -356,6 +357,7 @@ STEPS = (
             "commit_gap_seconds consumer_status last_status not_catching_up_since progress_from "
             "progress_from_lag status status_reason"
         ),
+        frees=True,
     ),
     Step(
         "reasons",
