@@ -16,7 +16,7 @@ from kafka_lag.lag.cause_case import (
     read_rate,
     trouble_since,
 )
-from kafka_lag.lag.columns import Mask, Rows, Strings
+from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.sets import unique
 
@@ -47,8 +47,8 @@ def weigh_unavailable(case: Case) -> Finding:
                 "last_read_at": since,
             },
         )
-    replicas = _lengths(case.topics.strings("replicas"))
-    in_sync = _lengths(case.topics.strings("in_sync_replicas"))
+    replicas = case.topics.strings("replicas").lengths().fill(0)
+    in_sync = case.topics.strings("in_sync_replicas").lengths().fill(0)
     under = is_under_replicated(case.topics)
     fine = case.fine
     if not case.behind.any() or not fine.any() or not under[case.behind].all() or under[fine].any():
@@ -76,19 +76,10 @@ def weigh_unavailable(case: Case) -> Finding:
     )
 
 
-def _lengths(lists: Strings) -> Rows:
-    """Returns how many entries each list has; 0 for an unknown list."""
-    table = np.array([*(len(each) for each in lists.categories), 0], np.int64)
-    lengths: Rows = table[lists.codes.fill(len(lists.categories))]
-    return lengths
-
-
 def is_under_replicated(topics: Frame) -> Mask:
     """Marks partitions with followers out of sync."""
-    lengths = (_lengths(topics.strings(name)) for name in ("in_sync_replicas", "replicas"))
-    in_sync, replicas = lengths
-    under: Mask = in_sync < replicas
-    return under
+    in_sync = topics.strings("in_sync_replicas").lengths()
+    return in_sync.fill(0) < topics.strings("replicas").lengths().fill(0)
 
 
 def weigh_reset(case: Case) -> Finding:

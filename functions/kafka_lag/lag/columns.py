@@ -367,6 +367,10 @@ class Strings:
             return False
         return self.codes.is_same(other.codes)
 
+    def lengths(self) -> Column:
+        """Returns how many entries each list has."""
+        return self.codes.decoded([len(each) for each in self.categories] or [0])
+
     def pruned(self) -> Strings:
         """Returns the same rows with only the words that they use as categories."""
         used = np.zeros(len(self.categories), bool)

@@ -32,7 +32,7 @@ class Evaluation:
     """The tables of a run, and what its steps know beside them.
 
     `old_groups`: each group's previous row. By row: `at_topic`, its row of `topics`, -1 if there is
-    none; `at_group`, its row of `groups`; `matched`, its previous row.
+    none; `at_group`, its row of `groups`; `previous`, its previous row.
 
     `transactional`: topics in which a run saw a transaction open. By row: `position`, the offset of
     the next record, past known markers; `allowed`, records that count as no lag; `is_marker`, only
@@ -52,7 +52,7 @@ class Evaluation:
     old_groups: Frame = field(init=False)
     at_topic: Rows = field(init=False)
     at_group: Rows = field(init=False)
-    matched: PreviousRows = field(init=False)
+    previous: PreviousRows = field(init=False)
 
     transactional: frozenset[str] = field(init=False)
     lags: OffsetLag = field(init=False)
@@ -92,11 +92,6 @@ class Evaluation:
         """Returns the previous row of each row's group."""
         return self._join("of_old_group", self.old_groups, self.at_group)
 
-    @property
-    def previous(self) -> PreviousRows:
-        """Returns the previous row of each row."""
-        return self.matched
-
     def _join(self, name: str, frame: Frame, at: Rows) -> Frame:
         of, joined = self.joined.get(name, (None, frame))
         if of is not frame:
@@ -107,7 +102,7 @@ class Evaluation:
     def forget_joined(self) -> None:
         """Drops the joined columns that were used so far."""
         self.joined.clear()
-        self.matched = self.matched.untaken()
+        self.previous = self.previous.untaken()
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def add_left(groups: Frame, old: Frame, left: Frame, run: Run) -> Frame:
     records = sets.total(last_known_lag(left))
     now = run.now(len(groups)).only(records.known)
     last = old.numbers("skipped_at")
-    kept = old.strings("skip_reason").is_in([contract.GONE]) & (run.within_window(last))
+    kept = old.strings("skip_reason").is_in([contract.GONE]) & run.within_window(last)
     is_gone = (records.known | kept) & ~groups.numbers("skipped_at").known
     if not is_gone.any():
         return groups

@@ -175,7 +175,8 @@ def roll_up_groups(
     proven bounds, and are known only for rows that this run read.
     """
     every = Sets(locate(rows, groups, contract.GROUP_KEY), len(groups))
-    sets, sums = counts.sets(every), totals(counts.sets(every), counts)
+    sets = counts.sets(every)
+    sums = totals(sets, counts)
     produced = topics.numbers("produce_rate")
     rolled = groups.with_columns(
         **_find_settings(groups, run),

@@ -70,7 +70,7 @@ def _join(e: Evaluation) -> Frame:
     rows, e.at_group = e.rows.where(at_group >= 0), at_group[at_group >= 0]
     e.at_topic = locate(rows, e.topics, contract.PARTITION_KEY)
     rows = _join_offsets(rows, e.of_topic)
-    e.matched = match_previous(rows, e.newest)
+    e.previous = match_previous(rows, e.newest)
     return rows
 
 

@@ -233,8 +233,8 @@ def _list_rows(rows: Rows, run: ClusterRun, now_ms: int) -> Frame:
             return partitions.with_columns(commit_age=(since / 1000).only(read), owner=owner)
         case Rows.PARTITION:
             logs = run.topic_partitions
-            replicas = _lengths(logs.strings("replicas"))
-            in_sync = _lengths(logs.strings("in_sync_replicas"))
+            replicas = logs.strings("replicas").lengths()
+            in_sync = logs.strings("in_sync_replicas").lengths()
             fewer = Column((in_sync < replicas).astype(np.int64), in_sync.known & replicas.known)
             return logs.with_columns(
                 replica_count=replicas, in_sync_count=in_sync, under_replicated=fewer
@@ -253,11 +253,6 @@ def _find_values(frame: Frame, name: str | None) -> Column:
         return column
     codes = column.codes_in(tuple(contract.PARTITION_STATUS_VALUES))
     return codes.decoded(tuple(contract.PARTITION_STATUS_VALUES.values()))
-
-
-def _lengths(lists: Strings) -> Column:
-    lengths = np.array([len(each) for each in lists.categories] or [0], np.int64)
-    return Column(lengths[np.where(lists.known, lists.codes.values, 0)], lists.known)
 
 
 def _write_labels(cluster: str, frame: Frame, names: Sequence[str]) -> Sequence[str]:
