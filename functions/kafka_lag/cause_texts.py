@@ -239,7 +239,7 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "how often it rebalances is not known",
     ),
     contract.OPEN_TRANSACTION: (
-        "an open transaction holds up {held_up_records}, which alone makes no {status}",
+        "an open transaction holds up {held_up_records}, and the {status} has another reason",
         "an open transaction holds up {held_up_records}",
     ),
     contract.STOPPED: (

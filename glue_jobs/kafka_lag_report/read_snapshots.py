@@ -113,6 +113,8 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "shared_limit_since": (2, 6),
         "skipped_at": (2, 7),
         "skip_reason": (2, 7),
+        "lags_lately": (2, 8),
+        "trend": (2, 8),
     },
     "group_partitions": {
         "work_between_pauses": (2, 1),

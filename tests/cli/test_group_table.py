@@ -44,6 +44,10 @@ SHOP = a_snapshot_of(
     a_group("pauses", status_reason="pausing", sla_seconds=60.0, time_lag_seconds=60.0),
     a_group("slow", status="WARN", status_reason="slow", worst_status="slow", lag=7)
     | {"sla_seconds": 60.0, "time_lag_seconds": 60.1},
+    a_group("late", sla_seconds=60.0, time_lag_seconds=471.0, held_sla_broken_since=1)
+    | {"trend": "growing"},
+    a_group("steady", lag=7, trend="steady"),
+    a_group("shrinks", lag=7, trend="shrinking"),
     a_group("stalls", status="ERR", worst_status="stalled", lag=9, time_lag_seconds=59.0)
     | {"time_lag_error_seconds": 1.0, "seconds_until_loss": 25 * HOUR},
     a_group("stopped", status="ERR", worst_status="stopped", status_reason="inactive", lag=9)
@@ -113,7 +117,8 @@ def test_groups_are_shown_with_all_that_is_known_of_them(golden: Golden) -> None
     [
         ("status", "green", {"status": "OK"}),
         ("status", "yellow", {"status": "WARN"}),
-        ("status", "red", {"status": "ERR"}),
+        ("status", "yellow", {"status": "OK", "held_sla_broken_since": 1}),
+        ("status", "red", {"status": "ERR", "held_sla_broken_since": 1}),
         ("status", "dim", {"status": None}),
         ("lag", "green", {"lag": 0}),
         ("lag", "bold", {"lag": 0, "partitions_uncommitted": 1}),

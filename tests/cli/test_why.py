@@ -25,9 +25,10 @@ from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_cli.command import kafka_lag, main
 from kafka_lag_cli.why.command import parse_time
 from kafka_lag_cli.why.explanation import Explanation, Weighed, explain, read_snapshot
-from kafka_lag_cli.why.output import print_explanation
+from kafka_lag_cli.why.output import print_explanation, print_troubles, write_troubles
 from tests.builders import HOUR, MINUTE, NOON, a_reading, a_report
 from tests.cli.recorded_shop import CLUSTER, HOSTILE, MINUTES, TROUBLE, write_shop
+from tests.functions.views.page.rows import a_group
 from tests.golden import Golden
 
 BUCKET = "lag"
@@ -184,6 +185,27 @@ def test_what_is_not_in_trouble_has_no_cause(state: Path) -> None:
     ]
     assert (before["taken_at"], before["status"]) == ("2026-01-31T12:05:00Z", "OK")
     assert (before["cause"], before["weighed"]) == (None, [])
+
+
+def test_a_broken_sla_and_rebalances_without_end_are_trouble() -> None:
+    named = {
+        "late": {"held_sla_broken_since": NOON},
+        "restless": {"rebalancing_share": contract.MOSTLY_REBALANCING},
+        "warned": {"status": "WARN"},
+        "calm": {"rebalancing_share": 0.5, "sla_broken_since": NOON},
+    }
+    empty = dict.fromkeys(contract.COLUMNS[contract.GROUPS]) | {"taken_at": NOON}
+    rows = [{**empty, **a_group(name, **columns)} for name, columns in named.items()]
+    screen, out = Console(width=80, file=io.StringIO()), io.StringIO()
+    print_troubles([(CLUSTER, NOON, rows)], screen)
+    write_troubles([(CLUSTER, NOON, rows)], out)
+
+    assert [each["consumer_group"] for each in json.loads(out.getvalue())] == [
+        *("late", "warned", "restless")
+    ]
+    assert isinstance(screen.file, io.StringIO)
+    lines = {line.split()[0]: line for line in screen.file.getvalue().splitlines() if line.split()}
+    assert ("SLA broken" in lines["late"], "rebalancing all" in lines["restless"]) == (True, True)
 
 
 @pytest.mark.usefixtures("aws_keys")

@@ -11,7 +11,8 @@ from kafka_lag.contract.words import MEANINGS, WORDS, find_word, name_troubles
 
 def test_every_status_and_reason_has_a_word_of_its_own() -> None:
     reasons = {*contract.StatusReason, *contract.UnreadReason}
-    assert set(WORDS) == reasons | set(contract.CONSUMER_STATUS_SEVERITIES)
+    others = {*contract.CONSUMER_STATUS_SEVERITIES, contract.TROUBLE_SLA_BROKEN}
+    assert set(WORDS) == reasons | others
     assert len(set(WORDS.values())) == len(WORDS)
     assert set(MEANINGS) == set(contract.CONSUMER_STATUS_SEVERITIES)
 

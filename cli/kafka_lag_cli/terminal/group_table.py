@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_lag import contract
-from kafka_lag.contract.words import find_word, name_troubles
+from kafka_lag.contract.words import ALWAYS_REBALANCING, find_word, name_troubles
 from kafka_lag.formatting import (
     format_duration,
     format_short_duration,
@@ -25,6 +25,7 @@ from kafka_lag.lag.model import Snapshot
 from kafka_lag_cli.terminal.group_rows import (
     Row,
     Selection,
+    is_mostly_rebalancing,
     select_groups,
     sla_used,
     status_word,
@@ -44,6 +45,8 @@ _LAYOUT = ColumnLayout(
     cut_in_middle=("group", "worst partition"),
 )
 STATUS_COLOURS = {contract.OK: "green", contract.WARN: "yellow", contract.ERR: "red"}
+# The trend of a lag over the last five runs.
+_ARROWS = {contract.GROWING: " ↑", contract.STEADY: " →", contract.SHRINKING: " ↓"}
 _MINUTE, _DAY_SECONDS = 60.0, 86_400.0
 _EVERYTHING = Selection()
 
@@ -123,9 +126,11 @@ def status_text(row: Row, consumer: str | None) -> Text:
 
 
 def status_level(row: Row) -> Text:
-    """OK, WARN or ERR in its colour."""
+    """OK, WARN or ERR in its colour; OK with a broken SLA in that of WARN."""
     word = status_word(row)
-    return Text(word, STATUS_COLOURS.get(word.rstrip("?"), "dim"))
+    broken = word == contract.OK and row.get("held_sla_broken_since") is not None
+    colour = STATUS_COLOURS.get(contract.WARN if broken else word.rstrip("?"), "dim")
+    return Text(word, colour)
 
 
 def status_words(row: Row, consumer: str | None) -> list[str]:
@@ -137,7 +142,7 @@ def status_words(row: Row, consumer: str | None) -> list[str]:
     reason = row["status_reason"]
     if consumer and reason == contract.RECORDS_LOST:
         reason = None
-    return [*unread, *name_troubles(consumer, reason, lost)]
+    return [*unread, *name_troubles(consumer, reason, lost, row.get("held_sla_broken_since"))]
 
 
 def _lag(row: Row) -> Text:
@@ -146,7 +151,10 @@ def _lag(row: Row) -> Text:
     # A zero is no good sign where unread records have no commit to count from.
     uncounted = row["partitions_uncommitted"] or row["unread_reason"] is not None
     caught_up = row["lag"] == 0 and not uncounted
-    return Text("0", "green") if caught_up else Text(f"{row['lag']:,}", "bold")
+    if caught_up:
+        return Text("0", "green")
+    arrow = _ARROWS.get(row["trend"] or "", "") if row["lag"] else ""
+    return Text.assemble((f"{row['lag']:,}", "bold"), arrow)
 
 
 def time_lag(row: Row) -> Text:
@@ -217,8 +225,8 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
         remarks.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
     if added:
         remarks.append(Text(added, "yellow"))
-    if (row["rebalancing_share"] or 0.0) >= contract.MOSTLY_REBALANCING:
-        remarks.append(Text("rebalancing all the time", "yellow"))
+    if is_mostly_rebalancing(row):
+        remarks.append(Text(ALWAYS_REBALANCING, "yellow"))
     if row["held_up_records"] is not None:
         topic, number = row["open_transaction_topic"], row["open_transaction_partition"]
         where = f"{printable(topic)}-{number}"

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from kafka_lag import contract
 from kafka_lag.cause_texts import describe_cause, describe_skip, read_evidence
-from kafka_lag.contract.words import find_word
+from kafka_lag.contract.words import ALWAYS_REBALANCING, find_word
 from kafka_lag.formatting import (
     format_duration,
     format_iso_time,
@@ -26,7 +26,7 @@ from kafka_lag.formatting import (
 )
 from kafka_lag.lag.causes import shorten
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
-from kafka_lag_cli.terminal.group_rows import Row
+from kafka_lag_cli.terminal.group_rows import Row, is_mostly_rebalancing
 from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_level, status_words, time_lag
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
 from kafka_lag_cli.why.explanation import Explanation, Weighed
@@ -133,10 +133,10 @@ def _explain_none(found: Explanation) -> str:
         before = f"; until {at} it was: {find_word(last.row['cause'])}"
     if row["status"] is None:
         why = f"not known, as the status is not: {_explain_no_status(found)}"
-    elif row["status"] in _BAD:
+    elif _is_in_trouble(row):
         why = "not known: this run was made by a version that finds none"
     else:
-        why = "none, as the group is OK"
+        why = "none: the group is OK"
     return f"{why}{before}"
 
 
@@ -268,7 +268,9 @@ def _describe_event(event: Event) -> Text:
     if owners := event.total("owners_changed"):
         parts.append(f"another owner of {format_quantity(owners, 'partition')}")
     if rebalances := event.total("rebalances"):
-        parts.append(format_quantity(rebalances, "rebalance"))
+        # One that is seen of a classic group stands for one or more.
+        least = "at least " if now["group_epoch"] is None else ""
+        parts.append(f"{least}{format_quantity(rebalances, 'rebalance')}")
     parts += _describe_leaders(event.now.leader_changes)
     return Text("; ".join(parts) or "status not known")
 
@@ -405,18 +407,23 @@ def print_troubles(runs: Sequence[tuple[str, int, Sequence[Row]]], screen: Conso
 def _list_troubles(
     runs: Sequence[tuple[str, int, Sequence[Row]]],
 ) -> list[tuple[str, int, Row]]:
-    """Groups in WARN or ERR, and those that have a cause all the same; the worst first."""
+    """Returns groups in WARN or ERR, with a broken SLA, rebalancing all the time, or with a cause;
+    the worst first."""
     found = [
         (cluster, at, row)
         for cluster, at, rows in runs
         for row in rows
-        if row["status"] in _BAD or row["cause"] is not None
+        if _is_in_trouble(row) or row["cause"] is not None or is_mostly_rebalancing(row)
     ]
     return sorted(found, key=lambda each: _rank(each[2]))
 
 
+def _is_in_trouble(row: Row) -> bool:
+    return row["status"] in _BAD or row["held_sla_broken_since"] is not None
+
+
 def _rank(row: Row) -> tuple[Any, ...]:
-    place = {contract.ERR: 0, contract.WARN: 1}.get(row["status"], 2)
+    place = 0 if row["status"] == contract.ERR else 1 if _is_in_trouble(row) else 2
     return place, -(row["time_lag_seconds"] or 0.0), row["consumer_group"]
 
 
@@ -429,9 +436,15 @@ def _trouble(cluster: str, row: Row, now: int) -> dict[str, Text]:
         "cluster": Text(cluster),
         "status": Text(" ").join([status_level(row), *([Text(", ".join(words))] if words else [])]),
         "since": Text(_UNKNOWN if since is None else _to_the_minute(since, now)),
-        "cause": Text(_UNKNOWN if row["cause"] is None else find_word(row["cause"])),
+        "cause": Text(_name_cause(row)),
         "why": Text("" if text is None else printable(text.happened)),
     }
+
+
+def _name_cause(row: Row) -> str:
+    if row["cause"] is not None:
+        return find_word(row["cause"])
+    return ALWAYS_REBALANCING if is_mostly_rebalancing(row) else _UNKNOWN
 
 
 def write_troubles(runs: Sequence[tuple[str, int, Sequence[Row]]], out: TextIO) -> None:

@@ -154,6 +154,8 @@ COLUMNS = {
         "produce_rate": DOUBLE,
         "consume_rate": DOUBLE,
         "drain_seconds": DOUBLE,
+        "lags_lately": DOUBLE_LIST,
+        "trend": STRING,
         "seconds_until_loss": DOUBLE,
         "records_lost": LONG,
         "status": STRING,

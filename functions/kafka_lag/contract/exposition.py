@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from kafka_lag.contract.snapshots import CAUSES, CONSUMER_STATUS_SEVERITIES
+from kafka_lag.contract.snapshots import CAUSES, CONSUMER_STATUS_SEVERITIES, TRENDS
 
 GROUP, TOPIC, PARTITION = LEVELS = ("group", "topic", "partition")
 
@@ -188,6 +188,14 @@ FAMILIES = (
         f"Always 1; why it is behind: {', '.join(CAUSES)}. Absent: it is not.",
         labels=(LABEL_GROUP, "cause"),
         only="cause",
+    ),
+    Family(
+        "kafka_lag_group_trend",
+        Rows.GROUP,
+        None,
+        f"Always 1; the lag over the last five runs: {', '.join(TRENDS)}. Absent: not known.",
+        labels=(LABEL_GROUP, "trend"),
+        only="trend",
     ),
     *_gauges(Rows.GROUP, GROUP_GAUGES),
     Family(

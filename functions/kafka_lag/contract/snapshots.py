@@ -11,7 +11,7 @@ REPLACING_FOLDER = "_replacing"
 COMPLETE_NAME = "complete"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
-SCHEMA_VERSION = "2.7"
+SCHEMA_VERSION = "2.8"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 # The bootstrap servers in a run's configuration, joined by commas; absent from the file if unknown.
 SERVERS_KEY = "kafka_lag_bootstrap_servers"
@@ -140,6 +140,10 @@ CAUSES = (
 # What happened to a topic with a commit beyond the end, in the evidence of OFFSETS_RESET: it was
 # recreated, or truncated.
 MADE_ANEW, CUT = "made_anew", "cut"
+
+# trend of a group's lag over its last five readings, which is no status.
+GROWING, STEADY, SHRINKING = "growing", "steady", "shrinking"
+TRENDS = (SHRINKING, STEADY, GROWING)
 
 # Troubles that have no status of their own, as named in columns of groups (`<name>_since` etc.).
 TROUBLE_LOSS, TROUBLE_AT_RISK, TROUBLE_SLA_BROKEN = "loss", "at_risk", "sla_broken"

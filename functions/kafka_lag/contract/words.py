@@ -17,6 +17,7 @@ WORDS = {
     contract.INACTIVE: "inactive",
     contract.OPEN_TRANSACTION: "open transaction",
     contract.OFF_BY_ONE: "commits one too low: commit the last offset + 1",
+    contract.TROUBLE_SLA_BROKEN: "SLA broken",
     contract.GONE: "group deleted",
     contract.UNWATCHED: "no longer watched",
     contract.TOPIC_UNWATCHED: "a topic no longer watched",
@@ -27,6 +28,8 @@ WORDS = {
     contract.THROTTLED: "not read: throttled",
     contract.ERROR: "not read: error",
 }
+# A group with a rebalancing_share of MOSTLY_REBALANCING or more.
+ALWAYS_REBALANCING = "rebalancing all the time"
 # The meaning of each consumer status, as a clause that can follow a colon.
 MEANINGS = {
     contract.STOPPED: "no member owns the partition, and its commit does not move",
@@ -47,12 +50,18 @@ def find_word(name: str) -> str:
     return WORDS.get(name, name.replace("_", " "))
 
 
-def name_troubles(consumer: str | None, reason: str | None, records_lost: int | None) -> list[str]:
-    """Returns the words behind a status: consumer status, other reason, and a loss.
+def name_troubles(
+    consumer: str | None,
+    reason: str | None,
+    records_lost: int | None,
+    sla_broken_since: int | None = None,
+) -> list[str]:
+    """Returns the words behind a status: consumer status, other reason, a loss and a broken SLA.
 
     `consumer` is the `worst_status` of a group or the `consumer_status` of a partition, `reason`
-    its `status_reason`. A loss and a consumer status are both named.
+    its `status_reason`, `sla_broken_since` a group's `held_sla_broken_since`.
     """
     why = [] if reason in (consumer, contract.RECORDS_LOST) else [reason]
     lost = contract.RECORDS_LOST if records_lost or reason == contract.RECORDS_LOST else None
-    return [find_word(name) for name in (consumer, *why, lost) if name]
+    sla = None if sla_broken_since is None else contract.TROUBLE_SLA_BROKEN
+    return [find_word(name) for name in (consumer, *why, lost, sla) if name]

@@ -112,7 +112,7 @@ GROUP_COLUMNS = (
     *("rebalancing_share", "rebalances", "group_epoch"),
     *("produce_rate", "consume_rate", "capacity", "loss_since", "unusual_since"),
     *("usual_produce_rate", "kept_up_at", "kept_up_members", "kept_up_produce_rate"),
-    *("held_up_records", "open_transaction_since"),
+    *("status_reason", "held_up_records", "open_transaction_since"),
     *("open_transaction_topic", "open_transaction_partition"),
 )
 

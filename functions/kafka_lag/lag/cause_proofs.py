@@ -203,10 +203,11 @@ def weigh_rebalances(case: Case) -> Finding:
 def weigh_open_transaction(case: Case) -> Finding:
     """Weighs `open_transaction`: it holds up a group that has read all records before it.
 
-    An open transaction makes no WARN, so a group in WARN or ERR has another cause.
+    A group in WARN or ERR for another reason has another cause.
     """
     group = case.group
-    if group["held_up_records"] is None or group["status"] in BAD:
+    waits = group["status"] not in BAD or group["status_reason"] == contract.OPEN_TRANSACTION
+    if group["held_up_records"] is None or not waits:
         return RuledOut(
             contract.OPEN_TRANSACTION,
             lambda: {"held_up_records": group["held_up_records"] or 0, "status": group["status"]},

@@ -68,8 +68,9 @@ def add_causes(
     `add_kept_up`.
 
     `old`: each group's previous row; `topics`: each row's partition; `previous`: the rows'
-    previous rows. A cause is known for groups in WARN or ERR, for unusual ones, for those with a
-    partition that has no leader for a second run, and for those that an open transaction holds up.
+    previous rows. A cause is known for groups in WARN or ERR, for groups with a broken SLA, for
+    unusual ones, for those with a partition that has no leader for a second run, and for those that
+    an open transaction holds up.
     It stays until the group is OK, unless another one is proven, so its evidence is of the run that
     named it. It is kept in a run that does not know the status, or that comes long after the
     previous one.
@@ -80,7 +81,8 @@ def add_causes(
     leaderless = find_leaderless(rows, run)
     without = Sets(at_group, len(groups)).have(leaderless)
     held_up = groups.numbers("held_up_records").known
-    wanted = status.is_in(BAD) | (unusual == 1) | without | held_up
+    broken = groups.numbers(f"held_{contract.TROUBLE_SLA_BROKEN}_since").known
+    wanted = status.is_in(BAD) | (unusual == 1) | without | held_up | broken
     away = _UNSEEN_WINDOWS * run.window_seconds
     unseen = wanted & (seconds_between(groups, old) >= away)
     wanted &= ~unseen

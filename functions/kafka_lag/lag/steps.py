@@ -49,6 +49,7 @@ from kafka_lag.lag.transactions import (
     find_transactional,
     name_held_up,
 )
+from kafka_lag.lag.trend import add_trend
 from kafka_lag.lag.unwatched import find_unwatched, mark_unwatched
 from kafka_lag.lag.usual_lag import add_unusual
 
@@ -391,13 +392,20 @@ STEPS = (
         ),
     ),
     Step(
+        "trend",
+        Table.GROUPS,
+        lambda e: add_trend(e.groups, e.old_groups, e.run),
+        needs="rebalances roll_up",
+        adds="lags_lately trend",
+    ),
+    Step(
         "open_transactions",
         Table.GROUPS,
-        lambda e: add_open_transactions(e.groups, e.rows, e.of_topic),
-        needs="transactions join held_up counts roll_up",
+        lambda e: add_open_transactions(e.groups, e.rows, e.of_topic, e.run),
+        needs="transactions join held_up movement counts roll_up",
         adds=(
             "held_up_records open_transaction_partition open_transaction_since "
-            "open_transaction_topic status_reason"
+            "open_transaction_topic status status_reason"
         ),
     ),
     Step(
@@ -424,7 +432,7 @@ STEPS = (
         "unwatched_topics",
         Table.GROUPS,
         _mark_unwatched,
-        needs="rebalances roll_up",
+        needs="rebalances roll_up open_transactions",
         adds=(
             "status_reason unwatched_partition unwatched_topic worst_leader worst_member "
             "worst_partition worst_topic"
@@ -434,7 +442,7 @@ STEPS = (
         "incidents",
         Table.GROUPS,
         lambda e: track_incidents(e.groups, e.newest, e.run),
-        needs="roll_up",
+        needs="roll_up open_transactions",
         adds=(
             "at_risk_seen_at at_risk_since held_at_risk_since held_loss_since held_since "
             "held_sla_broken_since held_status incident_since last_status loss_seen_at loss_since "
@@ -452,7 +460,10 @@ STEPS = (
         "causes",
         Table.GROUPS,
         _add_causes,
-        needs="produce_rate rebalances join losses time_lag movement rates status roll_up",
+        needs=(
+            "produce_rate rebalances join losses time_lag movement rates status roll_up "
+            "open_transactions incidents"
+        ),
         adds="cause cause_evidence cause_since kept_up_at kept_up_members kept_up_produce_rate",
     ),
     Step(

@@ -100,12 +100,13 @@ def name_held_up(rows: Frame, topics: Frame, run: Run) -> Frame:
     return rows.with_columns(status_reason=rows.strings("status_reason").or_else(reason))
 
 
-def add_open_transactions(groups: Frame, rows: Frame, topics: Frame) -> Frame:
+def add_open_transactions(groups: Frame, rows: Frame, topics: Frame, run: Run) -> Frame:
     """Returns the groups with the records that open transactions, seen by two runs, hold up.
 
     `topics` holds the partition of each row. `held_up_records` are at or after the stable offsets
     of partitions that are held up; unknown if none is. `open_transaction_since`, `_topic` and
-    `_partition` are of the oldest transaction. A group in OK has the reason `open_transaction`.
+    `_partition` are of the oldest transaction. A group in OK has the reason `open_transaction`. It
+    is in WARN once a transaction has held it up for longer than the window.
     """
     since = topics.numbers("open_transaction_since")
     named = is_held_up(rows) & (since < rows.numbers("taken_at")) & is_read(rows)
@@ -114,10 +115,13 @@ def add_open_transactions(groups: Frame, rows: Frame, topics: Frame) -> Frame:
     sets = Sets(locate(rows, groups, contract.GROUP_KEY), len(groups))
     records = rows.numbers("end_offset") - rows.numbers("stable_offset")
     oldest = sets.first_at_maximum(np.ones(len(at), bool), -since.fill(0))
-    held = sets.total(records)
-    waits = held.known & (groups.strings("status") == contract.OK)
+    held, status = sets.total(records), groups.strings("status")
+    waits = held.known & (status == contract.OK)
     reason = Strings.constant(contract.OPEN_TRANSACTION, len(groups)).only(waits)
+    long = ~run.within_window(since) & ~run.within_window(rows.numbers("commit_changed_at"))
+    warned = Strings.constant(contract.WARN, len(groups)).only(waits & sets.have(long))
     return groups.with_columns(
+        status=warned.or_else(status),
         status_reason=groups.strings("status_reason").or_else(reason),
         held_up_records=held,
         open_transaction_since=since.take(oldest),

@@ -119,9 +119,14 @@ def troubles(row: Mapping[str, Any], now: int | None = None) -> list[str]:
     unread = [find_word(row["unread_reason"])] if row["unread_reason"] else []
     if unread and not row["status"]:
         return [*unread, *([f"was {find_word(consumer)}"] if consumer else [])]
-    words = name_troubles(consumer, row["status_reason"], row["records_lost"])
+    broken_since = row.get("held_sla_broken_since")
+    words = name_troubles(consumer, row["status_reason"], row["records_lost"], broken_since)
     if now is not None:
-        begun = {consumer: row["worst_status_since"], contract.RECORDS_LOST: row["loss_since"]}
+        begun = {
+            consumer: row["worst_status_since"],
+            contract.RECORDS_LOST: row["loss_since"],
+            contract.TROUBLE_SLA_BROKEN: row["sla_broken_since"],
+        }
         dates = {find_word(name): at for name, at in begun.items() if name and at is not None}
         words = [_dated(word, dates.get(word), now) for word in words]
     return [*unread, *words]

@@ -80,6 +80,7 @@ _GROUP_COLUMNS = (
     *("lag", "time_lag_seconds", "time_lag_error_seconds", "seconds_until_loss", "records_lost"),
     *("status", "last_status", "status_reason", "held_status", "held_since"),
     *("unusual", "rebalancing_share", "sla_seconds", "loss_since", "sla_broken_since"),
+    *("held_sla_broken_since", "trend"),
     *("worst_topic", "worst_partition", "worst_status", "cause"),
     *("records_skipped", "skipped_at", "skip_reason"),
     *("held_up_records", "open_transaction_since"),

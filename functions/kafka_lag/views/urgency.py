@@ -11,7 +11,8 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 
-# Of a row, the worst first.
+_SLA_BROKEN: Final = f"held_{contract.TROUBLE_SLA_BROKEN}_since"
+# The severities of rows, the worst first.
 ERR, WARN, UNKNOWN, OK = range(4)
 _SEVERITIES: Final = {
     status: (OK, WARN, ERR)[number] for status, number in contract.PARTITION_SEVERITIES.items()
@@ -19,13 +20,17 @@ _SEVERITIES: Final = {
 
 
 def rank_severities(rows: Frame) -> Column:
-    """ERR to OK of each row, groups or partitions: known throughout.
+    """Returns ERR to OK of each row, groups or partitions: known throughout.
 
-    A row that was not read is in error if it last was; one that was last OK is unknown.
+    A row that was not read is in error if it last was; one that was last OK is unknown. A group
+    with a broken SLA is in WARN at least.
     """
     status, last = (_rank_statuses(rows.strings(name)) for name in ("status", "last_status"))
     unread = np.where(last.known, np.minimum(last.values, UNKNOWN), UNKNOWN)
-    return Column.of(np.where(status.known, status.values, unread))
+    severity = np.where(status.known, status.values, unread)
+    if _SLA_BROKEN in rows.columns:
+        severity[rows.numbers(_SLA_BROKEN).known & (severity > WARN)] = WARN
+    return Column.of(severity)
 
 
 def rank_urgency(groups: Frame) -> list[Column]:

@@ -174,7 +174,9 @@ OPEN = sheet(
         lag                               0x3 7x40
         time_lag_seconds                  ... 2396
         scaling_lag                       0x43
-        group.status                      OKx43
+        group.status                      OKx14 WARNx29
+        group.held_status                 ?x2 OKx14 WARNx27
+        group.cause                       ?x4 open_transactionx39
         group.status_reason               ?x4 open_transactionx39
         group.held_up_records             ?x4 7x39
         group.open_transaction_since      ?x4 3x39
@@ -186,7 +188,7 @@ OPEN = sheet(
         stable               2x23 10
         commit               2
         status               OKx33 STALLx5
-        group.status         OKx33 ERRx5
+        group.status         OKx14 WARNx9 OKx10 ERRx5
         group.status_reason  ?x4 open_transactionx19 ?x15
     held-up, then read
         end          2x3 9x20 10x2

@@ -32,12 +32,18 @@ def first_of(*groups: dict[str, Any]) -> int:
         ({"seconds_until_loss": 60.0}, {"seconds_until_loss": 90.0, "time_lag_seconds": 99}),
         ({"seconds_until_loss": None, "time_lag_seconds": 9}, {"time_lag_seconds": 8}),
         ({"seconds_until_loss": 60.0}, {"seconds_until_loss": None, "time_lag_seconds": 99}),
+        (
+            {"status": "OK", "held_sla_broken_since": 1, "time_lag_seconds": 5},
+            {"status": "OK", "time_lag_seconds": 99},
+        ),
+        ({"status": "ERR"}, {"status": "WARN", "held_sla_broken_since": 1, "time_lag_seconds": 99}),
         ({"time_lag_seconds": 9}, {"lag": 99}),
         ({"lag": 9}, {"lag": 8}),
     ],
     ids=[
         *("severity", "lost before about to lose", "time to a loss", "not known is not safer"),
-        *("about to lose before not known", "time lag", "lag"),
+        *("about to lose before not known", "broken SLA", "broken SLA is no ERR"),
+        *("time lag", "lag"),
     ],
 )
 def test_the_more_urgent_group_comes_first(urgent: dict[str, Any], other: dict[str, Any]) -> None:
