@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kafka_lag.formatting import format_quantity
+from kafka_lag.wording.formatting import format_quantity
 
 _FOLDER = Path(".local/audit")
 _PIP_AUDIT = "pip-audit>=2.10"

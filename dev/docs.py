@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 
 from kafka_lag import contract
-from kafka_lag.contract.words import MEANINGS, WORDS
 from kafka_lag.lag.steps import STEPS
+from kafka_lag.wording.words import MEANINGS, WORDS
 from kafka_lag_cdk import alarm_rules
 from kafka_lag_cdk.config import schema
 from kafka_lag_cdk.report_columns import REPORT_COLUMNS

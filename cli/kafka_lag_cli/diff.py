@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kafka_lag.errors import ReporterError
-from kafka_lag.formatting import format_quantity
+from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_cdk.alarm_rules import (
     Rule,
     broker_rules,

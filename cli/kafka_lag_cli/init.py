@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from tomlkit.items import Table
 
 from kafka_lag.errors import ConfigError
-from kafka_lag.formatting import format_list
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import check
 from kafka_lag_cdk.config.source import toml_in

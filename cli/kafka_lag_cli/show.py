@@ -17,11 +17,11 @@ from rich.console import Console
 from kafka_lag import contract
 from kafka_lag.collector import Collector, WarningLogger
 from kafka_lag.errors import StoreError
-from kafka_lag.formatting import format_short_duration
 from kafka_lag.lag.frame import locate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.settings import Settings
+from kafka_lag.wording.formatting import format_short_duration
 from kafka_lag_cli.connecting.collect_options import (
     CollectOptions,
     collect_options,

@@ -23,9 +23,9 @@ from rich.text import Text
 
 from kafka_lag import contract
 from kafka_lag.collector import WarningLogger
-from kafka_lag.formatting import format_duration, format_quantity
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.wording.formatting import format_duration, format_quantity
 from kafka_lag_cli.connecting.collect_options import collect_options, collect_options_of
 from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.numbers import SECONDS

@@ -18,7 +18,7 @@ from dev.faults.ages import ROUNDING_MS, Ages
 from dev.faults.run import KILLED, Earlier, History, Row, Run, Verdict
 from dev.faults.truth import LogView, TopicView, TruthView, possible
 from kafka_lag import contract
-from kafka_lag.formatting import format_list
+from kafka_lag.wording.formatting import format_list
 
 _T, _P, _G = contract.TOPIC_PARTITIONS, contract.GROUP_PARTITIONS, contract.GROUPS
 _STANDING = (contract.STOP, contract.STALL)

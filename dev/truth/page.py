@@ -11,7 +11,7 @@ from dev.kafka.jars import kafka_version
 from dev.truth.judge import AGE, LAG, NUMBERS, Cell, Expected, Verdict
 from dev.truth.programs import Program
 from dev.truth.scenarios import Scenario
-from kafka_lag.formatting import format_short_duration
+from kafka_lag.wording.formatting import format_short_duration
 
 _RUN = """\
 {scenarios} scenarios were planted on three real brokers of Kafka {kafka} and read side by side by

@@ -23,7 +23,6 @@ from kafka_lag.errors import (
     UnusableError,
     describe_unforeseen,
 )
-from kafka_lag.formatting import format_quantity
 from kafka_lag.lag.carry_over import accept_rows
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.evaluate import evaluate
@@ -45,6 +44,7 @@ from kafka_lag.sinks.metric_sets import (
 from kafka_lag.snapshots.previous import Memory, load_memory
 from kafka_lag.snapshots.store import SnapshotStore, call_within, start_call, write_snapshot
 from kafka_lag.snapshots.usual import load_usual
+from kafka_lag.wording.formatting import format_quantity
 
 # Problems named in a log; a broker that is down can make thousands of partitions unread.
 _NAMED_PROBLEMS = 20

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
-from kafka_lag.formatting import format_list
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_report.findings import Findings, GroupDay
 from kafka_lag_report.incident import LEVELS, Incident, Kind
 from kafka_lag_report.sentences import LONGEST_NAME, name_of

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from kafka_lag.cause_texts import describe_cause, read_evidence
 from kafka_lag.contract import (
     BEYOND_END,
     ERR,
@@ -25,6 +24,8 @@ from kafka_lag.contract import (
     STOP,
     WARN,
 )
+from kafka_lag.wording.causes import describe_cause
+from kafka_lag.wording.evidence import read_evidence
 from kafka_lag_report.evidence import Evidence, GroupSpell, PartitionSpell
 from kafka_lag_report.findings import (
     BROKER,

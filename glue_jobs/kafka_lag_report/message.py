@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from types import MappingProxyType
 from urllib.parse import quote
 
-from kafka_lag.formatting import cut_end, format_quantity
+from kafka_lag.wording.formatting import cut_end, format_quantity
 from kafka_lag_report.changes import Change, count_old, find_changes
 from kafka_lag_report.findings import Findings
 from kafka_lag_report.sentences import LONGEST_NAME, name_of

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 
-from kafka_lag.cause_texts import describe_skip
 from kafka_lag.contract import (
     DENIED,
     LIMITED_BY_PARTITIONS,
@@ -28,7 +27,7 @@ from kafka_lag.contract import (
     THROTTLED,
     TIMEOUT,
 )
-from kafka_lag.formatting import (
+from kafka_lag.wording.formatting import (
     cut_middle,
     escape_name,
     format_duration,
@@ -37,6 +36,7 @@ from kafka_lag.formatting import (
     format_rate,
     format_share,
 )
+from kafka_lag.wording.words import describe_skip
 from kafka_lag_report.findings import (
     BROKER,
     CONSUMER,

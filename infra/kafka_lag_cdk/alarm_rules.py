@@ -16,9 +16,9 @@ from zlib import crc32
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag.contract.words import find_word
 from kafka_lag.lag.group_settings import Objective
 from kafka_lag.sinks.config import EMF
+from kafka_lag.wording.words import find_word
 from kafka_lag_cdk.config.watched import WatchedCluster
 
 

@@ -65,10 +65,7 @@ _NOT_IMPORTED = (
     *("pydantic", "pydantic-core", "annotated-types", "typing-inspection", "tomlkit"),
 )
 # What the Glue job may import of the library.
-_SHARED_WITH_GLUE = (
-    *("kafka_lag/__init__.py", "kafka_lag/contract/"),
-    *("kafka_lag/cause_texts.py", "kafka_lag/formatting.py"),
-)
+_SHARED_WITH_GLUE = ("kafka_lag/__init__.py", "kafka_lag/contract/", "kafka_lag/wording/")
 
 # Globs from the folder of all packages; `**/` is any depth.
 PRUNED = (

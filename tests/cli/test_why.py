@@ -170,7 +170,8 @@ def test_a_terminal_shows_the_cause_what_it_was_weighed_by_and_how_it_came_so_fa
     for name, lines in cases.items():
         assert all(line.isprintable() for line in lines), name
     wide = [line for line in cases["billing, 80 columns"] if len(line) > 80]
-    assert [COMMAND in line for line in wide] == [True]
+    assert [COMMAND in line for line in wide] == [True, False]
+    assert wide[1].endswith("--reset-offsets --to-offset 4591 --execute")
     texts = {name: "\n".join(line.rstrip() for line in lines) for name, lines in cases.items()}
     golden.holds_cases("why.txt", texts)
 
@@ -188,7 +189,7 @@ def test_what_is_not_in_trouble_has_no_cause(state: Path) -> None:
 
 
 def test_a_broken_sla_and_rebalances_without_end_are_trouble() -> None:
-    named = {
+    named: dict[str, dict[str, Any]] = {
         "late": {"held_sla_broken_since": NOON},
         "restless": {"rebalancing_share": contract.MOSTLY_REBALANCING},
         "warned": {"status": "WARN"},

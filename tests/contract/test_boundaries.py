@@ -21,10 +21,10 @@ OURS = ("kafka_lag", "kafka_lag_cli", "kafka_lag_cdk", "kafka_lag_report", "dev"
 
 # What each top-level module of kafka_lag may import of the rest of it.
 EVERYTHING = ("",)
-ADAPTER = ("lag", "contract", "formatting", "cause_texts", "aws", "errors")
+ADAPTER = ("lag", "contract", "wording", "aws", "errors")
 INSIDE = {
     "contract": (),
-    "formatting": ("contract",),
+    "wording": ("contract",),
     "errors": (),
     "aws": ("contract", "errors"),
     "lag": ("contract",),
@@ -39,10 +39,6 @@ INSIDE = {
     "serve_lag": EVERYTHING,
     "notify_status": EVERYTHING,
 }
-# Modules beside those above, each with what it may import and why it is there.
-OTHERS: dict[str, tuple[tuple[str, ...], str]] = {
-    "cause_texts": (("contract", "formatting"), "one table for page, messages, terminal, report"),
-}
 # Imports that the table does not allow, and why they are there. One that is gone must go here too.
 EXCEPTIONS = {
     "notify": {"snapshots": "reads the rows of runs"},
@@ -54,8 +50,8 @@ EXCEPTIONS = {
 }
 # What other packages may import of kafka_lag, and their exceptions.
 ELSEWHERE = {
-    "kafka_lag_cdk": ("contract", "formatting", "settings"),
-    "kafka_lag_report": ("contract", "formatting", "cause_texts"),
+    "kafka_lag_cdk": ("contract", "wording", "settings"),
+    "kafka_lag_report": ("contract", "wording"),
 }
 ELSEWHERE_EXCEPTIONS = {
     "kafka_lag_cdk": {
@@ -157,8 +153,7 @@ def strangers(files: Iterable[Path], among: tuple[str, ...], allowed: Iterable[s
 
 def allowed_of(part: str) -> list[str]:
     """What a top-level module of kafka_lag may import of this project."""
-    rules = INSIDE[part] if part in INSIDE else OTHERS[part][0]
-    names = [part, *rules, *EXCEPTIONS.get(part, {})]
+    names = [part, *INSIDE[part], *EXCEPTIONS.get(part, {})]
     if "" not in names:
         return [f"kafka_lag.{name}" for name in names]
     found = {part_of(module_of(path)) for path in files_of("kafka_lag")}
@@ -167,10 +162,10 @@ def allowed_of(part: str) -> list[str]:
 
 def test_each_top_level_module_of_the_library_is_in_the_table() -> None:
     found = {part_of(module_of(path)) for path in files_of("kafka_lag")} - {""}
-    assert found == {*INSIDE, *OTHERS}
+    assert found == set(INSIDE)
 
 
-@pytest.mark.parametrize("part", [*INSIDE, *OTHERS])
+@pytest.mark.parametrize("part", INSIDE)
 def test_each_part_imports_only_what_the_table_allows(part: str) -> None:
     assert strangers(files_of(f"kafka_lag.{part}"), OURS, allowed_of(part)) == []
 
@@ -238,7 +233,7 @@ def test_the_arithmetic_needs_numpy_alone() -> None:
 
 
 def test_what_is_packed_for_glue_and_errors_need_the_standard_library_alone() -> None:
-    packed = ("kafka_lag.contract", "kafka_lag.formatting", "kafka_lag.cause_texts")
+    packed = ("kafka_lag.contract", "kafka_lag.wording")
     foreign = {
         name
         for path in files_of(*packed, "kafka_lag.errors")

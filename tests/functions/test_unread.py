@@ -13,13 +13,13 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.contract import exposition
 from kafka_lag.errors import SourceError
-from kafka_lag.formatting import format_count, format_duration
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.sinks.config import Levels
 from kafka_lag.snapshots.previous import load_newest
 from kafka_lag.views import page, prometheus
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.wording.formatting import format_count, format_duration
 from tests.builders import HOUR, MINUTE, NOON, Commits, Log, a_reading, cell, table
 from tests.functions.runs import GROUP, Run
 from tests.functions.views.page.reading import UNKNOWN, read

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag.formatting import format_duration
+from kafka_lag.wording.formatting import format_duration
 from kafka_lag_report.findings import TopicSkew
 from kafka_lag_report.page.attention import clock
 from kafka_lag_report.sentences import (

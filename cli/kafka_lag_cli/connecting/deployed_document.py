@@ -17,8 +17,8 @@ from kafka_lag.brokers.access import IAM
 from kafka_lag.brokers.aws_login import SecretCredentials
 from kafka_lag.brokers.login import CredentialSource, FixedCredentials, client_certificate
 from kafka_lag.errors import ConfigError
-from kafka_lag.formatting import format_list
 from kafka_lag.settings import Settings, settings_of
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.broker_lookup_code.index import find_servers
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import normalised

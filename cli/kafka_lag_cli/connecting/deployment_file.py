@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_lag.errors import ConfigError
-from kafka_lag.formatting import format_list
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.faults import ConfigurationError

@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 
 from kafka_lag.errors import SourceError
-from kafka_lag.formatting import format_list
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cli.connecting.collect_options import CollectOptions
 
 _MOST_NAMES = 3

@@ -11,16 +11,16 @@ from kafka_lag.brokers import throttling
 from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.diagnosis.ports import ServerFindings
 from kafka_lag.brokers.diagnosis.unreachable import find_fault
-from kafka_lag.formatting import (
+from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.model import LagReport
+from kafka_lag.sinks.budget import Plan
+from kafka_lag.sinks.config import Levels
+from kafka_lag.wording.formatting import (
     format_count,
     format_duration,
     format_list,
     format_quantity,
 )
-from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import LagReport
-from kafka_lag.sinks.budget import Plan
-from kafka_lag.sinks.config import Levels
 from kafka_lag_cdk.cost.prices import REFERENCE_REGION, PricesByRegion
 from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.inspection import GROUP_COMMITS, Clocks, Inspection

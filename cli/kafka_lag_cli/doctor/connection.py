@@ -10,7 +10,7 @@ from typing import Any, Final
 from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.brokers.diagnosis.ports import ServerFindings
 from kafka_lag.brokers.diagnosis.unreachable import Fault, find_fault
-from kafka_lag.formatting import format_list, format_quantity
+from kafka_lag.wording.formatting import format_list, format_quantity
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.rights_repair import shell_word
 from kafka_lag_cli.terminal.text import printable

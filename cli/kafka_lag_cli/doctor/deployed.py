@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 from kafka_lag import contract
-from kafka_lag.formatting import format_list
 from kafka_lag.snapshots.keys import hour_prefix, taken_at_of
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.alarm_rules import HEARTBEAT, broker_rules
 from kafka_lag_cdk.physical_names import OUTPUT, alarm_name, lifecycle_rule_ids, report_log_group
 from kafka_lag_cdk.stack_names import StackName, stack_names_for

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kafka_lag.formatting import format_list
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.alarm_rules import (
     broker_rules,
     group_rules,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kafka_lag.formatting import format_list
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.services import services_of
 from kafka_lag_cli.account.errors import AwsError, using

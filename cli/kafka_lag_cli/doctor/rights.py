@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_lag.formatting import format_count, format_list, format_quantity
+from kafka_lag.wording.formatting import format_count, format_list, format_quantity
 from kafka_lag_cli.doctor.acls import ANY_HOST, ANY_NAME, CLUSTER_NAME, Acl, Resource
 from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.inspection import Inspection

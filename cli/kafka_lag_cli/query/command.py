@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag.wording.formatting import format_list, format_quantity
 from kafka_lag_cdk.saved_queries import Query, read_queries
 from kafka_lag_cli.needs import check_extra
 from kafka_lag_cli.state.place import SnapshotPlace, place_options

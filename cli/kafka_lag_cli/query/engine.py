@@ -23,9 +23,9 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
-from kafka_lag.formatting import format_list
 from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.catalog import DATE, Table, catalog_tables
 from kafka_lag_cdk.report_columns import COVERAGE
 from kafka_lag_cli.query.parameters import ATHENA, as_of

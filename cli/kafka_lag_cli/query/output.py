@@ -18,7 +18,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from kafka_lag.formatting import format_quantity
+from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_cli.query.engine import Answer
 from kafka_lag_cli.terminal.csv_rows import csv_line
 from kafka_lag_cli.terminal.group_rows import CSV, NDJSON

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_lag.formatting import format_quantity
+from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_cdk.alarm_rules import (
     ANOMALY,
     ANY_GROUP,

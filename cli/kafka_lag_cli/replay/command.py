@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag.formatting import format_list, format_minute
+from kafka_lag.wording.formatting import format_list, format_minute
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE
 from kafka_lag_cli.help_sections import option

@@ -13,9 +13,9 @@ import click
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError
-from kafka_lag.formatting import format_list
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cli.connecting.deployment_file import read_deployment

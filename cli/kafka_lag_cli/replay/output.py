@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kafka_lag.formatting import (
+from kafka_lag.wording.formatting import (
     format_count,
     format_duration,
     format_iso_time,

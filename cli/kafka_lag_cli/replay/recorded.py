@@ -10,9 +10,9 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError
-from kafka_lag.formatting import format_minute
 from kafka_lag.lag.columns import Mask
 from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag.wording.formatting import format_minute
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.simulation.grid import Grid
 from kafka_lag_cli.state.groups_over_time import (

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kafka_lag.formatting import format_list
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cli.replay.changes import Change, find_changes
 from kafka_lag_cli.replay.pages import Pages

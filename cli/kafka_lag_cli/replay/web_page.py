@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kafka_lag.errors import ConfigError
-from kafka_lag.formatting import escape_name, format_duration, format_minute, question_mark
 from kafka_lag.views.html_templates import make_environment
+from kafka_lag.wording.formatting import escape_name, format_duration, format_minute, question_mark
 from kafka_lag_cli.replay.output import summarise
 from kafka_lag_cli.replay.pages import ASSUMED
 from kafka_lag_cli.replay.replayed import Replay

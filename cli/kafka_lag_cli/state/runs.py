@@ -9,7 +9,6 @@ from contextlib import suppress
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError, UnusableError
-from kafka_lag.formatting import format_list, format_minute, format_quantity
 from kafka_lag.snapshots.store import BrowsableStore, list_runs, read_dataset
 from kafka_lag.views.latest_run import (
     HOUR_MS,
@@ -18,6 +17,7 @@ from kafka_lag.views.latest_run import (
     UnreadableCluster,
     find_latest_run,
 )
+from kafka_lag.wording.formatting import format_list, format_minute, format_quantity
 from kafka_lag_cli.terminal.group_rows import Row
 from kafka_lag_cli.terminal.text import hint_at_name, printable
 

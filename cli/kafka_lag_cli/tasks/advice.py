@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
-from kafka_lag.formatting import explain_tasks_needed
+from kafka_lag.wording.tasks import explain_tasks_needed
 from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
 from kafka_lag_cli.tasks import comparison, shared_limit
 from kafka_lag_cli.tasks.comparison import Comparison, compare

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import click
 
 from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag.formatting import format_quantity
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import LatestRun
+from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.groups_over_time import AT_ONCE, Period, read_period
 from kafka_lag_cli.state.place import SnapshotPlace, place_options

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator
 
 from kafka_lag import contract
-from kafka_lag.contract.words import MEANINGS, find_word
-from kafka_lag.formatting import format_quantity, format_rate, format_share
+from kafka_lag.wording.formatting import format_quantity, format_rate, format_share
+from kafka_lag.wording.words import MEANINGS, find_word
 from kafka_lag_cli.tasks.shared_limit import SaturatedDay
 from kafka_lag_cli.terminal.group_rows import Row
 

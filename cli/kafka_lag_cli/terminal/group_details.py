@@ -10,16 +10,17 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import describe_cause
-from kafka_lag.formatting import (
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.ownership import count_idle
+from kafka_lag.views.losses import find_losses
+from kafka_lag.wording.advice import advise
+from kafka_lag.wording.causes import describe_cause
+from kafka_lag.wording.formatting import (
     format_cause_of_loss,
     format_duration,
     format_quantity,
     format_time_of_day,
 )
-from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.ownership import count_idle
-from kafka_lag.views.losses import find_losses
 from kafka_lag_cli.terminal.group_rows import (
     Row,
     Selection,
@@ -166,11 +167,15 @@ def _promise(row: Row, used: Text, now: int, *, is_new: bool) -> Iterable[str | 
 
 def _explain(row: Row) -> Iterable[Text]:
     """Yield what happened, what to do, and the command to look with, if the cause is known."""
-    text = describe_cause(row)
+    text, to_do = describe_cause(row), advise(row)
     if text is not None:
         yield Text(f"cause: {printable(text.happened)}")
-        yield Text(f"to do: {printable(text.to_do)}")
+    if to_do is not None:
+        yield Text(f"to do: {printable(to_do)}")
+    if text is not None:
         yield Text(f"to look: {printable(text.command)}")
+        if text.repair is not None:
+            yield Text(f"to repair: {printable(text.repair)}")
     if row["runbook_url"]:
         yield Text(f"runbook: {printable(row['runbook_url'])}")
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final, TextIO, TypeAlias
 
 from kafka_lag import contract
-from kafka_lag.formatting import format_iso_time
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.views.urgency import rank_urgency
+from kafka_lag.wording.formatting import format_iso_time
 from kafka_lag_cli.terminal.csv_rows import write_csv
 
 # A row of `groups`; in `urgency` its place among others.

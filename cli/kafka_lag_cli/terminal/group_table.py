@@ -14,14 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_lag import contract
-from kafka_lag.contract.words import ALWAYS_REBALANCING, find_word, name_troubles
-from kafka_lag.formatting import (
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.wording.formatting import (
     format_duration,
     format_short_duration,
     format_sla_used,
     format_time_left,
 )
-from kafka_lag.lag.model import Snapshot
+from kafka_lag.wording.words import ALWAYS_REBALANCING, find_word, name_troubles
 from kafka_lag_cli.terminal.group_rows import (
     Row,
     Selection,

@@ -11,8 +11,8 @@ import click
 
 from kafka_lag import contract
 from kafka_lag.errors import SourceError
-from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.wording.formatting import format_list, format_quantity
 from kafka_lag_cli.help_sections import add_options, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.terminal.group_rows import (

@@ -19,7 +19,13 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from kafka_lag.formatting import cut_middle, escape_name, escape_text, format_list, python_escape
+from kafka_lag.wording.formatting import (
+    cut_middle,
+    escape_name,
+    escape_text,
+    format_list,
+    python_escape,
+)
 
 # A file or another program reads the output: nothing is cut.
 _ANY_WIDTH = 100_000

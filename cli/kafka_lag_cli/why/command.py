@@ -14,10 +14,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from kafka_lag.formatting import format_minute
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import BrowsableStore, FolderStore
+from kafka_lag.wording.formatting import format_minute
 from kafka_lag_cli.connecting.collect_options import (
     CollectOptions,
     collect_options,

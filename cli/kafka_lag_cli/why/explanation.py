@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import CauseText, describe_cause, describe_ruled_out, read_evidence
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.cause_case import Cause
 from kafka_lag.lag.causes import weigh_causes
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import BrowsableStore, read_dataset
+from kafka_lag.wording.causes import CauseText, describe_cause
+from kafka_lag.wording.evidence import read_evidence
+from kafka_lag.wording.ruled_out import describe_ruled_out
 from kafka_lag_cli.state.groups_over_time import Progress
 from kafka_lag_cli.terminal.group_rows import Row
 from kafka_lag_cli.why.timeline import Timeline, read_timeline

@@ -12,9 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import describe_cause, describe_skip, read_evidence
-from kafka_lag.contract.words import ALWAYS_REBALANCING, find_word
-from kafka_lag.formatting import (
+from kafka_lag.lag.causes import shorten
+from kafka_lag.wording.advice import advise
+from kafka_lag.wording.causes import describe_cause
+from kafka_lag.wording.evidence import read_evidence
+from kafka_lag.wording.formatting import (
     format_duration,
     format_iso_time,
     format_list,
@@ -24,7 +26,7 @@ from kafka_lag.formatting import (
     format_short_duration,
     format_time_of_day,
 )
-from kafka_lag.lag.causes import shorten
+from kafka_lag.wording.words import ALWAYS_REBALANCING, describe_skip, find_word
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.terminal.group_rows import Row, is_mostly_rebalancing
 from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_level, status_words, time_lag
@@ -64,6 +66,8 @@ def print_explanation(found: Explanation, screen: Console) -> None:
     if found.text is not None:
         # Whole on its line, so that it can be copied.
         screen.print(Text(f"to look   {printable(found.text.command)}"), soft_wrap=True)
+        if found.text.repair is not None:
+            screen.print(Text(f"to repair {printable(found.text.repair)}"), soft_wrap=True)
     if out := list(_rule_out(found)):
         screen.print()
         when = f" at {format_time_of_day(found.weighed_at, now)}"
@@ -105,9 +109,10 @@ def _head(found: Explanation) -> Iterator[tuple[str, Text]]:
         yield "owner", Text(printable(row["owner"]))
     if found.text is not None:
         yield "cause", Text(printable(found.text.happened), "bold")
-        yield "to do", Text(printable(found.text.to_do))
     else:
         yield "cause", Text(_explain_none(found))
+    if (to_do := advise(row)) is not None:
+        yield "to do", Text(printable(to_do))
     if (skip := found.timeline.last_skip()) is not None:
         at = format_time_of_day(skip["skipped_at"], now)
         yield "skipped", Text(f"{describe_skip(skip)}, at {at}")
@@ -344,8 +349,9 @@ def _cause(row: Row) -> dict[str, Any] | None:
         "since": _iso(row["cause_since"]),
         "evidence": read_evidence(row),
         "happened": text.happened,
-        "to_do": text.to_do,
+        "to_do": advise(row),
         "command": text.command,
+        "repair": text.repair,
     }
 
 

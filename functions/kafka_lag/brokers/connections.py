@@ -16,7 +16,7 @@ from kafka_lag.brokers.access import Access, Login
 from kafka_lag.brokers.connection_pool import ConnectionPool
 from kafka_lag.brokers.errors import UnansweredError, cause, is_login_rejected, reason_of
 from kafka_lag.brokers.throttling import GIVEN_UP, Throttling
-from kafka_lag.formatting import escape_name, python_escape
+from kafka_lag.wording.formatting import escape_name, python_escape
 
 T = TypeVar("T")
 

@@ -16,8 +16,8 @@ from kafka_lag.brokers.errors import Failure, UnansweredError
 from kafka_lag.brokers.group_members import GroupDescription
 from kafka_lag.brokers.group_offsets import NO_COMMIT, CommittedOffsets
 from kafka_lag.brokers.topics import TopicTable
-from kafka_lag.formatting import format_list, format_quantity
 from kafka_lag.lag.model import Problem
+from kafka_lag.wording.formatting import format_list, format_quantity
 
 _REPLICAS_NAMED = 5
 

@@ -11,8 +11,8 @@ from collections import defaultdict
 from typing import Any
 
 from kafka_lag.brokers.access import CLIENT_ID
-from kafka_lag.formatting import format_duration
 from kafka_lag.lag.model import Throttled
+from kafka_lag.wording.formatting import format_duration
 
 # The only client quota that a reader can meet: producer_byte_rate and consumer_byte_rate delay
 # Produce and Fetch, controller_mutation_rate delays changes, and a reader sends none of these.

@@ -15,20 +15,24 @@ from typing import Any
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag.contract.words import find_word
-from kafka_lag.formatting import format_iso_time, format_minute, format_quantity
 from kafka_lag.notify.group_change import ENDS, GroupChange, hash_incident, is_catching_up
 from kafka_lag.notify.texts import (
     find_lost,
     find_worst_status,
     format_kind,
     format_lag,
-    format_name,
     format_worst,
     is_unwatched,
     write_lines,
 )
 from kafka_lag.notify.troubles import TROUBLES
+from kafka_lag.wording.formatting import (
+    format_iso_time,
+    format_minute,
+    format_name,
+    format_quantity,
+)
+from kafka_lag.wording.words import find_word
 
 # So many, and at least half of all groups, are a bulk change: many groups at once have one cause.
 _BULK_LEAST = 10

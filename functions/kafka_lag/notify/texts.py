@@ -9,26 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import (
-    ASK_WHETHER_MADE_ANEW,
-    ASK_WHO_REWOUND,
-    FIND_RESTLESS,
-    START,
-    CauseText,
-    describe_cause,
-    describe_skip,
-    read_evidence,
-)
-from kafka_lag.contract.words import MEANINGS, find_word
-from kafka_lag.formatting import (
-    cut_end,
-    escape_name,
-    format_minute,
-    format_quantity,
-    format_rate,
-    format_short_duration,
-    question_mark,
-)
 from kafka_lag.notify.backlog import READINGS, Backlog, find_growth, find_speed
 from kafka_lag.notify.group_change import ENDS, GroupChange, is_catching_up
 from kafka_lag.notify.group_rows import (
@@ -40,6 +20,17 @@ from kafka_lag.notify.group_rows import (
 )
 from kafka_lag.notify.troubles import LOSS, PROMISE, RISK, OpenTrouble, Trouble
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag.wording.advice import advise, advise_on_deleted, advise_on_skip
+from kafka_lag.wording.causes import CauseText, describe_cause
+from kafka_lag.wording.evidence import read_evidence
+from kafka_lag.wording.formatting import (
+    format_minute,
+    format_name,
+    format_quantity,
+    format_rate,
+    format_short_duration,
+)
+from kafka_lag.wording.words import MEANINGS, describe_skip, find_word
 
 # What is worked off sooner is not worth a word.
 _SHORT_DRAIN_SECONDS = 60.0
@@ -47,10 +38,6 @@ _SHORT_DRAIN_SECONDS = 60.0
 _NEAR_MS = 120_000
 # A backlog that falls so many times as fast as in the run before is not worked off alone.
 _JUMP_TIMES = 3.0
-# So many times the usual rate are the producers' doing.
-_UNUSUAL_TIMES = 2.0
-# Kafka takes names of 32,000 bytes; nobody reads them whole.
-_LONGEST_NAME = 200
 # As long as a document lets one be.
 _LONGEST_URL = 2_048
 # A backlog that grows by less of what is written may as well stand still.
@@ -59,27 +46,6 @@ _CLEAR_GROWTH = 0.05
 _OFF_RATES = 0.25
 # Those that rates explain.
 _BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
-_DELAYED = (
-    "it reads as fast as is written, and that late: see whether it waits on purpose, commits "
-    "seldom, or must be faster until it has caught up"
-)
-# What to do about each worst_status.
-_TO_DO = {
-    contract.STOPPED: START,
-    contract.NO_MEMBER: START,
-    contract.STALLED: "see the member's log: usually one record fails again and again, or a call "
-    "hangs",
-    contract.REWOUND: ASK_WHO_REWOUND,
-    contract.BEYOND_END: ASK_WHETHER_MADE_ANEW,
-}
-# What rates made likely once is no advice on what the consumer does now.
-_LIKELY = (
-    contract.MORE_PRODUCED,
-    contract.CAPACITY_FELL,
-    contract.TOO_FEW_MEMBERS,
-    contract.HOT_PARTITION,
-    contract.RETENTION_RACE,
-)
 _UNWATCHED = (contract.UNWATCHED, contract.TOPIC_UNWATCHED)
 _RECOVERED = frozenset({contract.RESOLVED, contract.CAUGHT_UP})
 
@@ -490,10 +456,12 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
         # It keeps the numbers of the run that named it.
         as_found = ", with the rates of when it was found" if "/s" in cause.happened else ""
         yield f"Cause{as_found}: {cause.happened}."
-    if to_do := _advise(change, find_worst_status(change)):
+    if to_do := _advise(change):
         yield f"To do: {to_do}."
     if cause is not None:
         yield f"To look: {cause.command}"
+        if cause.repair is not None:
+            yield f"To repair: {cause.repair}"
 
 
 def _describe_cause(change: GroupChange) -> CauseText | None:
@@ -665,80 +633,12 @@ def _format_bounded(seconds: float, *, is_least: bool, precise: bool = False) ->
     return format_short_duration(seconds, round, precise=precise)
 
 
-def _advise(change: GroupChange, worst_status: str | None) -> str:
-    """Advise what to do first, and what next."""
-    row = change.row
-    owner = row.get("owner")
-    if change.kind == contract.SKIPPED and not count_skipped(row):
-        return "compare its results with the topic"
+def _advise(change: GroupChange) -> str | None:
     if change.kind == contract.GONE:
-        return f"ask {format_name(owner) if owner else 'its owner'} whether it was meant"
-    left, topic = row.get("seconds_until_loss"), _name_only_topic(row)
-    may_lose = row.get("records_lost") or (left is not None and left < contract.NO_LOSS_SECONDS)
-    parts = [f"raise retention.ms or retention.bytes of {topic or 'the topic'}"] if may_lose else []
-    cause = _describe_cause(change)
-    if _is_rebalancing(row):
-        parts.append(FIND_RESTLESS)
-    elif cause is not None and not (worst_status in _TO_DO and row["cause"] in _LIKELY):
-        parts.append(cause.to_do)
-    elif worst_status in _TO_DO:
-        parts.append(_TO_DO[worst_status])
-    elif not worst_status and row.get("held_up_records") is not None:
-        parts.append(
-            "find the producer whose transaction is open (kafka-transactions.sh find-hanging)"
-        )
-    elif worst_status:
-        parts += _advise_speed(row)
-    elif row.get(PROMISE.held_since) is not None:
-        parts += _advise_late(change)
-    text = "; then ".join(parts).replace("; then more consumers", "; more consumers")
-    if START not in parts:
-        return text
-    # Denied, it keeps its commits: whoever deletes it for being read by nobody loses its place.
-    says = format_name(owner) if owner else "its owner"
-    return (
-        f"{text}; or, if {says} says that nobody needs it, name the group in groups.deny of the "
-        "reporter's configuration"
-    )
-
-
-def _advise_late(change: GroupChange) -> Iterator[str]:
-    """Advise what to do about an SLA that is broken while the status is OK."""
-    if _keeps_pace(change):
-        yield _DELAYED
-    elif change.row.get("members") and _reads_nothing(change):
-        yield _TO_DO[contract.STALLED]
-    else:
-        yield from _advise_speed(change.row)
-
-
-def _advise_speed(row: Row) -> Iterator[str]:
-    """Advise what may make a group read faster."""
-    written, usual = row.get("produce_rate"), row.get("usual_produce_rate")
-    times = written / usual if row.get("unusual") and written and usual else 0.0
-    is_flood = times >= _UNUSUAL_TIMES
-    if is_flood:
-        topic = _name_only_topic(row) or "its topics"
-        yield f"ask the producers of {topic} why they write {times:.0f} times as much"
-    members, partitions = row.get("members"), row.get("partitions")
-    member = row.get("worst_member")
-    slow = f"find the slow step{f' in {format_name(member)}' if member else ''}"
-    if is_flood:
-        slow = f"make {format_name(member) if member else 'it'} faster"
-    if not members or not partitions:
-        yield "add consumers, as many as there are partitions at most, or find the slow step"
-    elif members < partitions:
-        read = "reads" if members == 1 else "read"
-        yield f"add consumers: {members:,} {read} {partitions:,} partitions; or {slow}"
-    else:
-        each = "its only partition" if partitions == 1 else f"each of its {partitions:,} partitions"
-        yield f"more consumers do not help, as {each} has one already; {slow}"
-
-
-def _name_only_topic(row: Row) -> str | None:
-    """The group's topic, where it reads one."""
-    is_only = row.get("topics") == 1 and row.get("worst_topic") is not None
-    return format_name(row["worst_topic"]) if is_only else None
+        return advise_on_deleted(change.row)
+    if change.kind == contract.SKIPPED and not count_skipped(change.row):
+        return advise_on_skip()
+    return advise(change.row)
 
 
 def _is_rebalancing(row: Row) -> bool:
@@ -826,8 +726,3 @@ def find_worst_status(change: GroupChange) -> str | None:
         return None
     worst: str | None = change.row.get("worst_status")
     return worst if worst in MEANINGS else None
-
-
-def format_name(name: str, longest: int = _LONGEST_NAME) -> str:
-    """A stranger's name where it can break no line, its end cut off."""
-    return cut_end(escape_name(name, question_mark, "(no name)"), longest)

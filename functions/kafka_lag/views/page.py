@@ -20,7 +20,6 @@ from markupsafe import Markup
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
-from kafka_lag.formatting import format_quantity
 from kafka_lag.lag.frame import Frame
 from kafka_lag.views import page_format
 from kafka_lag.views.html_templates import make_environment
@@ -46,6 +45,7 @@ from kafka_lag.views.page_tables import (
 )
 from kafka_lag.views.sparkline import PERIODS, Sparkline, load_recent_runs
 from kafka_lag.views.urgency import rank_severities
+from kafka_lag.wording.formatting import format_quantity
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -12,9 +12,10 @@ from typing import Any
 from markupsafe import Markup
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import describe_cause, describe_skip
-from kafka_lag.contract.words import find_word, name_troubles
-from kafka_lag.formatting import (
+from kafka_lag.views.losses import Loss
+from kafka_lag.wording.advice import advise
+from kafka_lag.wording.causes import describe_cause
+from kafka_lag.wording.formatting import (
     NO_BREAK_SPACE,
     cut_middle,
     escape_name,
@@ -31,7 +32,7 @@ from kafka_lag.formatting import (
     format_time_of_day,
     split_middle,
 )
-from kafka_lag.views.losses import Loss
+from kafka_lag.wording.words import describe_skip, find_word, name_troubles
 
 MAX_NAME_LENGTH = 60
 # Beyond this a name is cut for good: a client may call itself by 32 KB, in each row.
@@ -178,6 +179,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "state": state,
     "cause_of_loss": cause_of_loss,
     "explain": describe_cause,
+    "advise": advise,
     "skip": describe_skip,
     "is_link": is_link,
 }

@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.contract.words import WORDS
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.incidents import find_sla_used
@@ -22,6 +21,7 @@ from kafka_lag.lag.sets import distinct
 from kafka_lag.views.latest_run import LatestRun
 from kafka_lag.views.sparkline import DEFAULT_PERIOD, PERIODS
 from kafka_lag.views.urgency import UNKNOWN, rank_severities, rank_urgency
+from kafka_lag.wording.words import WORDS
 
 UNKNOWN_STATUS = "UNKNOWN"
 # By the numbers of `rank_severities`: words, and the style of each.

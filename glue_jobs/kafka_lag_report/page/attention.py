@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from kafka_lag.formatting import format_quantity
+from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_report.findings import Findings, GroupDay
 from kafka_lag_report.incident import NOTICE, Incident, Kind
 from kafka_lag_report.sentences import DASH, Name, Period, Sentence, at_least, incident_of

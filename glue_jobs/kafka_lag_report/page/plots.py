@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from kafka_lag.formatting import NO_BREAK_SPACE, format_count, format_duration
+from kafka_lag.wording.formatting import NO_BREAK_SPACE, format_count, format_duration
 from kafka_lag_report.page.drawn import DAY_MINUTES, Axis, Bar, Curve, Stretch
 
 HEADROOM = 1.12

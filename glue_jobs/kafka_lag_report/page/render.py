@@ -15,7 +15,7 @@ from markupsafe import Markup
 from pyspark.sql import DataFrame
 
 from kafka_lag.contract import LEAST_WEEKS, USUAL_WEEKS
-from kafka_lag.formatting import (
+from kafka_lag.wording.formatting import (
     NO_BREAK_SPACE,
     format_count,
     format_duration,

@@ -10,7 +10,7 @@ from functools import partial
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from kafka_lag.formatting import (
+from kafka_lag.wording.formatting import (
     NO_BREAK_SPACE,
     format_count,
     format_factor,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_lag.formatting import format_list
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.alarm_rules import any_group_rules, left_out
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF, FilterSection

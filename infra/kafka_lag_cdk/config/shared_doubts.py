@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from kafka_lag.formatting import format_list
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.doubts import Doubt
 from kafka_lag_cdk.config.shared import NEVER, Notify, SharedSettings

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 
 from kafka_lag import contract
-from kafka_lag.formatting import format_bytes, format_quantity
+from kafka_lag.wording.formatting import format_bytes, format_quantity
 from kafka_lag_cdk.alarm_rules import (
     ANY_SLA,
     OF_ANY_GROUP,

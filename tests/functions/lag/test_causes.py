@@ -16,12 +16,12 @@ from dev.sim.reading import MINUTE_MS as MINUTE
 from dev.sim.run import BEGIN, run_minutes
 from dev.sim.world import GroupState, TopicState, World
 from kafka_lag import contract
-from kafka_lag.cause_texts import describe_ruled_out
 from kafka_lag.lag.cause_case import Cause, RuledOut
 from kafka_lag.lag.causes import weigh_causes, write_evidence
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
+from kafka_lag.wording.ruled_out import describe_ruled_out
 
 # The minute in which the trouble begins.
 TROUBLE = 6

@@ -15,13 +15,13 @@ import pytest
 
 FUNCTIONS = {
     "kafka_lag/__init__.py": "",
-    "kafka_lag/cause_texts.py": "",
     "kafka_lag/collector.py": "",
     "kafka_lag/contract/__init__.py": "",
     "kafka_lag/contract/columns.py": "",
-    "kafka_lag/formatting.py": "",
     "kafka_lag/py.typed": "",
     "kafka_lag/views/page.html.j2": "{{ name }}",
+    "kafka_lag/wording/__init__.py": "",
+    "kafka_lag/wording/formatting.py": "",
     ".DS_Store": "",
     "kafka_lag/views/__pycache__/b.cpython-313.pyc": "",
 }

@@ -35,12 +35,12 @@ def test_a_package_has_what_functions_import_and_no_command_line(project: Projec
         "dep/__init__.py",
         "dep/tag.txt",
         "kafka_lag/__init__.py",
-        "kafka_lag/cause_texts.py",
         "kafka_lag/collector.py",
         "kafka_lag/contract/__init__.py",
         "kafka_lag/contract/columns.py",
-        "kafka_lag/formatting.py",
         "kafka_lag/views/page.html.j2",
+        "kafka_lag/wording/__init__.py",
+        "kafka_lag/wording/formatting.py",
     ]
 
 

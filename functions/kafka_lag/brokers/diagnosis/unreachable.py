@@ -14,7 +14,7 @@ from kafka_lag.brokers.access import IAM, IAM_OF_MSK, Access
 from kafka_lag.brokers.diagnosis.ports import ServerFindings, TlsFindings
 from kafka_lag.brokers.errors import HUNG_UP, LOGIN_ERRORS, cause
 from kafka_lag.errors import LoginError, SourceError
-from kafka_lag.formatting import cut_end, escape_name, format_list
+from kafka_lag.wording.formatting import cut_end, escape_name, format_list
 
 _MOST_NAMES = 6
 _LONGEST_NAME = 100

@@ -14,14 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag import contract, formatting
-from kafka_lag.formatting import (
+from kafka_lag import wording
+from kafka_lag.wording.formatting import (
     NO_BREAK_SPACE,
     code_point,
     cut_end,
     cut_middle,
     escape_name,
-    explain_tasks_needed,
     format_age,
     format_bytes,
     format_count,
@@ -146,33 +145,5 @@ def test_what_does_not_print_is_escaped(
 
 def test_it_is_python_3_11() -> None:
     # What is packed for Glue runs there.
-    ast.parse(Path(formatting.__file__).read_text(), feature_version=(3, 11))
-
-
-WRITTEN = {
-    "tasks_needed_reason": contract.NEEDED_FOR_RATE,
-    "rates_lately": (110.0, 130.0),
-    "capacity": 30.0,
-    "lag": 45_000,
-    "hottest_topic": "orders",
-    "hottest_partition": 3,
-    "hottest_share": 0.61,
-    "shared_limit_members": 3,
-    "shared_limit_rate": 75.0,
-}
-
-
-def test_why_a_group_needs_so_many_tasks(golden: Golden) -> None:
-    reasons = (
-        *(contract.NEEDED_FOR_RATE, contract.NEEDED_FOR_RECENT_RATE, contract.NEEDED_FOR_BACKLOG),
-        *(contract.NEEDED_FOR_HOT_PARTITION, contract.LIMITED_BY_PARTITIONS),
-        *(contract.LIMITED_BY_SHARED, contract.NO_CAPACITY, contract.PARTITIONS_UNREAD),
-        *(contract.NO_RATE, None),
-    )
-    golden.holds(
-        "tasks-needed.txt",
-        "\n".join(
-            f"{reason}: {explain_tasks_needed({**WRITTEN, 'tasks_needed_reason': reason})}"
-            for reason in reasons
-        ),
-    )
+    for path in Path(wording.__file__).parent.glob("*.py"):
+        ast.parse(path.read_text(), feature_version=(3, 11))

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words for statuses and reasons on a terminal, on the status page, in messages and in the docs."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
 from kafka_lag import contract
+from kafka_lag.wording.formatting import format_quantity
 
 # Keys are values of consumer_status and worst_status, status_reason and unread_reason.
 WORDS = {
@@ -65,3 +71,44 @@ def name_troubles(
     lost = contract.RECORDS_LOST if records_lost or reason == contract.RECORDS_LOST else None
     sla = None if sla_broken_since is None else contract.TROUBLE_SLA_BROKEN
     return [find_word(name) for name in (consumer, *why, lost, sla) if name]
+
+
+_SKIPS = {
+    contract.SET_AHEAD: "{records} were skipped, as its offsets were set ahead",
+    contract.TRUNCATED: (
+        "{records} were skipped for ever, as the log was truncated: they were written below its "
+        "commit, from which it reads on"
+    ),
+    contract.RECREATED: (
+        "{records} were skipped, as the topic was recreated: they were written below its commit of "
+        "the old topic, from which it reads on"
+    ),
+    contract.BEYOND_END: (
+        "{records} were skipped, as its commit lay beyond the end of the log while they were "
+        "written"
+    ),
+    contract.GONE: (
+        "{records} were left unread: its offsets of them are gone, as they expired or somebody "
+        "deleted them"
+    ),
+    contract.READ_OR_SKIPPED: (
+        "read or skipped: not known of {records}; its commit passed them at once, and it may have "
+        "had no member meanwhile"
+    ),
+}
+
+
+def describe_skip(row: Mapping[str, Any]) -> str | None:
+    """Returns the records that a group skipped within the window, in words that can follow a colon,
+    from its row of `groups`; None if it skipped none.
+
+    A reason of a later version is named by its own word. Rows of earlier versions have no reason,
+    because those knew only offsets that were set ahead.
+    """
+    skipped, reason = row.get("records_skipped"), row.get("skip_reason") or contract.SET_AHEAD
+    if not skipped:
+        return None
+    records = format_quantity(skipped, "record")
+    if reason not in _SKIPS:
+        return f"{records} were skipped: {find_word(reason)}"
+    return _SKIPS[reason].format(records=records)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.contract.words import MEANINGS, WORDS, find_word, name_troubles
+from kafka_lag.wording.words import MEANINGS, WORDS, find_word, name_troubles
 
 
 def test_every_status_and_reason_has_a_word_of_its_own() -> None:

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.cause_texts import CauseText, describe_cause, describe_ruled_out, describe_skip
+from kafka_lag.wording.advice import advise
+from kafka_lag.wording.causes import describe_cause
+from kafka_lag.wording.ruled_out import describe_ruled_out
+from kafka_lag.wording.words import describe_skip
 from tests.builders import NOON
 from tests.golden import Golden, write_once
 
@@ -114,13 +117,16 @@ def a_row(cause: str | None, evidence: dict[str, Any] | None = None, **more: Any
     return {**row, "cause_since": NOON, **more}
 
 
-def described(row: dict[str, Any], **more: Any) -> CauseText:
+def described(row: dict[str, Any], **more: Any) -> list[str]:
+    """What happened, what to do and the commands, a line each."""
     text = describe_cause(row, **more)
     assert text is not None
-    return text
+    repair = [] if text.repair is None else [f"To repair: {text.repair}"]
+    look = f"To look: {text.command}"
+    return [text.happened, f"To do: {advise(row)}", look, *repair]
 
 
-def texts() -> Iterator[tuple[str, CauseText]]:
+def texts() -> Iterator[tuple[str, list[str]]]:
     for cause in contract.CAUSES:
         yield cause, described(a_row(cause, EVIDENCE))
         evidence = EVIDENCE
@@ -144,10 +150,7 @@ def texts() -> Iterator[tuple[str, CauseText]]:
 
 
 def test_each_cause_is_told_with_its_numbers_and_a_command(golden: Golden) -> None:
-    found = [
-        (title, [text.happened, f"To do: {text.to_do}", f"To look: {text.command}"])
-        for title, text in texts()
-    ]
+    found = list(texts())
     assert [line for _, lines in found for line in lines if "{" in line or "\n" in line] == []
     ruled_out = [f"{cause}: {describe_ruled_out(cause, evidence)}" for cause, evidence in RULED_OUT]
     skips = [
@@ -171,11 +174,18 @@ def test_evidence_that_is_no_json_object_is_as_good_as_none(broken: str) -> None
         assert describe_cause(a_row(cause, cause_evidence=broken)) == describe_cause(a_row(cause))
 
 
-def test_a_command_reads_the_record_that_is_not_processed_whatever_its_topic_is_called() -> None:
-    evidence = {**EVIDENCE, "topic": HOSTILE}
-    command = shlex.split(described(a_row(contract.STUCK_RECORD, evidence)).command)
+def test_commands_read_and_skip_the_stuck_record_whatever_its_topic_is_called() -> None:
+    text = describe_cause(a_row(contract.STUCK_RECORD, {**EVIDENCE, "topic": HOSTILE}))
+    assert text is not None
+    assert text.repair is not None
+    look, skip = shlex.split(text.command), shlex.split(text.repair.partition(": ")[2])
+    topic = HOSTILE.replace("\n", "?")
 
-    assert command[3:] == [
-        *("--topic", HOSTILE.replace("\n", "?"), "--partition", "4"),
+    assert look[3:] == [
+        *("--topic", topic, "--partition", "4"),
         *("--offset", "1234", "--max-messages", "1"),
+    ]
+    assert skip == [
+        *("kafka-consumer-groups", "--bootstrap-server", "BROKERS", "--group", "billing"),
+        *("--topic", f"{topic}:4", "--reset-offsets", "--to-offset", "1235", "--execute"),
     ]

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One table of causes: what happened, what to do first, and the commands to look and to repair.
+
+Sentences are filled with the group's own names and numbers, from its row of `groups`. Strangers
+chose the names, so they are escaped against line breaks and quoted in commands; HTML escapes them
+once more. `advice.advise` decides whether the advice on the cause is what a group needs first.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_lag import contract
+from kafka_lag.wording.evidence import fits, format_evidence, read_evidence
+from kafka_lag.wording.formatting import format_minute, format_name, format_quantity
+from kafka_lag.wording.words import find_word
+
+
+@dataclass(frozen=True, slots=True)
+class CauseText:
+    """A group's cause: a sentence on what happened, a command to check it, and one to repair it.
+
+    `repair` is a clause that ends with the command; None if no single command repairs it.
+    """
+
+    happened: str
+    command: str
+    repair: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """Sentences for a cause; the first of `happened` whose fields are all known is used."""
+
+    happened: tuple[str, ...]
+    to_do: str
+    command: str
+    repair: str | None = None
+
+
+_TOOL = "--bootstrap-server BROKERS"
+_OFFSETS = f"kafka-consumer-groups {_TOOL} --describe --group {{group_arg}}"
+_MEMBERS = f"{_OFFSETS} --members --verbose"
+_STATE = f"{_OFFSETS} --state"
+_TOPIC = f"kafka-topics {_TOOL} --describe --topic {{topic_arg}}"
+_RECORDS = f"kafka-console-consumer {_TOOL} --topic {{topic_arg}} --partition {{partition}}"
+
+START = "start its consumers"
+FIND_RESTLESS = (
+    "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms"
+)
+ASK_WHO_REWOUND = "ask who set its offsets back; if it was meant, the group catches up by itself"
+SET_OFFSETS = "stop the group and set its offsets: to the earliest, if it must read all records"
+ASK_WHETHER_RECREATED = f"ask whether the topic was deleted and created again; if so, {SET_OFFSETS}"
+END_TRANSACTION = "find its producer and end it, or abort the transaction; consumers need nothing"
+LOOK_AT_NEEDS = (
+    "look at what its members need: a database or service they call, a new release, their processor"
+)
+
+_TEMPLATES: Mapping[str, _Template] = {
+    contract.MORE_PRODUCED: _Template(
+        (
+            "More is written than before: {produce_rate}, and {produce_rate_before} until "
+            "{kept_up_at}; the group reads {consume_rate}, as much as before or more",
+            "More is written than is usual at this hour: {produce_rate}, usually "
+            "{usual_produce_rate}",
+        ),
+        "ask the producers what changed; if it lasts, {more_members}",
+        _OFFSETS,
+    ),
+    contract.CAPACITY_FELL: _Template(
+        (
+            "The group reads less than before: {consume_rate} of the {produce_rate} written, and "
+            "{consume_rate_before} until {kept_up_at}",
+            "The group reads less than before: {consume_rate}, and {consume_rate_before} until "
+            "{kept_up_at}",
+        ),
+        f"{LOOK_AT_NEEDS}; more members may make it worse",
+        _MEMBERS,
+    ),
+    contract.TOO_FEW_MEMBERS: _Template(
+        (
+            "Too few members: {members}, and {members_before} until {kept_up_at}; the group reads "
+            "{consume_rate} of {produce_rate}",
+            "Too few members: {members}, each reads {capacity} at most; {produce_rate} are written",
+            "Too few members: {members}; they read {consume_rate} of {produce_rate}",
+        ),
+        "start the missing members, or raise the number of tasks; find out why members left",
+        _MEMBERS,
+    ),
+    contract.HOT_PARTITION: _Template(
+        (
+            "Too many records have the keys of partition {partition} of {topic}: {produce_rate} "
+            "are written to it, and {produce_rate_of_others} to others on average; the group reads "
+            "{consume_rate} of it",
+            "Partition {partition} of {topic} alone is behind, because its records take longer: "
+            "the group reads {consume_rate} of {produce_rate}, and its member reads its other "
+            "partitions in time",
+        ),
+        "look at the keys and records of that partition; more members do not help, because a "
+        "partition has one reader",
+        f"{_RECORDS} --offset latest --property print.key=true --max-messages 100",
+    ),
+    contract.SLOW_MEMBER: _Template(
+        (
+            "One member does not read: {member} on {host} has committed nothing since "
+            "{stands_since}; no other member is behind",
+            "One member is slow: {member} on {host} reads {consume_rate} of {produce_rate}; no "
+            "other member is behind",
+            "One member is slow: {member} reads {consume_rate} of {produce_rate}; no other member "
+            "is behind",
+        ),
+        "restart {member}, or look at its host and log",
+        _MEMBERS,
+    ),
+    contract.STUCK_RECORD: _Template(
+        (
+            "One record is not processed: the commit on partition {partition} of {topic} stands at "
+            "offset {offset} since {stuck_since}, though {member} owns the partition and others "
+            "move",
+        ),
+        "look at that record, and at the log of {member}; repair what fails, or skip the record",
+        f"{_RECORDS} --offset {{offset}} --max-messages 1",
+        "stop the group, and skip 1 record by: "
+        f"kafka-consumer-groups {_TOOL} --group {{group_arg}} --topic {{topic_partition_arg}} "
+        "--reset-offsets --to-offset {next_offset} --execute",
+    ),
+    contract.STOPPED: _Template(
+        (
+            "Nobody reads: no commit was seen since {first_seen_at}, when the group was first "
+            "seen, and no member owns the partitions that are behind",
+            "Nobody reads: no commit was seen after {last_commit_at}, and no member owns the "
+            "partitions that are behind",
+            "Nobody reads: no member owns the partitions that are behind",
+        ),
+        START,
+        _STATE,
+    ),
+    contract.REBALANCES: _Template(
+        (
+            "The group rebalances again and again (in {rebalancing_share} of the reporter's last "
+            "runs), and reads {consume_rate} of {produce_rate}",
+            "The group rebalances again and again (in {rebalancing_share} of the reporter's last "
+            "runs)",
+        ),
+        FIND_RESTLESS,
+        _STATE,
+    ),
+    contract.SLOW_BROKER: _Template(
+        ("Broker {broker} is slow: {groups} are behind on {partitions} that it leads",),
+        "look at broker {broker}: its processor, disk and network; consumers need nothing",
+        f"kafka-topics {_TOOL} --describe --under-replicated-partitions",
+    ),
+    contract.UNAVAILABLE: _Template(
+        (
+            "No leader: partition {partition} of {topic} can neither be written nor read since "
+            "{last_read_at}; {partitions_without_leader} of {partitions_of_group} of the group "
+            "have no leader",
+            "Only under-replicated partitions are behind ({partitions_under_replicated}), such as "
+            "partition {partition} of {topic}: {in_sync_replicas} of {replicas} replicas are in "
+            "sync, broker {broker} leads it",
+        ),
+        "look at the brokers that hold its replicas; consumers need nothing",
+        _TOPIC,
+    ),
+    contract.OPEN_TRANSACTION: _Template(
+        (
+            "An open transaction holds up partition {partition} of {topic} since {open_since}: "
+            "{held_up_records} after it cannot be read",
+            "An open transaction holds up the group",
+        ),
+        END_TRANSACTION,
+        f"kafka-transactions {_TOOL} describe-producers --topic {{topic_arg}} "
+        "--partition {partition}",
+    ),
+    contract.RETENTION_RACE: _Template(
+        (
+            "Retention deletes records of partition {partition} of {topic} before they are read: "
+            "the topic keeps records for {retention_ms}, and {records_lost} of the partition are "
+            "lost; the group reads {consume_rate} of {produce_rate}",
+            "Retention deletes records of partition {partition} of {topic} before they are read",
+        ),
+        "raise retention.ms or retention.bytes of {topic}",
+        f"kafka-configs {_TOOL} --describe --entity-type topics --entity-name {{topic_arg}}",
+    ),
+    contract.OFFSETS_RESET: _Template(
+        (
+            "Offsets were set back: that of partition {partition} of {topic} from {rewound_from} "
+            "to {committed_offset}",
+            "The commit of partition {partition} of {topic} ({committed_offset}) lies beyond the "
+            "end of the log ({end_offset}): the topic was {topic_was}",
+            "The commit of partition {partition} of {topic} ({committed_offset}) lies beyond the "
+            "end of the log ({end_offset}): the topic was recreated, or cut",
+        ),
+        "{advice_on_reset}",
+        _OFFSETS,
+    ),
+    contract.UNEXPLAINED: _Template(
+        (
+            "Not known: no cause fits the figures alone ({consume_rate} read of {produce_rate} "
+            "written, {members})",
+            "Not known: no cause fits the figures alone",
+        ),
+        "look at the log of its members",
+        _MEMBERS,
+    ),
+}
+
+
+def describe_cause(row: Mapping[str, Any], *, first_seen_at: int | None = None) -> CauseText | None:
+    """Returns the cause in words, from a group's row; None if it is unknown or of a later version.
+
+    `first_seen_at`, ms UTC: the run that first saw the group, if it was already in this trouble.
+    """
+    template = _TEMPLATES.get(row.get("cause") or "")
+    if template is None:
+        return None
+    fields = _format_fields(row)
+    if first_seen_at is not None:
+        fields["first_seen_at"] = format_minute(first_seen_at)
+    happened = next((text for text in template.happened if fits(text, fields)), None)
+    text = (happened or find_word(row["cause"]).capitalize()).format_map(fields)
+    since = None if row.get("cause_since") is None else format_minute(row["cause_since"])
+    repairs = template.repair is not None and fits(template.repair, fields)
+    return CauseText(
+        text if since is None or since in text else f"{text} (since {since})",
+        template.command.format_map(_Fallbacks(fields)),
+        template.repair.format_map(fields) if template.repair and repairs else None,
+    )
+
+
+def advise_on_cause(row: Mapping[str, Any]) -> str | None:
+    """Returns what to do first about the cause alone; None if it is unknown."""
+    template = _TEMPLATES.get(row.get("cause") or "")
+    if template is None:
+        return None
+    return template.to_do.format_map(_Fallbacks(_format_fields(row)))
+
+
+class _Fallbacks(dict[str, str]):
+    """Fields, with a word in place of an unknown one."""
+
+    def __missing__(self, name: str) -> str:
+        return {"member": "its member", "topic": "its topic"}.get(
+            name, name.removesuffix("_arg").upper()
+        )
+
+
+def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the fields that templates may use, as people read them."""
+    evidence = read_evidence(row)
+    fields = format_evidence(evidence)
+    fields["group_arg"] = _quote(row.get("consumer_group"))
+    fields["advice_on_reset"] = _advise_on_reset(row, evidence)
+    fields["more_members"] = _advise_members(row.get("members"), row.get("partitions"))
+    if isinstance(topic := evidence.get("topic"), str):
+        fields["topic_arg"] = _quote(topic)
+        fields["topic_partition_arg"] = _quote(f"{topic}:{evidence.get('partition')}")
+    if isinstance(offset := evidence.get("offset"), int):
+        fields["next_offset"] = str(offset + 1)
+    return fields
+
+
+def _quote(value: Any) -> str:
+    return shlex.quote(format_name("" if value is None else str(value)))
+
+
+def _advise_on_reset(row: Mapping[str, Any], evidence: Mapping[str, Any]) -> str:
+    if evidence.get("topic_was") == contract.MADE_ANEW:
+        return SET_OFFSETS
+    is_rewound = row.get("worst_status") == contract.REWOUND or "rewound_from" in evidence
+    return ASK_WHO_REWOUND if is_rewound else ASK_WHETHER_RECREATED
+
+
+def _advise_members(members: int | None, partitions: int | None) -> str:
+    """Returns advice on adding members, at most one for each partition."""
+    if not members or not partitions:
+        return "add members, as many as there are partitions at most"
+    if members < partitions:
+        return f"add members: {say_members(members, partitions)}"
+    return f"add partitions and members, because {say_full(partitions)}"
+
+
+def say_members(members: int, partitions: int) -> str:
+    """Returns how many members read how many partitions, as a clause."""
+    read = "reads" if members == 1 else "read"
+    return f"{members:,} {read} {format_quantity(partitions, 'partition')}"
+
+
+def say_full(partitions: int) -> str:
+    """Returns that no partition is left for another member, as a clause."""
+    each = "its only partition" if partitions == 1 else f"each of its {partitions:,} partitions"
+    return f"{each} has a member already"

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers that decided a cause, as people read them.
+
+Strangers chose the names among them, so these are escaped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka_lag import contract
+from kafka_lag.wording.formatting import (
+    format_minute,
+    format_name,
+    format_quantity,
+    format_rate,
+    format_share,
+    format_short_duration,
+)
+from kafka_lag.wording.words import find_word
+
+_RATES = (
+    *("produce_rate", "produce_rate_before", "produce_rate_of_others", "usual_produce_rate"),
+    *("produce_rate_from", "produce_rate_below", "consume_rate", "consume_rate_before"),
+    *("capacity", "read_by_each", "read_by_each_before", "read_by_each_from"),
+)
+_SHARES = (
+    *("rebalancing_share", "rebalancing_share_from", "rebalancing_share_below"),
+    *("read_share", "read_share_below", "read_of_written"),
+)
+_FORMATS: Mapping[str, Callable[[Any], str]] = {
+    **dict.fromkeys(_RATES, format_rate),
+    **dict.fromkeys(_SHARES, format_share),
+    **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
+    "stands_since": format_minute,
+    "open_since": format_minute,
+    "members": lambda number: format_quantity(round(number), "member"),
+    "members_before": lambda number: f"{number:,.0f}",
+    "groups": lambda number: format_quantity(number, "group"),
+    "held_up_records": lambda number: format_quantity(number, "record"),
+    "records_lost": lambda number: format_quantity(number, "record"),
+    "retention_ms": lambda ms: format_short_duration(ms / 1_000, precise=True),
+}
+_FATES = {
+    contract.MADE_ANEW: "deleted and created again: its id is another one",
+    contract.CUT: "cut: its id is as it was, and its end went back",
+}
+_OFFSET_FIELDS = ("committed_offset", "rewound_from", "end_offset")
+
+
+def read_evidence(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the numbers that decided a cause; empty if they are unknown or not readable."""
+    try:
+        found = json.loads(row.get("cause_evidence") or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def format_evidence(evidence: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the known values as fields of a sentence."""
+    fields: dict[str, str] = {}
+    for name, value in evidence.items():
+        if value is None:
+            continue
+        if name in _FORMATS and isinstance(value, int | float):
+            fields[name] = _FORMATS[name](value)
+        elif name == "topic_was":
+            if value in _FATES:
+                fields[name] = _FATES[value]
+        elif name in _OFFSET_FIELDS:
+            fields[name] = f"{value:,}" if isinstance(value, int) else format_name(str(value))
+        else:
+            fields[name] = format_name(str(find_word(value) if name == "worst_status" else value))
+    if isinstance(partitions := evidence.get("partitions"), int):
+        fields["partitions"] = format_quantity(partitions, "partition")
+        fields["partitions_of_group"] = fields["partitions"]
+    return fields
+
+
+def fits(text: str, fields: Mapping[str, str]) -> bool:
+    """Returns true if all fields that the sentence names are known."""
+    try:
+        text.format_map(fields)
+    except KeyError:
+        return False
+    return True
