@@ -34,11 +34,6 @@ def status_word(row: Row) -> str:
     return known if row["status"] else f"{known}?"
 
 
-def is_mostly_rebalancing(row: Row) -> bool:
-    """Returns true if the group rebalances all the time."""
-    return (row["rebalancing_share"] or 0.0) >= contract.MOSTLY_REBALANCING
-
-
 def sla_used(row: Row) -> float | None:
     """The time lag as a share of what is promised; None without a promise, or an age."""
     age, promised = row["time_lag_seconds"], row["sla_seconds"]

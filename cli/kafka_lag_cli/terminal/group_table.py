@@ -21,11 +21,16 @@ from kafka_lag.wording.formatting import (
     format_sla_used,
     format_time_left,
 )
-from kafka_lag.wording.words import ALWAYS_REBALANCING, find_word, name_troubles
+from kafka_lag.wording.words import (
+    ALWAYS_REBALANCING,
+    breaks_sla,
+    find_word,
+    is_always_rebalancing,
+    name_troubles,
+)
 from kafka_lag_cli.terminal.group_rows import (
     Row,
     Selection,
-    is_mostly_rebalancing,
     select_groups,
     sla_used,
     status_word,
@@ -128,7 +133,7 @@ def status_text(row: Row, consumer: str | None) -> Text:
 def status_level(row: Row) -> Text:
     """OK, WARN or ERR in its colour; OK with a broken SLA in that of WARN."""
     word = status_word(row)
-    broken = word == contract.OK and row.get("held_sla_broken_since") is not None
+    broken = word == contract.OK and breaks_sla(row)
     colour = STATUS_COLOURS.get(contract.WARN if broken else word.rstrip("?"), "dim")
     return Text(word, colour)
 
@@ -142,7 +147,7 @@ def status_words(row: Row, consumer: str | None) -> list[str]:
     reason = row["status_reason"]
     if consumer and reason == contract.RECORDS_LOST:
         reason = None
-    return [*unread, *name_troubles(consumer, reason, lost, row.get("held_sla_broken_since"))]
+    return [*unread, *name_troubles(consumer, reason, lost, sla_broken=breaks_sla(row))]
 
 
 def _lag(row: Row) -> Text:
@@ -225,7 +230,7 @@ def _remarks(row: Row, added: str | None) -> list[Text]:
         remarks.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
     if added:
         remarks.append(Text(added, "yellow"))
-    if is_mostly_rebalancing(row):
+    if is_always_rebalancing(row):
         remarks.append(Text(ALWAYS_REBALANCING, "yellow"))
     if row["held_up_records"] is not None:
         topic, number = row["open_transaction_topic"], row["open_transaction_partition"]

@@ -26,9 +26,15 @@ from kafka_lag.wording.formatting import (
     format_short_duration,
     format_time_of_day,
 )
-from kafka_lag.wording.words import ALWAYS_REBALANCING, describe_skip, find_word
+from kafka_lag.wording.words import (
+    ALWAYS_REBALANCING,
+    breaks_sla,
+    describe_skip,
+    find_word,
+    is_always_rebalancing,
+)
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
-from kafka_lag_cli.terminal.group_rows import Row, is_mostly_rebalancing
+from kafka_lag_cli.terminal.group_rows import Row
 from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_level, status_words, time_lag
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
 from kafka_lag_cli.why.explanation import Explanation, Weighed
@@ -419,13 +425,13 @@ def _list_troubles(
         (cluster, at, row)
         for cluster, at, rows in runs
         for row in rows
-        if _is_in_trouble(row) or row["cause"] is not None or is_mostly_rebalancing(row)
+        if _is_in_trouble(row) or row["cause"] is not None or is_always_rebalancing(row)
     ]
     return sorted(found, key=lambda each: _rank(each[2]))
 
 
 def _is_in_trouble(row: Row) -> bool:
-    return row["status"] in _BAD or row["held_sla_broken_since"] is not None
+    return row["status"] in _BAD or breaks_sla(row)
 
 
 def _rank(row: Row) -> tuple[Any, ...]:
@@ -450,7 +456,7 @@ def _trouble(cluster: str, row: Row, now: int) -> dict[str, Text]:
 def _name_cause(row: Row) -> str:
     if row["cause"] is not None:
         return find_word(row["cause"])
-    return ALWAYS_REBALANCING if is_mostly_rebalancing(row) else _UNKNOWN
+    return ALWAYS_REBALANCING if is_always_rebalancing(row) else _UNKNOWN
 
 
 def write_troubles(runs: Sequence[tuple[str, int, Sequence[Row]]], out: TextIO) -> None:

@@ -25,15 +25,8 @@ _T = TypeVar("_T")
 # What a run says of the group, as `groups` has it.
 COLUMNS = (
     *("consumer_group", "status", "worst_status", "status_reason", "unread_reason", "members"),
-    *(
-        "owners_changed",
-        "group_epoch",
-        "rebalances",
-        "produce_rate",
-        "consume_rate",
-        "lag",
-        "time_lag_seconds",
-    ),
+    *("owners_changed", "group_epoch", "rebalances"),
+    *("produce_rate", "consume_rate", "lag", "time_lag_seconds"),
     *("cause", "cause_since", "cause_evidence"),
     *("records_skipped", "skipped_at", "skip_reason"),
 )

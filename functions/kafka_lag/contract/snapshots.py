@@ -147,6 +147,8 @@ TRENDS = (SHRINKING, STEADY, GROWING)
 
 # Troubles that have no status of their own, as named in columns of groups (`<name>_since` etc.).
 TROUBLE_LOSS, TROUBLE_AT_RISK, TROUBLE_SLA_BROKEN = "loss", "at_risk", "sla_broken"
+# The column with the time since which a broken SLA has been held.
+HELD_SLA_BROKEN = f"held_{TROUBLE_SLA_BROKEN}_since"
 
 # tasks_needed_reason: why this many are needed, or why the number is not known (the last three).
 NEEDED_FOR_RATE = "rate"

@@ -81,7 +81,7 @@ def add_causes(
     leaderless = find_leaderless(rows, run)
     without = Sets(at_group, len(groups)).have(leaderless)
     held_up = groups.numbers("held_up_records").known
-    broken = groups.numbers(f"held_{contract.TROUBLE_SLA_BROKEN}_since").known
+    broken = groups.numbers(contract.HELD_SLA_BROKEN).known
     wanted = status.is_in(BAD) | (unusual == 1) | without | held_up | broken
     away = _UNSEEN_WINDOWS * run.window_seconds
     unseen = wanted & (seconds_between(groups, old) >= away)

@@ -30,7 +30,7 @@ from kafka_lag.wording.formatting import (
     format_rate,
     format_short_duration,
 )
-from kafka_lag.wording.words import MEANINGS, describe_skip, find_word
+from kafka_lag.wording.words import MEANINGS, describe_skip, find_word, is_always_rebalancing
 
 # What is worked off sooner is not worth a word.
 _SHORT_DRAIN_SECONDS = 60.0
@@ -111,7 +111,7 @@ def _write_headline(change: GroupChange) -> str:
         case contract.PROMISE_BROKEN:
             return _write_broken_promise(change, group)
         case contract.RESOLVED:
-            restless = "; it rebalanced all the time" if _is_rebalancing(change.row) else ""
+            restless = "; it rebalanced all the time" if is_always_rebalancing(change.row) else ""
             past = f"{_describe_what_ended(change)}{restless}"
             if not is_catching_up(change):
                 return f"{group} is OK since {since}{past}."
@@ -371,7 +371,7 @@ def _advise_unwatched(row: Row) -> str:
 def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     """Write what the consumer does, and the worst partition with its broker and member."""
     row, worst_status = change.row, find_worst_status(change)
-    if _is_rebalancing(row):
+    if is_always_rebalancing(row):
         yield _write_rebalancing(worst_status, change)
     elif worst_status:
         yield _write_worst_status(worst_status, change)
@@ -641,10 +641,6 @@ def _advise(change: GroupChange) -> str | None:
     return advise(change.row)
 
 
-def _is_rebalancing(row: Row) -> bool:
-    return (row.get("rebalancing_share") or 0.0) >= contract.MOSTLY_REBALANCING
-
-
 def format_worst(row: Row) -> str | None:
     """The worst partition, its leader and its member; None: no partition is the cause."""
     if row.get("worst_topic") is None:
@@ -654,7 +650,7 @@ def format_worst(row: Row) -> str | None:
     worst += ", no leader known" if leader is None else f", led by broker {leader}"
     if member is not None:
         # While members come and go, it is another one a moment later.
-        owned = "owned just then" if _is_rebalancing(row) else "read"
+        owned = "owned just then" if is_always_rebalancing(row) else "read"
         return f"{worst}, {owned} by {format_name(member)}"
     return worst + (", read by nobody" if row.get("members") == 0 else ", no member known")
 

@@ -46,6 +46,7 @@ from kafka_lag.views.page_tables import (
 from kafka_lag.views.sparkline import PERIODS, Sparkline, load_recent_runs
 from kafka_lag.views.urgency import rank_severities
 from kafka_lag.wording.formatting import format_quantity
+from kafka_lag.wording.words import ALWAYS_REBALANCING
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -347,7 +348,7 @@ def _environment() -> Environment:
         "SEVERITY_STYLES": SEVERITY_STYLES,
         "SEVERITIES": SEVERITIES,
         "NO_LOSS": contract.NO_LOSS_SECONDS,
-        "MOSTLY_REBALANCING": contract.MOSTLY_REBALANCING,
+        "ALWAYS_REBALANCING": ALWAYS_REBALANCING,
         "PARTITION_WORDS": PARTITION_WORDS,
         "UNSUPPORTED": contract.UNSUPPORTED_GROUP_TYPES,
     }

@@ -32,7 +32,13 @@ from kafka_lag.wording.formatting import (
     format_time_of_day,
     split_middle,
 )
-from kafka_lag.wording.words import describe_skip, find_word, name_troubles
+from kafka_lag.wording.words import (
+    breaks_sla,
+    describe_skip,
+    find_word,
+    is_always_rebalancing,
+    name_troubles,
+)
 
 MAX_NAME_LENGTH = 60
 # Beyond this a name is cut for good: a client may call itself by 32 KB, in each row.
@@ -120,8 +126,9 @@ def troubles(row: Mapping[str, Any], now: int | None = None) -> list[str]:
     unread = [find_word(row["unread_reason"])] if row["unread_reason"] else []
     if unread and not row["status"]:
         return [*unread, *([f"was {find_word(consumer)}"] if consumer else [])]
-    broken_since = row.get("held_sla_broken_since")
-    words = name_troubles(consumer, row["status_reason"], row["records_lost"], broken_since)
+    words = name_troubles(
+        consumer, row["status_reason"], row["records_lost"], sla_broken=breaks_sla(row)
+    )
     if now is not None:
         begun = {
             consumer: row["worst_status_since"],
@@ -181,5 +188,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "explain": describe_cause,
     "advise": advise,
     "skip": describe_skip,
+    "always_rebalancing": is_always_rebalancing,
     "is_link": is_link,
 }

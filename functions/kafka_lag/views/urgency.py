@@ -11,7 +11,6 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 
-_SLA_BROKEN: Final = f"held_{contract.TROUBLE_SLA_BROKEN}_since"
 # The severities of rows, the worst first.
 ERR, WARN, UNKNOWN, OK = range(4)
 _SEVERITIES: Final = {
@@ -28,8 +27,8 @@ def rank_severities(rows: Frame) -> Column:
     status, last = (_rank_statuses(rows.strings(name)) for name in ("status", "last_status"))
     unread = np.where(last.known, np.minimum(last.values, UNKNOWN), UNKNOWN)
     severity = np.where(status.known, status.values, unread)
-    if _SLA_BROKEN in rows.columns:
-        severity[rows.numbers(_SLA_BROKEN).known & (severity > WARN)] = WARN
+    if contract.HELD_SLA_BROKEN in rows.columns:
+        severity[rows.numbers(contract.HELD_SLA_BROKEN).known & (severity > WARN)] = WARN
     return Column.of(severity)
 
 

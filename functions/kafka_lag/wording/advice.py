@@ -19,6 +19,7 @@ from kafka_lag.wording.causes import (
 )
 from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import format_name
+from kafka_lag.wording.words import breaks_sla, is_always_rebalancing
 
 # Causes that consumers can do nothing about, whatever they do.
 _NOT_OF_CONSUMERS = (
@@ -94,11 +95,11 @@ def _advise_first(row: Mapping[str, Any]) -> str | None:
         return advise_on_cause(row)
     if not worst and row.get("held_up_records") is not None:
         return END_TRANSACTION
-    if not (cause or worst or _breaks_sla(row)):
+    if not (cause or worst or breaks_sla(row)):
         return None
     if row.get("members") == 0 or worst in (contract.STOPPED, contract.NO_MEMBER):
         return START
-    if (row.get("rebalancing_share") or 0.0) >= contract.MOSTLY_REBALANCING:
+    if is_always_rebalancing(row):
         return FIND_RESTLESS
     if worst in _BY_STATUS and (cause is None or cause in _LIKELY):
         return _BY_STATUS[worst]
@@ -106,7 +107,7 @@ def _advise_first(row: Mapping[str, Any]) -> str | None:
         return to_do
     if worst in _BY_RATES:
         return _advise_speed(row)
-    if _breaks_sla(row):
+    if breaks_sla(row):
         return _advise_late(row)
     return advise_on_cause(row)
 
@@ -114,10 +115,6 @@ def _advise_first(row: Mapping[str, Any]) -> str | None:
 def _may_lose(row: Mapping[str, Any]) -> bool:
     left = row.get("seconds_until_loss")
     return bool(row.get("records_lost")) or (left is not None and left < contract.NO_LOSS_SECONDS)
-
-
-def _breaks_sla(row: Mapping[str, Any]) -> bool:
-    return row.get(f"held_{contract.TROUBLE_SLA_BROKEN}_since") is not None
 
 
 def _advise_late(row: Mapping[str, Any]) -> str:

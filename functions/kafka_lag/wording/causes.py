@@ -224,11 +224,11 @@ def describe_cause(row: Mapping[str, Any], *, first_seen_at: int | None = None) 
     happened = next((text for text in template.happened if fits(text, fields)), None)
     text = (happened or find_word(row["cause"]).capitalize()).format_map(fields)
     since = None if row.get("cause_since") is None else format_minute(row["cause_since"])
-    repairs = template.repair is not None and fits(template.repair, fields)
+    repair = template.repair
     return CauseText(
         text if since is None or since in text else f"{text} (since {since})",
         template.command.format_map(_Fallbacks(fields)),
-        template.repair.format_map(fields) if template.repair and repairs else None,
+        repair.format_map(fields) if repair and fits(repair, fields) else None,
     )
 
 

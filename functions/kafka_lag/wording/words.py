@@ -34,7 +34,7 @@ WORDS = {
     contract.THROTTLED: "not read: throttled",
     contract.ERROR: "not read: error",
 }
-# A group with a rebalancing_share of MOSTLY_REBALANCING or more.
+# What a group is called for which `is_always_rebalancing` is true.
 ALWAYS_REBALANCING = "rebalancing all the time"
 # The meaning of each consumer status, as a clause that can follow a colon.
 MEANINGS = {
@@ -56,20 +56,33 @@ def find_word(name: str) -> str:
     return WORDS.get(name, name.replace("_", " "))
 
 
+def is_always_rebalancing(row: Mapping[str, Any]) -> bool:
+    """Returns true if the group of a row of `groups` rebalances all the time."""
+    return (row.get("rebalancing_share") or 0.0) >= contract.MOSTLY_REBALANCING
+
+
+def breaks_sla(row: Mapping[str, Any]) -> bool:
+    """Returns true if the group of a row of `groups` has a broken SLA that is held; false for a
+    partition.
+    """
+    return row.get(contract.HELD_SLA_BROKEN) is not None
+
+
 def name_troubles(
     consumer: str | None,
     reason: str | None,
     records_lost: int | None,
-    sla_broken_since: int | None = None,
+    *,
+    sla_broken: bool = False,
 ) -> list[str]:
     """Returns the words behind a status: consumer status, other reason, a loss and a broken SLA.
 
     `consumer` is the `worst_status` of a group or the `consumer_status` of a partition, `reason`
-    its `status_reason`, `sla_broken_since` a group's `held_sla_broken_since`.
+    its `status_reason`.
     """
     why = [] if reason in (consumer, contract.RECORDS_LOST) else [reason]
     lost = contract.RECORDS_LOST if records_lost or reason == contract.RECORDS_LOST else None
-    sla = None if sla_broken_since is None else contract.TROUBLE_SLA_BROKEN
+    sla = contract.TROUBLE_SLA_BROKEN if sla_broken else None
     return [find_word(name) for name in (consumer, *why, lost, sla) if name]
 
 
