@@ -4,6 +4,7 @@ weeks whose answers follow from how they were made."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,9 +14,9 @@ import pytest
 
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
+from kafka_lag.wording.tasks import explain_limits
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS, Period
 from kafka_lag_cli.tasks.comparison import COLUMNS, START_MINUTES, Comparison, compare
-from kafka_lag_cli.tasks.limits import explain_limits
 from kafka_lag_cli.tasks.policy import follow_tasks_needed
 from kafka_lag_cli.tasks.shared_limit import find_saturated_days
 from kafka_lag_cli.tasks.week import find_quartiles
@@ -281,6 +282,11 @@ def a_row(**columns: Any) -> dict[str, Any]:
     return {**ABSENT, **usual, **columns}
 
 
+def slow(rate: float) -> str:
+    """Evidence of a member that reads so many records/s."""
+    return json.dumps({"member": "m-1", "consume_rate": rate, "produce_rate": 90.0})
+
+
 HOT: dict[str, Any] = {"hottest_topic": "orders", "hottest_partition": 3}
 
 
@@ -304,6 +310,10 @@ def test_each_reason_why_more_tasks_do_not_help_has_its_sentence(golden: Golden)
         {"worst_status": "falling_behind"},
         all_owned,
         all_owned | {"tasks_needed": 4},
+        {"members": 0, "produce_rate": 700.0},
+        {"cause": "slow_member", "cause_evidence": slow(40.0), "produce_rate": 700.0},
+        {"cause": "slow_member", "cause_evidence": slow(60.0)},
+        {"cause": "open_transaction"},
     ]
     cases = [(str(row), explain_limits(a_row(**HOT | row))) for row in rows]
     # Tasks with several members have all partitions sooner.

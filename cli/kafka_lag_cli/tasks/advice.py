@@ -7,11 +7,14 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
-from kafka_lag.wording.tasks import explain_tasks_needed
+from kafka_lag.wording.tasks import (
+    count_partitions_wanted,
+    explain_limits,
+    explain_tasks_needed,
+)
 from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
 from kafka_lag_cli.tasks import comparison, shared_limit
 from kafka_lag_cli.tasks.comparison import Comparison, compare
-from kafka_lag_cli.tasks.limits import explain_limits, partitions_wanted
 from kafka_lag_cli.tasks.policy import follow_tasks_needed
 from kafka_lag_cli.tasks.shared_limit import SaturatedDay, find_saturated_days
 from kafka_lag_cli.tasks.week import HourOfWeek, Quartiles, find_quartiles, summarise_week
@@ -92,7 +95,7 @@ def advise(cluster: str, row: Row, over_time: GroupsOverTime, service: Service) 
         period=over_time.period,
         runs=int(over_time.has_run.sum()),
         unreadable=over_time.unreadable,
-        partitions_wanted=partitions_wanted(row),
+        partitions_wanted=count_partitions_wanted(row),
         limits=tuple(explain_limits(row, service.members_per_task)),
         week=tuple(summarise_week(runs, slot_ms)),
         bounds=(least, most),

@@ -25,7 +25,7 @@ from kafka_lag.wording.formatting import (
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.tasks.advice import Advice, Needed
 from kafka_lag_cli.tasks.comparison import START_MINUTES, Comparison, Outcome
-from kafka_lag_cli.tasks.limits import explain_saturated_day
+from kafka_lag_cli.tasks.shared_limit import SaturatedDay
 from kafka_lag_cli.tasks.week import HOURS, WEEKDAYS, HourOfWeek, Quartiles
 from kafka_lag_cli.terminal.csv_rows import write_csv
 from kafka_lag_cli.terminal.group_rows import CSV, JSON, sla_used
@@ -203,7 +203,19 @@ def _past(advice: Advice) -> Iterator[str]:
         )
         yield from _doubts(found)
     for day in advice.saturated:
-        yield f"More tasks did not help on {explain_saturated_day(day)}"
+        yield f"More tasks did not help on {_explain_saturated_day(day)}"
+
+
+def _explain_saturated_day(day: SaturatedDay) -> str:
+    """Returns in numbers what more members read."""
+    verdict = "less in all" if day.is_slower else "no more in all"
+    return (
+        f"{day.day}: with a backlog {format_quantity(day.fewer, 'member')} read "
+        f"{format_rate(day.rate_of_fewer)} ({format_rate(day.rate_of_fewer / day.fewer)} each), "
+        f"{day.more} read {format_rate(day.rate_of_more)} "
+        f"({format_rate(day.rate_of_more / day.more)} each), {verdict}: something that they "
+        "share, as a database, is at its limit."
+    )
 
 
 def _doubts(found: Comparison) -> Iterator[str]:

@@ -24,7 +24,7 @@ from dev.sim.run import run
 from dev.sim.services import STEP_SECONDS, Conditions, Services, group_name
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
-from kafka_lag_cli.tasks.limits import explain_limits
+from kafka_lag.wording.tasks import explain_limits
 from kafka_lag_cli.tasks.shared_limit import find_saturated_days
 
 # The number is not followed before. Three minutes with a backlog make one, and more a better one.

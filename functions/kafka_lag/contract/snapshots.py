@@ -137,6 +137,11 @@ CAUSES = (
     OFFSETS_RESET,
     UNEXPLAINED,
 )
+# Causes that consumers can do nothing about, and more of them neither.
+NOT_OF_CONSUMERS = (UNAVAILABLE, SLOW_BROKER, OPEN_TRANSACTION)
+# A slow member that reads less than this share of a capacity stays behind even beside twice the
+# members.
+TOO_SLOW_SHARE = 0.5
 # What happened to a topic with a commit beyond the end, in the evidence of OFFSETS_RESET: it was
 # recreated, or truncated.
 MADE_ANEW, CUT = "made_anew", "cut"

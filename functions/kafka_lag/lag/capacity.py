@@ -57,7 +57,7 @@ def add_capacity(
     `capacity_samples`: the last 15, a value per interval in which a member was saturated.
     """
     groups = groups.with_columns(settled_since=_find_settled(groups, old, run))
-    sample, runs = _sample(groups, rows, previous, previous_runs, run)
+    sample, runs = _sample(groups, old, rows, previous, previous_runs, run)
     if not (sample.known | old.strings("capacity_samples").known).any():
         return _without_samples(groups, run)
     samples = Recent.of(old.strings("capacity_samples"), MOST_SAMPLES).appended(sample, runs)
@@ -117,11 +117,24 @@ class _Members:
         """Returns a member's value at each of its rows."""
         return column.take(np.where(self.sets.of_row < self.sets.count, self.sets.of_row, -1))
 
+    def in_groups(self, chosen: Mask, groups: int) -> Sets:
+        """Returns the chosen members as sets, one for each of so many groups."""
+        return Sets(np.where(chosen, self.group, groups).astype(np.int64), groups)
+
 
 def _sample(
-    groups: Frame, rows: Frame, previous: PreviousRows, previous_runs: PreviousRuns, run: Run
+    groups: Frame,
+    old_groups: Frame,
+    rows: Frame,
+    previous: PreviousRows,
+    previous_runs: PreviousRuns,
+    run: Run,
 ) -> tuple[Column, Rows]:
-    """Returns records/s of a saturated member of each group, on average, and over how many runs."""
+    """Returns records/s of a saturated member of each group, on average, and over how many runs.
+
+    A member that is slow beside others is no sample: neither one that the previous run named as the
+    cause, nor one that reads less than half of what another reads without a backlog.
+    """
     rows, old, at_group = _select(groups, rows, previous.rows)
     if not len(rows):
         return Column.unknown(len(groups), np.float64), np.ones(len(groups), np.int64)
@@ -135,11 +148,16 @@ def _sample(
     left_over = _find_left_over(rows, old, members, lasts, previous_runs).only(moved)
     backlog = members.sets.total(left_over, moved & ~left_over.known)
     saturated = lasts & (backlog >= read * _BACKLOG_TO_READ + _FEWEST_RECORDS)
-    of_group = Sets(np.where(saturated, members.group, len(groups)).astype(np.int64), len(groups))
+    rate = read / seconds
+    fastest = members.in_groups(lasts & ~saturated, len(groups)).maximum(rate.only(lasts))
+    has_slow = old_groups.strings("cause").is_in([contract.SLOW_MEMBER])[members.group]
+    is_slow = rate < fastest.take(members.group) * contract.TOO_SLOW_SHARE
+    saturated &= ~has_slow & ~is_slow
+    of_group = members.in_groups(saturated, len(groups))
     number = of_group.rows()
     runs = of_group.total(seconds.only(saturated)) / number / run.interval_seconds
     counted = np.maximum(np.round(runs.fill(0.0)), 1).astype(np.int64)
-    return of_group.total((read / seconds).only(saturated)) / number, counted
+    return of_group.total(rate.only(saturated)) / number, counted
 
 
 def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]:

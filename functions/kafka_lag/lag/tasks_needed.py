@@ -4,7 +4,8 @@
 One member reads no more than its capacity, and one partition has one reader, so a partition counts
 as at most one member. The number is steady: it rises with the mean of the last minutes once the
 present tasks would be late, and falls only to a number that would have been enough in all of them.
-It is never above the shared limit (`shared_limit`).
+It is never above the shared limit (`shared_limit`). A backlog that no task would work off, by the
+cause that the previous run found, asks for none.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def add_tasks_needed(
     if not capacity.known.any():
         return _without_capacity(groups)
     settings = _Settings.of(groups, run)
-    parts = _Partitions.of(groups, rows, topics, counts, previous)
+    parts = _Partitions.of(groups, old, rows, topics, counts, previous)
     sets = parts.sets
     unread = sets.have(parts.missing)
     rates = _find_rates(parts, old.strings("rates_lately").only(capacity.known), run)
@@ -237,6 +238,7 @@ class _Partitions:
     """Rows of groups with a capacity, and their previous rows, without topics they have left.
 
     `surplus`: records beyond the allowed lag; `produced`: records/s. `missing`: not read now.
+    `in_vain`: more tasks would not read the partition's backlog.
     """
 
     sets: Sets
@@ -245,22 +247,31 @@ class _Partitions:
     surplus: Column
     produced: Column
     missing: Mask
+    in_vain: Mask
 
     @classmethod
     def of(
-        cls, groups: Frame, rows: Frame, topics: Frame, counts: Counts, previous: PreviousRows
+        cls,
+        groups: Frame,
+        old: Frame,
+        rows: Frame,
+        topics: Frame,
+        counts: Counts,
+        previous: PreviousRows,
     ) -> _Partitions:
         at_group = locate(rows, groups, contract.GROUP_KEY)
         left = rows.strings("status_reason").is_in([contract.INACTIVE]) | counts.ignored
         chosen = np.flatnonzero(groups.numbers("capacity").take(at_group).known & ~left)
         rows = rows.lazy_take(chosen)
+        sets = Sets(at_group[chosen], len(groups))
         return cls(
-            Sets(at_group[chosen], len(groups)),
+            sets,
             rows,
             previous.rows.lazy_take(chosen),
             counts.surplus.take(chosen),
             topics.numbers("produce_rate").take(chosen).clip(0.0),
             counts.missing[chosen] | ~is_read(rows),
+            _find_in_vain(sets, groups, old, rows),
         )
 
     def written(self) -> tuple[Column, Values]:
@@ -313,6 +324,7 @@ class _Work:
         stalled = fill_last_status(parts.rows).is_in([contract.STALL])
         moves = _moves(parts.rows, run)
         in_time = (capacity * settings.catch_up_seconds).take(at_group)
+        stalled |= parts.in_vain
         backlog = (_find_backlog(parts, run) / in_time).only(~stalled)
         return cls(
             sets=sets,
@@ -454,6 +466,21 @@ def _find_backlog(parts: _Partitions, run: Run) -> Column:
     since = run.seconds_since(parts.rows.numbers("commit_changed_at"))
     after = since.clip(0.0, gap).fill(0.0) + run.interval_seconds
     return (parts.surplus - parts.produced.fill(0.0) * after).clip(0.0)
+
+
+def _find_in_vain(sets: Sets, groups: Frame, old: Frame, rows: Frame) -> Mask:
+    """Marks rows of groups that more tasks would not help, by the cause of the previous run.
+
+    A slow member must be so slow that even twice the members would not leave it little enough.
+    """
+    cause = old.strings("cause")
+    in_vain, slow = cause.is_in(contract.NOT_OF_CONSUMERS), cause.is_in([contract.SLOW_MEMBER])
+    if slow.any():
+        is_worst = rows.strings("member_id") == groups.strings("worst_member").take(sets.of_row)
+        reads = sets.total(rows.numbers("consume_rate").only(is_worst))
+        in_vain |= slow & (reads < groups.numbers("capacity") * contract.TOO_SLOW_SHARE)
+    mask: Mask = in_vain[sets.of_row]
+    return mask
 
 
 def _moves(rows: Frame, run: Run) -> Mask:

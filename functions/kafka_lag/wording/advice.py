@@ -12,6 +12,7 @@ from kafka_lag.wording.causes import (
     ASK_WHO_REWOUND,
     END_TRANSACTION,
     FIND_RESTLESS,
+    FULL_STORE,
     START,
     advise_on_cause,
     say_full,
@@ -21,13 +22,8 @@ from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import format_name
 from kafka_lag.wording.words import breaks_sla, is_always_rebalancing
 
-# Causes that consumers can do nothing about, whatever they do.
-_NOT_OF_CONSUMERS = (
-    contract.UNAVAILABLE,
-    contract.SLOW_BROKER,
-    contract.OPEN_TRANSACTION,
-    contract.OFFSETS_RESET,
-)
+# Causes that what the consumers do now changes nothing about.
+_WHATEVER_THEY_DO = (*contract.NOT_OF_CONSUMERS, contract.OFFSETS_RESET)
 # Causes that rates make likely say nothing about a consumer that stands still by now.
 _LIKELY = (
     contract.MORE_PRODUCED,
@@ -91,7 +87,7 @@ def _name_owner(row: Mapping[str, Any]) -> str:
 
 def _advise_first(row: Mapping[str, Any]) -> str | None:
     cause, worst = row.get("cause"), row.get("worst_status")
-    if cause in _NOT_OF_CONSUMERS:
+    if cause in _WHATEVER_THEY_DO:
         return advise_on_cause(row)
     if not worst and row.get("held_up_records") is not None:
         return END_TRANSACTION
@@ -139,7 +135,9 @@ def _advise_speed(row: Mapping[str, Any]) -> str:
         parts.append(f"ask the producers of {topic} why they write {times:.0f} times as much")
         faster = f"make {member or 'it'} faster"
     members, partitions = row.get("members"), row.get("partitions")
-    if not members or not partitions:
+    if row.get("shared_limit_members") is not None:
+        parts.append(f"{faster}; {FULL_STORE}")
+    elif not members or not partitions:
         add = "add consumers, as many as there are partitions at most, or"
         parts.append(f"{add} {faster}")
     elif members < partitions:

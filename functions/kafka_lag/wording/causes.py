@@ -59,6 +59,12 @@ END_TRANSACTION = "find its producer and end it, or abort the transaction; consu
 LOOK_AT_NEEDS = (
     "look at what its members need: a database or service they call, a new release, their processor"
 )
+FULL_STORE = (
+    "more members read no more, because something that they share, such as a database, is full"
+)
+_UNLESS_SHARED = (
+    "more members do not help if something that they share, such as a database, is slow"
+)
 
 _TEMPLATES: Mapping[str, _Template] = {
     contract.MORE_PRODUCED: _Template(
@@ -78,7 +84,7 @@ _TEMPLATES: Mapping[str, _Template] = {
             "The group reads less than before: {consume_rate}, and {consume_rate_before} until "
             "{kept_up_at}",
         ),
-        f"{LOOK_AT_NEEDS}; more members may make it worse",
+        f"{LOOK_AT_NEEDS}; {{more_of_the_same}}",
         _MEMBERS,
     ),
     contract.TOO_FEW_MEMBERS: _Template(
@@ -256,6 +262,8 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     fields["group_arg"] = _quote(row.get("consumer_group"))
     fields["advice_on_reset"] = _advise_on_reset(row, evidence)
     fields["more_members"] = _advise_members(row.get("members"), row.get("partitions"))
+    is_full = row.get("shared_limit_members") is not None
+    fields["more_of_the_same"] = FULL_STORE if is_full else _UNLESS_SHARED
     if isinstance(topic := evidence.get("topic"), str):
         fields["topic_arg"] = _quote(topic)
         fields["topic_partition_arg"] = _quote(f"{topic}:{evidence.get('partition')}")

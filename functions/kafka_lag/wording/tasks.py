@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a group needs a number of tasks."""
+"""Why a group needs a number of tasks, and why more tasks would not help it.
+
+Names in sentences are as Kafka has them: escape them where strangers' names may do harm.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kafka_lag import contract
+from kafka_lag.wording.causes import START, advise_on_cause, describe_cause
+from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import format_count, format_quantity, format_rate, format_share
+from kafka_lag.wording.words import MEANINGS, find_word
+
+# What the consumer does that no other member of it would do better.
+_WHATEVER_THE_TASKS = (contract.STALLED, contract.BEYOND_END)
+# Where all partitions get too much, one is named that gets so many times an even part.
+_HOT = 1.5
 
 
 def explain_tasks_needed(group: Mapping[str, Any]) -> str:
-    """Returns why a group needs this many tasks, or why that is unknown, from its row of `groups`.
-
-    Names in it are as Kafka has them: escape the sentence if strangers' names may do harm.
-    """
+    """Returns why a group needs so many tasks, or why that is unknown, from its row of `groups`."""
     reason, partition = group["tasks_needed_reason"], group["hottest_partition"]
     if reason in _WHY_UNKNOWN:
         return _WHY_UNKNOWN[reason]
@@ -48,3 +57,76 @@ _WHY_UNKNOWN = {
     contract.PARTITIONS_UNREAD: "a partition was not read in this run",
     contract.NO_RATE: "a partition was read only once so far",
 }
+
+
+def count_partitions_wanted(row: Mapping[str, Any]) -> int | None:
+    """Returns how many partitions let enough members read what is written; None: it has enough.
+
+    As if all partitions got as much.
+    """
+    rate, capacity, partitions = row["produce_rate"], row["capacity"], row["partitions"]
+    if rate is None or not capacity or partitions is None:
+        return None
+    wanted = math.ceil(rate / capacity)
+    return wanted if wanted > partitions else None
+
+
+def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterator[str]:
+    """Yields a sentence for each thing that more tasks would not change, from a group's row."""
+    members, partitions, capacity = row["members"], row["partitions"], row["capacity"]
+    if members == 0:
+        yield f"Nobody reads: {START} first."
+        return
+    if _is_in_vain(row) and (cause := describe_cause(row)):
+        yield f"{cause.happened}. First {advise_on_cause(row)}."
+        return
+    if members is not None and partitions is not None and members > partitions:
+        idle = format_quantity(members - partitions, "member")
+        yield f"{idle} of {members} read nothing: there are {partitions} partitions."
+    if (wanted := count_partitions_wanted(row)) is not None:
+        yield (
+            f"{format_quantity(partitions, 'partition')} cannot be read as fast as they are "
+            f"written, as each has one reader: {wanted} or more would allow it, if each member "
+            f"still reads {format_rate(capacity)}."
+        )
+    elif _has_all_readers(row, members_per_task):
+        yield (
+            "Each partition has a member of its own: more tasks read nothing. More partitions "
+            "would let the backlog be worked off sooner."
+        )
+    share, rate = row["hottest_share"], row["produce_rate"]
+    is_hot = share is not None and (wanted is None or share * partitions >= _HOT)
+    if is_hot and rate is not None and capacity and share * rate > capacity:
+        yield (
+            f"Partition {row['hottest_partition']} of {row['hottest_topic']} gets "
+            f"{format_rate(share * rate)} ({format_share(share)}), and its one reader reads "
+            f"{format_rate(capacity)}: it falls behind however many tasks there are. Spread its "
+            "keys, or make the consumer faster."
+        )
+    if row["shared_limit_members"] is not None:
+        enough = format_quantity(row["shared_limit_members"], "member")
+        yield (
+            f"With a backlog {enough} read {format_rate(row['shared_limit_rate'])}, and more read "
+            "no more in all: something that they share, as a database, is full. Tasks needed stay "
+            "at that number."
+        )
+    if row["worst_status"] in _WHATEVER_THE_TASKS:
+        word = find_word(row["worst_status"])
+        yield f"A partition is {word}: {MEANINGS[row['worst_status']]}. More tasks do not read it."
+
+
+def _is_in_vain(row: Mapping[str, Any]) -> bool:
+    """Returns true if the cause is one that more tasks do not change."""
+    cause, capacity = row.get("cause"), row["capacity"]
+    if cause != contract.SLOW_MEMBER:
+        return cause in (*contract.NOT_OF_CONSUMERS, contract.STUCK_RECORD)
+    reads = read_evidence(row).get("consume_rate") or 0.0
+    return bool(capacity is None or reads < capacity * contract.TOO_SLOW_SHARE)
+
+
+def _has_all_readers(row: Mapping[str, Any], members_per_task: int) -> bool:
+    """Returns true if there are as many members as partitions with anything to read."""
+    members, needed = row["members"], row["tasks_needed"]
+    if row["tasks_needed_reason"] != contract.LIMITED_BY_PARTITIONS:
+        return False
+    return members is not None and needed is not None and members >= needed * members_per_task

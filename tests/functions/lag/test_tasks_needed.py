@@ -106,6 +106,16 @@ def full_store(each: int) -> Load:
     return Load([even(9)] * 13, lags, [3] * 8 + [6], settings=settings)
 
 
+def one_slow(share: float) -> Load:
+    """Four members, each with what 0.7 of one read; from run 15 on one reads this share of that."""
+    behind = 0.7 * CAPACITY / 3 * 60 * (1 - share)
+    lags = [
+        [max(run - 14, 0) * behind if number % 4 == 0 else 0.0 for number in ALL]
+        for run in range(70)
+    ]
+    return Load([even(2.8)] * 70, lags, (4,))
+
+
 RATE, HOT = contract.NEEDED_FOR_RATE, contract.NEEDED_FOR_HOT_PARTITION
 BACKLOG, FEW = contract.NEEDED_FOR_BACKLOG, contract.LIMITED_BY_PARTITIONS
 SHARED = contract.LIMITED_BY_SHARED
@@ -164,6 +174,9 @@ CASES: dict[str, tuple[Load, int | None, str]] = {
         4,
         RATE,
     ),
+    # A backlog that only the repair of one member works off calls for no more than the rate.
+    "one member hardly reads": (one_slow(0.2), 3, RATE),
+    "one member reads less": (one_slow(0.75), 6, BACKLOG),
     # More members than share what is full are not called for.
     "a full store": (full_store(1), 3, SHARED),
     "a full store and tasks of two": (full_store(2), 2, SHARED),
