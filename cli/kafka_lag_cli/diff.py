@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,10 +30,18 @@ from kafka_lag_cdk.cost.cost import cost_of
 from kafka_lag_cdk.cost.prices import load_prices
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
 from kafka_lag_cli.help_sections import option
-from kafka_lag_cli.replay.documents import DEFAULT_DAYS, find_period, read_days, replay_days
-from kafka_lag_cli.replay.output import print_summaries
+from kafka_lag_cli.replay.changes import (
+    Change,
+    Kind,
+    describe_kind,
+    find_changes,
+    summarise_changes,
+)
+from kafka_lag_cli.replay.documents import DEFAULT_DAYS, Replay, find_period, read_days, replay_days
+from kafka_lag_cli.replay.output import PAGES, cells_of_page, describe_page
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
+from kafka_lag_cli.terminal.group_rows import JSON, TABLE
 from kafka_lag_cli.terminal.text import open_screen, printable, printable_line
 
 _EXAMPLES = """\b
@@ -39,8 +49,11 @@ examples:
   kafka-lag diff --against deployed.json --config new.json
   kafka-lag diff --against deployed.json --config new.json --bucket kafka-lag-data
 """
-# Values that are shown of a key; a list may be long.
+# Characters that are shown of a key's value, which may be a long list.
 _SHOWN = 60
+# Pages that are listed of each cluster.
+_LISTED = 20
+_CHANGES = replace(PAGES, names=("change", *PAGES.names))
 
 # Keys of a document by their place, and what makes an alarm go off by its rule and group.
 _Keys: TypeAlias = dict[str, str]
@@ -70,21 +83,29 @@ _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
     help=f"The first UTC day (default: {DEFAULT_DAYS} days in all).",
 )
 @click.option("--to", "last", metavar="YYYY-MM-DD", help="The last UTC day (default: today).")
+@click.option("--output", type=click.Choice([TABLE, JSON]), default=TABLE)
 def diff(
-    against: Path, file: Path | None, place: SnapshotPlace, first: str | None, last: str | None
+    against: Path,
+    file: Path | None,
+    place: SnapshotPlace,
+    first: str | None,
+    last: str | None,
+    output: str,
 ) -> None:
     """What another document would change: keys, alarms, cost, and pages.
 
     Pages are those of past days, where --bucket or --state says which snapshots are theirs:
-    the last 30 days, as `kafka-lag replay --against` has them.
+    the last 30 days, each as `kafka-lag replay` finds it.
     """
-    screen = open_screen()
     try:
         old, new = (_read(each) for each in (against, file or Path(CDK_FILE)))
-        for line in (*_changed_keys(old, new), *_changed_alarms(old, new), _changed_cost(old, new)):
-            _print(screen, line)
+        pages = []
         if place.bucket is not None or place.state is not None:
-            _print_pages(old, new, place, find_period(first, last), screen)
+            pages = list(_find_pages(old, new, place, find_period(first, last)))
+        if output == JSON:
+            _write(old, new, pages)
+        else:
+            _print_all(old, new, pages, open_screen())
     except ConfigurationError as error:
         raise click.ClickException(printable(error.line)) from error
     except ReporterError as error:
@@ -97,20 +118,112 @@ def _read(path: Path) -> Deployment:
     return read_deployment(path)
 
 
-def _changed_keys(old: Deployment, new: Deployment) -> Iterator[str]:
-    """Keys as a deploy takes them: one that is left out has its default."""
-    before, after = _keys_of(old), _keys_of(new)
-    changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-    for key in changed:
-        yield f"{key}: {before.get(key, 'none')} -> {after.get(key, 'none')}"
-    if not changed:
-        yield "No key changes."
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """The pages of one cluster's days by the new document, and those of both in order of time."""
+
+    replay: Replay
+    pages: list[Change]
+
+    @property
+    def summary(self) -> str:
+        return summarise_changes(self.pages, self.replay.days)
+
+    @property
+    def listed(self) -> list[Change]:
+        """Pages that do not stay."""
+        return [each for each in self.pages if each.kind != Kind.SAME]
 
 
-def _keys_of(deployment: Deployment) -> _Keys:
-    """Clusters by their names, as their order means nothing."""
+def _find_pages(
+    old: Deployment, new: Deployment, place: SnapshotPlace, period: tuple[int, int]
+) -> Iterator[_Changes]:
+    """Each cluster of the new document; of one that the old one lacks every page is added."""
+    store = place.open_store(AT_ONCE)
+    for recorded, cluster, other in read_days(store, place, new.clusters, *period, old.clusters):
+        before = () if other is None else replay_days(recorded, other, ()).pages.pages
+        after = replay_days(recorded, cluster, ())
+        yield _Changes(after, find_changes(before, after.pages.pages))
+
+
+def _print_all(old: Deployment, new: Deployment, clusters: list[_Changes], screen: Console) -> None:
+    keys = [f"{key}: {was} -> {will}" for key, was, will in _changed_keys(old, new)]
+    before, after = _costs(old, new)
+    lines = [
+        *(keys or ["No key changes."]),
+        _say_alarms(old, new),
+        f"cost: ${before:,.2f} -> ${after:,.2f} a month ({after - before:+,.2f})",
+    ]
+    for line in lines:
+        _print(screen, line)
+    for each in clusters:
+        _print_pages(each, screen)
+
+
+def _print_pages(changes: _Changes, screen: Console) -> None:
+    recorded, listed = changes.replay.recorded, changes.listed
+    _print(screen, f"{changes.replay.cluster.name}: {changes.summary}")
+    if listed:
+        end = recorded.time(len(recorded.has_run))
+        cells = [
+            {"change": Text(describe_kind(each)), **cells_of_page(each.page, end)}
+            for each in listed[-_LISTED:]
+        ]
+        more = [f"the newest {_LISTED} of {len(listed):,}; all of them by --output json"]
+        screen.print(_CHANGES.table(cells, screen.width, more if len(listed) > _LISTED else []))
+
+
+def _write(old: Deployment, new: Deployment, clusters: list[_Changes]) -> None:
+    """One object for programs, such as a check of a pull request."""
+    added, removed, moved, _ = _count_alarms(old, new)
+    before, after = _costs(old, new)
+    found = {
+        "keys": [
+            {"key": key, "before": old_value, "after": new_value}
+            for key, old_value, new_value in _changed_keys(old, new)
+        ],
+        "alarms": {"added": added, "removed": removed, "changed": moved},
+        "usd_a_month": {"before": before, "after": after},
+        "clusters": [
+            {
+                "cluster": each.replay.cluster.name,
+                "summary": each.summary,
+                "pages": [
+                    {
+                        "change": page.kind.value,
+                        "later_seconds": page.later_seconds,
+                        **describe_page(page.page),
+                    }
+                    for page in each.pages
+                ],
+            }
+            for each in clusters
+        ],
+    }
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+def _changed_keys(old: Deployment, new: Deployment) -> Iterator[tuple[str, str, str]]:
+    """Yields keys whose values differ, with both; a key that is left out has its default."""
+    names, new_names = ({each.name for each in document.clusters} for document in (old, new))
+    for name in sorted(names ^ new_names):
+        is_new = name in new_names
+        yield f"clusters.{name}", "none" if is_new else "there", "there" if is_new else "none"
+    both = names & new_names
+    before, after = _keys_of(old, both), _keys_of(new, both)
+    for key in {**before, **after}:
+        if before.get(key) != after.get(key):
+            yield key, before.get(key, "none"), after.get(key, "none")
+
+
+def _keys_of(deployment: Deployment, names: set[str]) -> _Keys:
+    """Returns the keys of the document and of these clusters, whose order means nothing."""
     whole = deployment.model_dump(mode="json", exclude={"clusters"})
-    clusters = {each.name: each.model_dump(mode="json") for each in deployment.clusters}
+    clusters = {
+        each.name: each.model_dump(mode="json")
+        for each in deployment.clusters
+        if each.name in names
+    }
     return dict(_flattened({**whole, "clusters": clusters}, ""))
 
 
@@ -123,16 +236,21 @@ def _flattened(value: Any, place: str) -> Iterator[tuple[str, str]]:
         yield place, text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _changed_alarms(old: Deployment, new: Deployment) -> Iterator[str]:
+def _count_alarms(old: Deployment, new: Deployment) -> tuple[int, int, int, int]:
+    """Returns how many alarms come, go, go off by other numbers, and are in both."""
     before, after = _alarms_of(old), _alarms_of(new)
     both = before.keys() & after.keys()
     changed = sum(before[key] != after[key] for key in both)
-    added, removed = len(after) - len(both), len(before) - len(both)
-    yield (
-        f"alarms: +{added:,}, -{removed:,}; {changed:,} of {format_quantity(len(both), 'other')} "
+    return len(after) - len(both), len(before) - len(both), changed, len(both)
+
+
+def _say_alarms(old: Deployment, new: Deployment) -> str:
+    added, removed, changed, both = _count_alarms(old, new)
+    if not (added or removed or changed):
+        return f"alarms: none of {both:,} changes"
+    return (
+        f"alarms: +{added:,}, -{removed:,}; {changed:,} of {format_quantity(both, 'other')} "
         "would go off by other numbers"
-        if added or removed or changed
-        else f"alarms: none of {len(both):,} changes"
     )
 
 
@@ -157,22 +275,10 @@ def _rules_of(cluster: Cluster) -> Iterator[tuple[str | None, Rule, float | None
     yield from group_rules(cluster)
 
 
-def _changed_cost(old: Deployment, new: Deployment) -> str:
+def _costs(old: Deployment, new: Deployment) -> tuple[float, float]:
     prices = load_prices()
     before, after = (cost_of(each, prices).usd for each in (old, new))
-    return f"cost: ${before:,.2f} -> ${after:,.2f} a month ({after - before:+,.2f})"
-
-
-def _print_pages(
-    old: Deployment,
-    new: Deployment,
-    place: SnapshotPlace,
-    period: tuple[int, int],
-    screen: Console,
-) -> None:
-    store = place.open_store(AT_ONCE)
-    read = read_days(store, place, new.clusters, old.clusters, *period)
-    print_summaries([replay_days(*each, (), compared=True) for each in read], screen)
+    return before, after
 
 
 def _print(screen: Console, line: str) -> None:

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from dev.sim.cases.services import Case
+from dev.sim.cloudwatch.autoscaling import ScalingAssumptions, Service
+from dev.sim.cloudwatch.metrics import Metrics, Series
+from dev.sim.cloudwatch.templates import template_of
 from dev.sim.schedule import SLOT
 from kafka_lag import contract
 from kafka_lag_cdk.config.scaling import Scaling
-from kafka_lag_cdk.scaling_rules import rules_of, template_of
-from kafka_lag_cdk.simulation.autoscaling import ScalingAssumptions, Service
-from kafka_lag_cdk.simulation.metrics import Metrics, Series
+from kafka_lag_cdk.scaling_rules import rules_of
 
 CLUSTER, NAMESPACE = "orders", "KafkaLag"
 # Minutes until a value is seen by an alarm.

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from click.testing import CliRunner, Result
 
 from kafka_lag_cli.diff import diff
 from tests.cli.test_replay import DAY, Group, a_document, write_day
+from tests.golden import Golden
 
 
 def run(folder: Path, *arguments: str) -> Result:
@@ -41,9 +43,50 @@ def test_two_documents_that_mean_the_same_change_nothing(tmp_path: Path) -> None
     assert cost.endswith(" a month (+0.00)")
 
 
-def test_it_ends_with_the_pages_of_days_that_were(tmp_path: Path) -> None:
-    write_day(tmp_path, {"billing": Group().stops(600, 609)})
-    a_document(tmp_path / "a.json")
-    a_document(tmp_path / "b.json", sla_seconds={"^billing$": 120})
-    found = lines_of(run(tmp_path, "--state", str(tmp_path), "--from", DAY, "--to", DAY))
-    assert found[-1] == "shop: +1, -0 pages in 1 day; 0 stay."
+STOPS = {"billing": (600, 609), "mailer": (700, 720), "audit": (800, 809)}
+DAYS = ("--from", DAY, "--to", DAY)
+
+
+def write_both(folder: Path) -> None:
+    write_day(folder, {name: Group().stops(*minutes) for name, minutes in STOPS.items()})
+    a_document(folder / "a.json", sla_seconds={"^billing$": 120, "^mailer$": 120})
+    a_document(folder / "b.json", sla_seconds={"^audit$": 120, "^mailer$": 300}, alarms={})
+
+
+def test_pages_of_past_days_are_added_removed_moved_or_stay(tmp_path: Path) -> None:
+    write_both(tmp_path)
+    result = run(tmp_path, "--state", str(tmp_path), *DAYS, "--output", "json")
+    (cluster,) = json.loads(result.stdout)["clusters"]
+    names = ("change", "alarm", "consumer_group", "later_seconds")
+    assert [tuple(page[name] for name in names) for page in cluster["pages"]] == [
+        ("removed", "sla", "billing", None),
+        ("moved", "any-sla", "mailer", 180.0),
+        ("same", "any-group", "mailer", 0.0),
+        ("added", "any-sla", "audit", None),
+    ]
+
+
+def test_what_people_read_of_a_difference(tmp_path: Path, golden: Golden) -> None:
+    write_both(tmp_path)
+    a_document(tmp_path / "other.json", name="other")
+    cases = {"both": [], "other": ["--against", str(tmp_path / "other.json")]}
+    texts = {
+        name: run(tmp_path, "--state", str(tmp_path), *DAYS, *more).output
+        for name, more in cases.items()
+    }
+    lines = {name: text.splitlines() for name, text in texts.items()}
+    golden.holds_cases(
+        "diff.txt",
+        {name: "\n".join(line.rstrip() for line in each if line) for name, each in lines.items()},
+    )
+
+
+def test_a_program_gets_keys_alarms_and_cost(tmp_path: Path) -> None:
+    a_document(tmp_path / "a.json", sla_seconds={"^billing$": 60})
+    a_document(tmp_path / "b.json", sla_seconds={"^billing$": 300}, alarms={"groups": ["billing"]})
+    found = json.loads(run(tmp_path, "--output", "json").stdout)
+    key = "clusters.shop.sla_seconds.^billing$"
+    assert found["keys"] == [{"key": key, "before": "60.0", "after": "300.0"}]
+    assert found["alarms"] == {"added": 0, "removed": 0, "changed": 1}
+    assert found["usd_a_month"]["after"] == found["usd_a_month"]["before"] > 0
+    assert found["clusters"] == []

@@ -213,7 +213,7 @@ def test_the_model_of_what_was_says_what_was_seen() -> None:
 
 
 def test_the_policy_sets_what_is_needed_within_its_bounds() -> None:
-    needed = [3] * 5 + [30] * 5 + [1] * 5
+    needed = [3.0] * 5 + [30.0] * 3 + [float("nan")] * 2 + [1.0] * 5
 
     tasks = follow_tasks_needed(4, needed, least=2, most=12)
 

@@ -64,7 +64,7 @@ ELSEWHERE_EXCEPTIONS = {
 OF_THE_COMMAND = (
     *("kafka_lag_cdk.broker_lookup_code", "kafka_lag_cdk.config", "kafka_lag_cdk.cost"),
     *("kafka_lag_cdk.catalog", "kafka_lag_cdk.report_columns", "kafka_lag_cdk.saved_queries"),
-    *("kafka_lag_cdk.alarm_rules", "kafka_lag_cdk.scaling_rules", "kafka_lag_cdk.simulation"),
+    *("kafka_lag_cdk.alarm_rules", "kafka_lag_cdk.simulation"),
     *("kafka_lag_cdk.physical_names", "kafka_lag_cdk.stack_names"),
     *("kafka_lag_report.daily_report", "kafka_lag_report.errors", "kafka_lag_report.options"),
     "kafka_lag_report.session",

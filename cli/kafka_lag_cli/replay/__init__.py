@@ -3,7 +3,7 @@
 
 `alarms` are those that it would deploy, as conditions on columns of groups; `recorded` are the
 columns, minute by minute; `pages` evaluates the one on the other; `changes` compares the pages of
-two documents; `services` replays scaling; `output` and `page` show it.
+two documents; `output` shows them.
 """
 
 from kafka_lag_cli.replay.command import replay

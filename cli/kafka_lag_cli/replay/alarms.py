@@ -90,10 +90,9 @@ def deployed_alarms(
 
 
 def metrics_watched(cluster: Cluster) -> frozenset[str]:
-    """The metrics of groups that its alarms and its services follow."""
+    """Returns the metrics of groups that its alarms follow."""
     rules = [rule for _, rule, _ in group_thresholds(cluster)]
-    names = {rule.metric for rule in (*rules, *query_rules(cluster))}
-    return frozenset(names | {scaling.metric for scaling in cluster.scaling if scaling.tasks})
+    return frozenset(rule.metric for rule in (*rules, *query_rules(cluster)))
 
 
 def heartbeat(cluster: Cluster) -> Condition | None:

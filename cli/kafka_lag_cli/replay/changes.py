@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
+from kafka_lag.wording.formatting import format_duration, format_quantity
 from kafka_lag_cli.replay.pages import Page
 
 
@@ -79,3 +80,25 @@ def _subject(page: Page) -> tuple[str, str, str | None]:
 
 def _overlap(one: Page, other: Page) -> bool:
     return one.begin < (other.end or inf) and other.begin < (one.end or inf)
+
+
+def summarise_changes(changes: Sequence[Change], days: float) -> str:
+    """Returns a sentence on how many pages come, go, stay and move."""
+    kinds = Counter(change.kind for change in changes)
+    text = f"+{kinds[Kind.ADDED]:,}, -{kinds[Kind.REMOVED]:,} pages"
+    text += f" in {format_quantity(max(round(days), 1), 'day')}; {kinds[Kind.SAME]:,} stay"
+    if kinds[Kind.MOVED]:
+        later = [change.later_seconds or 0 for change in changes if change.kind == Kind.MOVED]
+        slowest, fastest = max(later), min(later)
+        parts = [f"up to {format_duration(slowest)} later"] if slowest > 0 else []
+        parts += [f"up to {format_duration(-fastest)} earlier"] if fastest < 0 else []
+        text += f", {kinds[Kind.MOVED]:,} move ({' or '.join(parts)})"
+    return f"{text}."
+
+
+def describe_kind(change: Change) -> str:
+    """Returns the kind of a change, for one that moves by how much."""
+    if change.kind != Kind.MOVED:
+        return change.kind.value
+    later = change.later_seconds or 0
+    return f"{format_duration(abs(later))} {'later' if later > 0 else 'earlier'}"

@@ -27,14 +27,12 @@ from kafka_lag_cli.replay.output import (
     print_beside_aws,
     print_proposals,
     print_replays,
-    print_summaries,
     write_beside_aws,
     write_proposals,
     write_replays,
 )
 from kafka_lag_cli.replay.proposals import LEAST_DAYS, find_promises
 from kafka_lag_cli.replay.recorded import Recorded
-from kafka_lag_cli.replay.web_page import write_page
 from kafka_lag_cli.state.groups_over_time import AT_ONCE, DAY_MS, MINUTE_MS
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.group_rows import CSV, JSON, TABLE
@@ -43,7 +41,6 @@ from kafka_lag_cli.terminal.text import hint_at_name, open_screen, printable
 _EXAMPLES = """\b
 examples:
   kafka-lag replay --config deployment.json --state ./lag
-  kafka-lag replay --config new.json --against deployment.json --bucket kafka-lag-data
   kafka-lag replay --config new.json --from 2026-01-01 --to 2026-01-31 --output json
   kafka-lag replay --config deployment.json --bucket kafka-lag-data --propose 2
 """
@@ -62,12 +59,6 @@ class _PagesAMonth(click.FloatRange):
     type=click.Path(path_type=Path),
     help=f"The deployment's document, or a {CDK_FILE} that holds or names it "
     f"(default: ./{CDK_FILE}).",
-)
-@click.option(
-    "--against",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Another document, as that which is deployed: what would be added, gone or moved.",
 )
 @place_options
 @click.option("--cluster", metavar="NAME", help="Of several in the document, this one alone.")
@@ -91,73 +82,52 @@ class _PagesAMonth(click.FloatRange):
     is_flag=True,
     help="What CloudWatch's history of the deployed alarms has instead, by your AWS credentials.",
 )
-@click.option("--brief", is_flag=True, help="A sentence for each cluster, and nothing else.")
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Also a page with a timeline for each group that pages.",
-)
 @click.option("--output", type=click.Choice([TABLE, JSON, CSV]), default=TABLE)
 def replay(
     file: Path | None,
-    against: Path | None,
     place: SnapshotPlace,
     cluster: str | None,
     groups: tuple[str, ...],
     first: str | None,
     last: str | None,
     propose: float | None,
-    html: Path | None,
     output: str,
     *,
     lines: bool,
-    brief: bool,
     compare_with_aws: bool,
 ) -> None:
     """Which pages a document would have sent on past days.
 
     Every alarm on groups that the document deploys is evaluated as CloudWatch documents it, minute
-    by minute, on the snapshots or the history of those days: missing data, M of N, queries. The
-    services that it scales by TasksNeeded are replayed beside it. It is a model and not AWS; where
-    AWS leaves open how it evaluates, the number of pages is a range.
+    by minute, on the snapshots or the history of those days: missing data, M of N, queries. It is a
+    model and not AWS; where AWS leaves open how it evaluates, the number of pages is a range.
+    `kafka-lag diff` compares the pages of two documents.
     """
     since, until = find_period(first, last)
-    one_page = {"--html": html is not None, "--lines": lines, "--brief": brief}
     if propose is not None:
-        _refuse("--propose is about promises", {**one_page, "--against": against is not None})
+        _refuse("--propose is about promises", {"--lines": lines})
         if until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
             raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
     if compare_with_aws:
         others_too = {
-            "--against": against is not None,
+            "--lines": lines,
             "--group": bool(groups),
             "--propose": propose is not None,
             "--output csv": output == CSV,
         }
-        _refuse(
-            "--compare-with-aws is about the deployed document as a whole",
-            {**one_page, **others_too},
-        )
-    if brief:
-        _refuse("--brief is a sentence", {"--lines": lines, "--output": output != TABLE})
+        _refuse("--compare-with-aws is about the deployed document as a whole", others_too)
     try:
         document = read_document(file or Path(CDK_FILE), cluster)
-        others = read_document(against, None).clusters if against else ()
         store = place.open_store(AT_ONCE)
-        read = list(read_days(store, place, document.clusters, others, since, until))
+        read = list(read_days(store, place, document.clusters, since, until))
         _check_groups(groups, [recorded for recorded, _, _ in read])
         if compare_with_aws:
             _show_beside_aws(read, document.name, place, output)
         elif propose is not None:
             _show_proposals(read, propose, groups, output)
         else:
-            replays = [replay_days(*each, groups, compared=against is not None) for each in read]
-            if html is not None:
-                write_page(replays, html)
-            if brief:
-                print_summaries(replays, open_screen())
-            elif output == TABLE:
+            replays = [replay_days(days, own, groups) for days, own, _ in read]
+            if output == TABLE:
                 print_replays(replays, open_screen(), every_line=lines)
             else:
                 write_replays(replays, output, sys.stdout)

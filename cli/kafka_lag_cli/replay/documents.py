@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents on past days: which days, which clusters, and both documents' pages on them."""
+"""A document on past days: which days, which clusters, and its pages on them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
@@ -22,8 +23,6 @@ from kafka_lag_cli.connecting.deployment_file import read_deployment
 from kafka_lag_cli.replay.alarms import explain_left_out, metrics_watched
 from kafka_lag_cli.replay.pages import Pages, replay_alarms
 from kafka_lag_cli.replay.recorded import Recorded, read_recorded
-from kafka_lag_cli.replay.replayed import Replay, Side, explain_services_left_out
-from kafka_lag_cli.replay.services import replay_services
 from kafka_lag_cli.state.groups_over_time import DAY_MS
 from kafka_lag_cli.state.place import SnapshotPlace
 from kafka_lag_cli.terminal.progress import count_objects
@@ -35,6 +34,21 @@ _FEW = 3
 
 # What was recorded of a cluster, as one document has it, and as the other does.
 Days: TypeAlias = tuple[Recorded, Cluster, Cluster | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A cluster's recorded minutes and its pages; `left_out` says what a replay cannot know."""
+
+    recorded: Recorded
+    cluster: Cluster
+    pages: Pages
+    left_out: tuple[str, ...]
+
+    @property
+    def days(self) -> float:
+        """The total time of the minutes, in days."""
+        return len(self.recorded.has_run) / (24 * 60)
 
 
 def find_period(first: str | None, last: str | None) -> tuple[int, int]:
@@ -81,12 +95,14 @@ def read_days(
     store: BrowsableStore,
     place: SnapshotPlace,
     wanted: tuple[Cluster, ...],
-    others: tuple[Cluster, ...],
     since: int,
     until: int,
+    others: tuple[Cluster, ...] = (),
 ) -> Iterator[Days]:
-    """Yield the recorded days of each cluster, beside the other configuration's cluster of that
-    name. Raises ConfigError if no cluster has any."""
+    """Yields the recorded days of each cluster, with the cluster of that name among `others`.
+
+    Raises ConfigError if no cluster has any.
+    """
     by_name = {each.name: each for each in others}
     stored = _stored_clusters(store)
     if not any(cluster.name in stored for cluster in wanted):
@@ -118,33 +134,7 @@ def _stored_clusters(store: BrowsableStore) -> list[str]:
     return sorted(of_history.union(Snapshots(store, time.time).clusters()))
 
 
-def replay_days(
-    recorded: Recorded,
-    cluster: Cluster,
-    other: Cluster | None,
-    groups: tuple[str, ...],
-    *,
-    compared: bool,
-) -> Replay:
-    """Replay the days; beside a configuration without this cluster each page is an added one."""
-    before = None
-    if compared:
-        before = (
-            Side(cluster, Pages((), {}), (), ())
-            if other is None
-            else _side(recorded, other, groups)
-        )
-    return Replay(recorded, _side(recorded, cluster, groups), before)
-
-
-def _side(recorded: Recorded, cluster: Cluster, groups: tuple[str, ...]) -> Side:
-    left_out = (
-        *explain_left_out(cluster, recorded.groups),
-        *explain_services_left_out(cluster, recorded.groups),
-    )
-    services = tuple(
-        service
-        for service in replay_services(recorded, cluster)
-        if not groups or service.group in groups
-    )
-    return Side(cluster, replay_alarms(recorded, cluster, groups), services, left_out)
+def replay_days(recorded: Recorded, cluster: Cluster, groups: tuple[str, ...]) -> Replay:
+    """Returns the pages of the days; of these groups alone, if any is named."""
+    pages = replay_alarms(recorded, cluster, groups)
+    return Replay(recorded, cluster, pages, tuple(explain_left_out(cluster, recorded.groups)))

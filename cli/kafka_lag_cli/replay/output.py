@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from statistics import median
 from typing import Any, TextIO
@@ -23,11 +23,10 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag_cdk.alarm_rules import SLA
 from kafka_lag_cli.replay.beside_aws import BesideAws, describe_assumptions
-from kafka_lag_cli.replay.changes import Change, Kind
-from kafka_lag_cli.replay.pages import ASSUMED, Page, count_by_rule
+from kafka_lag_cli.replay.changes import Change, Kind, describe_kind
+from kafka_lag_cli.replay.documents import Replay
+from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page, count_by_rule
 from kafka_lag_cli.replay.proposals import Proposal
-from kafka_lag_cli.replay.replayed import Replay, Side
-from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 from kafka_lag_cli.terminal.csv_rows import write_csv
 from kafka_lag_cli.terminal.group_rows import JSON
 from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
@@ -35,9 +34,8 @@ from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
 _WEEK_DAYS = 7
 # Pages and groups that are listed unless all are wanted.
 _LISTED, _MOST_GROUPS = 20, 10
-_NAMES = ("change", "alarm", "group", "begin UTC", "lasts", "delay", "worst age", "worst status")
-_PAGES = ColumnLayout(
-    names=_NAMES,
+PAGES = ColumnLayout(
+    names=("alarm", "group", "begin UTC", "lasts", "delay", "worst age", "worst status"),
     right=("lasts", "delay", "worst age"),
     optional=("worst status", "worst age", "delay"),
     shortened={"group": 16, "alarm": 9},
@@ -54,8 +52,8 @@ _PROPOSALS = ColumnLayout(
     cut_in_middle=("group",),
 )
 _CSV = (
-    *("cluster", "change", "alarm", "consumer_group", "begin", "end", "later_seconds"),
-    *("delay_seconds", "worst_time_lag_seconds", "worst_status"),
+    *("cluster", "alarm", "consumer_group", "begin", "end", "delay_seconds"),
+    *("worst_time_lag_seconds", "worst_status"),
 )
 
 
@@ -73,14 +71,8 @@ def print_replays(replays: Sequence[Replay], screen: Console, *, every_line: boo
     )
 
 
-def print_summaries(replays: Sequence[Replay], screen: Console) -> None:
-    """Print a sentence about each cluster's pages."""
-    for replay in replays:
-        _print(screen, f"{replay.cluster}: {summarise(replay)}")
-
-
 def _print_one(replay: Replay, screen: Console, *, every_line: bool) -> None:
-    recorded, side = replay.recorded, replay.after
+    recorded, pages = replay.recorded, replay.pages.pages
     minutes, runs = len(recorded.has_run), int(recorded.has_run.sum())
     unreadable = (
         f", {format_quantity(recorded.unreadable, 'run')} cannot be read"
@@ -88,74 +80,46 @@ def _print_one(replay: Replay, screen: Console, *, every_line: bool) -> None:
         else ""
     )
     head = (
-        f"{replay.cluster}, {format_minute(recorded.begin)} to "
+        f"{replay.cluster.name}, {format_minute(recorded.begin)} to "
         f"{format_minute(recorded.time(minutes - 1))}: {format_count(runs)} runs in "
         f"{format_count(minutes)} minutes{unreadable}"
     )
     screen.print(Text(printable_line(head), "bold"), soft_wrap=True)
-    _print(screen, summarise(replay))
-    for service in side.services:
-        _print(
-            screen,
-            f"{service.service} would have had {service.task_hours:,.0f} task hours in "
-            f"{format_quantity(service.changes, 'change')}, by the tasks that {service.group} "
-            "needed.",
-        )
-    if side.pages.pages:
+    _print(screen, _summarise(replay))
+    if pages:
+        shown = pages if every_line else pages[-_LISTED:]
+        captions = [f"the newest {len(shown)} of {len(pages):,}; all of them by --lines"]
+        cells = [cells_of_page(each, recorded.time(minutes)) for each in shown]
         screen.print()
         screen.print(_by_alarm(replay))
-    listed = [each for each in replay.changes if replay.before is None or each.kind != Kind.SAME]
-    if listed:
-        groups = Counter(each.page.group for each in listed if each.page.group is not None)
-        shown = listed if every_line else listed[-_LISTED:]
-        captions = [f"the newest {len(shown)} of {len(listed):,}; all of them by --lines"]
-        layout = _PAGES if replay.before else _PAGES.without("change")
-        cells = [_cells(each, recorded.time(minutes)) for each in shown]
         screen.print()
-        screen.print(
-            layout.table(cells, screen.width, captions if len(shown) < len(listed) else [])
-        )
-        if len(groups) > 1:
-            most = ", ".join(f"{name} {count}" for name, count in groups.most_common(_MOST_GROUPS))
-            _print(screen, f"Most of them: {most}.")
-    for sentence in side.left_out:
+        screen.print(PAGES.table(cells, screen.width, captions if len(shown) < len(pages) else []))
+    groups = Counter(each.group for each in pages if each.group is not None)
+    if len(groups) > 1:
+        most = ", ".join(f"{name} {count}" for name, count in groups.most_common(_MOST_GROUPS))
+        _print(screen, f"Most of them: {most}.")
+    for sentence in replay.left_out:
         _print(screen, f"Not replayed: {sentence}.")
 
 
-def summarise(replay: Replay) -> str:
-    """Return a sentence on the number of pages, or on their changes against the other
-    configuration."""
+def _summarise(replay: Replay) -> str:
+    count = len(replay.pages.pages)
     days = format_quantity(max(round(replay.days), 1), "day")
-    side = replay.after
-    if replay.before is None:
-        count = len(side.pages.pages)
-        each_week = count / replay.days * _WEEK_DAYS
-        text = f"{format_quantity(count, 'page')} in {days}, {each_week:.1f} a week"
-        least, most = _range(side)
-        return (
-            f"{text}; {least:,} to {most:,} by what AWS leaves open."
-            if least != most
-            else f"{text}."
-        )
-    changes = replay.changes
-    kinds = Counter(change.kind for change in changes)
-    text = f"+{kinds[Kind.ADDED]:,}, -{kinds[Kind.REMOVED]:,} pages"
-    if side.services or replay.before.services:
-        text += f" and {side.task_hours - replay.before.task_hours:+,.0f} task hours"
-    text += f" in {days}; {kinds[Kind.SAME]:,} stay"
-    if kinds[Kind.MOVED]:
-        later = [change.later_seconds or 0 for change in changes if change.kind == Kind.MOVED]
-        slowest, fastest = max(later), min(later)
-        parts = [f"up to {format_duration(slowest)} later"] if slowest > 0 else []
-        parts += [f"up to {format_duration(-fastest)} earlier"] if fastest < 0 else []
-        text += f", {kinds[Kind.MOVED]:,} move ({' or '.join(parts)})"
-    return f"{text}."
+    text = f"{format_quantity(count, 'page')} in {days}, {_each_week(count, replay):.1f} a week"
+    least, most = _range(replay)
+    if least == most:
+        return f"{text}."
+    return f"{text}; {least:,} to {most:,} by what AWS leaves open."
 
 
-def _range(side: Side) -> tuple[int, int]:
-    ranges = side.pages.ranges.values()
+def _each_week(count: int, replay: Replay) -> float:
+    return count / replay.days * _WEEK_DAYS
+
+
+def _range(replay: Replay) -> tuple[int, int]:
+    ranges = replay.pages.ranges.values()
     if not ranges:
-        return len(side.pages.pages), len(side.pages.pages)
+        return len(replay.pages.pages), len(replay.pages.pages)
     return sum(each.least for each in ranges), sum(each.most for each in ranges)
 
 
@@ -163,33 +127,25 @@ def _by_alarm(replay: Replay) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for name in ("alarm", "pages", "a week", "groups", "median delay"):
         table.add_column(name, justify="left" if name == "alarm" else "right")
-    for rule, count in count_by_rule(replay.after.pages.pages).most_common():
-        pages = [page for page in replay.after.pages.pages if page.rule == rule]
+    for rule, count in count_by_rule(replay.pages.pages).most_common():
+        pages = [page for page in replay.pages.pages if page.rule == rule]
         delays = [page.delay_seconds for page in pages if page.delay_seconds is not None]
+        found = replay.pages.ranges.get(rule)
+        is_open = found is not None and found.least != found.most
         table.add_row(
             rule,
-            f"{count:,}{_open_range(replay.after, rule)}",
-            f"{count / replay.days * _WEEK_DAYS:.1f}",
+            f"{count:,} ({found.least:,}..{found.most:,})" if found and is_open else f"{count:,}",
+            f"{_each_week(count, replay):.1f}",
             f"{len({page.group for page in pages if page.group is not None}) or '-'}",
             format_duration(median(delays)) if delays else "?",
         )
     return table
 
 
-def _open_range(side: Side, rule: str) -> str:
-    found = side.pages.ranges.get(rule)
-    return f" ({found.least:,}..{found.most:,})" if found and found.least != found.most else ""
-
-
-def _cells(change: Change, end: int) -> dict[str, Text]:
-    page = change.page
+def cells_of_page(page: Page, end: int) -> dict[str, Text]:
+    """Returns the cells of a page by column; the recorded minutes end at `end`, ms UTC."""
     lasts = format_duration(((page.end or end) - page.begin) / 1000)
-    kind = change.kind.value
-    if change.kind == Kind.MOVED:
-        later = change.later_seconds or 0
-        kind = f"{format_duration(abs(later))} {'later' if later > 0 else 'earlier'}"
     return {
-        "change": Text(kind),
         "alarm": Text(page.rule),
         "group": Text(printable(page.group) if page.group is not None else "-"),
         "begin UTC": Text(format_minute(page.begin).removesuffix(" UTC")),
@@ -303,13 +259,13 @@ def print_beside_aws(found: Sequence[BesideAws], screen: Console) -> None:
 def _describe_difference(change: Change) -> str:
     page = change.page
     about = f"{page.rule} of {page.group}" if page.group is not None else page.rule
-    if change.before is None:
-        return f"{format_minute(page.begin)} {about}: CloudWatch alone"
-    if change.after is None:
-        return f"{format_minute(page.begin)} {about}: the model alone"
-    later = change.later_seconds or 0
-    word = "later" if later > 0 else "earlier"
-    return f"{format_minute(page.begin)} {about}: CloudWatch {format_duration(abs(later))} {word}"
+    if change.kind == Kind.ADDED:
+        who = "CloudWatch alone"
+    elif change.kind == Kind.REMOVED:
+        who = "the model alone"
+    else:
+        who = f"CloudWatch {describe_kind(change)}"
+    return f"{format_minute(page.begin)} {about}: {who}"
 
 
 def write_beside_aws(found: Sequence[BesideAws], out: TextIO) -> None:
@@ -347,53 +303,35 @@ def write_beside_aws(found: Sequence[BesideAws], out: TextIO) -> None:
 
 
 def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:
-    """JSON has all; CSV a line a page, and a page that is gone."""
+    """Writes JSON with all, or CSV with a line a page."""
     if form == JSON:
         out.write(json.dumps([_whole(each) for each in replays]) + "\n")
     else:
-        changes = (
-            _page(change.page) | _change(replay, change)
-            for replay in replays
-            for change in replay.changes
-        )
-        write_csv([_CSV, *([found[name] for name in _CSV] for found in changes)], out)
+        pages = (describe_page(page) for replay in replays for page in replay.pages.pages)
+        write_csv([_CSV, *([page[name] for name in _CSV] for page in pages)], out)
     out.flush()
 
 
 def _whole(replay: Replay) -> dict[str, Any]:
-    recorded = replay.recorded
-    least, most = _range(replay.after)
+    recorded, pages = replay.recorded, replay.pages.pages
+    least, most = _range(replay)
     return {
-        "cluster": replay.cluster,
+        "cluster": replay.cluster.name,
         "from": format_iso_time(recorded.begin),
         "to": format_iso_time(recorded.time(len(recorded.has_run))),
         "runs": int(recorded.has_run.sum()),
         "unreadable_runs": recorded.unreadable,
-        "summary": summarise(replay),
-        "pages_a_week": len(replay.after.pages.pages) / replay.days * _WEEK_DAYS,
+        "summary": _summarise(replay),
+        "pages_a_week": _each_week(len(pages), replay),
         "least_pages": least,
         "most_pages": most,
-        "pages": [_page(c.page) | _change(replay, c) for c in replay.changes],
-        "services": list(_services(replay)),
-        "not_replayed": list(replay.after.left_out),
+        "pages": [describe_page(page) for page in pages],
+        "not_replayed": list(replay.left_out),
     }
 
 
-def _services(replay: Replay) -> Iterator[dict[str, Any]]:
-    before = {} if replay.before is None else {s.service: s for s in replay.before.services}
-    for service in replay.after.services:
-        old = before.get(service.service)
-        yield {
-            "service": service.service,
-            "consumer_group": service.group,
-            "task_hours": service.task_hours,
-            "changes": service.changes,
-            "task_hours_before": None if old is None else old.task_hours,
-            "changes_before": None if old is None else old.changes,
-        }
-
-
-def _page(page: Page) -> dict[str, Any]:
+def describe_page(page: Page) -> dict[str, Any]:
+    """Returns a page as JSON has it."""
     return {
         "cluster": page.cluster,
         "alarm": page.rule,
@@ -403,12 +341,4 @@ def _page(page: Page) -> dict[str, Any]:
         "delay_seconds": page.delay_seconds,
         "worst_time_lag_seconds": page.worst_age_seconds,
         "worst_status": page.worst_status,
-    }
-
-
-def _change(replay: Replay, change: Change) -> dict[str, Any]:
-    compared = replay.before is not None
-    return {
-        "change": change.kind.value if compared else None,
-        "later_seconds": change.later_seconds if compared else None,
     }

@@ -17,7 +17,6 @@ from kafka_lag_cdk.simulation.evaluation import Assumptions
 from kafka_lag_cdk.simulation.grid import Condition, Grid, find_breaches, find_spans, find_states
 from kafka_lag_cli.replay.alarms import GroupAlarm, alarm_family, deployed_alarms, heartbeat
 from kafka_lag_cli.replay.recorded import Recorded
-from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 
 # What the pages that are listed assume; the others are the readings that AWS leaves open.
 ASSUMED = Assumptions()
@@ -29,6 +28,8 @@ READINGS = tuple(
     for undecided in _UNDECIDED
     for end in _SERIES_ENDS
 )
+# Minutes until an alarm sees a value.
+DELAY_MINUTES = 1
 _MINUTE_SECONDS = 60
 _STATUSES = {number: status for status, number in contract.GROUP_STATUS_VALUES.items()}
 

@@ -17,9 +17,8 @@ from kafka_lag_cdk.alarm_rules import SLA, sla_rule
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.simulation.grid import Grid, find_spans, find_states
 from kafka_lag_cli.replay.alarms import condition_of
-from kafka_lag_cli.replay.pages import ASSUMED
+from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES
 from kafka_lag_cli.replay.recorded import Recorded
-from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 
 # Promises that people write, in seconds: half a minute to a day.
 CANDIDATES = (

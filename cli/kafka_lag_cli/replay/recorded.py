@@ -30,10 +30,8 @@ _COLUMNS = {
     contract.TIME_TO_DATA_LOSS: "seconds_until_loss",
     contract.OFFSET_LAG: "lag",
     contract.UNUSUAL: "unusual",
-    contract.TASKS_NEEDED: "tasks_needed",
 }
 _INCIDENT = "incident_since"
-_MEMBERS = "members"
 # As metrics are published: milliseconds.
 _DIGITS = 3
 
@@ -74,11 +72,6 @@ class Recorded:
         """Since when a group has not been OK, ms UTC."""
         return self.over_time.numbers(_INCIDENT)
 
-    @property
-    def members(self) -> Grid:
-        """Members of the groups."""
-        return self.over_time.numbers(_MEMBERS)
-
     def time(self, minute: int) -> int:
         """When a minute begins, ms UTC."""
         return self.begin + minute * MINUTE_MS
@@ -100,8 +93,6 @@ def read_recorded(
     """
     period = Period(since, until, MINUTE_MS)
     columns = {STATUS, AGE, _INCIDENT, *(_COLUMNS.get(name, AGE) for name in metrics)}
-    if contract.TASKS_NEEDED in metrics:
-        columns.add(_MEMBERS)
     over_time = read_period(store, cluster, period, None, sorted(columns), progress)
     if not over_time.has_run.any():
         raise ConfigError(

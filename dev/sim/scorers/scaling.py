@@ -26,6 +26,7 @@ from dev.sim.cases.services import (
     drawn_store_cases,
     store_cases,
 )
+from dev.sim.cloudwatch.autoscaling import ScalingAssumptions
 from dev.sim.policies import CLUSTER, Policy, Scheduled, make_policy
 from dev.sim.reading import FIRST, MINUTE_MS
 from dev.sim.run import run as run_collector
@@ -36,7 +37,6 @@ from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, TaskSettings
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import lag_sets
-from kafka_lag_cdk.simulation.autoscaling import ScalingAssumptions
 
 _LEVELS = Levels(max_metrics=1_000_000, topics=False, scaling=NameFilter(), members=True)
 

@@ -11,6 +11,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from dev.sim.cloudwatch.metrics import Metrics
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
@@ -24,7 +25,6 @@ from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.snapshots.previous import Memory
 from kafka_lag.snapshots.store import FolderStore
-from kafka_lag_cdk.simulation.metrics import Metrics
 from tests.builders import MINUTE, NOON, a_reading
 
 CLUSTER = "shop"

@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 import pytest
 
-from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
-from kafka_lag_cdk.simulation.metrics import Metrics
-from kafka_lag_cdk.simulation.timeline import (
+from dev.sim.cloudwatch.metrics import Metrics
+from dev.sim.cloudwatch.timeline import (
     contributor_states,
     invocations,
     states,
     transitions,
 )
+from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
 from tests.infra.alarms.conftest import SILENCE, ByName, Lines
 from tests.infra.alarms.simulated import (
     AT_RISK,

@@ -8,15 +8,14 @@ from typing import TypeAlias
 
 import pytest
 
+from dev.sim.cloudwatch.metrics import Metrics
+from dev.sim.cloudwatch.timeline import contributor_states, states
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK
 from kafka_lag_cdk.simulation.grid import find_states
-from kafka_lag_cdk.simulation.metrics import Metrics
-from kafka_lag_cdk.simulation.timeline import contributor_states, states
 from kafka_lag_cli.replay.alarms import deployed_alarms, heartbeat, metrics_watched
-from kafka_lag_cli.replay.pages import ASSUMED, replay_alarms
+from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, replay_alarms
 from kafka_lag_cli.replay.recorded import Recorded, read_recorded
-from kafka_lag_cli.tasks.policy import DELAY_MINUTES
 from tests.builders import MINUTE, NOON
 from tests.infra.alarms.conftest import ByName, watched_cluster
 from tests.infra.alarms.simulated import CLUSTER, metrics_of, written

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from dev.sim.cloudwatch.alarms import series_of
+from dev.sim.cloudwatch.metrics import Metrics
+from dev.sim.cloudwatch.timeline import invocations, states, transitions
 from kafka_lag import contract
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet
-from kafka_lag_cdk.simulation.alarms import series_of
 from kafka_lag_cdk.simulation.evaluation import ALARM, OK, Assumptions
-from kafka_lag_cdk.simulation.metrics import Metrics
-from kafka_lag_cdk.simulation.timeline import invocations, states, transitions
 from tests.builders import MINUTE, NOON
 from tests.infra.alarms.conftest import SILENCE, ByName, Lines
 from tests.infra.alarms.simulated import CLUSTER, MINUTES, metrics_of

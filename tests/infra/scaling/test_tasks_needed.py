@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from dev.sim.cloudwatch.autoscaling import ScalingAssumptions, Service
+from dev.sim.cloudwatch.metrics import Metrics, Series
+from dev.sim.cloudwatch.templates import template_of
 from kafka_lag_cdk.config.scaling import Scaling
-from kafka_lag_cdk.scaling_rules import rules_of, template_of
-from kafka_lag_cdk.simulation.autoscaling import ScalingAssumptions, Service
+from kafka_lag_cdk.scaling_rules import rules_of
 from kafka_lag_cdk.simulation.evaluation import Assumptions
-from kafka_lag_cdk.simulation.metrics import Metrics, Series
 
 BEGUN = 4
 STEPS = {"out": [{"above": 100, "add": 2}], "below": 10}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from dev.sim.cloudwatch.expressions import Expression
 from kafka_lag_cdk.simulation.evaluation import (
     ALARM,
     INSUFFICIENT_DATA,
@@ -13,7 +14,6 @@ from kafka_lag_cdk.simulation.evaluation import (
     Point,
     state_of,
 )
-from kafka_lag_cdk.simulation.expressions import Expression
 
 RETAIN = "retain"
 TREATMENTS = ("missing", "ignore", "breaching", "notBreaching")

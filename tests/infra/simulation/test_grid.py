@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dev.sim.cloudwatch.metrics import Metrics, Series
+from dev.sim.cloudwatch.timeline import contributor_states, states
 from kafka_lag_cdk.simulation import evaluation
 from kafka_lag_cdk.simulation.evaluation import Assumptions, Counts
 from kafka_lag_cdk.simulation.grid import (
@@ -20,8 +22,6 @@ from kafka_lag_cdk.simulation.grid import (
     find_spans,
     find_states,
 )
-from kafka_lag_cdk.simulation.metrics import Metrics, Series
-from kafka_lag_cdk.simulation.timeline import contributor_states, states
 
 NAMES = {
     evaluation.OK: OK,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dev.sim.cloudwatch.expressions import Expression
+from dev.sim.cloudwatch.metrics import Metrics, Series, minutes_of
 from kafka_lag_cdk.simulation.evaluation import Assumptions, Counts, Point
-from kafka_lag_cdk.simulation.expressions import Expression
-from kafka_lag_cdk.simulation.metrics import Metrics, Series, minutes_of
 
 Properties = Mapping[str, Any]
 

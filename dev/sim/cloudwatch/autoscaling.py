@@ -21,9 +21,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from kafka_lag_cdk.simulation.alarms import Properties, Watched
+from dev.sim.cloudwatch.alarms import Properties, Watched
+from dev.sim.cloudwatch.metrics import Metrics
 from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, Assumptions, state_of
-from kafka_lag_cdk.simulation.metrics import Metrics
 
 Resources = Mapping[str, Mapping[str, Any]]
 

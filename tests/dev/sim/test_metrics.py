@@ -7,10 +7,10 @@ import io
 
 import pytest
 
+from dev.sim.cloudwatch.metrics import Metrics, Series
 from kafka_lag import contract
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet
-from kafka_lag_cdk.simulation.metrics import Metrics, Series
 from tests.builders import MINUTE, NOON
 
 DIMENSIONS = ((contract.DIMENSION_CLUSTER, "shop"), (contract.DIMENSION_GROUP, "billing"))

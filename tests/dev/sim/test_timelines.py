@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from dev.sim.cloudwatch.metrics import Metrics, Series
+from dev.sim.cloudwatch.timeline import Invocation, invocations, states, transitions
 from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK
-from kafka_lag_cdk.simulation.metrics import Metrics, Series
-from kafka_lag_cdk.simulation.timeline import Invocation, invocations, states, transitions
 
 LAG = Series.of("KafkaLag", "OffsetLag", {"Cluster Name": "shop"})
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:alarms"

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_lag_cdk.simulation.alarms import Properties, Watched, query_of
+from dev.sim.cloudwatch.alarms import Properties, Watched, query_of
+from dev.sim.cloudwatch.metrics import Metrics, Series
 from kafka_lag_cdk.simulation.evaluation import (
     ALARM,
     INSUFFICIENT_DATA,
@@ -15,7 +16,6 @@ from kafka_lag_cdk.simulation.evaluation import (
     Assumptions,
     state_of,
 )
-from kafka_lag_cdk.simulation.metrics import Metrics, Series
 
 _ACTIONS = {
     ALARM: "AlarmActions",

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.simulation.metrics import Metrics, Series
-from kafka_lag_cdk.simulation.timeline import contributor_states
+from dev.sim.cloudwatch.metrics import Metrics, Series
+from dev.sim.cloudwatch.timeline import contributor_states
 
 QUERY = (
     'SELECT MAX(GroupStatus) FROM SCHEMA("KafkaLag","Cluster Name","Consumer Group") '
