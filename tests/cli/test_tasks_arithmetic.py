@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks by hour of the week, what other numbers would have done, and stores that are full: planted
-weeks whose answers follow from how they were made."""
+"""Tasks by hour of the week, and stores that are full: planted weeks whose answers follow from how
+they were made."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
 from kafka_lag.wording.tasks import explain_limits
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS, Period
-from kafka_lag_cli.tasks.comparison import COLUMNS, START_MINUTES, Comparison, compare
-from kafka_lag_cli.tasks.policy import follow_tasks_needed
 from kafka_lag_cli.tasks.shared_limit import find_saturated_days
 from kafka_lag_cli.tasks.week import find_quartiles
 from tests.builders import HOUR
@@ -52,18 +49,6 @@ def runs(start: int = MONDAY, step: int = MINUTE_MS, **columns: Any) -> Frame:
     )
 
 
-def exactly(first: int, needed: Sequence[float]) -> list[int]:
-    """A policy that sets what is needed at once."""
-    del first
-    return [int(number) for number in needed]
-
-
-def compared(frame: Frame, step: int = MINUTE_MS, **options: Any) -> Comparison:
-    found = compare(frame, step, exactly, **({"partitions": 12} | options))
-    assert found is not None
-    return found
-
-
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -82,144 +67,6 @@ def test_quartiles_are_numbers_that_were_needed(
     assert found is not None
     assert (found.lower, found.median, found.upper, found.most) == expected
     assert found.minutes == 5 * len(values)
-
-
-def test_task_hours_and_changes_are_those_of_each_side() -> None:
-    found = compared(runs(members=[4] * 60 + [6] * 60, tasks_needed=[2] * 30 + [3] * 60 + [2] * 30))
-
-    assert found.minutes == 120
-    assert (found.recorded.task_hours, found.recorded.changes) == (10.0, 1)
-    assert (found.by_tasks_needed.task_hours, found.by_tasks_needed.changes) == (5.0, 2)
-
-
-@pytest.mark.parametrize("column", ["members", "tasks_needed", "produce_rate", "capacity", "lag"])
-def test_minutes_of_which_something_is_unknown_count_on_neither_side(column: str) -> None:
-    values: list[float | None] = [5.0] * 60
-    values[20:30] = [None] * 10
-    whole: dict[str, Any] = {"members": [5.0] * 60, "tasks_needed": [5.0] * 60}
-
-    found = compared(runs(**(whole | {column: values})))
-
-    assert found.minutes == 50
-    assert found.recorded.task_hours == found.by_tasks_needed.task_hours
-    nothing = runs(**(whole | {column: [None] * 60}))
-    assert compare(nothing, MINUTE_MS, exactly, partitions=9) is None
-
-
-@pytest.mark.parametrize(("missing", "minutes"), [(1, 60), (2, 59), (10, 51)])
-def test_a_run_stands_for_the_next_one_too_where_that_is_missing(
-    missing: int, minutes: int
-) -> None:
-    values: list[float | None] = [5.0] * 60
-    values[20 : 20 + missing] = [None] * missing
-
-    unread: dict[str, Any] = dict.fromkeys(COLUMNS, values)
-
-    found = compared(runs(**unread))
-
-    assert found.minutes == minutes
-
-
-def test_minutes_over_the_promise_are_those_above_it() -> None:
-    frame = runs(time_lag_seconds=[60.0] * 10 + [60.1] * 7 + [None] * 3)
-
-    assert compared(frame, sla_seconds=60.0).recorded.minutes_over == 7
-    nothing_promised = compared(frame)
-    for outcome in (nothing_promised.recorded, nothing_promised.by_tasks_needed):
-        assert (outcome.minutes_over, outcome.minutes_over_modelled) == (None, None)
-
-
-BACKLOG = {"lag": 60_000, "time_lag_seconds": 600.0, "tasks_needed": 2, "members": 2}
-
-
-# With as many members as read x records/s less than are written, the oldest record's age grows by
-# x / written a second, and falls likewise. Of 60 minutes, with a promise of 300 s and 12
-# partitions, so many are over it.
-@pytest.mark.parametrize(
-    ("over", "partitions", "columns"),
-    [
-        pytest.param(0, 12, {"produce_rate": 100.0}, id="just enough"),
-        pytest.param(0, 12, {"produce_rate": 90.0, "tasks_needed": 3}, id="more than enough"),
-        # Half of it is left: 30 s a minute, so 300 s are passed after the tenth.
-        pytest.param(50, 12, {"produce_rate": 200.0}, id="half as many as needed"),
-        # 138,000 records lie there when the ten read, which make 90,000 of them in a minute (450 s)
-        # and 42,000 in two.
-        pytest.param(
-            11 + START_MINUTES,
-            12,
-            {"produce_rate": 200.0, "tasks_needed": [1] * 20 + [10] * 40},
-            id="then many",
-        ),
-        # 60,000 records of the last 600 s: with 100/s more than are written 300 s are left after
-        # five minutes.
-        pytest.param(4, 12, BACKLOG | {"produce_rate": 100.0}, id="a backlog that was there"),
-        # Members beyond the partitions read nothing.
-        pytest.param(50, 2, {"produce_rate": 400.0, "tasks_needed": 8}, id="few partitions"),
-        pytest.param(0, 4, {"produce_rate": 400.0, "tasks_needed": 8}, id="enough partitions"),
-    ],
-)
-def test_the_model_counts_minutes_in_which_the_oldest_record_is_too_old(
-    over: int, partitions: int, columns: dict[str, Any]
-) -> None:
-    whole: dict[str, Any] = {
-        name: value if isinstance(value, list) else [value] * 60 for name, value in columns.items()
-    }
-    found = compared(runs(**whole), sla_seconds=300.0, partitions=partitions)
-
-    assert found.by_tasks_needed.minutes_over_modelled == over
-
-
-@pytest.mark.parametrize(("age", "own"), [(0.0, 50), (301.0, 0)])
-def test_minutes_late_in_the_model_alone_are_those_of_its_own_backlog(age: float, own: int) -> None:
-    """Two members kept up, and one, as was needed for a moment, cannot."""
-    frame = runs(
-        produce_rate=[200.0] * 60,
-        members=[2] * 60,
-        tasks_needed=[1] * 60,
-        time_lag_seconds=[0.0, *[age] * 59],
-    )
-
-    found = compared(frame, sla_seconds=300.0)
-
-    assert found.by_tasks_needed.minutes_over_modelled == 50
-    assert found.minutes_of_own_backlog == own
-
-
-def test_the_model_of_what_was_says_what_was_seen() -> None:
-    """A fluid consumer that reads 200/s of a curve up to 300/s, seen by a collector."""
-    produced = 200.0 + 100.0 * np.sin(np.arange(1440) * 2 * np.pi / 720)
-    left, backlog = [], 0.0
-    for rate in produced:
-        backlog = max(backlog + (rate - 200.0) * 60, 0.0)
-        left.append(backlog)
-    written = np.concatenate([[0.0], np.cumsum(produced * 60)])
-    read = written[1:] - left
-    ages = np.arange(1, 1441) * 60 - np.interp(read, written, np.arange(1441) * 60)
-
-    found = compared(
-        runs(
-            produce_rate=produced.tolist(),
-            members=[2] * 1440,
-            tasks_needed=[3] * 1440,
-            lag=[0, *left[:-1]],
-            time_lag_seconds=ages.tolist(),
-        ),
-        sla_seconds=600.0,
-    )
-
-    assert found.recorded.minutes_over_modelled == found.recorded.minutes_over
-    assert found.recorded.minutes_over == int((ages > 600).sum()) > 100
-    assert found.by_tasks_needed.minutes_over_modelled == 0
-
-
-def test_the_policy_sets_what_is_needed_within_its_bounds() -> None:
-    needed = [3.0] * 5 + [30.0] * 3 + [float("nan")] * 2 + [1.0] * 5
-
-    tasks = follow_tasks_needed(4, needed, least=2, most=12)
-
-    assert tasks[0] == 4
-    assert (tasks[4], tasks[9], tasks[14]) == (3, 12, 2)
-    assert sum(a != b for a, b in pairwise(tasks)) == 3
 
 
 def saturated_day(

@@ -21,7 +21,6 @@ from kafka_lag_cli.tasks.advice import (
     COLUMNS_OF_ONE,
     Advice,
     Needed,
-    Service,
     advise,
     summarise_group,
 )
@@ -30,7 +29,7 @@ from kafka_lag_cli.terminal.group_rows import FORMATS, TABLE
 from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.text import open_screen, printable
 
-_MOST_DAYS, _MOST_TASKS = 400, 10_000
+_MOST_DAYS = 400
 _EXAMPLES = """\b
 examples:
   kafka-lag tasks billing --state ./lag
@@ -58,21 +57,6 @@ examples:
     default=1,
     help="As it is configured; snapshots do not say (1).",
 )
-@click.option(
-    "--min",
-    "least",
-    type=WholeNumber(0, _MOST_TASKS),
-    metavar="N",
-    default=1,
-    help="The least tasks of the comparison (1).",
-)
-@click.option(
-    "--max",
-    "most",
-    type=WholeNumber(1, _MOST_TASKS),
-    metavar="N",
-    help="The most tasks of the comparison (default: one member a partition).",
-)
 @click.option("--output", type=click.Choice(FORMATS), default=TABLE)
 def tasks(
     group: str | None,
@@ -81,20 +65,15 @@ def tasks(
     cluster: str | None,
     days: int,
     members_per_task: int,
-    least: int,
-    most: int | None,
     output: str,
 ) -> None:
     """How many tasks a GROUP needs now and by hour of the week, and why.
 
-    It also says where more tasks do not help, and what the numbers of tasks that were needed would
-    have done in the past, beside what was. The newest snapshot's time is now. The numbers are the
-    collector's own, those of TasksNeeded.
+    It also says where more tasks do not help. The newest snapshot's time is now. The numbers are
+    the collector's own, those of TasksNeeded.
     """
     if (group is None) != every:
         raise click.UsageError("Name one group, or give --all.")
-    if most is not None and least > most:
-        raise click.UsageError(f"--min is {least} and above --max, {most}.")
     try:
         store = place.open_store(AT_ONCE)
         runs = find_runs(store, place.describe(), cluster)
@@ -105,9 +84,7 @@ def tasks(
             else:
                 write_groups(lines, output, sys.stdout)
             return
-        advice = _advise(
-            store, run_of_group(group, runs), group, days, Service(least, most, members_per_task)
-        )
+        advice = _advise(store, run_of_group(group, runs), group, days, members_per_task)
         if output == TABLE:
             print_advice(advice, open_screen())
         else:
@@ -128,14 +105,14 @@ def _summarise(store: BrowsableStore, run: LatestRun, days: int) -> Iterator[Nee
 
 
 def _advise(
-    store: BrowsableStore, run: LatestRun, group: str, days: int, service: Service
+    store: BrowsableStore, run: LatestRun, group: str, days: int, members_per_task: int
 ) -> Advice:
     """Raises ConfigError for a group of which no number was known in all the time."""
     (row,) = (row for row in groups_of(run) if row["consumer_group"] == group)
     period = Period.of(run.taken_at, days, run.interval_seconds)
     with count_objects() as progress:
         over_time = read_period(store, run.cluster, period, [group], COLUMNS_OF_ONE, progress)
-    found = advise(run.cluster, row, over_time, service)
+    found = advise(run.cluster, row, over_time, members_per_task)
     if row["tasks_needed"] is None and found.now.needed is None:
         raise ConfigError(
             f"How many tasks {group} needs was not known in {format_quantity(days, 'day')}: "

@@ -24,7 +24,6 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.tasks.advice import Advice, Needed
-from kafka_lag_cli.tasks.comparison import START_MINUTES, Comparison, Outcome
 from kafka_lag_cli.tasks.shared_limit import SaturatedDay
 from kafka_lag_cli.tasks.week import HOURS, WEEKDAYS, HourOfWeek, Quartiles
 from kafka_lag_cli.terminal.csv_rows import write_csv
@@ -90,7 +89,7 @@ def _number(value: int | None) -> Text:
 
 
 def print_advice(advice: Advice, screen: Console) -> None:
-    """Now, by hour of the week, and what was beside what would have been."""
+    """Prints the tasks needed now and by hour of the week, and where more do not help."""
     row = advice.now.row
     needed = _UNKNOWN if row["tasks_needed"] is None else f"{row['tasks_needed']:,}"
     screen.print(
@@ -106,8 +105,9 @@ def print_advice(advice: Advice, screen: Console) -> None:
         _print(screen, f"More tasks do not help: {sentence}")
     screen.print()
     screen.print(_week_table(advice.week))
-    for line in (*_about_week(advice), *_past(advice)):
-        _print(screen, line)
+    _print(screen, _describe_week(advice))
+    for day in advice.saturated:
+        _print(screen, f"More tasks did not help on {_explain_saturated_day(day)}")
 
 
 def _print(screen: Console, line: str) -> None:
@@ -172,7 +172,7 @@ def _range(needed: Quartiles | None) -> Text:
     return Text(f"{needed.median}..{needed.upper}")
 
 
-def _about_week(advice: Advice) -> Iterator[str]:
+def _describe_week(advice: Advice) -> str:
     minutes = advice.now.needed.minutes if advice.now.needed else 0
     slot = format_quantity(advice.period.slot_ms // MINUTE_MS, "minute")
     text = (
@@ -182,28 +182,7 @@ def _about_week(advice: Advice) -> Iterator[str]:
     )
     if advice.unreadable:
         text += f" {format_quantity(advice.unreadable, 'run')} cannot be read."
-    yield text
-
-
-def _past(advice: Advice) -> Iterator[str]:
-    yield ""
-    found = advice.comparison
-    if found is None:
-        yield "No comparison: members, rate, lag and tasks needed were never known together."
-    else:
-        least, most = advice.bounds
-        yield f"In the {found.minutes:,} minutes of which all is known:"
-        yield f"  what was            {_outcome(found.recorded)}"
-        yield f"  by tasks needed     {_outcome(found.by_tasks_needed)}"
-        yield (
-            f"The second line is a model: {least} to {most} tasks, set by Application Auto Scaling "
-            "by the tasks needed as they were recorded; a backlog that grows by what was written "
-            "and shrinks by members times capacity. Records are divided at will, rebalances stop "
-            f"nobody, a task reads {START_MINUTES} minutes after it was added."
-        )
-        yield from _doubts(found)
-    for day in advice.saturated:
-        yield f"More tasks did not help on {_explain_saturated_day(day)}"
+    return text
 
 
 def _explain_saturated_day(day: SaturatedDay) -> str:
@@ -216,35 +195,6 @@ def _explain_saturated_day(day: SaturatedDay) -> str:
         f"({format_rate(day.rate_of_more / day.more)} each), {verdict}: something that they "
         "share, as a database, is at its limit."
     )
-
-
-def _doubts(found: Comparison) -> Iterator[str]:
-    """Why the model is not to be believed."""
-    own = found.minutes_of_own_backlog
-    if found.is_modelled_badly:
-        yield (
-            f"Do not go by the model here: of what was it says "
-            f"{found.recorded.minutes_over_modelled:,} minutes over the promise, and "
-            f"{found.recorded.minutes_over:,} were seen, as where one partition is late and the "
-            "others are not."
-        )
-    elif own is not None and found.is_many(own):
-        yield (
-            f"In {format_quantity(own, 'minute')} the second line breaks the promise where nothing "
-            "was as late when its numbers were recorded: beside such a backlog they would have "
-            "been higher, so take them for the least."
-        )
-
-
-def _outcome(outcome: Outcome) -> str:
-    text = f"{outcome.task_hours:,.1f} task hours, {format_quantity(outcome.changes, 'change')}"
-    if outcome.minutes_over_modelled is None:
-        return text
-    if outcome.minutes_over is None:
-        over = format_quantity(outcome.minutes_over_modelled, "minute")
-        return f"{text}, {over} over the promise"
-    over = format_quantity(outcome.minutes_over, "minute")
-    return f"{text}, {over} over the promise ({outcome.minutes_over_modelled:,} in the model)"
 
 
 def write_groups(lines: Sequence[Needed], form: str, out: TextIO) -> None:
@@ -276,8 +226,6 @@ def write_advice(advice: Advice, form: str, out: TextIO) -> None:
 
 
 def _whole(advice: Advice, hours: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    found = advice.comparison
-    least, most = advice.bounds
     return _now(advice.now) | {
         "capacity_samples": list(advice.now.row["capacity_samples"] or ()),
         "partitions_wanted": advice.partitions_wanted,
@@ -288,12 +236,6 @@ def _whole(advice: Advice, hours: Sequence[Mapping[str, Any]]) -> dict[str, Any]
         "runs_unreadable": advice.unreadable,
         **_quartiles(advice.now.needed),
         "hours_of_week": list(hours),
-        "minutes_compared": found.minutes if found else 0,
-        "recorded": asdict(found.recorded) if found else None,
-        "by_tasks_needed": asdict(found.by_tasks_needed) if found else None,
-        "minutes_of_own_backlog": found.minutes_of_own_backlog if found else None,
-        "min": least,
-        "max": most,
         "saturated_days": [asdict(day) for day in advice.saturated],
     }
 
