@@ -73,7 +73,7 @@ def test_nothing_is_found_where_all_is_well(account: FakeAccount) -> None:
         *("clock", "AWS credentials", "MSK cluster", "login enabled"),
         *("secret", "secret's key", "secret of the cluster", "login in the secret"),
         *("subnets", "brokers' security group", "way to S3", "way to Secrets Manager"),
-        *("concurrency", "alarms", "network interfaces"),
+        "concurrency",
     }
 
 
@@ -423,7 +423,7 @@ def test_without_credentials_nothing_is_ok_and_nothing_at_fault(account: FakeAcc
     findings = _find(account)
     assert findings[0].repair == "aws configure"
     assert {each.severity for each in findings} == {"unknown"}
-    assert {"MSK cluster", "secret", "subnets", "alarms"} < {each.check for each in findings}
+    assert {"MSK cluster", "secret", "subnets", "concurrency"} < {each.check for each in findings}
     assert exit_code(findings) == 4
 
 

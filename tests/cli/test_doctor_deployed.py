@@ -26,38 +26,9 @@ from tests.infra.configured import cluster_json
 
 SHARED: dict[str, Any] = {"notify": {"email": ["oncall@example.com"]}, "views": {}}
 SERVICE = {"Service": "cloudwatch.amazonaws.com"}
-OWN = {"StringEquals": {"aws:SourceAccount": ACCOUNT}}
 
 
-def policy(*statements: dict[str, Any]) -> str:
-    return json.dumps({"Statement": [{"Effect": "Allow", "Resource": "*"} | s for s in statements]})
-
-
-def let(action: Any, **more: Any) -> dict[str, Any]:
-    return {"Principal": SERVICE, "Action": action} | more
-
-
-# As the deployment's own are.
-OVER_TLS = {
-    "Effect": "Deny",
-    "Principal": "*",
-    "Action": "sns:Publish",
-    "Condition": {"Bool": {"aws:SecureTransport": "false"}},
-}
-USES = ["kms:Decrypt", "kms:GenerateDataKey*"]
-TOPIC_POLICY = policy(let("sns:Publish", Condition=OWN), OVER_TLS)
-KEY_POLICY = policy(let(USES, Condition=OWN))
-# SNS's own of a topic that was given none, and KMS's of a key.
-DEFAULT_TOPIC_POLICY = policy(
-    {
-        "Principal": {"AWS": "*"},
-        "Action": ["SNS:GetTopicAttributes", "SNS:Publish", "SNS:Subscribe"],
-        "Condition": {"StringEquals": {"AWS:SourceOwner": ACCOUNT}},
-    }
-)
-DEFAULT_KEY_POLICY = policy(
-    {"Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "Action": "kms:*"}
-)
+KEY_POLICY = json.dumps({"Statement": [{"Effect": "Allow", "Principal": SERVICE, "Action": "*"}]})
 SCHEDULED = {"Id": "jr_1", "JobRunState": "SUCCEEDED", "TriggerName": "Daily"}
 BUCKET = "kafka-lag-data"
 
@@ -74,7 +45,7 @@ class Deployed:
         self.alarms = {"heartbeat": "OK", "broker-disk": "OK", "broker-cpu": "ALARM"}
         self.history = ["Alarm updated from INSUFFICIENT_DATA to OK"]
         self.subscriptions = [("email", "oncall@example.com", "arn:aws:sns:one")]
-        self.topic_policy, self.key_policy = TOPIC_POLICY, KEY_POLICY
+        self.key_policy = KEY_POLICY
         self.topics = {"alarms", "reports"}
         self.manager, self.key_state = "CUSTOMER", "Enabled"
         self.runs: list[dict[str, Any]] = [SCHEDULED]
@@ -131,7 +102,7 @@ class Deployed:
     def get_topic_attributes(self, **request: Any) -> dict[str, Any]:
         if request["TopicArn"] not in self.topics:
             raise client_error("NotFound", "GetTopicAttributes")
-        return {"Attributes": {"Policy": self.topic_policy, "KmsMasterKeyId": "alias/of-topics"}}
+        return {"Attributes": {"KmsMasterKeyId": "alias/of-topics"}}
 
     def describe_key(self, **request: Any) -> dict[str, Any]:
         assert request == {"KeyId": "alias/of-topics"}
@@ -211,7 +182,6 @@ BY_HAND = {"Id": "jr_2", "JobRunState": "SUCCEEDED"}
 UNMEASURED = {contract.DAILY_REPORT_SUCCESS: None}
 PENDING = [("email", "oncall@example.com", "PendingConfirmation")]
 CONFIRMED = ("email", "oncall@example.com", "arn:aws:sns:one")
-STRANGE = policy(let("sns:Publish", Condition={"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}}))
 # What is there; `tests/golden/doctor-deployed.txt` has what is found, and nothing else is.
 CASES: dict[str, Callable[[Deployed], Any]] = {
     "a run of three minutes ago": lambda each: each.put_run(3),
@@ -223,13 +193,8 @@ CASES: dict[str, Callable[[Deployed], Any]] = {
     "a page of the start": _page_of_the_start("OK"),
     "a page that goes on": _page_of_the_start("ALARM"),
     "no metrics of brokers": _set(alarms={"broker-disk": "INSUFFICIENT_DATA"}),
-    "SNS's own policy": _set(topic_policy=DEFAULT_TOPIC_POLICY),
-    "closed topic": _set(topic_policy="{}"),
-    "a condition": _set(topic_policy=STRANGE),
     "no topic": _set(topics=set()),
     "closed key": _set(key_policy="{}"),
-    "key of IAM": _set(key_policy=DEFAULT_KEY_POLICY),
-    "key that decrypts only": _set(key_policy=policy(let(USES[:1]))),
     "key of AWS": _set(manager="AWS"),
     "disabled key": _set(key_state="Disabled"),
     "no right on it": _set(denied="AccessDeniedException"),

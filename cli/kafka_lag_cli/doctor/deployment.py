@@ -26,13 +26,13 @@ from kafka_lag_cli.doctor.findings import (
     not_looked_at,
     not_made,
 )
-from kafka_lag_cli.doctor.limits import ALARMS, CONCURRENCY, INTERFACES, check_limits
+from kafka_lag_cli.doctor.limits import CONCURRENCY, check_concurrency
 from kafka_lag_cli.doctor.msk import CLUSTER, LOGIN, check_cluster, check_login
 from kafka_lag_cli.doctor.network import BROKERS, SUBNETS, check_network
 from kafka_lag_cli.doctor.place import Place
 from kafka_lag_cli.doctor.secret import SECRET, check_secret
 
-_BEHIND = (CLUSTER, LOGIN, SECRET, SUBNETS, BROKERS, CONCURRENCY, ALARMS, INTERFACES)
+_BEHIND = (CLUSTER, LOGIN, SECRET, SUBNETS, BROKERS, CONCURRENCY)
 
 
 def check_document(
@@ -84,8 +84,7 @@ def check_deployment(
     findings += collect_findings(SECRET, check_secret(place, msk))
     for check, found_there in check_network(place, msk):
         findings += collect_findings(check, found_there)
-    for check, found_there in check_limits(place):
-        findings += collect_findings(check, found_there)
+    findings += collect_findings(CONCURRENCY, check_concurrency(place))
     if invoke:
         findings += collect_findings("run", check_run(place, clock))
     if deployed:
