@@ -12,8 +12,6 @@ from pathlib import Path
 
 import click
 
-from kafka_lag_cli.installation import find_installation
-
 _LEAST_JAVA = 17
 _GET_JAVA = "brew install --cask temurin@17 on macOS, apt install openjdk-17-jre-headless on Debian"
 
@@ -31,10 +29,13 @@ def check_extra(subcommand: str, extra: str, name: str, *modules: str) -> None:
 
 
 def how_to_add(extra: str) -> str:
-    """A command for the shell that installs an extra, or what to do where none is known."""
-    return find_installation().add_extra(extra) or (
-        "install kafka-lag once more from the folder, file or repository that it came "
-        f"from, with its extra {extra}"
+    """Returns what installs an extra.
+
+    No package of an index is named: our name belongs to nobody there, so anybody may take it.
+    """
+    return (
+        f"install kafka-lag again from where it came, with its extra {extra}, as in: "
+        f"uv tool install '/path/to/checkout[{extra}]'"
     )
 
 

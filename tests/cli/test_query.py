@@ -24,7 +24,7 @@ from rich.console import Console
 
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_cdk.saved_queries import read_queries
-from kafka_lag_cli.installation import find_installation
+from kafka_lag_cli.needs import how_to_add
 from kafka_lag_cli.query.command import query
 from kafka_lag_cli.query.engine import Answer
 from kafka_lag_cli.query.output import print_table
@@ -350,7 +350,7 @@ def test_without_the_extra_it_is_said_how_to_get_it(
     monkeypatch.setitem(sys.modules, library, None)
 
     assert error("records_lost", "--state", state) == (
-        f"kafka-lag query needs DuckDB: {find_installation().add_extra('sql')}"
+        f"kafka-lag query needs DuckDB: {how_to_add('sql')}"
     )
     assert run("--list").exit_code == 0
 

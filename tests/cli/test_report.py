@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
-from kafka_lag_cli.installation import find_installation
+from kafka_lag_cli.needs import how_to_add
 from kafka_lag_cli.report import report, stderr_in
 from tests.builders import MINUTE, NOON, a_snapshot
 
@@ -48,7 +48,7 @@ def test_without_spark_it_is_said_how_to_get_it(
     monkeypatch.setitem(sys.modules, "pyspark", None)
 
     assert error("--state", state, code=2) == (
-        f"kafka-lag report needs Spark: {find_installation().add_extra('report')}"
+        f"kafka-lag report needs Spark: {how_to_add('report')}"
     )
 
 

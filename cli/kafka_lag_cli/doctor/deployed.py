@@ -272,8 +272,8 @@ class _Deployed:
             ok=well and not early,
             found=f"{state}, {early} alarms in the first half hour",
             expected="OK, and none while the stack was made",
-            to_do="Healthy. The alarm fired during the first deploy, because the first run succeeded "
-            "late; ignore it."
+            to_do="Healthy. The alarm fired during the first deploy, because the first run "
+            "succeeded late; ignore it."
             if well
             else "In ALARM: no run succeeds. INSUFFICIENT_DATA ends after some runs.",
             severity="warning" if well else "fault",
