@@ -71,7 +71,7 @@ exit codes:
   1    the cluster, the files or AWS could not be read; one sentence says what to do.
        doctor: there is a fault
   2    wrong usage, a file that is not there, a document with faults; one line says what
-  3    show --fail-on: a group has that status, or breaks its promise
+  3    show --fail-on: a group has that status, or breaks its SLA
   4    show --fail-on: none is seen to, and of some it is not known;
        doctor: no fault was found, and some checks could not be made
   130  interrupted

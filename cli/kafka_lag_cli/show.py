@@ -88,7 +88,7 @@ examples:
     multiple=True,
     type=click.Choice([*_AT_LEAST, _SLA]),
     metavar="ERR|WARN|sla",
-    help="exit with 3 if a group is so bad, or older than promised, with 4 if that is not known",
+    help="exit with 3 if a group has this status or breaks its SLA, with 4 if that is not known",
 )
 @collect_options
 def show(**options: Any) -> int:
@@ -265,16 +265,16 @@ def exit_code(report: TwoReadings, selection: Selection, fail_on: Collection[str
     everyone = replace(selection, top=None, statuses=frozenset())
     rows = select_groups(report.snapshot, everyone).rows
     bad = frozenset[str]().union(*(_AT_LEAST.get(word, ()) for word in fail_on))
-    promised = [row for row in rows if row["sla_seconds"]] if _SLA in fail_on else []
-    if any(row["status"] in bad for row in rows) or any(map(_breaks_promise, promised)):
+    with_sla = [row for row in rows if row["sla_seconds"]] if _SLA in fail_on else []
+    if any(row["status"] in bad for row in rows) or any(map(_breaks_sla, with_sla)):
         return REACHED
     unknown = bool(report.unread_brokers)
     unknown |= bool(bad) and any(map(_may_be_worse, rows))
-    unknown |= any(row["time_lag_error_seconds"] is None for row in promised)
+    unknown |= any(row["time_lag_error_seconds"] is None for row in with_sla)
     return NOT_KNOWN if unknown else 0
 
 
-def _breaks_promise(row: Row) -> bool:
+def _breaks_sla(row: Row) -> bool:
     return (sla_used(row) or 0.0) > 1
 
 

@@ -36,7 +36,7 @@ from dev.documents import make_cluster
 from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cli.replay.pages import replay_alarms
-from kafka_lag_cli.replay.proposals import Proposal, find_promises
+from kafka_lag_cli.replay.proposals import Proposal, propose_slas
 from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS, GroupsOverTime, Period
 
@@ -333,7 +333,7 @@ def document(proposals: Mapping[str, Proposal]) -> Cluster:
 
 def propose(days: Days, budget: float = BUDGET) -> dict[str, Proposal]:
     """By group."""
-    return {each.group: each for each in find_promises(days.recorded, document({}), budget)}
+    return {each.group: each for each in propose_slas(days.recorded, document({}), budget)}
 
 
 def find_own_pages(days: Days, proposals: dict[str, Proposal]) -> list[Page]:

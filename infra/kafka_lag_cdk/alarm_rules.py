@@ -216,7 +216,7 @@ SLA = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="The group's promise is broken: its oldest unread record is older than sla_seconds.",
+    meaning="The group's SLA is broken: its oldest unread record is older than sla_seconds.",
     to_do="See whether the group moves at all (GroupStatus on the dashboard), then add capacity or "
     f"look for a slow step; the saved query '{BY_MEMBER}' in Athena says where it lags.",
 )
@@ -255,7 +255,7 @@ ANY_SLA = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="A promise is broken: the oldest unread record of a group without an SLA alarm of its "
+    meaning="An SLA is broken: the oldest unread record of a group without an SLA alarm of its "
     "own is older than its sla_seconds; the value says how many times as old.",
     to_do="The message names the group as contributor; "
     f"the saved query '{BY_MEMBER}' in Athena says where it lags.",
@@ -285,7 +285,7 @@ ANY_UNUSUAL = Rule(
     meaning="Lag, time lag or the records written to a group's topics are far from what is usual "
     "at this hour of the week.",
     to_do="The message names the group as contributor: see on the status page whether more or less "
-    "is written than usual, or less is read; nothing is promised, so it may be harmless.",
+    "is written than usual, or less is read; no SLA is broken, so it may be harmless.",
 )
 ANOMALY = Rule(
     name="anomaly",
@@ -296,7 +296,7 @@ ANOMALY = Rule(
     periods=15,
     missing=Missing.MISSING,
     meaning="The group is farther behind than is usual for it at this hour of the week.",
-    to_do="Compare with its time lag of last week; nothing is promised, so it may be harmless.",
+    to_do="Compare with its time lag of last week; no SLA is broken, so it may be harmless.",
 )
 
 OFFSET_LAG = Rule(
@@ -422,9 +422,9 @@ RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, *OF_BROKE
 OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
 
 
-def any_group_rules(*, promised: bool) -> tuple[Rule, ...]:
-    """Return the rules on all groups that can have data; `promised`: some group may have an SLA."""
-    return OF_ANY_GROUP if promised else (ANY_GROUP, ANY_LOSS)
+def any_group_rules(*, with_slas: bool) -> tuple[Rule, ...]:
+    """Returns the rules on all groups that can have data; `with_slas`: a group may have an SLA."""
+    return OF_ANY_GROUP if with_slas else (ANY_GROUP, ANY_LOSS)
 
 
 def group_thresholds(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | None]]:
@@ -432,8 +432,8 @@ def group_thresholds(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float
     for group in cluster.alarms.groups:
         yield group, STATUS, None
         yield group, LOSS, None
-        if (promised := cluster.sla_of(group)) is not None:
-            yield group, sla_rule(cluster, group), promised
+        if (sla := cluster.sla_of(group)) is not None:
+            yield group, sla_rule(cluster, group), sla
         if (objective := cluster.objective_of(group)) is not None:
             for rule in burn_rules(objective, cluster.interval_minutes):
                 yield group, rule, objective.age_seconds
@@ -442,7 +442,7 @@ def group_thresholds(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float
 
 
 def sla_rule(cluster: WatchedCluster, group: str) -> Rule:
-    """The rule on a group's promise, in as many runs as the document has."""
+    """Returns the rule on a group's SLA, in as many runs as the configuration says."""
     runs = cluster.alarms.sla_runs.get(group)
     if runs is None:
         return SLA
@@ -473,7 +473,7 @@ def group_rules(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | No
 def query_rules(cluster: WatchedCluster) -> Iterator[Rule]:
     """Yield the rules that watch all groups at once."""
     if cluster.watches_any_group:
-        yield from any_group_rules(promised=bool(cluster.sla_seconds))
+        yield from any_group_rules(with_slas=bool(cluster.sla_seconds))
     if cluster.watches_unusual:
         yield ANY_UNUSUAL
 

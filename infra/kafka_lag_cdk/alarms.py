@@ -272,14 +272,14 @@ class ClusterAlarms:
         """Status, SLA and data loss of every group that is not named, new ones too.
 
         An alarm costs as much as a plain one for every group that its query finds, $0.10 a month.
-        The one on SLAs is there where any is promised. They say nothing of recoveries: a series
+        The one on SLAs is there if any group has one. They say nothing of recoveries: a series
         that ends turns OK whatever missing data is treated as, so that a group that was deleted
         would be reported as recovered [CloudWatch user guide, "Missing data in Metrics Insights
         alarms"]. Of more than 500 groups some are not seen.
         """
         cluster = self.cluster
         scope = Construct(self.scope, "AnyGroup")
-        for rule in any_group_rules(promised=bool(cluster.sla_seconds)):
+        for rule in any_group_rules(with_slas=bool(cluster.sla_seconds)):
             yield self._by_query(scope, rule, cluster.alarms.groups)
 
     def _any_unusual(self) -> Iterator[cloudwatch.IAlarm]:

@@ -175,7 +175,7 @@ def test_an_alert_follows_what_the_consumer_does_also_beside_a_loss(
 
 def test_an_alert_shows_what_nobody_sees_of_a_name(tmp_path: Path) -> None:
     shown = [*WELL, *of_group(r"evil\n\u202e ", time_lag_seconds=61, sla_seconds=60)]
-    summary = r'"evil\n\u202e " is 1m 1s behind, which is more than was promised.'
+    summary = r'"evil\n\u202e " is 1m 1s behind, which is more than its SLA.'
     said = {
         "exp_labels": {"cluster": "shop", "consumergroup": "evil\n\u202e ", "severity": "page"},
         "exp_annotations": {"summary": summary},

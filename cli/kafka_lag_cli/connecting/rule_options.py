@@ -139,7 +139,7 @@ rule_options = add_options(
         "--uncommitted-earliest", _earliest, "RE", "groups: without a commit count from log start"
     ),
     _choice("--owned-by", "owner", str, "NAME", "groups: their owner"),
-    _choice("--sla-seconds", "sla_seconds", float, "S", "groups: time lag promised, in seconds"),
+    _choice("--sla-seconds", "sla_seconds", float, "S", "groups: longest time lag allowed, s"),
     _number(
         "--hold",
         _HOLD,

@@ -31,7 +31,7 @@ from kafka_lag_cli.replay.output import (
     write_proposals,
     write_replays,
 )
-from kafka_lag_cli.replay.proposals import LEAST_DAYS, find_promises
+from kafka_lag_cli.replay.proposals import LEAST_DAYS, propose_slas
 from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.state.groups_over_time import AT_ONCE, DAY_MS, MINUTE_MS
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
@@ -74,7 +74,7 @@ class _PagesAMonth(click.FloatRange):
     "--propose",
     type=_PagesAMonth(0, 10_000),
     metavar="N",
-    help="For each group the promise (sla_seconds, in M of N runs) with N pages a month at most.",
+    help="For each group the SLA (sla_seconds, in M of N runs) with N pages a month at most.",
 )
 @click.option("--lines", is_flag=True, help="Every page, however many there are.")
 @click.option(
@@ -105,7 +105,7 @@ def replay(
     """
     since, until = find_period(first, last)
     if propose is not None:
-        _refuse("--propose is about promises", {"--lines": lines})
+        _refuse("--propose is about SLAs", {"--lines": lines})
         if until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
             raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
     if compare_with_aws:
@@ -153,7 +153,7 @@ def _show_proposals(
                 f"--propose needs {LEAST_DAYS} days at least: the runs of {cluster.name} begin at "
                 f"{format_minute(recorded.begin)}."
             )
-    every = [each for days, own, _ in read for each in find_promises(days, own, pages_a_month)]
+    every = [each for days, own, _ in read for each in propose_slas(days, own, pages_a_month)]
     proposals = [each for each in every if not groups or each.group in groups]
     if output == TABLE:
         print_proposals(proposals, pages_a_month, open_screen())

@@ -42,7 +42,7 @@ PAGES = ColumnLayout(
     elastic="group",
     cut_in_middle=("group",),
 )
-_NUMBERS = ("promise", "in runs", "pages", "tried", "now", "pages now", "delay", "later")
+_NUMBERS = ("SLA", "in runs", "pages", "tried", "now", "pages now", "delay", "later")
 _PROPOSALS = ColumnLayout(
     names=("group", "cluster", *_NUMBERS),
     right=_NUMBERS,
@@ -165,7 +165,7 @@ def _print(screen: Console, line: str) -> None:
 
 
 def print_proposals(proposals: Sequence[Proposal], pages_a_month: float, screen: Console) -> None:
-    """A line a group: the promise, what it would have meant, and what the document's does."""
+    """Prints a line a group: the SLA, the pages that it means, and those of the present one."""
     clusters = {each.cluster for each in proposals}
     layout = _PROPOSALS if len(clusters) > 1 else _PROPOSALS.without("cluster")
     if proposals:
@@ -175,7 +175,7 @@ def print_proposals(proposals: Sequence[Proposal], pages_a_month: float, screen:
         f"What reports a standing group soonest with {pages_a_month:g} pages a month at most, "
         "chosen on the first two thirds of the days and tried on the rest. Pages are a month's. "
         "Of the rest's median page, delay is since its incident began, and later is beside the "
-        "document's promise. Other runs than "
+        "present SLA. Other runs than "
         f"{SLA.datapoints} of {SLA.periods} are alarms.sla_runs.",
     )
 
@@ -195,7 +195,7 @@ def _proposed(proposal: Proposal) -> dict[str, Text]:
     return {
         "group": Text(printable(proposal.group)),
         "cluster": Text(proposal.cluster),
-        "promise": _duration(proposal.sla_seconds),
+        "SLA": _duration(proposal.sla_seconds),
         "in runs": _runs(proposal),
         "pages": _pages_a_month(proposal.chosen),
         "tried": _pages_a_month(proposal.tried),

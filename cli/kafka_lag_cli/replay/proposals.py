@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promises that keep a group's pages within a budget, chosen on some days and tried on the rest.
+"""SLAs that keep a group's pages within a budget, chosen on some days and tried on the rest.
 
-A promise that is chosen and tried on the same days is too good to be true: the first two thirds
+An SLA that is chosen and tried on the same days is too good to be true: the first two thirds
 of the days choose, the last third says what would have come of it.
 """
 
@@ -25,14 +25,14 @@ CANDIDATES = (
     *(30, 60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700, 3_600),
     *(5_400, 7_200, 10_800, 14_400, 21_600, 43_200, 86_400),
 )
-# Runs that must be beyond a promise, of how many: a deployed alarm's, and longer ones, which let a
-# shorter promise live with spikes. Fewer are no incident.
+# Runs that must be above an SLA, of how many: a deployed alarm's, and longer ones, which let a
+# shorter SLA live with spikes. Fewer are no incident.
 COUNTS = ((SLA.datapoints, SLA.periods), (5, 10), (10, 15))
 _MONTH_DAYS, _DAY_MINUTES, _MINUTE_SECONDS = 30, 24 * 60, 60
 _CHOSEN_ON = 2 / 3
 # Days that are too few to say anything of a month.
 LEAST_DAYS = 3
-# A promise that is broken for a larger share of the time pages rarely, as it never ends.
+# An SLA that is broken for a larger share of the time pages rarely, as it never ends.
 _MOST_BROKEN = 0.25
 
 # The minutes in which an alarm goes off, and those in which it is over.
@@ -41,13 +41,13 @@ _Spans = list[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A promise for a group, and the pages a month that it would have meant.
+    """An SLA for a group, and the pages a month that it would have meant.
 
     Its days are those from the group's first known age to its last. `sla_seconds`, `datapoints` and
     `periods` are None where they are fewer than `LEAST_DAYS`, and where even the longest of
     `CANDIDATES` pages more often or is broken for more than a quarter of the time. `now_seconds` is
-    what the document promises. `chosen` and `tried` are pages a month on the days that choose and
-    on the rest; None for a document's promise that there is not. Of the pages of the rest:
+    the present SLA. `chosen` and `tried` are pages a month on the days that choose and
+    on the rest; null without a present SLA. Of the pages of the rest:
     `delay_seconds` is how long after its incident the median one comes, of those that have one
     recorded; `later_seconds` how much later than by the document. None without such pages.
     """
@@ -66,7 +66,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class _Promise:
+class _Sla:
     """The parameters of an alarm on a group's age; `soonest` is how many seconds after its last
     commit a group that stands still pages.
     """
@@ -122,7 +122,7 @@ class _Days:
         return _a_month(len(self.rest(spans)), self.end - self.split)
 
 
-def find_promises(recorded: Recorded, cluster: Cluster, pages_a_month: float) -> Iterator[Proposal]:
+def propose_slas(recorded: Recorded, cluster: Cluster, pages_a_month: float) -> Iterator[Proposal]:
     """Yield for each group the SLA that reports a standing group soonest, among those within the
     budget on the days that choose.
     """
@@ -136,61 +136,61 @@ def find_promises(recorded: Recorded, cluster: Cluster, pages_a_month: float) ->
     for at, days in accepted.items():
         group = recorded.groups[at]
         proposal = Proposal(cluster.name, group, now_seconds=cluster.sla_of(group))
-        now = _promised_now(cluster, group)
+        now = _present_sla(cluster, group)
         of_now = None if now is None else _spans(ages[:, [at]], now, cluster)[0]
         if of_now is not None and days.suffice:
             proposal = replace(proposal, tried_now=days.tried(of_now))
         if at in found:
-            promise, spans = found[at]
+            sla, spans = found[at]
             proposal = replace(
                 proposal,
-                sla_seconds=int(promise.seconds),
-                datapoints=promise.datapoints,
-                periods=promise.periods,
+                sla_seconds=int(sla.seconds),
+                datapoints=sla.datapoints,
+                periods=sla.periods,
                 chosen=days.chosen(spans),
                 tried=days.tried(spans),
                 delay_seconds=_median_delay(recorded, at, days.rest(spans)),
             )
             if now is not None and of_now is not None:
-                later = _later(promise, days.rest(spans), now, days.rest(of_now))
+                later = _later(sla, days.rest(spans), now, days.rest(of_now))
                 proposal = replace(proposal, later_seconds=later)
         yield proposal
 
 
 def _choose(
     ages: Grid, cluster: Cluster, every: Mapping[int, _Days], pages_a_month: float
-) -> dict[int, tuple[_Promise, _Spans]]:
+) -> dict[int, tuple[_Sla, _Spans]]:
     """Return the choice by group; of two that report equally soon, the one with fewer runs."""
-    best: dict[int, tuple[_Promise, _Spans]] = {}
+    best: dict[int, tuple[_Sla, _Spans]] = {}
     for counts in COUNTS:
         for seconds in CANDIDATES:
-            promise = _Promise(seconds, *counts, cluster.interval_minutes * _MINUTE_SECONDS)
+            sla = _Sla(seconds, *counts, cluster.interval_minutes * _MINUTE_SECONDS)
             open_ = [
                 at
                 for at, days in every.items()
-                if days.suffice and (at not in best or promise.soonest < best[at][0].soonest)
+                if days.suffice and (at not in best or sla.soonest < best[at][0].soonest)
             ]
-            of_open = _spans(ages[:, open_], promise, cluster)
+            of_open = _spans(ages[:, open_], sla, cluster)
             for at, spans in zip(open_, of_open, strict=True):
                 is_kept = every[at].chosen(spans) <= pages_a_month
                 if is_kept and every[at].broken(spans) <= _MOST_BROKEN:
-                    best[at] = promise, spans
+                    best[at] = sla, spans
     return best
 
 
-def _promised_now(cluster: Cluster, group: str) -> _Promise | None:
+def _present_sla(cluster: Cluster, group: str) -> _Sla | None:
     seconds = cluster.sla_of(group)
     if seconds is None:
         return None
     rule = sla_rule(cluster, group)
     run_seconds = cluster.interval_minutes * _MINUTE_SECONDS
-    return _Promise(seconds, rule.datapoints, rule.periods, run_seconds)
+    return _Sla(seconds, rule.datapoints, rule.periods, run_seconds)
 
 
-def _spans(ages: Grid, promise: _Promise, cluster: Cluster) -> list[_Spans]:
+def _spans(ages: Grid, sla: _Sla, cluster: Cluster) -> list[_Spans]:
     """Return by group the times at which an alarm on this SLA would have been on."""
-    rule = replace(SLA, datapoints=promise.datapoints, periods=promise.periods)
-    condition = condition_of(cluster, rule, float(promise.seconds))
+    rule = replace(SLA, datapoints=sla.datapoints, periods=sla.periods)
+    condition = condition_of(cluster, rule, float(sla.seconds))
     found: list[_Spans] = [[] for _ in range(ages.shape[1])]
     for group, begin, end in find_spans(find_states(ages, condition, ASSUMED, DELAY_MINUTES)):
         found[group].append((begin, end))
@@ -212,10 +212,10 @@ def _median_delay(recorded: Recorded, at: int, spans: _Spans) -> float | None:
     return float(np.median(delays)) if delays else None
 
 
-def _later(promise: _Promise, spans: _Spans, now: _Promise, of_now: _Spans) -> float | None:
+def _later(sla: _Sla, spans: _Spans, now: _Sla, of_now: _Spans) -> float | None:
     """Return by how many seconds the median page comes later; negative for earlier."""
     begins, begins_now = ([begin for begin, _ in each] for each in (spans, of_now))
-    if promise.soonest >= now.soonest:
+    if sla.soonest >= now.soonest:
         return _median_gap(begins_now, begins)
     earlier = _median_gap(begins, begins_now)
     return None if earlier is None else -earlier

@@ -49,11 +49,11 @@ class Recorded:
     def metric(self, name: str, cluster: Cluster) -> Grid:
         """A metric's values, a row a minute and a column a group; NaN where none was published.
 
-        `SlaUsed` is of what the document promises, whatever was promised then.
+        `SlaUsed` is of the configuration's SLA, whatever the SLA was then.
         """
         if name == contract.SLA_USED:
-            promised = [cluster.sla_of(group) for group in self.groups]
-            bounds = np.array([np.nan if each is None else each for each in promised])
+            slas = [cluster.sla_of(group) for group in self.groups]
+            bounds = np.array([np.nan if each is None else each for each in slas])
             return _published(self.over_time.numbers(AGE) / bounds)
         return _published(self.over_time.numbers(_COLUMNS[name]))
 

@@ -31,11 +31,11 @@ from kafka_lag_cli.terminal.group_rows import CSV, JSON, sla_used
 from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
 
 _UNKNOWN = "?"
-_RIGHT = ("members", "needed", "median", "upper quartile", "most", "promise")
+_RIGHT = ("members", "needed", "median", "upper quartile", "most", "SLA used")
 _ALL = ColumnLayout(
     names=("group", "cluster", *_RIGHT, "why"),
     right=_RIGHT,
-    optional=("promise", "most", "cluster"),
+    optional=("SLA used", "most", "cluster"),
     shortened={"group": 16, "why": 24},
     elastic="why",
     cut_in_middle=("group", "cluster"),
@@ -55,7 +55,7 @@ def print_groups(lines: Sequence[Needed], days: int, screen: Console) -> None:
     if len({each.cluster for each in lines}) < 2:  # noqa: PLR2004
         absent.add("cluster")
     if not any(each.row["sla_seconds"] for each in lines):
-        absent.add("promise")
+        absent.add("SLA used")
     layout = replace(
         _ALL,
         names=tuple(name for name in _ALL.names if name not in absent),
@@ -70,7 +70,7 @@ def print_groups(lines: Sequence[Needed], days: int, screen: Console) -> None:
 
 def _cells(line: Needed) -> dict[str, Text]:
     needed, used = line.needed, sla_used(line.row)
-    promise = Text(format_sla_used(used)) if used is not None else _number(None)
+    used_text = Text(format_sla_used(used)) if used is not None else _number(None)
     return {
         "group": Text(printable(line.row["consumer_group"])),
         "cluster": Text(line.cluster),
@@ -79,7 +79,7 @@ def _cells(line: Needed) -> dict[str, Text]:
         "median": _number(needed.median if needed else None),
         "upper quartile": _number(needed.upper if needed else None),
         "most": _number(needed.most if needed else None),
-        "promise": promise if line.row["sla_seconds"] else Text(""),
+        "SLA used": used_text if line.row["sla_seconds"] else Text(""),
         "why": Text(printable(line.why)),
     }
 

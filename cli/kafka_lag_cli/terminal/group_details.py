@@ -147,7 +147,7 @@ def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
         *("state ", group_state(row), f" ({printable(kind)})" if kind else ""),
         *(", members ", shown["members"]),
         f", owner {printable(row['owner'])}" if row["owner"] else "",
-        *_promise(row, shown["sla"], now, is_new=is_new),
+        *_sla(row, shown["sla"], now, is_new=is_new),
     )
     # Else a short time lag beside a loss would read as if all were well.
     left = Text("lag and time lag are of what is left" if row["records_lost"] else "")
@@ -155,11 +155,11 @@ def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
         yield Text("; ").join(said)
 
 
-def _promise(row: Row, used: Text, now: int, *, is_new: bool) -> Iterable[str | Text]:
+def _sla(row: Row, used: Text, now: int, *, is_new: bool) -> Iterable[str | Text]:
     """Yield the SLA, how much of it is used, and since when it is broken."""
     if not row["sla_seconds"]:
         return
-    yield f", promised {format_duration(row['sla_seconds'])}: "
+    yield f", SLA {format_duration(row['sla_seconds'])}: "
     yield Text.assemble(used, " used")
     if (sla_used(row) or 0.0) > 1:
         yield f", broken{_since(row['sla_broken_since'], now, is_new=is_new)}"

@@ -35,9 +35,9 @@ def status_word(row: Row) -> str:
 
 
 def sla_used(row: Row) -> float | None:
-    """The time lag as a share of what is promised; None without a promise, or an age."""
-    age, promised = row["time_lag_seconds"], row["sla_seconds"]
-    return None if age is None or not promised else age / promised
+    """Returns the time lag as a share of the SLA; null without an SLA or a time lag."""
+    time_lag, sla = row["time_lag_seconds"], row["sla_seconds"]
+    return None if time_lag is None or not sla else time_lag / sla
 
 
 # What groups and partitions can be sorted by, the one that needs somebody first; equals by name.

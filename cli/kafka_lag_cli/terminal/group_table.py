@@ -68,10 +68,10 @@ def groups_table(
     """A line a group, by default in the order of `rank_urgency`.
 
     All have their group, status, lag, time lag and time to a loss, or how many records were lost,
-    and, where any group has a promise, how much of it is used. As far as there is room for them in
+    and, where any group has an SLA, how much of it is used. As far as there is room for them in
     `width` come remarks, members, state, worst partition and broker, in this order, those last that
     are empty throughout; names, state and remarks are shortened for them. What has no room is
-    named. A loss nearer than the horizon stands out, and so does a broken promise.
+    named. A loss nearer than the horizon stands out, and so does a broken SLA.
     `remarks` are of who reads the table, by group. With `has_filters` there may be more groups.
     """
     chosen = select_groups(snapshot, selection)
@@ -92,8 +92,8 @@ def groups_table(
         captions.append(
             "? a status takes two runs, or more until the age of the next record is known"
         )
-    has_promises = any(row["sla_seconds"] for row in chosen.rows)
-    table = (_LAYOUT if has_promises else _LAYOUT.without("sla")).table(lines, width, captions)
+    has_slas = any(row["sla_seconds"] for row in chosen.rows)
+    table = (_LAYOUT if has_slas else _LAYOUT.without("sla")).table(lines, width, captions)
     at = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC)
     table.title = f"Consumer groups at {at:%H:%M:%S} UTC"
     return table

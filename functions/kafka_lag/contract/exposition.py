@@ -121,7 +121,7 @@ GROUP_GAUGES = {
         "complete",
         "Share of the committed partitions that were read.",
     ),
-    "kafka_lag_group_sla_seconds": ("sla_seconds", "The time lag that is promised."),
+    "kafka_lag_group_sla_seconds": ("sla_seconds", "The longest time lag allowed."),
     "kafka_lag_group_unusual": (
         "unusual",
         "1 where lag, time lag or the records written are far from usual at this hour; absent: "

@@ -136,8 +136,8 @@ def _costs(report: LagReport, levels: Levels) -> _Costs:
     rows, pairs = report.snapshot.group_partitions, report.group_topics
     groups = report.snapshot.groups
     scaled = match_names(groups.strings("consumer_group"), levels.scaling)
-    promised = groups.numbers("sla_seconds").known
-    of_group = len(levels.group_metrics) + promised + _SCALING_COST * scaled
+    with_sla = groups.numbers("sla_seconds").known
+    of_group = len(levels.group_metrics) + with_sla + _SCALING_COST * scaled
     of_pair = (_LAG_COST + levels.max_offset_lag) * levels.topics
     wanted = match_names(rows.strings("consumer_group"), levels.partition_groups)
     wanted &= match_names(rows.strings("topic"), levels.partition_topics)

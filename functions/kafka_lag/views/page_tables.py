@@ -206,12 +206,12 @@ class TablePage:
 @dataclass(frozen=True, slots=True)
 class GroupTable:
     """The rows selected; of all that was searched the count of each severity, owners, and whether
-    any group has a promise."""
+    any group has an SLA."""
 
     page: TablePage
     tally: tuple[int, ...]
     owners: tuple[str, ...]
-    has_promises: bool
+    has_slas: bool
 
 
 def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupTable:
@@ -219,7 +219,7 @@ def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupT
     too."""
     frame = _join_clusters(latest)
     names = frame.strings("owner").pruned().categories
-    has_promises = bool(frame.numbers("sla_seconds").known.any())
+    has_slas = bool(frame.numbers("sla_seconds").known.any())
     owners = tuple(sorted(names, key=str.casefold)[:_MAX_OWNERS])
     frame = frame.where(_match_text(frame, _GROUP_SEARCHED, options.q))
     if options.owner:
@@ -230,7 +230,7 @@ def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupT
         frame = frame.where(severity == SEVERITIES.index(options.status))
     order = _order_groups(frame, options)
     page = cut_page(frame, order, options.page, _GROUPS_PER_PAGE)
-    return GroupTable(page, tally, owners, has_promises)
+    return GroupTable(page, tally, owners, has_slas)
 
 
 def _join_clusters(latest: Sequence[LatestRun]) -> Frame:

@@ -350,7 +350,7 @@ class CollectorKeys(Strict):
     sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = Field(
         default_factory=dict,
         description=(
-            "by group: the time lag that is promised, above 0; kept in the snapshots, and "
+            "by group: the longest time lag allowed, above 0; kept in the snapshots, and "
             "`SlaUsed` is published"
         ),
     )
@@ -471,7 +471,7 @@ class CollectorKeys(Strict):
         return frozenset(each for each in self.sinks if isinstance(each, str))
 
     def sla_of(self, group: str) -> float | None:
-        """The time lag promised for a group in seconds, None where nothing is."""
+        """Returns a group's SLA in seconds; null without one."""
         return ByName.of(self.sla_seconds.items()).get(group)
 
     def objective_of(self, group: str) -> Objective | None:

@@ -129,7 +129,7 @@ def _unwatched_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
     yield Doubt(
         "unwatched-sla",
         "",
-        f"sla_seconds has no alarm, as {why}: a broken promise shows in snapshots, on pages and in "
+        f"sla_seconds has no alarm, as {why}: a broken SLA shows in snapshots, on pages and in "
         f"status messages alone. {to_do}.",
     )
 
@@ -139,16 +139,16 @@ def _caught_up_late(cluster: WatchedCluster) -> Iterator[Doubt]:
     scaled = (group for each in cluster.scaling if each.tasks for group in each.groups)
     named = (find_one_name(expression) for expression in cluster.tasks)
     for group in dict.fromkeys((*scaled, *filter(None, named))):
-        seconds, promised = cluster.catch_up_seconds_of(group), cluster.sla_of(group)
-        if promised is not None and seconds > promised:
-            to_do = f"Set catch_up_seconds to {promised:g} at most, or promise more."
-            if promised < LEAST_CATCH_UP:
-                to_do = f"Promise {LEAST_CATCH_UP} at least: sooner no task reads."
+        seconds, sla = cluster.catch_up_seconds_of(group), cluster.sla_of(group)
+        if sla is not None and seconds > sla:
+            to_do = f"Set catch_up_seconds to {sla:g} at most, or raise sla_seconds."
+            if sla < LEAST_CATCH_UP:
+                to_do = f"Set sla_seconds to {LEAST_CATCH_UP} at least: sooner no task reads."
             yield Doubt(
                 "caught-up-late",
                 group,
                 f"{group} may take catch_up_seconds, {seconds:g}, to work off a backlog, and "
-                f"sla_seconds promises {promised:g}: TasksNeeded then keeps too few tasks for it. "
+                f"sla_seconds is {sla:g}: TasksNeeded then keeps too few tasks for it. "
                 f"{to_do}",
             )
 
@@ -172,7 +172,7 @@ def _paged_twice(cluster: WatchedCluster) -> Iterator[Doubt]:
     named = cluster.alarms.groups
     if not named or not cluster.watches_any_group:
         return
-    rules = any_group_rules(promised=bool(cluster.sla_seconds))
+    rules = any_group_rules(with_slas=bool(cluster.sla_seconds))
     kept = [set(left_out(rule, cluster.namespace, cluster.name, named)) for rule in rules]
     twice = [group for group in named if not all(group in each for each in kept)]
     if twice:

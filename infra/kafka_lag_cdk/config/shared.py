@@ -387,7 +387,7 @@ class SharedSettings(Strict):
         default=None,
         description=(
             'an object, `{}` too, or `"off"`: one [message](views.md#status-messages) a '
-            "group whose status changed and stayed, that loses records, or whose promise is "
+            "group whose status changed and stayed, that loses records, or whose SLA is "
             'broken (unless given: "off")'
         ),
     )

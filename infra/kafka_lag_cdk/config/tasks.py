@@ -35,7 +35,7 @@ class TaskKeys(Strict):
         default=_DEFAULT.catch_up_seconds,
         description=(
             "`TasksNeeded` works off a backlog within so many seconds; 60 at least, and no more "
-            "than the age that is promised"
+            "than the SLA"
         ),
     )
     members_per_task: Annotated[int, Field(ge=1, le=_MOST_MEMBERS)] = Field(

@@ -77,7 +77,7 @@ class Function(Strict):
 class SlaRuns(Strict):
     """In how many of how many runs an SLA must be broken for a page."""
 
-    datapoints: Count = Field(description="runs that must be beyond the promise")
+    datapoints: Count = Field(description="runs that must be above the SLA")
     periods: Count = Field(description="of so many runs, a day's at most")
 
     @model_validator(mode="after")
@@ -124,7 +124,7 @@ class AlarmSettings(Strict):
     sla_runs: dict[GroupName, SlaRuns] = Field(
         default_factory=dict,
         description=(
-            "by exact name of a group in `alarms.groups`: in how many runs its promise must be "
+            "by exact name of a group in `alarms.groups`: in how many runs its SLA must be "
             'broken for a page, as in `{"datapoints": 5, "periods": 10}` '
             "(unless given: 3 of 5); [`kafka-lag replay --propose`](command-line.md#replay) "
             "finds them"
@@ -427,7 +427,7 @@ def _unfit_runs(cluster: WatchedCluster) -> Iterator[Fault]:
         if group not in cluster.alarms.groups:
             yield _fault(place, f"{group} has no alarm of its own: name it in alarms.groups")
         elif cluster.sla_of(group) is None:
-            yield _fault(place, f"{group} is promised nothing: no sla_seconds matches it")
+            yield _fault(place, f"{group} has no SLA: no sla_seconds matches it")
         if (minutes := runs.periods * cluster.interval_minutes) > _LONGEST_ALARM_MINUTES:
             yield _fault(
                 (*place, "periods"), f"are {minutes:,} minutes, and an alarm sees a day at most"

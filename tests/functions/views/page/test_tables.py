@@ -146,7 +146,7 @@ def test_promises_can_be_sorted_by_and_have_no_column_where_there_is_none() -> N
     orders = [read(opened(store, "/", f"sort={sort}")).column() for sort in ("sla", "-sla")]
 
     assert orders == [["b", "a", "c"], ["a", "b", "c"]]
-    assert "Promise" not in read(opened(put(MemoryStore(), groups=groups[2:]))).tables[0][0]
+    assert "SLA" not in read(opened(put(MemoryStore(), groups=groups[2:]))).tables[0][0]
 
 
 def test_no_more_than_the_worst_members_are_listed() -> None:
