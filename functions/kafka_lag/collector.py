@@ -314,7 +314,7 @@ class Collector:
                 results = send(partitions, times)
             return results  # noqa: RET504 - unanswered where sending failed
 
-        rules = self._settings.rules
+        rules = replace(self._settings.rules, cluster=self.cluster)
         usual, *beside = self._usual.figures
         previous_runs = replace(memory.previous_runs(), usual=usual, usual_beside=tuple(beside))
         report = evaluate(reading, previous_runs, rules, taken_at, look_up)

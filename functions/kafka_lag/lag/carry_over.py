@@ -39,6 +39,7 @@ _OF_DELETED = (
     "worst_status_since",
     "held_status",
     "held_since",
+    "incident_id",
     "incident_since",
     "records_skipped",
     "skipped_at",

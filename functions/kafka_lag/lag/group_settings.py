@@ -115,7 +115,7 @@ class Rules:
     separately (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
     lags. `lookup_budget`: look-ups per run. `risk_horizon_ms`: a loss sooner than this is a risk.
     `ignore_inactive`: topics that a group has left count in none of its sums. `tasks`, by group
-    name: settings for the tasks it needs.
+    name: settings for the tasks it needs. `cluster` is its name, which ids of incidents contain.
     """
 
     groups: NameFilter = field(default_factory=NameFilter)
@@ -134,6 +134,7 @@ class Rules:
     risk_horizon_ms: int = _DAY_MS
     ignore_inactive: bool = False
     tasks: ByName[TaskSettings] = field(default_factory=ByName)
+    cluster: str = ""
 
     def tasks_of(self, group: str) -> TaskSettings:
         """Returns the group's task settings, the default ones if none are configured."""

@@ -1,175 +1,232 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group's status over time: since when it lasts, which one is held, since when it is not OK.
-
-Troubles are tracked apart from the status: since when a group loses records, is near a loss, or has
-a time lag above its SLA. All state of earlier runs is in the group's row of the previous snapshot.
-"""
+"""The incident of each group: it begins when something went wrong, and ends when the backlog is
+worked off. Page, messages and reports show it; none of them decides it again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.contract.ids import incident_id
 from kafka_lag.lag.columns import Column, Mask, Strings
-from kafka_lag.lag.frame import Columns, Frame, locate
+from kafka_lag.lag.frame import Columns, Frame, unknown
+from kafka_lag.lag.held import TROUBLES, codes_of, find_previous
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rollup import BY_RATES, GROUP_STATUSES
+from kafka_lag.lag.previous_rows import is_read
+from kafka_lag.lag.recent import Recent
+from kafka_lag.lag.rollup import GROUP_STATUSES
 from kafka_lag.lag.run import Run
+from kafka_lag.lag.trend import READINGS
 
-# Statuses of a consumer that reads nothing, or reads the same records again.
-_STANDING = (contract.STOPPED, contract.STALLED, contract.REWOUND, contract.BEYOND_END)
+# A group that kept up longer ago, and was OK all the same, reads late on purpose.
+_LONGEST_ONSET_MS = 24 * 3_600_000
+# A backlog is worked off if its oldest record is at most this many intervals old.
+_YOUNG_INTERVALS = 2.0
+# Nor does an incident wait any longer for a backlog that has stopped to shrink while the group is
+# OK: some groups always read late.
+_STEADY_MS = 30 * 60_000
+_SEVERITIES = contract.CONSUMER_STATUS_SEVERITIES
 
 
 def track_incidents(groups: Frame, previous: Snapshot, run: Run) -> Frame:
-    """Returns the groups with last_status, status_since, held_status, held_since, incident_since,
-    and the columns of all `TROUBLES`.
+    """Returns the groups with the columns `incident_*`; all are unknown without an incident.
 
-    Times are of runs, ms UTC. A status is held once it has lasted `rules.hold` runs. A run in which
-    the status is unknown does not end it, and keeps `worst_status` like `last_status`. A group that
-    had been deleted, or had no watched partition left, starts without a history. A group without a
-    previous row counts as OK so far.
+    An incident is published once a status or a trouble is held. Its id and `since` stay as they
+    were published. It ends in the run that finds the group OK and its backlog worked off: that is
+    `until`, which stays for one window, and is unknown again if the group gets worse meanwhile.
     """
-    old = _find_previous(groups, previous)
-    status, last = _codes(groups, "status"), _codes(old, "last_status")
-    now = run.now(len(groups))
-    same = ~status.known | (status == last)
-    since = old.numbers("status_since").only(same).or_else(now.only(status.known))
-    lasts = run.taken_at - since >= (run.rules.hold - 1) * run.rules.interval_ms
-    lasted, earlier = status.only(lasts), _codes(old, "held_status")
-    unchanged = ~lasted.known | (lasted == earlier)
-    held_since = old.numbers("held_since").only(unchanged).or_else(since.only(lasted.known))
-    held_status = lasted.or_else(earlier)
-    return groups.with_columns(
-        last_status=Strings(status.or_else(last), GROUP_STATUSES),
-        **_keep_worst_status(groups, old, now),
-        status_since=since,
-        held_status=Strings(held_status, GROUP_STATUSES),
-        held_since=held_since,
-        incident_since=_incident(
-            old, status, held_status, held_since, run.taken_at - run.rules.window_ms
+    old = find_previous(groups, previous)
+    over = old.numbers("incident_until") <= run.taken_at - run.rules.window_ms
+    goes_on = old.strings("incident_id").known & ~over
+    troubled = find_troubled(groups)
+    opens = troubled & ~goes_on & groups.strings("consumer_group").known
+    has = opens | goes_on
+    if not has.any():
+        return groups.with_columns(**_no_incidents(len(groups)))
+    old = old.lazy_take(np.where(goes_on, np.arange(len(groups)), -1))
+    unwatched = _find_unwatched(groups, troubled)
+    since = old.numbers("incident_since").or_else(_find_beginning(groups, run).only(opens))
+    skipped = _largest(old.numbers("incident_skipped"), _find_skipped(groups, since))
+    status = _find_status(groups, old, skipped)
+    calm = (status == 0) & ~troubled
+    ends = (calm & _is_worked_off(groups, run)) | unwatched
+    until = old.numbers("incident_until").or_else(run.now(len(groups)).only(ends))
+    columns: Columns = {
+        "incident_id": old.strings("incident_id").or_else(_name(groups, since, opens, run)),
+        "incident_since": since,
+        "incident_from": _find_from(groups, old, since),
+        "incident_until": until.only(calm | unwatched),
+        "incident_status": Strings(status, GROUP_STATUSES),
+        **_find_worst(groups, old),
+        **_find_peaks(groups, old, opens, run),
+        "incident_lost": _count_lost(groups, old),
+        "incident_skipped": skipped,
+        "incident_sla_broken_since": old.numbers("incident_sla_broken_since").or_else(
+            groups.numbers(contract.HELD_SLA_BROKEN)
         ),
-        **_track_troubles(groups, old, run),
-    )
-
-
-def find_loss(groups: Frame) -> Finding:
-    """Finds groups whose records were deleted before they were committed."""
-    lost = groups.numbers("records_lost")
-    return Finding(lost > 0, lost.known)
-
-
-def find_risk(groups: Frame) -> Finding:
-    """Finds groups whose unread records retention will delete, or deleted."""
-    left = groups.numbers("seconds_until_loss")
-    return Finding(left < contract.NO_LOSS_SECONDS, left.known)
-
-
-def find_sla_used(groups: Frame) -> Column:
-    """Returns the time lag as a share of the SLA; above 1 the SLA is broken."""
-    return groups.numbers("time_lag_seconds") / groups.numbers("sla_seconds")
-
-
-def find_broken_sla(groups: Frame) -> Finding:
-    """Finds groups with a time lag above their SLA; a group without an SLA breaks none.
-
-    A time lag without an upper bound can prove a broken SLA, but not a kept one.
-    """
-    age, promised = groups.numbers("time_lag_seconds"), groups.numbers("sla_seconds")
-    broken = age > promised
-    bounded = age.known & groups.numbers("time_lag_error_seconds").known
-    return Finding(broken, broken | bounded | ~promised.known)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Groups that have a trouble, `found`, and groups for which that is `known`."""
-
-    found: Mask
-    known: Mask
-
-
-# The keys are parts of column names: `<name>_since`, `<name>_seen_at` and `held_<name>_since`.
-TROUBLES: Mapping[str, Callable[[Frame], Finding]] = {
-    contract.TROUBLE_LOSS: find_loss,
-    contract.TROUBLE_AT_RISK: find_risk,
-    contract.TROUBLE_SLA_BROKEN: find_broken_sla,
-}
-
-
-def _track_troubles(groups: Frame, old: Frame, run: Run) -> Columns:
-    """Returns the columns of all troubles, ms.
-
-    A trouble ends once none of the last `hold` runs has seen it, so that one which comes and goes
-    from run to run lasts. It is held once it has lasted `hold` runs, until it ends.
-    """
-    columns: Columns = {}
-    now = run.now(len(groups))
-    for name, find in TROUBLES.items():
-        finding = find(groups)
-        seen_at = now.only(finding.found).or_else(old.numbers(f"{name}_seen_at"))
-        absent = finding.known & (run.taken_at - seen_at >= run.rules.hold * run.rules.interval_ms)
-        seen_at = seen_at.only(~absent)
-        since = old.numbers(f"{name}_since").or_else(now.only(finding.found)).only(seen_at.known)
-        lasted = seen_at - since >= (run.rules.hold - 1) * run.rules.interval_ms
-        held = old.numbers(f"held_{name}_since").known | lasted
-        columns |= {
-            f"{name}_since": since,
-            f"{name}_seen_at": seen_at,
-            f"held_{name}_since": since.only(held),
-        }
-    return columns
-
-
-def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> Columns:
-    """Returns the consumer status and since when; the last known if the status is unknown.
-
-    A status that rates decide keeps its first beginning, because later ones are new estimates. It
-    begins `now` (ms) if the group is still held in ERR for what its consumer did, because its
-    backlog then comes from a stop. A commit is beyond the end since the first run that found it so.
-    """
-    worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
-    kept = ~groups.strings("status").known & ~worst.known
-    lasts = worst.is_in(BY_RATES) & old.strings("worst_status").is_in(BY_RATES)
-    beyond = worst.is_in([contract.BEYOND_END])
-    lasts |= beyond & old.strings("worst_status").is_in([contract.BEYOND_END])
-    earlier = old.numbers("worst_status_since")
-    since = now.where(worst.is_in(BY_RATES) & _was_held_for_its_consumer(old), since)
-    return {
-        "worst_status": worst.or_else(old.strings("worst_status").only(kept)),
-        "worst_status_since": earlier.only(kept | lasts).or_else(since).or_else(now.only(beyond)),
+        "incident_at_risk_since": _find_near_loss(groups, old),
+        **_find_cause(groups, old),
     }
+    return groups.with_columns(**{name: each.only(has) for name, each in columns.items()})
 
 
-def _was_held_for_its_consumer(old: Frame) -> Mask:
-    """Marks groups that were held in ERR for another reason than a loss alone."""
-    in_error = old.strings("held_status").is_in([contract.ERR])
-    by_loss = old.numbers("loss_since") <= old.numbers("held_since")
-    mask: Mask = in_error & (~by_loss | old.strings("worst_status").is_in(_STANDING))
+def find_troubled(groups: Frame) -> Mask:
+    """Marks groups with a held status that is not OK, or a held trouble."""
+    troubled: Mask = codes_of(groups, "held_status") > 0
+    for trouble in TROUBLES:
+        troubled = troubled | groups.numbers(f"held_{trouble}_since").known
+    return troubled
+
+
+def _find_unwatched(groups: Frame, troubled: Mask) -> Mask:
+    """Marks groups of which only a topic was bad that is no longer watched."""
+    reason = groups.strings("status_reason").is_in([contract.TOPIC_UNWATCHED])
+    mask: Mask = reason & (~groups.strings("status").known | ~troubled)
     return mask
 
 
-def _incident(
-    old: Frame, status: Column, held_status: Column, held_since: Column, settled_by: int
-) -> Column:
-    """Returns since when the held status is not OK, ms.
+def _find_beginning(groups: Frame, run: Run) -> Column:
+    """Returns the last run in which the group kept up; else the first sign of its trouble."""
+    seen = groups.numbers("held_since").only(codes_of(groups, "held_status") > 0)
+    for trouble in TROUBLES:
+        held = groups.numbers(f"held_{trouble}_since").known
+        seen = _smallest(seen, groups.numbers(f"{trouble}_since").only(held))
+    kept_up = groups.numbers("kept_up_at")
+    kept_up = kept_up.only((kept_up < seen) & (kept_up >= seen - _LONGEST_ONSET_MS))
+    sign = _smallest(seen, groups.numbers("worst_status_since"))
+    return kept_up.or_else(sign).or_else(run.now(len(groups)))
 
-    An incident ends in a run that sees OK, once OK has been held since `settled_by` or earlier, a
-    whole window. If the group gets worse before that, the incident goes on.
+
+def _find_from(groups: Frame, old: Frame, since: Column) -> Column:
+    """Returns when the incident began by what is known now; no later than it was published."""
+    sign = groups.numbers("worst_status_since")
+    kept_up = groups.numbers("kept_up_at")
+    sign = sign.clip(kept_up).or_else(sign)
+    return _smallest(_smallest(since, old.numbers("incident_from")), sign.only(sign < since))
+
+
+def _name(groups: Frame, since: Column, opens: Mask, run: Run) -> Strings:
+    """Returns the ids of incidents that open in this run."""
+    rows = np.flatnonzero(opens)
+    names = groups.strings("consumer_group").take(rows).to_list()
+    ids = (
+        incident_id(run.rules.cluster, name, at)
+        for name, at in zip(names, since.take(rows).to_list(), strict=True)
+    )
+    return Strings.unknown(len(groups)).put(rows, Strings.of(ids))
+
+
+def _find_status(groups: Frame, old: Frame, skipped: Column) -> Column:
+    """Returns the status that is reported: the held one, unless it is better and not proven.
+
+    A run that could not read the group proves nothing, nor does a backlog that went because offsets
+    were set ahead, while nobody reads on.
     """
-    over = (status == held_status) & (held_status == 0) & (held_since <= settled_by)
-    return old.numbers("incident_since").only(~over).or_else(held_since.only(held_status > 0))
+    held, before = codes_of(groups, "held_status"), codes_of(old, "incident_status")
+    lag = groups.numbers("lag")
+    nobody = (skipped > 0) & (groups.numbers("members") == 0)
+    nobody &= (lag > 0) & (lag >= old.numbers("lag"))
+    read = is_read(groups) & groups.strings("status").known
+    stays = (held < before) & (~read | ((held == 0) & nobody))
+    return held.only(~stays).or_else(before).or_else(Column.constant(0, len(groups), np.int32))
 
 
-def _find_previous(groups: Frame, previous: Snapshot) -> Frame:
-    groups_before = previous.groups
-    reason = groups_before.strings("status_reason")
-    ended = reason.is_in(contract.LAST_ROW_REASONS)
-    ended |= reason.is_in([contract.TOPIC_UNWATCHED]) & ~groups_before.strings("status").known
-    old = groups_before.where(~ended)
-    return old.lazy_take(locate(groups, old, contract.GROUP_KEY))
+def _is_worked_off(groups: Frame, run: Run) -> Mask:
+    """Marks groups without a backlog, or with one that has stopped to shrink."""
+    age, lag = groups.numbers("time_lag_seconds"), groups.numbers("lag")
+    bounded = groups.numbers("time_lag_error_seconds").known
+    done = (lag == 0) | (bounded & (age <= _YOUNG_INTERVALS * run.interval_seconds))
+    steady = groups.strings("trend").is_in([contract.STEADY, contract.GROWING])
+    steady &= groups.numbers("held_since") <= run.taken_at - _STEADY_MS
+    ok = is_read(groups) & groups.strings("status").is_in([contract.OK])
+    mask: Mask = ok & (done | steady)
+    return mask
 
 
-def _codes(groups: Frame, name: str) -> Column:
-    """Returns statuses as numbers, 0 for OK."""
-    return groups.strings(name).codes_in(GROUP_STATUSES)
+def _find_skipped(groups: Frame, since: Column) -> Column:
+    """Returns records that were skipped for sure since the incident began."""
+    sure = ~groups.strings("skip_reason").is_in([contract.READ_OR_SKIPPED])
+    return groups.numbers("records_skipped").only(sure & (groups.numbers("skipped_at") >= since))
+
+
+def _count_lost(groups: Frame, old: Frame) -> Column:
+    """Returns how many records retention deleted unread in the incident, at least."""
+    lost = groups.numbers("records_lost").only(is_read(groups))
+    before = old.numbers("incident_lost")
+    more = before + (lost - old.numbers("records_lost")).clip(0)
+    return more.or_else(_largest(before, lost))
+
+
+def _find_near_loss(groups: Frame, old: Frame) -> Column:
+    """Returns since when a loss was near, before there was any."""
+    held = groups.numbers(f"held_{contract.TROUBLE_AT_RISK}_since")
+    lost = (groups.numbers("records_lost") > 0) | groups.numbers("held_loss_since").known
+    lost |= (groups.numbers("seconds_until_loss") <= 0) | (old.numbers("incident_lost") > 0)
+    return old.numbers("incident_at_risk_since").or_else(held.only(~lost))
+
+
+def _find_worst(groups: Frame, old: Frame) -> Columns:
+    """Returns what the consumer did at its worst, and since when."""
+    now, before = groups.strings("worst_status"), old.strings("incident_worst_status")
+    worse = _rank(now) > _rank(before)
+    since, before_since = (
+        groups.numbers("worst_status_since"),
+        old.numbers("incident_worst_status_since"),
+    )
+    return {
+        "incident_worst_status": now.where(worse, before),
+        "incident_worst_status_since": since.where(worse, before_since),
+    }
+
+
+def _rank(statuses: Strings) -> Column:
+    ranks = [_SEVERITIES.get(each, 0) for each in statuses.categories] or [0]
+    found = statuses.codes.decoded(ranks)
+    return Column(found.fill(-1), np.ones(len(statuses), bool))
+
+
+def _find_peaks(groups: Frame, old: Frame, opens: Mask, run: Run) -> Columns:
+    """Returns the largest lag and time lag, and the run that saw that lag.
+
+    Of the runs before the incident was published, those count of which the lag is still known.
+    """
+    read = is_read(groups) & ~old.numbers("incident_until").known
+    lag, now = groups.numbers("lag").only(read), run.now(len(groups))
+    lately = Recent.of(groups.strings("lags_lately").only(opens & lag.known), READINGS)
+    ago = np.argmax(np.where(lately.present, lately.values, -1.0)[:, ::-1], axis=1)
+    first = lately.maximum().rint()
+    lag, at = first.or_else(lag), (now - ago * run.rules.interval_ms).only(first.known).or_else(now)
+    before = old.numbers("incident_peak_lag")
+    larger = lag.known & ~(lag <= before)
+    age = groups.numbers("time_lag_seconds").only(read)
+    return {
+        "incident_peak_lag": lag.where(larger, before),
+        "incident_peak_lag_at": at.where(larger, old.numbers("incident_peak_lag_at")),
+        "incident_peak_time_lag": _largest(old.numbers("incident_peak_time_lag"), age),
+    }
+
+
+def _find_cause(groups: Frame, old: Frame) -> Columns:
+    """Returns the newest cause that was named, and since when."""
+    cause = groups.strings("cause")
+    named = cause.known & ~cause.is_in([contract.UNEXPLAINED])
+    since, before = groups.numbers("cause_since"), old.numbers("incident_cause_since")
+    return {
+        "incident_cause": cause.where(named, old.strings("incident_cause")),
+        "incident_cause_since": since.where(named, before),
+    }
+
+
+def _largest(one: Column, other: Column) -> Column:
+    """Returns the larger of two values; if one is unknown, the other."""
+    return one.clip(other).or_else(one).or_else(other)
+
+
+def _smallest(one: Column, other: Column) -> Column:
+    """Returns the smaller of two values; if one is unknown, the other."""
+    return one.clip(most=other).or_else(one).or_else(other)
+
+
+def _no_incidents(length: int) -> Columns:
+    kinds = contract.COLUMNS[contract.GROUPS].items()
+    return {name: unknown(kind, length) for name, kind in kinds if name.startswith("incident_")}

@@ -13,6 +13,7 @@ from kafka_lag.lag.columns import Column
 from kafka_lag.lag.evaluation import Evaluation, Step, Table
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST
+from kafka_lag.lag.held import hold_statuses
 from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.left_topics import add_left, find_left
 from kafka_lag.lag.movement import add_movement
@@ -439,13 +440,13 @@ STEPS = (
         ),
     ),
     Step(
-        "incidents",
+        "held",
         Table.GROUPS,
-        lambda e: track_incidents(e.groups, e.newest, e.run),
+        lambda e: hold_statuses(e.groups, e.newest, e.run),
         needs="roll_up open_transactions",
         adds=(
             "at_risk_seen_at at_risk_since held_at_risk_since held_loss_since held_since "
-            "held_sla_broken_since held_status incident_since last_status loss_seen_at loss_since "
+            "held_sla_broken_since held_status last_status loss_seen_at loss_since "
             "sla_broken_seen_at sla_broken_since status_since worst_status worst_status_since"
         ),
     ),
@@ -462,7 +463,7 @@ STEPS = (
         _add_causes,
         needs=(
             "produce_rate rebalances join losses time_lag movement rates status roll_up "
-            "open_transactions incidents"
+            "open_transactions held"
         ),
         adds="cause cause_evidence cause_since kept_up_at kept_up_members kept_up_produce_rate",
     ),
@@ -472,5 +473,17 @@ STEPS = (
         _add_left,
         needs="rebalances roll_up",
         adds="records_skipped skip_reason skipped_at",
+    ),
+    Step(
+        "incidents",
+        Table.GROUPS,
+        lambda e: track_incidents(e.groups, e.newest, e.run),
+        needs="rebalances roll_up trend open_transactions unwatched_topics held causes left_topics",
+        adds=(
+            "incident_at_risk_since incident_cause incident_cause_since incident_from incident_id "
+            "incident_lost incident_peak_lag incident_peak_lag_at incident_peak_time_lag "
+            "incident_since incident_skipped incident_sla_broken_since incident_status "
+            "incident_until incident_worst_status incident_worst_status_since"
+        ),
     ),
 )

@@ -12,7 +12,7 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.incidents import find_sla_used
+from kafka_lag.lag.held import find_sla_used
 from kafka_lag.lag.model import LagReport
 from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.sinks.budget import Plan, match_names

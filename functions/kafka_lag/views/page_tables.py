@@ -14,7 +14,7 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.incidents import find_sla_used
+from kafka_lag.lag.held import find_sla_used
 from kafka_lag.lag.ownership import count_idle
 from kafka_lag.lag.rollup import counts_of, totals
 from kafka_lag.lag.sets import distinct

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Group: when did it start to fall behind
--- Each incident of one group, the newest first: when it left OK, when the record was written that
--- it should have read next at that time, and the last run that did not say OK. An incident begins
+-- Each incident of one group, the newest first: when it last kept up, when the record was written
+-- that it should have read next as the incident was published, and the last run that was not OK. An incident begins
 -- once a status lasted for `hold` runs: "Groups: runs in each status, by day" counts shorter ones.
 -- Write the group's name in place of THE-GROUP: as it stands, nothing is found. Change cluster and
 -- dates in the first lines. LIKE '%' is all; for one write = 'name', as _ in LIKE is any character.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Group: run by run around its last incident
--- From half an hour before a group last left OK to the end of that incident, an hour at least and
+-- From half an hour before a group last fell behind to the end of that incident, an hour at least and
 -- twelve at most: lag, age, rates, members. Null means that it was not known in that run, which is
 -- not 0. An incident begins once a status lasted for `hold` runs.
 -- Write the group's name in place of THE-GROUP: as it stands, nothing is found. Change cluster and
@@ -19,7 +19,7 @@ WITH request AS (
 beginnings AS (
     SELECT cluster, incident_since, max(taken_at) AS last_run
     FROM request
-    WHERE incident_since IS NOT NULL
+    WHERE incident_since IS NOT NULL AND incident_until IS NULL
     GROUP BY cluster, incident_since
 ),
 last_incident AS (

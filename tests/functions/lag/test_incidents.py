@@ -1,172 +1,117 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A status counts once it has lasted, an incident ends once OK has lasted longer; and troubles."""
+"""An incident begins in the last run that kept up, and ends when the backlog is worked off."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.contract.ids import incident_id
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, Rules
-from tests.builders import MINUTE, NOON, a_reading, a_report, cell, table
-from tests.functions.lag.strips import Strips, sheet, strip_of
+from kafka_lag.lag.incidents import track_incidents
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.run import Run
+from tests.builders import MINUTE, NOON, table
+from tests.functions.lag.strips import Strips, sheet
+from tests.functions.notify.builders import a_set
 
-RULES = Rules(hold=3, window_ms=6 * MINUTE, sla_seconds=ByName.of([("^promised", 90.0)]))
-
-
-def runs(letters: str) -> str:
-    """In a run E records are deleted unread, in a run O the group has read all, ? is not read."""
-    end, start, commit = 100, 0, 100
-    lines: dict[str, list[object]] = {"end": [], "start": [], "commit": []}
-    for letter in letters.replace(" ", ""):
-        if letter == "E":
-            end, start = end + 100, end + 50
-        elif letter == "O":
-            commit = end
-        lines["end"].append("timeout" if letter == "?" else end)
-        lines["start"].append(start)
-        lines["commit"].append(commit)
-    return strip_of(**lines)
-
-
-NAMES = ("status_since", "held_status", "held_since", "incident_since")
-HELD: dict[str, tuple[Any, ...]] = {
-    "O": (0, None, None, None),
-    "OO": (0, None, None, None),
-    "OOO": (0, "OK", 0, None),
-    "OOOE": (3, "OK", 0, None),
-    "OOOEEO": (5, "OK", 0, None),
-    "OOOEEE": (3, "ERR", 3, 3),
-    "EEE": (0, "ERR", 0, 0),
-    "EEEOOO": (3, "OK", 3, 0),
-    "?": (None, None, None, None),
-    "?OOO": (1, "OK", 1, None),
-    "OO?O": (0, "OK", 0, None),
-    "OO?": (0, None, None, None),
-    "OOO????": (0, "OK", 0, None),
-    "OOO?EEE": (4, "ERR", 4, 4),
-    # OK is held for the window, or not yet.
-    "EEEOOOOOO": (3, "OK", 3, 0),
-    "EEEOOOOOOO": (3, "OK", 3, None),
-    "EEEOOOOEEE": (7, "ERR", 7, 0),
-    "EEEOOOOOOEEE": (9, "ERR", 9, 0),
-    "EEEOOOOOOOEEE": (10, "ERR", 10, 10),
-    "EEEOOOOOO?????": (3, "OK", 3, 0),
-    "EEEOOOOOO?????O": (3, "OK", 3, None),
-    "EEEOEEE": (4, "ERR", 0, 0),
-    "EEE?????": (0, "ERR", 0, 0),
-}
-LOSSES: dict[str, tuple[Any, ...]] = {
-    "OOOOO": (None, None),
-    "OE": (1, None),
-    "OEE": (1, None),
-    "OEEE": (1, 1),
-    "OEEEOO": (1, 1),
-    "OEEEOOO": (None, None),
-    "OEOOE": (1, 1),
-    "OEOOOE": (5, None),
-    "OEEEOOOE": (7, None),
-    "OE?E": (1, 1),
-    # It counts as it was when it was last read.
-    "OE??": (1, 1),
-    "OEEE???": (1, 1),
-}
-PROMISES = sheet(
+RULES = Rules(hold=3, window_ms=6 * MINUTE, sla_seconds=ByName.of([("promised", 90.0)]))
+# A minute's records are 100.
+STRIPS = sheet(
     """
-    promised, as long as it is late
-        end                          100 +10x5 ?x0
-        commit                       100x6
-        group.sla_broken_since       ?x2 2x4
-        group.held_sla_broken_since  ?x4 2x2
-    promised, and in time again
-        end                          100 +10x9
-        commit                       100x6 160 +10x3
-        group.sla_broken_since       ?x2 2x6 ?x2
-        group.held_sla_broken_since  ?x4 2x4 ?x2
-    promised, and no longer read
-        end                          100 +10x5 timeoutx3
-        commit                       100x6
-        group.sla_broken_since       ?x2 2x7
-        group.held_sla_broken_since  ?x4 2x5
-    not to be late
-        end                     100 +10x5
-        commit                  100x6
-        group.sla_broken_since  ?x6
+    a stop, and a backlog after it
+        end                         100 +100x32
+        commit                      100 +100x5 +0x13 +300x7 +100x7
+        group.held_status           ?x2 OKx12 ERRx7 OKx12
+        group.incident_status       ?x14 ERRx7 OKx9 ?x3
+        group.incident_since        ?x14 7x16 ?x3
+        group.incident_until        ?x24 24x6 ?x3
+        group.incident_peak_lag     ?x14 900 1000 1100 1200 1300x12 ?x3
+        group.incident_peak_lag_at  ?x14 14 15 16 17 18x12 ?x3
+        group.incident_worst_status ?x14 stalledx16 ?x3
+        group.incident_cause        ?x14 capacity_fellx16 ?x3
+    a backlog that stays though the group is OK
+        end                         100 +100x55
+        commit                      100 +100x5 +0x13 +600 +600 +100x35
+        group.incident_status       ?x14 ERRx7 OKx34 ?
+        group.incident_until        ?x49 49x6 ?
+    set ahead while nobody reads
+        end                         100 +100x32
+        commit                      100 +100x5 +0x13 2000 +0x9 3000 +100x3
+        cleanup_policy              delete
+        commit_epoch                7x19 -
+        owner                       mx6 -x23 m
+        group.held_status           ?x2 OKx12 ERRx7 OKx7 ERRx3 OKx2
+        group.incident_status       ?x14 ERRx17 OKx2
+        group.incident_skipped      ?x19 1400x14
+        group.incident_since        ?x14 7x19
+    promised, and broken once more
+        end                         100 +100x24
+        commit                      100 +100x5 +0x4 +500 +100x3 +0x4 +500 +100x6
+        group.incident_status       ?x9 OKx16
+        group.incident_since        ?x9 7x16
+        group.incident_until        ?x12 12x5 ?x3 20x5
+        group.incident_sla_broken_since ?x9 7x16
+    not read while it recovers
+        end                         100 +100x26
+        commit                      100 +100x5 +0x13 2000 +100x7
+        unread                      -x20 timeoutx3 -
+        group.incident_status       ?x14 ERRx9 OKx4
+    records lost twice
+        end                         100 +100x17
+        start                       0x7 500x3 600 600 800
+        commit                      100x10 700 700 700
+        group.incident_lost         ?x9 400x3 500x6
     """
 )
-PROMISES = {name: text.replace(" ?x0", "") for name, text in PROMISES.items()}
-RUNS = Strips({**{each: runs(each) for each in (*HELD, *LOSSES)}, **PROMISES}, RULES)
+SAID = Strips(STRIPS, RULES)
 
 
-@pytest.mark.parametrize(("letters", "expected"), HELD.items())
-def test_a_status_is_held_once_it_lasted_and_an_incident_ends_once_ok_did(
-    letters: str, expected: tuple[Any, ...]
+@pytest.mark.parametrize("name", STRIPS)
+def test_an_incident_lasts_from_the_last_run_that_kept_up_until_the_backlog_is_gone(
+    name: str,
 ) -> None:
-    assert tuple(RUNS.said(letters, f"group.{name}")[-1] for name in NAMES) == expected
+    SAID.check(name)
 
 
-@pytest.mark.parametrize(("letters", "expected"), LOSSES.items())
-def test_a_trouble_is_held_once_it_lasted_and_ends_once_it_stays_away(
-    letters: str, expected: tuple[Any, ...]
-) -> None:
-    names = ("loss_since", "held_loss_since")
-    assert tuple(RUNS.said(letters, f"group.{name}")[-1] for name in names) == expected
+def test_a_time_without_runs_does_not_move_the_beginning() -> None:
+    strip = """
+        end     100 +100x5 18600 +100x11
+        commit  100 +100x5 +0x12
+    """
+    minutes = [*range(6), *range(185, 197)]
+    said = Strips({"g": strip}, RULES, minutes=minutes).said("g", "group.incident_since")
+    assert said[-1] == 5
 
 
-@pytest.mark.parametrize("name", PROMISES)
-def test_a_promise_is_broken_by_an_age_that_is_proven(name: str) -> None:
-    RUNS.check(name)
+@pytest.mark.parametrize(("began", "shown"), [(6, 6), (8, 7)])
+def test_a_beginning_found_later_is_shown_and_leaves_the_id(began: int, shown: int) -> None:
+    """Its `worst_status_since` is of a status that the group has only later."""
+    incident = {"incident_id": "a", "incident_since": NOON + 7 * MINUTE, "incident_status": "ERR"}
+    row = {"consumer_group": "g", "status": "ERR", "held_status": "ERR", "held_since": NOON}
+    later = {**row, "worst_status": "stalled", "worst_status_since": NOON + began * MINUTE}
+    groups = track_incidents(a_set(later), a_run(a_set({**row, **incident})), Run(NOON, RULES))
+    said = table(groups, "incident_id", "incident_since", "incident_from")
+    assert said == [("a", NOON + 7 * MINUTE, NOON + shown * MINUTE)]
 
 
-@pytest.mark.parametrize(("hold", "held"), [(1, "ERR"), (2, "OK")])
-def test_as_many_runs_as_configured_hold_a_status(hold: int, held: str) -> None:
-    found = Strips({"g": runs("OOOE")}, Rules(hold=hold))
-    assert found.said("g", "group.held_status")[-1] == held
-    assert found.said("g", "group.held_loss_since")[-1] == (3 if hold == 1 else None)
+def test_an_id_is_of_the_cluster_the_group_and_the_beginning() -> None:
+    shop = Strips({"g": STRIPS["records lost twice"]}, replace(RULES, cluster="shop"))
+    assert shop.said("g", "group.incident_id")[-1] == incident_id("shop", "g", NOON)
+    ids = {incident_id(*each) for each in (("a", "b", 1), ("a", "c", 1), ("b", "b", 1))}
+    assert len(ids) == 3
 
 
-@pytest.mark.parametrize(("minutes", "held"), [((0, 2), "ERR"), ((0, 1), None)])
-def test_a_status_lasts_through_a_run_that_was_missed(
-    minutes: tuple[int, ...], held: str | None
-) -> None:
-    found = Strips({"g": runs("EE")}, RULES, minutes=minutes)
-    assert found.said("g", "group.held_status")[-1] == held
+def test_a_group_that_is_no_longer_watched_ends_its_incident_without_an_ok() -> None:
+    row = {"consumer_group": "g", "held_status": "ERR", "held_since": NOON}
+    incident = {"incident_id": "a", "incident_since": NOON, "incident_status": "ERR"}
+    hidden = a_set({**row, "status_reason": contract.TOPIC_UNWATCHED})
+    groups = track_incidents(hidden, a_run(a_set({**row, **incident})), Run(NOON, RULES))
+    assert table(groups, "incident_until", "incident_status") == [(NOON, "ERR")]
 
 
-def test_runs_are_as_far_apart_as_the_interval_says() -> None:
-    rules = Rules(hold=2).at_interval(5 * MINUTE)
-    assert (
-        Strips({"g": runs("EE")}, rules, minutes=(0, 4)).said("g", "group.held_status")[1] is None
-    )
-    assert (
-        Strips({"g": runs("EE")}, rules, minutes=(0, 5)).said("g", "group.held_status")[1] == "ERR"
-    )
-
-
-def test_the_last_row_of_a_deleted_group_says_what_it_was_and_no_status_or_numbers() -> None:
-    topics = {"t": [(0, 9)]}
-    rules = Rules(hold=1, owners=ByName.of([("g", "payments")]))
-    old = a_report(a_reading({"g": {"t": [12]}}, topics), rules=rules).snapshot
-    for minute in (1, 2):
-        at = NOON + minute * MINUTE
-        old = a_report(a_reading({"g": {"t": [12]}}, topics, at=at), old, rules, at).snapshot
-    gone = a_reading({"h": {}}, topics, at=NOON + 3 * MINUTE, gone_groups=["g"])
-    groups = a_report(gone, old, rules, NOON + 3 * MINUTE).snapshot.groups
-
-    kept = ("owner", "last_status", "held_status", "held_since", "incident_since", "read_at")
-    said = {name: cell(groups, name, consumer_group="g") for name in groups.columns}
-    expected = {name: cell(old.groups, name, consumer_group="g") for name in kept}
-    assert {name: said[name] for name in kept} == expected
-    assert (said["status_reason"], said["status"], said["lag"]) == (contract.GONE, None, None)
-    again = a_report(gone, a_report(gone, old, rules).snapshot, rules).snapshot.groups
-    assert table(again, "consumer_group") == [("h",)]
-
-
-def test_a_group_that_was_gone_starts_again() -> None:
-    topics = {"t": [(0, 9)]}
-    old = a_report(a_reading({"g": {"t": [12]}}, topics), rules=Rules(hold=1)).snapshot
-    old = a_report(a_reading({}, topics, gone_groups=["g"]), old).snapshot
-    again = a_report(a_reading({"g": {"t": [9]}}, topics, at=NOON + MINUTE), old, RULES).snapshot
-    names = ("last_status", "held_status", "incident_since")
-    assert table(again.groups, *names) == [("OK", None, None)]
+def a_run(groups: Frame) -> Snapshot:
+    return replace(Snapshot.empty(), groups=groups)

@@ -172,6 +172,8 @@ def _rows(dataset: str, frame: Frame, shift: int) -> Rows:
             values = [None if value is None else value - shift for value in values]
         if name == "cause_evidence":
             values = [None if value is None else _shift(value, shift) for value in values]
+        if name == "incident_id":  # it contains the time
+            values = [value is not None for value in values]
         columns[name] = [round(v, 6) if isinstance(v, float) else v for v in values]
     keys = [name for name in _KEY if name in columns]
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

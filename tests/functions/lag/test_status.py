@@ -299,7 +299,7 @@ FIRST = sheet(
         group.status_reason   no_memberx11 ?x2
         group.held_status     ?x3 WARNx10
         group.last_status     ? WARNx10 ERRx2
-        group.incident_since  ?x3 1x10
+        group.incident_since  ?x3 0x10
     old, in a rebalance of nobody
         end            240
         commit         100

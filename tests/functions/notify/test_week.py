@@ -16,7 +16,7 @@ from kafka_lag.errors import ReporterError
 from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.incidents import track_incidents
+from kafka_lag.lag.held import hold_statuses
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.run import Run
 from kafka_lag.notify.delivery import HasTime, Unsent
@@ -73,7 +73,7 @@ def the_sets(statuses: SimulatedStatuses) -> dict[int, Frame]:
                 "unread_reason": Strings.of(unread),
             }
         ).completed(contract.GROUPS)
-        groups = track_incidents(rows, previous, Run(at, Rules()))
+        groups = hold_statuses(rows, previous, Run(at, Rules()))
         sets[at] = groups
         previous = Snapshot(at, previous.topic_partitions, previous.group_partitions, groups)
     return sets
