@@ -31,12 +31,12 @@ _SUBCOMMANDS = {
     "doctor": "what keeps a login from reading a cluster, and the command that repairs it",
     "why": "why a group is behind, what to do, and what it is not",
     "tasks": "how many tasks groups need: now, by hour of the week, and in the past",
-    "replay": "which pages a deployment's document would have sent on past days",
-    "diff": "what another document would change: keys, alarms, cost, pages",
+    "replay": "which pages a configuration would have sent on past days",
+    "diff": "what another configuration would change: keys, alarms, cost, pages",
     "query": "saved queries on snapshots and reports: who lagged most, and when",
     "report": "the daily report of a folder: skew, risks of loss, time lag",
-    "init": "writes a deployment's document from a cluster's ARN",
-    "config": "a document, checked; prints what the collector reads, with all defaults",
+    "init": "writes a configuration from a cluster's ARN",
+    "config": "a configuration, checked; prints what the collector reads, with all defaults",
     "cost": "what a configuration will cost a month, before it is deployed",
     "completion": "lets your shell complete this command's words",
 }
@@ -70,7 +70,7 @@ exit codes:
   0    done
   1    the cluster, the files or AWS could not be read; one sentence says what to do.
        doctor: there is a fault
-  2    wrong usage, a file that is not there, a document with faults; one line says what
+  2    wrong usage, a file that is not there, a configuration with faults; one line says what
   3    show --fail-on: a group has that status, or breaks its SLA
   4    show --fail-on: none is seen to, and of some it is not known;
        doctor: no fault was found, and some checks could not be made

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag config`: the document of a collector without a deployment of this project's."""
+"""`kafka-lag config`: the configuration of a collector without a deployment of this project's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ examples:
 @click.argument("file", type=click.Path(path_type=Path))
 @option("--cluster", metavar="NAME", help="of a deployment: whose collector, if it has several")
 def config(file: Path, cluster: str | None) -> int:
-    """Checks a document and writes a collector's with all defaults.
+    """Checks a configuration and writes a collector's with all defaults.
 
     FILE is JSON or TOML (.toml), keys as in the docs: one collector's, or a deployment's. What is
     printed is what the function reads from the file in KAFKA_LAG_CONFIG; a deployment adds brokers

@@ -40,7 +40,7 @@ examples:
     "--output",
     type=click.Choice([_TEXT, _JSON]),
     default=_TEXT,
-    help=f"tables ({_TEXT}) or one document",
+    help=f"tables ({_TEXT}) or JSON",
 )
 @click.option("--lines", is_flag=True, help="every line of each cluster, however many there are")
 def cost(config: Path | None, region: str | None, output: str, *, lines: bool) -> int:

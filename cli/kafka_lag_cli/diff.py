@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag diff`: what a deployment's document would change, its pages on past days."""
+"""`kafka-lag diff`: what a configuration would change, its pages on past days."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SHOWN = 60
 _LISTED = 20
 _CHANGES = replace(PAGES, names=("change", *PAGES.names))
 
-# Keys of a document by their place, and what makes an alarm go off by its rule and group.
+# Keys of a configuration by their place, and what makes an alarm go off by its rule and group.
 _Keys: TypeAlias = dict[str, str]
 _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
 
@@ -66,7 +66,7 @@ _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="The document that is deployed.",
+    help="The configuration that is deployed.",
 )
 @option(
     "--config",
@@ -92,7 +92,7 @@ def diff(
     last: str | None,
     output: str,
 ) -> None:
-    """What another document would change: keys, alarms, cost, and pages.
+    """What another configuration would change: keys, alarms, cost, and pages.
 
     Pages are those of past days, where --bucket or --state says which snapshots are theirs:
     the last 30 days, each as `kafka-lag replay` finds it.
@@ -114,13 +114,13 @@ def diff(
 
 def _read(path: Path) -> Deployment:
     if not path.is_file():
-        raise click.UsageError(f"There is no {path}: name a deployment's document.")
+        raise click.UsageError(f"There is no {path}: name a configuration.")
     return read_deployment(path)
 
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """The pages of one cluster's days by the new document, and those of both in order of time."""
+    """The replay of one cluster's days by the new configuration, and the pages of both."""
 
     replay: Replay
     pages: list[Change]
@@ -138,7 +138,7 @@ class _Changes:
 def _find_pages(
     old: Deployment, new: Deployment, place: SnapshotPlace, period: tuple[int, int]
 ) -> Iterator[_Changes]:
-    """Each cluster of the new document; of one that the old one lacks every page is added."""
+    """Each cluster of the new configuration; of one that the old one lacks every page is added."""
     store = place.open_store(AT_ONCE)
     for recorded, cluster, other in read_days(store, place, new.clusters, *period, old.clusters):
         before = () if other is None else replay_days(recorded, other, ()).pages.pages
@@ -217,7 +217,7 @@ def _changed_keys(old: Deployment, new: Deployment) -> Iterator[tuple[str, str, 
 
 
 def _keys_of(deployment: Deployment, names: set[str]) -> _Keys:
-    """Returns the keys of the document and of these clusters, whose order means nothing."""
+    """Returns the keys of the configuration and of these clusters, whose order means nothing."""
     whole = deployment.model_dump(mode="json", exclude={"clusters"})
     clusters = {
         each.name: each.model_dump(mode="json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag init`: a deployment's document from a cluster's ARN, by what AWS says of it."""
+"""`kafka-lag init`: a configuration from a cluster's ARN, by what AWS says of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ STDOUT = "-"
 _DEFAULT_FILE = "deployment.toml"
 _SECRET_LOGINS = ("scram", "tls")
 _NAMED = 5
-_BY_HAND = "Without AWS, copy and edit a document of examples/ (scaling-ecs.json has IAM)."
+_BY_HAND = "Without AWS, copy and edit a configuration of examples/ (scaling-ecs.json has IAM)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ nothing in AWS.
 @option("--kms-key-arn", metavar="ARN", help="the key of the secret (default: as AWS says)")
 @option("--email", multiple=True, help="who gets alarms and reports; may be given again")
 def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any) -> int:
-    """Writes a deployment's document from a cluster's ARN.
+    """Writes a configuration from a cluster's ARN.
 
     Network, login, secret, key and endpoints are looked up in AWS. What AWS does not know is asked
     for on a terminal, and wanted as options elsewhere.
@@ -130,10 +130,10 @@ def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any)
 
 
 def draft(arn: str, session: Any, chosen: InitOptions, ask: Ask | None) -> str:
-    """The document as TOML with comments, checked.
+    """The configuration as TOML with comments, checked.
 
-    Raises AwsError, ConfigError, ConfigurationError for a value that a document cannot have, and
-    click.UsageError for what is missing where nobody can be asked.
+    Raises AwsError, ConfigError, ConfigurationError for a value that a configuration cannot have,
+    and click.UsageError for what is missing where nobody can be asked.
     """
     try:
         msk = describe_cluster(session.client("kafka"), arn)
@@ -397,7 +397,7 @@ def _next_steps(name: str, profile: str | None, *, written: bool) -> str:
     variable = f"AWS_PROFILE={shlex.quote(profile)} " if profile else ""
     return "\n".join(
         (
-            f"{name} is written. Next:" if written else "Next, with the document in a file:",
+            f"{name} is written. Next:" if written else "Next, with the configuration in a file:",
             f"  kafka-lag doctor --config {file}{as_who}",
             f"  kafka-lag cost --config {file}",
             f"  {variable}make deploy CONFIG={file}",

@@ -158,7 +158,7 @@ def read_twice(
     """Reads the cluster, waits and reads it again. Raises ReporterError.
 
     Beside somebody who collects into the same state it keeps nothing, and judges by that one's
-    interval, unless a document says it. With filters it keeps nothing beside what they hide.
+    interval, unless a configuration says it. With filters it keeps nothing beside what they hide.
     """
     settings = replace(collect.settings, interval_ms=max(gap, 1) * 1000)
     # A reading by hand is not made to be kept.

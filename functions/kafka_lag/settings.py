@@ -171,13 +171,13 @@ def _read_document(
 
 def _version_fault(document: Any) -> str | None:
     if not isinstance(document, Mapping):
-        return "the document must be a JSON object"
+        return "the configuration must be a JSON object"
     version = document.get(contract.DOCUMENT_VERSION_KEY)
     if version == contract.DOCUMENT_VERSION and not isinstance(version, bool):
         return None
     found = "has no version" if version is None else f"is of version {version!r}"
     return (
-        f"the document {found}, and this collector reads version {contract.DOCUMENT_VERSION}: "
+        f"the configuration {found}, and this collector reads version {contract.DOCUMENT_VERSION}: "
         f"{_TOGETHER}"
     )
 
@@ -219,7 +219,9 @@ def _settings(document: Mapping[str, Any], bucket: str, region: str | None = Non
         return _whole(document, bucket, region)
     except KeyError as error:
         missing = error.args[0]
-    raise ConfigError(f"The document lacks {missing}, which this collector reads: {_TOGETHER}.")
+    raise ConfigError(
+        f"The configuration lacks {missing}, which this collector reads: {_TOGETHER}."
+    )
 
 
 def _whole(document: Mapping[str, Any], bucket: str, region: str | None) -> Settings:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The props of a document's cluster: its ids and ARNs, imported as objects of CDK."""
+"""The props of a configuration's cluster: its ids and ARNs, imported as objects of CDK."""
 
 from __future__ import annotations
 

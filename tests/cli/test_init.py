@@ -261,7 +261,7 @@ def test_without_credentials_the_examples_are_named(
     printed = capsys.readouterr().err
     assert "check your AWS credentials" in printed
     assert printed.endswith(
-        "Without AWS, copy and edit a document of examples/ (scaling-ecs.json has IAM).\n"
+        "Without AWS, copy and edit a configuration of examples/ (scaling-ecs.json has IAM).\n"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka_lag_cli.account.errors import using
 
-# The logins of a document, those first that need nothing set up at the brokers.
+# The logins of a configuration, those first that need nothing set up at the brokers.
 LOGINS = ("iam", "scram", "none", "plaintext", "tls")
 _EXPRESS = "express."
 # The states of a cluster that never serves again, as a sentence about it goes on.

@@ -15,7 +15,7 @@ from kafka_lag_cli.account.errors import using
 # The target of a blackhole is gone.
 WayOut: TypeAlias = Literal["nat", "other", "internet gateway", "blackhole", "none"]
 
-# The endpoints of a document, by the end of the service's name.
+# The endpoints of a configuration, by the end of the service's name.
 SERVICES: Mapping[str, str] = {
     "s3": "s3",
     "secrets_manager": "secretsmanager",
@@ -48,7 +48,7 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A VPC endpoint that is there; `kind` is its key in a document."""
+    """A VPC endpoint that is there; `kind` is its key in a configuration."""
 
     id: str
     kind: str

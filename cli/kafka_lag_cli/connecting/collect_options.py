@@ -45,8 +45,8 @@ class CollectOptions:
     """Checked options; the cluster's name is empty where it is Kafka's own id.
 
     `keep_days` None keeps all snapshots. `narrowed`: filters were named, so that runs may read a
-    part of the cluster; the filters of a document say what the whole is. Nothing is connected to,
-    and no secret read, before `make_source` is called, which raises ConfigError.
+    part of the cluster; the filters of a configuration say what the whole is. Nothing is connected
+    to, and no secret read, before `make_source` is called, which raises ConfigError.
     """
 
     settings: Settings
@@ -128,7 +128,7 @@ source_options = add_options(
         "--config",
         type=FILE,
         metavar="FILE",
-        help="the deployment's document, or a collector's: brokers, login and rules are its own",
+        help="the configuration, or a collector's: brokers, login and rules are its own",
     ),
     option("--cluster", type=_cluster, metavar="NAME", help="its name (default: Kafka's own id)"),
     login_options,
@@ -160,9 +160,9 @@ def collect_options_of(
     interval: int | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> CollectOptions:
-    """The options together; `interval` in seconds, None for the document's or a minute.
+    """The options together; `interval` in seconds, None for the configuration's or a minute.
 
-    Raises click.UsageError for what does not fit, ConfigError for a document with faults.
+    Raises click.UsageError for what does not fit, ConfigError for a configuration with faults.
     """
     chosen, keep = options.get("state"), options.get("keep_days")
     state = (chosen or default_state(environ)).expanduser()
@@ -170,7 +170,7 @@ def collect_options_of(
         raise click.UsageError(f"--state: {state} is no folder.")
     if options["config"]:
         _refuse_beside_config()
-        # Costs the start of those alone who have a document.
+        # Costs the start of those alone who have a configuration.
         from kafka_lag_cli.connecting.deployed_document import read_deployed  # noqa: PLC0415
 
         named = True
@@ -244,7 +244,7 @@ def _with_interval(settings: Settings, seconds: int) -> Settings:
 
 
 def _refuse_beside_config() -> None:
-    """Options that the document has keys for: what is tried shall be what is deployed."""
+    """Options that the configuration has keys for: what is tried shall be what is deployed."""
     ctx = click.get_current_context()
     for parameter in ctx.command.params:
         section, name = getattr(parameter, "section", None), str(parameter.name)
@@ -254,5 +254,5 @@ def _refuse_beside_config() -> None:
             continue
         if given := given_name(ctx, parameter):
             raise click.UsageError(
-                f"{given} does not go with --config: change the document, or leave it out."
+                f"{given} does not go with --config: change the configuration, or leave it out."
             )

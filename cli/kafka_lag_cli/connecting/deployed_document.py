@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document of a deployment, or of one collector, as settings and login for this machine.
+"""The configuration of a deployment, or of one collector, as settings and login for this machine.
 
 The login is the deployed collector's: its secret, or AWS credentials where its role signs. Both
 are read with the credentials of whoever runs the command.
@@ -32,7 +32,7 @@ from kafka_lag_cli.connecting.login_options import region_of
 MakeSource: TypeAlias = Callable[[], CredentialSource]
 
 _NAMED = 5
-# A document without faults, to know the keys that each has once it is normalised.
+# A configuration without faults, to know the keys that each has once it is normalised.
 _LEAST = {"cluster": "c", "bootstrap_servers": ["b:9092"], "security_protocol": "PLAINTEXT"}
 
 
@@ -42,10 +42,10 @@ def read_deployed(
     servers: tuple[str, ...] | None,
     profile: str | None,
 ) -> tuple[Settings, MakeSource]:
-    """Settings of one cluster of the document, and its login; `servers` instead of its brokers.
+    """Settings of one cluster of the configuration, and its login; `servers` replace its brokers.
 
-    Raises ConfigError. AWS is asked at once for brokers that neither the document nor `servers`
-    names, and for the login when that is made.
+    Raises ConfigError. AWS is asked at once for brokers that neither the configuration nor
+    `servers` names, and for the login when that is made.
     """
     try:
         document, region, folder, found = _document(path, cluster)
@@ -86,7 +86,7 @@ def _document(
 
 
 def _written(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """A document that is normalised already, of this version and with all keys."""
+    """A configuration that is normalised already, of this version and with all keys."""
     version = document[contract.DOCUMENT_VERSION_KEY]
     if version != contract.DOCUMENT_VERSION:
         raise ConfigError(
@@ -106,7 +106,7 @@ def _ask_for_servers(
     cluster: Cluster | None, region: str | None, profile: str | None
 ) -> tuple[str, ...]:
     if cluster is None or cluster.arn is None:
-        raise ConfigError("The document names no brokers: give --bootstrap-servers.")
+        raise ConfigError("The configuration names no brokers: give --bootstrap-servers.")
     from kafka_lag.aws import AWS_ERRORS, error_code  # noqa: PLC0415
 
     try:
@@ -144,7 +144,7 @@ def _find_region(settings: Settings, region: str | None, profile: str | None) ->
     found = found or open_session(profile).region_name
     if not found:
         raise ConfigError(
-            "Neither the document nor the brokers' names hold the AWS region: set AWS_REGION."
+            "Neither the configuration nor the brokers' names hold the AWS region: set AWS_REGION."
         )
     return found
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A deployment's document on this machine, and one cluster of it; needs no client of Kafka."""
+"""A configuration on this machine, and one cluster of it; needs no client of Kafka."""
 
 from __future__ import annotations
 

@@ -318,6 +318,6 @@ def check_metrics(
             "warning",
             f"{format_count(plan.omitted)} metrics more do not fit into max_metrics "
             f"({format_count(levels.max_metrics)})",
-            f"They would cost ${more:,.2f} more a month. Raise levels.max_metrics in the document, "
-            "or narrow groups and topics. Snapshots have all of it anyway.",
+            f"They would cost ${more:,.2f} more a month. Raise levels.max_metrics in the "
+            "configuration, or narrow groups and topics. Snapshots have all of it anyway.",
         )

@@ -105,7 +105,7 @@ def doctor(**options: Any) -> int:
 
     Looks at names, TCP, TLS, mechanisms, the login, ACLs and rights, hidden groups and topics,
     clocks, versions, kinds of groups, transactions, and what the metrics would cost; with the
-    document of a deployment also at what AWS says of it. Reads no record and changes nothing.
+    configuration also at what AWS says of it. Reads no record and changes nothing.
     """
     for switch in ("invoke", "deployed"):
         if options[switch] and not options["config"]:
@@ -130,7 +130,7 @@ def doctor(**options: Any) -> int:
 
 def _check_document(options: Mapping[str, Any]) -> list[Finding]:
     """Check a deployment in AWS, if the configuration is one, and then the brokers."""
-    # Costs the start of those alone who have a document.
+    # Costs the start of those alone who have a configuration.
     from kafka_lag_cli.doctor.deployment import check_document  # noqa: PLC0415
 
     of_aws = check_document(
@@ -145,7 +145,7 @@ def _check_document(options: Mapping[str, Any]) -> list[Finding]:
     except ConfigError as error:
         if not of_aws:
             raise
-        # The document is right, as AWS was looked at by it: where its brokers are is not known.
+        # AWS was looked at by the configuration, so it is right: its brokers are not known.
         unknown = Finding(NAME, "unknown", printable(str(error)))
         behind = not_looked_at(*STAGES[1:], LOGIN, *RIGHTS, *AFTER_LOGIN, because=NAME)
         return [*of_aws, unknown, *behind]

@@ -38,7 +38,7 @@ def check_connection(
     """Check each stage of the way to each server.
 
     A server that cannot be used is a warning where another can. `options` are the command's own,
-    None where a document has brokers and login.
+    None where a configuration has brokers and login.
     """
     faults = {
         each.server: fault

@@ -37,8 +37,8 @@ def check_credentials(place: Place, clock: Clock) -> Iterator[Finding]:
         yield Finding(
             CREDENTIALS,
             "fault",
-            f"they are of the account {account}, and the document's cluster {place.cluster.name} "
-            f"is in {place.account}",
+            f"they are of the account {account}, and the configuration's cluster "
+            f"{place.cluster.name} is in {place.account}",
             "Nothing of the cluster is seen with them: give --profile with one of that account.",
         )
         return

@@ -29,7 +29,7 @@ _LONGEST_SENTENCE = 600
 
 # What to do about an error of a type, the class of the function's errors.
 _ADVICE = {
-    "ConfigError": "Change the document, and deploy again.",
+    "ConfigError": "Change the configuration, and deploy again.",
     "LoginError": "Look at the findings on login and secret above.",
     "SourceError": (
         "The function does not reach the brokers, or they do not serve it: look at the brokers' "
@@ -49,7 +49,7 @@ def check_run(place: Place, clock: Callable[[], float]) -> Iterator[Finding]:
             RUN,
             "fault",
             f"there is no stack {place.stack} with a function in {place.region}",
-            "It is not deployed, or the deploy failed: run `make deploy` with this document.",
+            "It is not deployed, or the deploy failed: run `make deploy` with this configuration.",
         )
         return
     group = outputs.get(_LOG_OUTPUT)
@@ -116,7 +116,7 @@ def explain(payload: Any, *, failed: bool, log: str | None) -> Finding:
             RUN,
             "warning",
             f"it succeeded, saw no group and wrote {objects} objects",
-            "There is none, or the login may not describe any, or all are denied by the document.",
+            "There is none, or the login may not describe any, or the configuration denies all.",
             log,
         )
     # Of a minute that has run already nothing is written again.
@@ -152,7 +152,7 @@ def _explain_error(payload: Mapping[str, Any], log: str | None) -> Finding:
             "fault",
             f"{printable(kind)}: {sentence}",
             "It was ended, most likely for want of memory: raise function.memory_mb in the "
-            "document, and deploy again.",
+            "configuration, and deploy again.",
             log,
         )
     if kind.startswith("Runtime."):

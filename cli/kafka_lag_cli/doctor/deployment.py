@@ -46,7 +46,7 @@ def check_document(
     """Check a cluster of a deployment's configuration in AWS; empty for another configuration.
 
     To be called before MSK is asked for brokers: where the login is not enabled it names none.
-    Raises ConfigError for a document or a profile that cannot be used.
+    Raises ConfigError for a configuration or a profile that cannot be used.
     """
     found = read_deployed_cluster(path, cluster)
     if found is None:

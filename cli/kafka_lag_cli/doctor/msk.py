@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster as MSK knows it: whether it is there, and lets the document's login in."""
+"""The cluster as MSK knows it: whether it is there, and lets the configuration's login in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CALLED = {
     "none": "clients without a login over TLS",
     "plaintext": "clients without a login in plain text",
 }
-# What a document says instead, the nearest first.
+# What a configuration says instead, the nearest first.
 _INSTEAD = {
     "none": 'auth = { type = "none" }',
     "plaintext": 'auth = { type = "none", plaintext = true }',
@@ -33,7 +33,7 @@ _INSTEAD = {
 def check_cluster(place: Place) -> tuple[MskCluster | None, list[Finding]]:
     cluster = place.cluster
     if cluster.arn is None:
-        return None, [Finding(CLUSTER, "info", "the document has no ARN, so MSK is not asked")]
+        return None, [Finding(CLUSTER, "info", "the configuration has no ARN, so MSK is not asked")]
     client = place.client("kafka")
     try:
         msk = describe_cluster(client, cluster.arn)
@@ -45,7 +45,7 @@ def check_cluster(place: Place) -> tuple[MskCluster | None, list[Finding]]:
     if msk.state == "ACTIVE":
         findings.append(Finding(CLUSTER, "ok", "it is there and ACTIVE"))
     elif msk.state in ENDED:
-        why = "Take it out of the document, or name the cluster that replaces it."
+        why = "Take it out of the configuration, or name the cluster that replaces it."
         findings.append(Finding(CLUSTER, "fault", f"it {ENDED[msk.state]}", why))
     else:
         findings.append(
@@ -101,7 +101,7 @@ def check_login(place: Place, msk: MskCluster) -> Finding:
     if way in _OPEN or msk.is_serverless:
         # A line that opens a cluster to everybody would be no repair.
         other = next((each for each in _INSTEAD if each in msk.logins), None)
-        why += " Let the document log in as it wants it (kafka-lag init writes that)."
+        why += " Let the configuration log in as it wants it (kafka-lag init writes that)."
         return Finding(LOGIN, "fault", what, why, _INSTEAD[other] if other else None)
     if way == "tls":
         why += " Enable it with the ARN of the private authority that signs the certificates."

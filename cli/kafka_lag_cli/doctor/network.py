@@ -54,7 +54,7 @@ def check_network(place: Place, msk: MskCluster | None) -> Iterator[tuple[str, I
 
 @dataclass(frozen=True, slots=True)
 class _Inside:
-    """The VPC of the document with those of its subnets that are there."""
+    """The VPC of the configuration with those of its subnets that are there."""
 
     network: VpcNetwork
     subnets: tuple[Subnet, ...]
@@ -92,7 +92,7 @@ def _check_subnets(place: Place, msk: MskCluster | None) -> Iterator[Finding]:
         yield Finding(
             SUBNETS,
             "fault" if place.cluster.bootstrap_servers is None else "info",
-            f"the document's VPC is {vpc.id}, and the brokers are in {brokers_vpc}",
+            f"the configuration's VPC is {vpc.id}, and the brokers are in {brokers_vpc}",
             "The brokers' addresses lead nowhere there without peering or private connectivity.",
             key_line("vpc.id", brokers_vpc),
         )
@@ -193,7 +193,7 @@ def _check_open_brokers(
         yield Finding(
             BROKERS,
             "unknown",
-            "the document names none",
+            "the configuration names none",
             f"Somebody else must let the collector in on {ports}.",
         )
         return
@@ -209,9 +209,9 @@ def _check_open_brokers(
     yield Finding(
         BROKERS,
         "fault",
-        f"the document names none, and {format_list(theirs, _NAMED)} does not let the subnets in "
-        f"on {ports}",
-        "Named in the document, it is opened for the collector by the deploy.",
+        f"the configuration names none, and {format_list(theirs, _NAMED)} does not let the subnets "
+        f"in on {ports}",
+        "Named in the configuration, it is opened for the collector by the deploy.",
         instead,
     )
 
@@ -320,7 +320,7 @@ def _check_endpoint_group(
         "fault",
         f"the endpoint {endpoint.id} does not let the subnets in on {HTTPS}",
         "The service's usual name leads to it in the whole VPC, with NAT too: each run would wait "
-        "until its end. Named in the document, its group is opened by the deploy.",
+        "until its end. Named in the configuration, its group is opened by the deploy.",
         key_line("vpc.endpoint_security_groups", [*named, *endpoint.security_groups[:1]]),
     )
 

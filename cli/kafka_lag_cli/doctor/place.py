@@ -26,7 +26,7 @@ class Place:
 
     @property
     def account(self) -> str | None:
-        """The account that the document says, None for whichever deploys."""
+        """The account that the configuration says, None for whichever deploys."""
         return self.deployment.place_of(self.cluster)[0]
 
     @property
@@ -75,6 +75,6 @@ def _words(value: Any) -> Sequence[str]:
 
 
 def key_line(key: str, value: Any) -> str:
-    """A key of the cluster in a document, as TOML writes it."""
+    """A key of the cluster in a configuration, as TOML writes it."""
     # Of these types JSON and TOML write the same.
     return f"{key} = {json.dumps(value)}"

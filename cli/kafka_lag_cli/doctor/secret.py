@@ -121,7 +121,7 @@ def _judge_key_of_aws(place: Place, secret: Secret, auth: SecretAuth, *, of_msk:
         to_do = "MSK takes no secret that is encrypted with it: make or take a key of yours."
         return Finding(_KEY, "fault", "it is AWS's own", to_do, change)
     if auth.kms_key_arn is not None:
-        found = "it is AWS's own, and the document names one of yours"
+        found = "it is AWS's own, and the configuration names one of yours"
         return Finding(_KEY, "warning", found, "", change)
     return Finding(_KEY, "ok", "it is AWS's own")
 
@@ -148,13 +148,13 @@ def _judge_key(place: Place, key: KmsKey, auth: SecretAuth) -> Iterator[Finding]
         yield Finding(
             _KEY,
             "fault",
-            f"the secret is encrypted with {key.arn}, and the document says "
+            f"the secret is encrypted with {key.arn}, and the configuration says "
             f"{auth.kms_key_arn or 'none'}",
-            "The collector gets a right on the key of the document alone.",
+            "The collector gets a right on the key of the configuration alone.",
             key_line("auth.kms_key_arn", key.arn),
         )
     elif key.state == "Enabled":
-        yield Finding(_KEY, "ok", "it is yours and enabled, and the document's")
+        yield Finding(_KEY, "ok", "it is yours and enabled, and the configuration's")
 
 
 def _change_key(place: Place, secret: Secret, key: str | None) -> str | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The alarms on groups that a cluster's document deploys, by their rules, and those left out."""
+"""The alarms on groups that a configuration deploys, by their rules, and those left out."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def deployed_alarms(
     """Yield a cluster's alarms on these groups: named groups first, then queries on all others.
 
     `only`: of these, those; empty for all.
-    Groups that the document's filters deny have none, nor has a cluster that publishes nothing.
+    Groups that filters deny have none, nor has a cluster that publishes nothing.
     """
     if cluster.paused or not cluster.sink_names:
         return
@@ -111,7 +111,7 @@ def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
         yield "no sink publishes into CloudWatch, so no alarm has data"
         return
     if not any(group_thresholds(cluster)) and not any(query_rules(cluster)):
-        yield "alarms on groups: the document has none, by alarms.groups and alarms.any_group"
+        yield "alarms on groups: the configuration has none, by alarms.groups and alarms.any_group"
     rules = reporter_rules(paused=False, sinks=cluster.sink_names)
     rules += broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)
     names = ", ".join(rule.name for rule in rules if rule is not HEARTBEAT)

@@ -22,8 +22,8 @@ class AwsHistory:
     """The history of one cluster's alarms.
 
     `since`: of each alarm, by rule and group, when it was last made or changed, ms UTC; what it did
-    before, another document decided. `unknown` alarms have no history: they were never deployed, or
-    nothing happened to them.
+    before, another configuration decided. `unknown` alarms have no history: they were never
+    deployed, or nothing happened to them.
     """
 
     pages: tuple[Page, ...]

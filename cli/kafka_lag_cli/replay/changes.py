@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of two documents on the same days: which are added, gone, or at another time."""
+"""The pages of two configurations on the same days: which are added, gone, or at another time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A page as one document sends it and as the other does, None where it does not."""
+    """A page as one configuration sends it and as the other does; null where it does not."""
 
     before: Page | None
     after: Page | None
@@ -55,7 +55,7 @@ class Change:
 
 
 def find_changes(before: Sequence[Page], after: Sequence[Page]) -> list[Change]:
-    """The pages of two documents in order of time.
+    """The pages of two configurations in order of time.
 
     Two pages are the same one where they are about the same thing of the same group, and on at the
     same time; of several the first that is not taken.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag replay`: a deployment's document on past days, from a folder or a bucket."""
+"""`kafka-lag replay`: a configuration on past days, from a folder or a bucket."""
 
 from __future__ import annotations
 
@@ -57,11 +57,10 @@ class _PagesAMonth(click.FloatRange):
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"The deployment's document, or a {CDK_FILE} that holds or names it "
-    f"(default: ./{CDK_FILE}).",
+    help=f"The configuration, or a {CDK_FILE} that holds or names it (default: ./{CDK_FILE}).",
 )
 @place_options
-@click.option("--cluster", metavar="NAME", help="Of several in the document, this one alone.")
+@click.option("--cluster", metavar="NAME", help="Of several in the configuration, this one alone.")
 @click.option("--group", "groups", metavar="NAME", multiple=True, help="Only this one's pages.")
 @click.option(
     "--from",
@@ -96,12 +95,12 @@ def replay(
     lines: bool,
     compare_with_aws: bool,
 ) -> None:
-    """Which pages a document would have sent on past days.
+    """Which pages a configuration would have sent on past days.
 
-    Every alarm on groups that the document deploys is evaluated as CloudWatch documents it, minute
-    by minute, on the snapshots or the history of those days: missing data, M of N, queries. It is a
-    model and not AWS; where AWS leaves open how it evaluates, the number of pages is a range.
-    `kafka-lag diff` compares the pages of two documents.
+    Every alarm on groups that the configuration deploys is evaluated as CloudWatch documents it,
+    minute by minute, on the snapshots or the history of those days: missing data, M of N, queries.
+    It is a model and not AWS; where AWS leaves open how it evaluates, the number of pages is a
+    range. `kafka-lag diff` compares the pages of two configurations.
     """
     since, until = find_period(first, last)
     if propose is not None:
@@ -115,7 +114,7 @@ def replay(
             "--propose": propose is not None,
             "--output csv": output == CSV,
         }
-        _refuse("--compare-with-aws is about the deployed document as a whole", others_too)
+        _refuse("--compare-with-aws is about the deployed configuration as a whole", others_too)
     try:
         document = read_document(file or Path(CDK_FILE), cluster)
         store = place.open_store(AT_ONCE)

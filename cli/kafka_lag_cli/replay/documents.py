@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A document on past days: which days, which clusters, and its pages on them."""
+"""A configuration on past days: which days, which clusters, and its pages on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kafka_lag_cli.terminal.text import printable
 DEFAULT_DAYS, _MOST_DAYS = 30, 400
 _FEW = 3
 
-# What was recorded of a cluster, as one document has it, and as the other does.
+# What was recorded of a cluster, as one configuration has it, and the other.
 Days: TypeAlias = tuple[Recorded, Cluster, Cluster | None]
 
 
@@ -80,9 +80,7 @@ def _midnight(day: date) -> int:
 def read_document(path: Path, name: str | None) -> Deployment:
     """With all its clusters, or one. Raises ConfigError, ConfigurationError, UsageError."""
     if not path.is_file():
-        raise click.UsageError(
-            f"There is no {path}: name a deployment's document by --config FILE."
-        )
+        raise click.UsageError(f"There is no {path}: name a configuration by --config FILE.")
     deployment = read_deployment(path)
     names = [each.name for each in deployment.clusters]
     if name is not None and name not in names:

@@ -78,7 +78,7 @@ class Pages:
 
 
 def replay_alarms(recorded: Recorded, cluster: Cluster, only: Collection[str] = ()) -> Pages:
-    """Every page of the alarms that the document deploys for a cluster and its groups, or for
+    """Every page of the alarms that the configuration deploys for a cluster and its groups, or for
     `only` some of these.
     """
     found: list[Page] = []

@@ -49,7 +49,7 @@ class Proposal:
     the present SLA. `chosen` and `tried` are pages a month on the days that choose and
     on the rest; null without a present SLA. Of the pages of the rest:
     `delay_seconds` is how long after its incident the median one comes, of those that have one
-    recorded; `later_seconds` how much later than by the document. None without such pages.
+    recorded; `later_seconds` how much later than by the configuration. None without such pages.
     """
 
     cluster: str

@@ -117,7 +117,7 @@ def _advise(
         raise ConfigError(
             f"How many tasks {group} needs was not known in {format_quantity(days, 'day')}: "
             f"{found.now.why}. Capacity is learnt while there is a backlog; or set `capacity` in "
-            "the collector's document."
+            "the configuration."
         )
     return found
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cluster of a document: how it is reached, by ids and ARNs, beside how it is watched."""
+"""One cluster of a configuration: how it is reached, by ids and ARNs, beside how it is watched."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OTHER_ACCOUNT = (
 
 
 class TopicAlarms(AlarmSettings):
-    """Alarms of a document; topics must let CloudWatch publish."""
+    """Alarms of a configuration; topics must let CloudWatch publish."""
 
     topic: TopicArn | None = Field(
         default=None,
@@ -112,7 +112,7 @@ class Expected(Strict):
 
 
 class Cluster(WatchedCluster):
-    """A cluster as a document has it, with the keys of its collector in the same object."""
+    """A cluster as a configuration has it, with the keys of its collector in the same object."""
 
     region: Region | None = Field(
         default=None, description="where the collector runs (unless given: the ARN's)"

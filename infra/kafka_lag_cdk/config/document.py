@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document of one collector: its keys with their limits, and normalised as a function reads it.
+"""The configuration of one collector: its keys with their limits, normalised for the function.
 
 Defaults are those of `kafka_lag.settings`; limits are here.
 """
@@ -522,7 +522,7 @@ class Document(CollectorKeys):
         default=DEFAULTS.access.cafile,
         description=(
             "CA certificates, PEM, loaded as a client would before anybody connects; a relative "
-            "path is seen from the document; in a deployment `ca_file` (unless given: the "
+            "path is seen from the configuration; in a deployment `ca_file` (unless given: the "
             "system's)"
         ),
     )
@@ -555,13 +555,13 @@ class Document(CollectorKeys):
         return name
 
 
-def normalised(source: Any, name: str = "the document", folder: Path | None = None) -> Any:
-    """A document as a person writes it, as `kafka_lag.settings` reads it.
+def normalised(source: Any, name: str = "the configuration", folder: Path | None = None) -> Any:
+    """A configuration as a person writes it, as `kafka_lag.settings` reads it.
 
     Raises ConfigurationError with every fault. Its `cafile` is tried from `folder`; None: not.
     """
     if not isinstance(source, Mapping):
-        raise ConfigurationError(name, ["the document must be a JSON object"])
+        raise ConfigurationError(name, ["the configuration must be a JSON object"])
     found, faults = validate(Document, source, folder)
     if found is None:
         raise ConfigurationError(name, faults)
@@ -586,7 +586,7 @@ def written(
     secret_id: str | None,
     cafile: str | None,
 ) -> dict[str, Any]:
-    """The document in which nothing is left out, with durations in the units of the settings.
+    """The configuration in which nothing is left out, with durations in the units of the settings.
 
     `bootstrap_servers` is None where a deploy finds them out.
     """

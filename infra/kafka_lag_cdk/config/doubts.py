@@ -41,7 +41,7 @@ class Doubt:
 
 
 def find_document_doubts(cluster: Cluster) -> Iterator[Doubt]:
-    """Each of a document's cluster that has no faults."""
+    """Each of a configuration's cluster that has no faults."""
     yield from find_doubts(cluster)
     yield from find_unused_network(cluster.vpc)
 

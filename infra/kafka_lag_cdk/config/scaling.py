@@ -262,7 +262,7 @@ class GroupScaling(TaskKeys):
 
 
 class Scaling(GroupScaling):
-    """A service of a document, by names; `account`: if it is another than the cluster's."""
+    """A service of a configuration, by names; `account`: if it is another than the cluster's."""
 
     ecs_cluster: Name = Field(description="its name")
     service: Name = Field(description="its name")

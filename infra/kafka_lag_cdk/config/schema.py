@@ -142,7 +142,7 @@ def _cells(field: FieldInfo, meaning: str) -> tuple[str, str]:
 
 
 def _default(field: FieldInfo) -> str:
-    """Nothing where it is no value that a document has, or one that the meaning has to explain."""
+    """Returns nothing where it is no value of a configuration, or the meaning has to explain it."""
     if field.is_required():
         return _REQUIRED
     value = field.get_default(call_default_factory=True)

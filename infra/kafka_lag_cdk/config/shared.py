@@ -142,7 +142,7 @@ class Notify(Strict):
 
 
 class NotifyInPlaces(Notify):
-    """The same in a document, for all places."""
+    """The same in a configuration, for all places."""
 
     existing_topics: dict[AccountRegion, TopicArn] = Field(
         default_factory=dict,
@@ -248,7 +248,7 @@ def _or_off(schema: JsonSchemaValue) -> JsonSchemaValue:
     return {**schema, "anyOf": [*schema["anyOf"], {"const": OFF}]}
 
 
-# What can be had or left out: `"off"` in a document, or null in JSON, is None here.
+# What can be had or left out: `"off"` in a configuration, or null in JSON, is None here.
 OrOff = Checked(_off, _or_off, before=True)
 # The same for a value that is no object.
 NoneIfOff = Checked(lambda value: None if value == OFF else value, _or_off, before=True)
@@ -314,7 +314,7 @@ class StatusMessages(Strict):
 
 
 class ExistingBucket(Strict):
-    """A bucket of the user's; a document may have its name alone."""
+    """A bucket of the user's; a configuration may have its name alone."""
 
     name: BucketName = Field(description="instead of the name alone, with the key beside it")
     kms_key_arn: KeyArn | None = Field(
@@ -411,7 +411,7 @@ class SharedSettings(Strict):
 
 
 class Shared(SharedSettings):
-    """The same in a document, for all places."""
+    """The same in a configuration, for all places."""
 
     existing_buckets: dict[AccountRegion, Annotated[ExistingBucket, _NameAlone]] = Field(
         default_factory=dict,

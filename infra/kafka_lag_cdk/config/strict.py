@@ -29,7 +29,7 @@ class Strict(BaseModel):
     """Frozen; unknown keys are faults, and no text is taken for a number or a truth value.
 
     `elsewhere` has what to say of keys that are not these but are written by those who know
-    another document. `tag` is what its union calls it, where no `type` does.
+    another configuration. `tag` is what its union calls it, where no `type` does.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -47,7 +47,7 @@ class Strict(BaseModel):
 
 
 def _texts_in(source: Any) -> Iterator[str]:
-    """All texts of a document, keys included."""
+    """All texts of a configuration, keys included."""
     if isinstance(source, str):
         yield source
     elif isinstance(source, Mapping):

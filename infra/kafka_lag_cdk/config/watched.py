@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster as it is watched: by which keys, with which alarms, and which services follow it.
 
-How it is reached is said by ids in a document (`cluster`), by objects in an app of CDK (`props`).
+How it is reached is said by ids in a configuration (`cluster`), by objects in a CDK app (`props`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.tasks import TaskKeys
 from kafka_lag_cdk.config.types import Distinct, GroupName, Listed, Name, Text, Whole
 
-# Beside the document in its layer.
+# Beside the configuration in its layer.
 CA_FILE = "ca.pem"
 
 _TRANSPORT = {
