@@ -252,7 +252,7 @@ BY_SECRET = {
 @pytest.mark.parametrize("login", [SIGNED, BY_SECRET], ids=["signed", "secret"])
 def test_a_region_that_nothing_holds_is_one_sentence(login: Any, tmp_path: Path) -> None:
     source = options(one_collector(tmp_path, "b-1.orders:9098", **login))
-    with pytest.raises(ConfigError, match=r"^Neither the document .*: set AWS_REGION\.$"):
+    with pytest.raises(ConfigError, match=r"^Neither the configuration .*: set AWS_REGION\.$"):
         source.make_source()
 
 
