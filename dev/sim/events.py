@@ -67,6 +67,9 @@ class Topic:
 class Group:
     """A group whose members read `topic`, spend `ms` on a record and commit every `commit_seconds`.
 
+    It reads `more_topics` as well, in memory only; their partitions are numbered after its own.
+    `sla_seconds` is the SLA that the configuration has for it.
+
     `workers`: "one" processes a member's records one after another; "each" is a member with a
     worker for each partition, so that a slow partition holds up no other. `protocol`: "consumer" is
     that of KIP-848. A silent member is removed after `session_seconds`. Each change of membership
@@ -84,6 +87,13 @@ class Group:
     # A rebalance of the classic protocol took about two real seconds on brokers.
     rebalance_seconds: float = 60.0
     slow_line: bool = False
+    more_topics: tuple[str, ...] = ()
+    sla_seconds: float | None = None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All topics that it reads."""
+        return (self.topic, *self.more_topics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +123,14 @@ class Slow:
     """A record takes `ms` from now on: for all members, or those with these numbers (0, 1, ...).
 
     With `partitions` only their records take so long, which needs workers for each partition. A
-    tuple of `ms` has one for each member.
+    tuple of `ms` has one for each member. In memory it may last for some seconds only.
     """
 
     group: str
     ms: float | tuple[float, ...]
     members: tuple[int, ...] | None = None
     partitions: tuple[int, ...] | None = None
+    lasts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +208,13 @@ class Poison:
 
     `then`: "skip" pauses the partition and goes on with the others; "block" retries for ever and
     does nothing else; "crash" ends the member's process, which returns and meets the record again.
+    In memory "skip" may last for some seconds only.
     """
 
     group: str
     partition: int
     then: Literal["skip", "block", "crash"] = "skip"
+    lasts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +227,35 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True)
+class Skip:
+    """An operator sets commits to the logs' ends. In memory only."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """The group exists from now on, and reads what comes from now on. In memory only."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """The group is deleted. In memory only."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grow:
+    """The topic gets these partitions, which it did not have before. In memory only."""
+
+    topic: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Recreate:
     """The topic is deleted and created again; its producers and consumers go on."""
 
@@ -222,7 +264,10 @@ class Recreate:
 
 @dataclass(frozen=True, slots=True)
 class Retain:
-    """Records older than `seconds` are deleted from now on; by size: what comes in `seconds`."""
+    """Records older than `seconds` are deleted from now on; by size: what comes in `seconds`.
+
+    Infinity: nothing is deleted.
+    """
 
     topic: str
     seconds: float
@@ -240,9 +285,11 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class MoveLeaders:
-    """The next replica leads each partition."""
+    """The next replica leads each partition; in memory each that `broker` leads, for a time."""
 
     topic: str
+    broker: int | None = None
+    lasts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +298,7 @@ class LoseLeaders:
 
     topic: str
     partitions: tuple[int, ...]
+    lasts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +326,29 @@ class SlowBroker:
 
     broker: int
     rate: float
+    lasts: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Brokers do not answer, for this reason. In memory only.
+
+    Not about a group, about partitions of a topic (or all), or about a group's commits of a topic.
+    """
+
+    reason: str
+    group: str | None = None
+    topic: str | None = None
+    partitions: tuple[int, ...] | None = None
+    lasts: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hide:
+    """An ACL hides the topic from the collector. In memory only."""
+
+    topic: str
+    lasts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +370,10 @@ Event: TypeAlias = (
     | Flap
     | Poison
     | Reset
+    | Skip
+    | Create
+    | Delete
+    | Grow
     | Recreate
     | Retain
     | OpenTransaction
@@ -307,6 +382,8 @@ Event: TypeAlias = (
     | OutOfSync
     | StopBroker
     | SlowBroker
+    | Unread
+    | Hide
     | MissRuns
 )
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -44,22 +44,29 @@ class Layout:
 
     @classmethod
     def of(
-        cls, topics: Mapping[str, int], groups: Mapping[str, str], read: tuple[int, int] = (0, 0)
+        cls,
+        topics: Mapping[str, int],
+        groups: Mapping[str, str | Sequence[str]],
+        read: tuple[int, int] = (0, 0),
     ) -> Layout:
-        """Returns the layout of topics (number of partitions) and groups that each read one."""
-        places = {name: place for place, name in enumerate(topics)}
+        """Returns the layout of topics (number of partitions) and groups that read some of them."""
         sizes = list(topics.values())
-        first = np.cumsum([0, *sizes])
-        topic = np.repeat(np.arange(len(sizes)), sizes)
-        read_by = [places[name] for name in groups.values()]
-        rows = [first[place] + np.arange(sizes[place]) for place in read_by]
+        first = dict(zip(topics, np.cumsum([0, *sizes]).tolist(), strict=False))
+        rows = [
+            [
+                first[topic] + number
+                for topic in ((names,) if isinstance(names, str) else names)
+                for number in range(topics[topic])
+            ]
+            for names in groups.values()
+        ]
         return cls(
             tuple(topics),
-            topic,
+            np.repeat(np.arange(len(sizes)), sizes),
             np.concatenate([np.arange(size) for size in sizes]),
             tuple(groups),
-            np.repeat(np.arange(len(groups)), [sizes[place] for place in read_by]),
-            np.concatenate(rows),
+            np.repeat(np.arange(len(groups)), [len(each) for each in rows]),
+            np.array([row for each in rows for row in each], np.int64),
             *read,
         )
 
@@ -74,6 +81,10 @@ class Sight:
     `epochs` (unknown: classic protocol), `hashes` of the membership. Of each topic: `ids`,
     `retention_ms`. All are `compacted`, or none. Where a field is None, the brokers report nothing
     about it.
+
+    `unread`, `commits_unread` and `groups_unread` are the reasons why partitions, rows of groups
+    and groups are not answered; `there` and `alive` which partitions and groups exist. Topics may
+    be `hidden`; the brokers know that groups are `gone`.
     """
 
     end: Ints
@@ -93,15 +104,35 @@ class Sight:
     epochs: Column | None = None
     hashes: Column | None = None
     compacted: bool = False
+    unread: Strings | None = None
+    commits_unread: Strings | None = None
+    groups_unread: Strings | None = None
+    there: Mask | None = None
+    alive: Mask | None = None
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()
 
 
 def read_sight(layout: Layout, sight: Sight, at: int) -> ClusterReading:
     """Returns the answers to the run of `at`, in ms."""
+    hidden = np.array([name in sight.hidden for name in layout.topics], bool)[layout.topic]
+    there = ~hidden if sight.there is None else sight.there & ~hidden
+    alive = np.ones(len(layout.groups), bool) if sight.alive is None else sight.alive
+    answered = alive if sight.groups_unread is None else alive & ~sight.groups_unread.known
     return ClusterReading(
-        Frame.of(_list_partitions(layout, sight, at)),
-        Frame.of(_list_commits(layout, sight, at)),
-        Frame.of(_list_groups(layout, sight, at)),
+        _where(Frame.of(_list_partitions(layout, sight, at)), there),
+        _where(
+            Frame.of(_list_commits(layout, sight, at)),
+            there[layout.partition] & answered[layout.group],
+        ),
+        _where(Frame.of(_list_groups(layout, sight, at)), alive),
+        hidden_topics=sight.hidden,
+        gone_groups=sight.gone,
     )
+
+
+def _where(frame: Frame, mask: Mask) -> Frame:
+    return frame if mask.all() else frame.where(mask)
 
 
 def _list_partitions(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]:
@@ -109,20 +140,24 @@ def _list_partitions(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColu
     topic = layout.topic.astype(np.int32)
     leader = layout.number % 3 + 1 if sight.leader is None else sight.leader
     led = leader >= 0
+    reason = Strings.constant(contract.NO_LEADER, count).only(~led)
+    if sight.unread is not None:
+        reason = sight.unread.or_else(reason)
+    read = ~reason.known
     start = np.zeros(count, np.int64) if sight.start is None else sight.start
     columns: dict[str, AnyColumn] = {
         "topic": Strings(Column.of(topic), layout.topics),
         "topic_id": Strings(Column.of(topic), sight.ids or layout.topics),
         "partition_id": Column.of(layout.number.astype(np.int32)),
-        "unread_reason": Strings.constant(contract.NO_LEADER, count).only(~led),
+        "unread_reason": reason,
         "leader": Column.of(leader.astype(np.int32), led),
-        "start_offset": Column.of(start, led),
-        "end_offset": Column.of(sight.end, led),
-        "asked_at": Column.of(np.full(count, at + layout.commits_read), led),
-        "read_at": Column.of(np.full(count, at + layout.ends_read), led),
+        "start_offset": Column.of(start, read),
+        "end_offset": Column.of(sight.end, read),
+        "asked_at": Column.of(np.full(count, at + layout.commits_read), read),
+        "read_at": Column.of(np.full(count, at + layout.ends_read), read),
     }
     if sight.stable is not None:
-        columns["stable_offset"] = Column.of(sight.stable.values, sight.stable.known & led)
+        columns["stable_offset"] = Column.of(sight.stable.values, sight.stable.known & read)
     if sight.replicas is not None and sight.in_sync is not None:
         columns["replicas"] = Strings.of(sight.replicas)
         columns["in_sync_replicas"] = Strings.of(sight.in_sync)
@@ -138,17 +173,19 @@ def _list_commits(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]
     count, topic = len(layout.group), layout.topic[layout.partition].astype(np.int32)
     owner = Column.of(sight.owner.astype(np.int32), sight.owner >= 0)
     member = Strings(owner, sight.members)
+    reason = Strings.unknown(count) if sight.commits_unread is None else sight.commits_unread
+    read = ~reason.known
     columns: dict[str, AnyColumn] = {
         "consumer_group": Strings(Column.of(layout.group.astype(np.int32)), layout.groups),
         "topic": Strings(Column.of(topic), layout.topics),
         "topic_id": Strings(Column.of(topic), sight.ids or layout.topics),
         "partition_id": Column.of(layout.number[layout.partition].astype(np.int32)),
-        "read_at": Column.of(np.full(count, at + layout.commits_read)),
-        "unread_reason": Strings.unknown(count),
+        "read_at": Column.of(np.full(count, at + layout.commits_read), read),
+        "unread_reason": reason,
         "member_id": member,
         "client_id": member,
         "client_host": Strings(owner, tuple(f"/{name}" for name in sight.members)),
-        "committed_offset": Column.of(sight.committed),
+        "committed_offset": Column.of(sight.committed, read),
     }
     if sight.commit_epoch is not None:
         columns["commit_epoch"] = sight.commit_epoch
@@ -158,20 +195,23 @@ def _list_commits(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]
 def _list_groups(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]:
     count = len(layout.groups)
     classic = np.ones(count, bool) if sight.epochs is None else ~sight.epochs.known
-    kinds = Column.of(np.where(classic, 0, 1).astype(np.int32))
+    reason = Strings.unknown(count) if sight.groups_unread is None else sight.groups_unread
+    read = ~reason.known
+    kinds = Column.of(np.where(classic, 0, 1).astype(np.int32), read)
+    states = sight.states or Strings.constant("Stable", count)
     columns: dict[str, AnyColumn] = {
         "consumer_group": Strings(Column.of(np.arange(count, dtype=np.int32)), layout.groups),
-        "read_at": Column.of(np.full(count, at + layout.commits_read)),
-        "unread_reason": Strings.unknown(count),
-        "group_state": sight.states or Strings.constant("Stable", count),
+        "read_at": Column.of(np.full(count, at + layout.commits_read), read),
+        "unread_reason": reason,
+        "group_state": states.only(read),
         "group_type": Strings(kinds, ("classic", "consumer")),
-        "protocol": Strings.constant("consumer", count),
-        "members": Column.of(sight.counts.astype(np.int32)),
+        "protocol": Strings.constant("consumer", count).only(read),
+        "members": Column.of(sight.counts.astype(np.int32), read),
     }
     if sight.epochs is not None:
-        columns["group_epoch"] = sight.epochs
+        columns["group_epoch"] = sight.epochs.only(read)
     if sight.hashes is not None:
-        columns["members_hash"] = sight.hashes
+        columns["members_hash"] = sight.hashes.only(read)
     return columns
 
 

@@ -49,12 +49,14 @@ def run(
     first: int = BEGIN,
     look_up: LookUp = no_look_up,
     kept: Kept | None = None,
+    every: int = 1,
 ) -> Iterator[LagReport]:
-    """Yields the report of each run, a minute apart; the first one is at `first`, in ms."""
+    """Yields the report of each run, `every` minute; the first minute is at `first`, in ms."""
     rules = rules or Rules(lookup_budget=0)
     memory, layout = Memory.empty(), cluster.layout()
-    for minute in range(minutes):
-        cluster.live_a_minute()
+    for minute in range(every - 1, minutes, every):
+        for _ in range(every):
+            cluster.live_a_minute()
         sight = cluster.sight()
         if sight is None:
             continue

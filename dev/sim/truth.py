@@ -42,7 +42,7 @@ from kafka_lag import contract
 
 # A group is late from this age of its next unread record on, in seconds. Commits every few minutes
 # and short rebalances stay below.
-_LATE = 120.0
+LATE = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def find_incidents(case: Case) -> list[Incident]:
             found := _find_incident(
                 case,
                 group.name,
-                ages(np.array(world.ends[group.topic.name]), np.array(world.positions[group.name])),
+                ages(world.ends_of(group), np.array(world.positions[group.name])),
                 int(group.lost.sum()),
             )
         )
@@ -107,7 +107,7 @@ def find_incidents(case: Case) -> list[Incident]:
 
 def _find_incident(case: Case, group: str, each: Floats, lost: int) -> Incident | None:
     begin, end = round(case.warm_up / STEP), len(each) - 1
-    late = np.flatnonzero(each.max(axis=1)[begin:] > _LATE) + begin
+    late = np.flatnonzero(each.max(axis=1)[begin:] > LATE) + begin
     if len(late) * STEP <= WINDOW and not lost:
         return None
     since, last = (late[0], late[-1]) if len(late) else (begin, begin)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -20,12 +21,16 @@ import numpy as np
 from dev.sim.events import (
     MINUTE,
     Case,
+    Create,
+    Delete,
     Deploy,
     Event,
     Flap,
     Freeze,
     Group,
+    Grow,
     Hang,
+    Hide,
     Join,
     Kill,
     Leave,
@@ -39,14 +44,18 @@ from dev.sim.events import (
     Recreate,
     Reset,
     Retain,
+    Skip,
     Slow,
     SlowBroker,
     StopBroker,
     Topic,
+    Unread,
 )
 from dev.sim.reading import Floats, Ints, Layout, Mask, Sight
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
+
+T = TypeVar("T", bound=Hashable)
 
 STEP = 10
 BROKERS = 3
@@ -80,6 +89,8 @@ class TopicState:
     end: Floats = field(init=False)
     start: Floats = field(init=False)
     in_sync: Ints = field(init=False)
+    # Partitions that exist.
+    there: Mask = field(init=False)
     has_leader: Mask = field(init=False)
     # Up to where a reader of committed records may read; infinity: no transaction is open.
     stable: Floats = field(init=False)
@@ -91,7 +102,7 @@ class TopicState:
         partitions = len(self.rates)
         self.end, self.start = np.full(partitions, 1_000.0), np.zeros(partitions)
         self.in_sync = np.full(partitions, self.copies)
-        self.has_leader = np.ones(partitions, bool)
+        self.has_leader, self.there = np.ones(partitions, bool), np.ones(partitions, bool)
         self.stable = np.full(partitions, np.inf)
         self.leaders = (np.arange(partitions) + self.first_leader) % BROKERS + 1
         self.usual, self.due = self.rates.copy(), np.zeros(partitions)
@@ -115,10 +126,12 @@ class TopicState:
 class GroupState:
     """A group; `speed` is what each member reads, in records/s, by its name.
 
-    Partitions are assigned in turn. `slow`: most records/s of a partition. `stuck`: offsets that
-    are not passed. `commit_every` is in steps. While it is `rebalancing` the group reads nothing.
-    `commit_epoch`: the leader epoch in its commits. With `workers_each` a member reads at its speed
-    from each of its partitions. `silent`: members that died and are not removed yet.
+    Its arrays hold the partitions of `topic`, then those of `more_topics`; partitions are assigned
+    in turn, topic by topic. A member of speed 0 neither reads nor commits. `slow`: most records/s
+    of a partition. `stuck`: offsets that are not passed. `commit_every` is in steps. While it is
+    `rebalancing` the group reads nothing. `commit_epoch`: the leader epoch in its commits. With
+    `workers_each` a member reads at its speed from each of its partitions. `silent`: members that
+    died and are not removed yet.
     """
 
     name: str
@@ -135,6 +148,8 @@ class GroupState:
     workers_each: bool = False
     slow_line: bool = True
     silent: set[str] = field(default_factory=set)
+    more_topics: tuple[TopicState, ...] = ()
+    exists: bool = True
     position: Floats = field(init=False)
     committed: Floats = field(init=False)
     # Records of each partition that were deleted before the group committed them, and the log's
@@ -143,14 +158,27 @@ class GroupState:
     counted: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.position = self.topic.end.copy()
+        self.position = self.gather("end").copy()
         self.committed = self.position.copy()
-        self.lost, self.counted = np.zeros(self.topic.partitions), self.topic.start.copy()
+        self.lost, self.counted = np.zeros(len(self.position)), self.gather("start").copy()
+
+    @property
+    def topics(self) -> tuple[TopicState, ...]:
+        """All topics that it reads."""
+        return (self.topic, *self.more_topics)
+
+    def gather(self, name: str) -> Any:
+        """Returns an array of the topics: a value for each partition."""
+        if not self.more_topics:
+            return getattr(self.topic, name)
+        return np.concatenate([getattr(topic, name) for topic in self.topics])
 
     def owners(self) -> Ints:
         """Returns the owner of each partition: its place among the sorted names, -1 for none."""
-        numbers = np.arange(self.topic.partitions)
-        return numbers % len(self.speed) if self.speed else np.full(len(numbers), -1)
+        if not self.speed:
+            return np.full(len(self.position), -1)
+        numbers = [np.arange(topic.partitions) % len(self.speed) for topic in self.topics]
+        return numbers[0] if len(numbers) == 1 else np.concatenate(numbers)
 
 
 @dataclass(slots=True)
@@ -164,12 +192,21 @@ class World:
     groups: list[GroupState]
     rng: np.random.Generator
     broker_limit: dict[int, float] = field(default_factory=dict)
-    # Log ends of each topic, and the readers' offsets of each group, at the end of each step.
+    # Log ends of each topic, the readers' offsets of each group, and what each lost until then, at
+    # the end of each step, or of every so many.
     ends: dict[str, list[Floats]] = field(default_factory=dict)
     positions: dict[str, list[Floats]] = field(default_factory=dict)
+    losses: dict[str, list[float]] = field(default_factory=dict)
+    keep_every: int = 1
     missed_until: float = 0.0
+    # Why groups, partitions of topics, and commits of groups in topics are not answered.
+    unread_groups: dict[str, str] = field(default_factory=dict)
+    unread_partitions: dict[tuple[str, int], str] = field(default_factory=dict)
+    unread_commits: dict[tuple[str, str], str] = field(default_factory=dict)
+    hidden: dict[str, str] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
     _step: int = 0
-    _acts: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    _acts: list[tuple[float, int, Callable[[], object]]] = field(default_factory=list)
     _number: count[int] = field(default_factory=count)
 
     @property
@@ -177,7 +214,7 @@ class World:
         """Seconds since the world began."""
         return float(self._step * STEP)
 
-    def at(self, second: float, act: Callable[[], None]) -> None:
+    def at(self, second: float, act: Callable[[], object]) -> None:
         """Does something at a second of the world."""
         heapq.heappush(self._acts, (second, next(self._number), act))
 
@@ -193,16 +230,25 @@ class World:
             for group in self.groups:
                 self._read(group)
             self._step += 1
-            for topic in self.topics:
-                self.ends.setdefault(topic.name, []).append(topic.end.copy())
-            for group in self.groups:
-                self.positions.setdefault(group.name, []).append(group.position.copy())
+            if self._step % self.keep_every == 0:
+                self._keep()
+
+    def _keep(self) -> None:
+        for topic in self.topics:
+            self.ends.setdefault(topic.name, []).append(topic.end.copy())
+        for group in self.groups:
+            self.positions.setdefault(group.name, []).append(group.position.copy())
+            self.losses.setdefault(group.name, []).append(float(group.lost.sum()))
+
+    def ends_of(self, group: GroupState) -> Floats:
+        """Returns the log ends that are kept: a row for each time, a column for each partition."""
+        return np.concatenate([np.array(self.ends[topic.name]) for topic in group.topics], axis=1)
 
     def _write(self, topic: TopicState) -> None:
         if topic.plan is not None:
             topic.rates = topic.plan(self.now)
         noise = 1.0 + topic.noise * self.rng.standard_normal(topic.partitions)
-        mean = np.maximum(topic.rates * STEP * noise, 0.0) * topic.has_leader
+        mean = np.maximum(topic.rates * STEP * noise, 0.0) * (topic.has_leader & topic.there)
         topic.due += self.rng.poisson(mean)
         if topic.batch_seconds is None or self.now % topic.batch_seconds < STEP:
             topic.end += topic.due
@@ -212,34 +258,51 @@ class World:
             topic.start = np.maximum(topic.start, start)
 
     def _read(self, group: GroupState) -> None:
-        topic, owners = group.topic, group.owners()
-        group.lost += np.maximum(topic.start - np.maximum(group.committed, group.counted), 0.0)
-        group.counted = topic.start.copy()
-        group.position = np.maximum(group.position, topic.start)
-        if not group.rebalancing:
-            readable = np.minimum(topic.end, topic.stable) * topic.has_leader
-            for number, offset in group.stuck.items():
-                readable[number] = min(readable[number], offset)
-            most = np.maximum(readable - group.position, 0.0)
-            for number, limit in group.slow.items():
-                most[number] = min(most[number], limit * STEP)
-            if group.slow_line and self.broker_limit:
-                limits = [self.broker_limit.get(int(leader), np.inf) for leader in topic.leaders]
-                most = np.minimum(most, np.array(limits) * STEP)
-            for place, member in enumerate(sorted(group.speed)):
-                own, budget = owners == place, group.speed[member] * STEP
-                if group.workers_each:
-                    group.position[own] += np.minimum(most[own], budget)
-                else:
-                    group.position[own] += _share_out(most[own], budget)
-        is_working = bool(group.speed) and not group.rebalancing
-        if self._step % group.commit_every == 0 and is_working:
-            group.committed = np.floor(group.position)
+        start = group.gather("start")
+        group.lost += np.maximum(start - np.maximum(group.committed, group.counted), 0.0)
+        group.counted = start.copy()
+        if not group.speed or group.rebalancing or not group.exists:
+            return
+        owners = group.owners()
+        speeds = np.array([group.speed[name] for name in sorted(group.speed)])
+        works = speeds[owners] > 0.0
+        # A reader goes on at the start of a log if its next records were deleted.
+        follows = works.copy()
+        for number, offset in group.stuck.items():
+            follows[number] &= group.position[number] < offset
+        group.position = np.where(follows, np.maximum(group.position, start), group.position)
+        most, budgets = np.where(works, self._find_most(group), 0.0), speeds * STEP
+        if group.workers_each:
+            group.position += np.minimum(most, budgets[owners])
+        elif (np.bincount(owners, most, len(budgets)) <= budgets).all():
+            group.position += most
+        else:
+            for place, budget in enumerate(budgets.tolist()):
+                own = owners == place
+                group.position[own] += _share_out(most[own], budget)
+        if self._step % group.commit_every == 0:
+            group.committed = np.where(works, np.floor(group.position), group.committed)
+
+    def _find_most(self, group: GroupState) -> Floats:
+        """Returns how many records of each partition there are to read in this step."""
+        readable = np.minimum(group.gather("end"), group.gather("stable"))
+        readable *= group.gather("has_leader")
+        for number, offset in group.stuck.items():
+            readable[number] = min(readable[number], offset)
+        most: Floats = np.maximum(readable - group.position, 0.0)
+        for number, limit in group.slow.items():
+            most[number] = min(most[number], limit * STEP)
+        if group.slow_line and self.broker_limit:
+            leaders = group.gather("leaders").tolist()
+            limits = [self.broker_limit.get(leader, np.inf) for leader in leaders]
+            most = np.minimum(most, np.array(limits) * STEP)
+        return most
 
     def layout(self) -> Layout:
         """Returns the rows of all readings."""
         topics = {topic.name: topic.partitions for topic in self.topics}
-        return Layout.of(topics, {each.name: each.topic.name for each in self.groups}, _READ)
+        read = {each.name: [topic.name for topic in each.topics] for each in self.groups}
+        return Layout.of(topics, read, _READ)
 
     def sight(self) -> Sight | None:
         """Returns what the brokers know now, or None while the collector does not run."""
@@ -268,7 +331,7 @@ class World:
             else None
             for group in groups
         ]
-        commit_epochs = [each.commit_epoch for each in groups for _ in range(each.topic.partitions)]
+        commit_epochs = [each.commit_epoch for each in groups for _ in each.position]
         return Sight(
             end=end,
             committed=np.concatenate([each.committed for each in groups]).astype(np.int64),
@@ -288,6 +351,22 @@ class World:
             commit_epoch=Column.optional(commit_epochs, np.int32),
             epochs=Column.optional(epochs, np.int32),
             hashes=Column.optional(hashes),
+            unread=Strings.of(
+                self.unread_partitions.get((topic.name, number))
+                for topic in topics
+                for number in range(topic.partitions)
+            ),
+            commits_unread=Strings.of(
+                self.unread_commits.get((group.name, topic.name))
+                for group in groups
+                for topic in group.topics
+                for _ in range(topic.partitions)
+            ),
+            groups_unread=Strings.of(self.unread_groups.get(group.name) for group in groups),
+            there=np.concatenate([topic.there for topic in topics]),
+            alive=np.array([group.exists for group in groups]),
+            hidden=dict(self.hidden),
+            gone=frozenset(self.gone),
         )
 
 
@@ -308,7 +387,7 @@ class Staged:
         self.case = case
         self._topics = {name: _make_topic(name, each) for name, each in case.topics.items()}
         self._groups = {
-            name: _make_group(name, each, self._topics[each.topic])
+            name: _make_group(name, each, [self._topics[topic] for topic in each.topics])
             for name, each in case.groups.items()
         }
         self.world = World(
@@ -322,6 +401,15 @@ class Staged:
         self._speed = {name: 1_000.0 / each.ms for name, each in case.groups.items()}
         for second, event in case.happens:
             self.world.at(case.warm_up + second, partial(self._do, event))
+            if isinstance(event, Create):
+                self._groups[event.group].exists = False
+            elif isinstance(event, Grow):
+                topic, added = self._topics[event.topic], list(event.partitions)
+                topic.there[added], topic.end[added] = False, 0.0
+                for state in self.world.groups:
+                    if topic in state.topics:
+                        state.position = state.gather("end").copy()
+                        state.committed = state.position.copy()
 
     def _do(self, event: Event) -> None:
         match event:
@@ -331,6 +419,9 @@ class Staged:
                     self._later(lasts, partial(self._change_rates, topic, 1.0, ramp))
             case Slow():
                 self._slow_down(event)
+                if event.lasts is not None:
+                    usual = replace(event, ms=self.case.groups[event.group].ms)
+                    self._later(event.lasts, partial(self._slow_down, usual))
             case Hang(group, members, lasts):
                 self._halt(group, self._names(group, members), lasts)
             case Freeze(group, members, lasts):
@@ -352,24 +443,47 @@ class Staged:
             case Flap():
                 names = self._names(event.group, None)[-event.members :]
                 self._flap(event, names)
-            case Poison(group, partition, then):
+            case Poison(group, partition, then, lasts):
                 self._poison(group, partition, then)
+                if lasts is not None:
+                    self._later(lasts, partial(self._groups[group].stuck.pop, partition, None))
             case Reset(group, seconds, partitions):
                 self._reset(self._groups[group], seconds, partitions)
+            case Skip(group):
+                self._skip(self._groups[group])
+            case Create(group):
+                self._groups[group].exists = True
+                self._skip(self._groups[group])
+            case Delete(group):
+                self._groups[group].exists = False
+                self.world.gone.add(group)
+            case Grow(topic, partitions):
+                self._topics[topic].there[list(partitions)] = True
             case Recreate(topic):
                 self._topics[topic].recreate()
             case Retain(topic, seconds):
-                self._topics[topic].kept_seconds = seconds
-                self._topics[topic].retention_ms = round(seconds * 1_000)
+                is_limited = math.isfinite(seconds)
+                self._topics[topic].kept_seconds = seconds if is_limited else None
+                self._topics[topic].retention_ms = round(seconds * 1_000) if is_limited else -1
             case OpenTransaction(topic, partition, lasts):
                 state = self._topics[topic]
                 state.stable[partition] = state.end[partition]
                 if lasts is not None:
                     self._later(lasts, partial(state.stable.__setitem__, partition, np.inf))
-            case MoveLeaders(topic):
+            case MoveLeaders(topic, None):
                 self._topics[topic].move_leaders()
-            case LoseLeaders(topic, partitions):
-                self._topics[topic].has_leader[list(partitions)] = False
+            case MoveLeaders(topic, int() as broker, lasts):
+                leaders = self._topics[topic].leaders
+                led = leaders == broker
+                leaders[led] = broker % BROKERS + 1
+                if lasts is not None:
+                    self._later(lasts, partial(leaders.__setitem__, led, broker))
+            case LoseLeaders(topic, partitions, lasts):
+                has_leader = self._topics[topic].has_leader
+                has_leader[list(partitions)] = False
+                if lasts is not None:
+                    again = partial(has_leader.__setitem__, list(partitions), True)
+                    self._later(lasts, again)
             case OutOfSync(topic, in_sync, partitions, lasts):
                 state = self._topics[topic]
                 chosen = list(range(state.partitions) if partitions is None else partitions)
@@ -381,12 +495,20 @@ class Staged:
                 self._stop_broker(broker)
                 if lasts is not None:
                     self._later(lasts, partial(self._start_broker, broker))
-            case SlowBroker(broker, rate):
+            case SlowBroker(broker, rate, lasts):
                 self.world.broker_limit[broker] = rate
+                if lasts is not None:
+                    self._later(lasts, partial(self.world.broker_limit.pop, broker, None))
+            case Unread():
+                self._leave_unread(event)
+            case Hide(topic, lasts):
+                self.world.hidden[topic] = contract.DENIED
+                if lasts is not None:
+                    self._later(lasts, partial(self.world.hidden.pop, topic, None))
             case MissRuns(seconds):
                 self.world.missed_until = self.world.now + seconds
 
-    def _later(self, seconds: float, act: Callable[[], None]) -> None:
+    def _later(self, seconds: float, act: Callable[[], object]) -> None:
         self.world.at(self.world.now + seconds, act)
 
     def _names(self, group: str, members: Iterable[int] | None) -> list[str]:
@@ -406,6 +528,28 @@ class Staged:
 
         topic.plan = plan
 
+    def _leave_unread(self, event: Unread) -> None:
+        world, topic, group = self.world, event.topic, event.group
+        if topic is None and group is not None:
+            self._put({group: event.reason}, world.unread_groups, event.lasts)
+        elif topic is not None and group is not None:
+            self._put({(group, topic): event.reason}, world.unread_commits, event.lasts)
+        elif topic is not None:
+            every = range(self._topics[topic].partitions)
+            chosen = every if event.partitions is None else event.partitions
+            reasons = {(topic, number): event.reason for number in chosen}
+            self._put(reasons, world.unread_partitions, event.lasts)
+
+    def _put(self, values: Mapping[T, str], among: dict[T, str], lasts: float | None) -> None:
+        among |= values
+        if lasts is not None:
+            for key in values:
+                self._later(lasts, partial(among.pop, key, None))
+
+    def _skip(self, state: GroupState) -> None:
+        state.position = state.gather("end").copy()
+        state.committed = np.floor(state.position)
+
     def _slow_down(self, event: Slow) -> None:
         state, names = self._groups[event.group], self._names(event.group, event.members)
         ms = event.ms if isinstance(event.ms, tuple) else (event.ms,) * len(names)
@@ -421,8 +565,12 @@ class Staged:
         speed = self._groups[group].speed
         before = {name: speed[name] for name in names}
         speed |= dict.fromkeys(names, 0.0)
+
+        def go_on() -> None:
+            speed.update((name, rate) for name, rate in before.items() if name in speed)
+
         if lasts is not None:
-            self._later(lasts, lambda: speed.update(before))
+            self._later(lasts, go_on)
 
     def _end_silently(self, group: str, names: list[str]) -> None:
         self._halt(group, names, None)
@@ -486,7 +634,7 @@ class Staged:
 
     def _poison(self, group: str, partition: int, then: str) -> None:
         state = self._groups[group]
-        state.stuck[partition] = float(state.topic.end[partition])
+        state.stuck[partition] = float(state.gather("end")[partition])
         owner = sorted(state.speed)[int(state.owners()[partition])]
         if then == "block":
             self._halt(group, [owner], None)
@@ -507,9 +655,9 @@ class Staged:
     def _reset(
         self, state: GroupState, seconds: float | None, partitions: Iterable[int] | None
     ) -> None:
-        chosen = list(range(state.topic.partitions) if partitions is None else partitions)
-        back = np.inf if seconds is None else np.floor(seconds * state.topic.usual)
-        target = np.maximum(state.position - back, state.topic.start)
+        chosen = list(range(len(state.position)) if partitions is None else partitions)
+        back = np.inf if seconds is None else np.floor(seconds * state.gather("usual"))
+        target = np.maximum(state.position - back, state.gather("start"))
         state.position[chosen] = target[chosen]
         state.committed = np.floor(state.position)
 
@@ -545,13 +693,14 @@ def _make_topic(name: str, topic: Topic) -> TopicState:
     return state
 
 
-def _make_group(name: str, group: Group, topic: TopicState) -> GroupState:
+def _make_group(name: str, group: Group, topics: Sequence[TopicState]) -> GroupState:
     return GroupState(
         name,
-        topic,
+        topics[0],
         {f"{name}-{number:02}": 1_000.0 / group.ms for number in range(group.members)},
         commit_every=max(round(group.commit_seconds / STEP), 1),
         epoch=1 if group.protocol == "consumer" else None,
         workers_each=group.workers == "each",
         slow_line=group.slow_line,
+        more_topics=tuple(topics[1:]),
     )
