@@ -8,17 +8,18 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import Pool
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 
 from rich.console import Console
 
 from dev.sim.cases import SETS
 from dev.sim.cases.drawn import SEED
+from dev.sim.cases.drawn_days import plan_clusters
 from dev.sim.cases.logs import CASES
 from dev.sim.cases.tasks import KINDS
 from dev.sim.events import Case
 from dev.sim.live.waves import run_live
-from dev.sim.scorers import ages, causes, pauses, scaling, tasks, transactions
+from dev.sim.scorers import ages, causes, incidents, pauses, scaling, tasks, transactions
 
 _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(SETS, ("causes",)),
@@ -27,6 +28,7 @@ _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     "services": ("scaling",),
     "tasks": ("tasks",),
     "logs": ("ages",),
+    "days": ("incidents",),
 }
 
 
@@ -37,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     score = commands.add_parser("score", help="judge the collector's answers")
     score.add_argument("cases", choices=_JUDGED_BY)
     score.add_argument("--by", choices=_SCORERS, default="causes")
-    score.add_argument("--seed", type=int, help="of cases that are drawn")
+    score.add_argument("--seed", type=int, help="of cases that are drawn; of days: draw them")
     score.add_argument("--days", type=int, default=60, help="of patterns and services")
     score.add_argument(
         "--only",
@@ -49,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     score.add_argument("--held-out", action="store_true", help="services that were set aside")
     score.add_argument("--policies", default="tasks,steps,keda", help="of services")
     score.add_argument("--live", action="store_true", help="on real brokers, beside memory")
-    score.add_argument("--folder", type=Path, help="for snapshots of --live (default: a new one)")
+    score.add_argument("--folder", type=Path, help="for snapshots of --live and of days")
     options = parser.parse_args(argv)
     if options.by not in _JUDGED_BY[options.cases]:
         parser.error(
@@ -127,6 +129,17 @@ def _score_ages(options: Namespace) -> bool:
     return not any(each.faults for each in found)
 
 
+def _score_incidents(options: Namespace) -> bool:
+    cases = plan_clusters(options.seed, lambda name: name.startswith(options.only))
+    with TemporaryDirectory() as folder:
+        found = incidents.score(cases, options.folder or Path(folder))
+    for each in found:
+        _say(f"{each.cluster}: {len(each.found)} of {len(each.planted)} incidents found")
+        for fault in each.faults:
+            print(f"  {fault}")
+    return not any(each.faults for each in found)
+
+
 def _score_unusual(options: Namespace) -> bool:
     # Spark takes seconds to import.
     from dev.sim.scorers import unusual  # noqa: PLC0415
@@ -143,6 +156,7 @@ _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "scaling": _score_scaling,
     "tasks": _score_tasks,
     "ages": _score_ages,
+    "incidents": _score_incidents,
     "unusual": _score_unusual,
 }
 

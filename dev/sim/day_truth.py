@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is true of a day: incidents, by the logs that show how late groups were, and by the events.
+
+Times are seconds of the world. An incident has the times of what happened, not of the backlog that
+was left; only what was still worked off at the end of the day is not over. Nothing of the report is
+used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from dev.sim.events import (
+    MINUTE,
+    WINDOW,
+    Case,
+    Delete,
+    Event,
+    Hang,
+    Hide,
+    Join,
+    Leave,
+    LoseLeaders,
+    MissRuns,
+    MoveLeaders,
+    Poison,
+    Produce,
+    Recreate,
+    Reset,
+    Slow,
+    SlowBroker,
+    Unread,
+)
+from dev.sim.reading import Floats, Mask
+from dev.sim.truth import LATE, ages
+from dev.sim.world import BROKERS, GroupState, World
+from kafka_lag import contract
+
+# A history of the world has a row a minute.
+KEEP_EVERY = 6
+# Changes of membership that are no farther apart are one storm, if there are so many.
+_STORM = 10
+# The largest share of a topic's partitions is uneven from so many times the mean.
+_UNEVEN = 1.5
+_LONG = 3_600.0
+
+STOPPED, STALLED, BEHIND, REWOUND = "stopped", "stalled", "behind", "rewound"
+UNKNOWN, GONE, REBALANCING, SLA_MISSED = "unknown", "gone", "rebalancing", "sla_missed"
+NO_LEADER, LEADER_MOVED, NO_RUNS = "no_leader", "leader_moved", "no_runs"
+RECREATED, UNEVEN = "topic_recreated", "produced_unevenly"
+
+Span: TypeAlias = tuple[float, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planted:
+    """One incident: what a report must say of it, as far as it says anything of it.
+
+    `who` is a group, a topic, "broker 2" or "runs". Any of `kinds` is right. `since` is None if it
+    began before the collector's first run, `until` if it was still so at the end. What lasted
+    longest may have begun at `main_since`. Nobody saw the end if it was in a `gap` without runs.
+    `lost` are the least and the most records; a group that reads on while it loses shows none, so
+    None. `age` and `left`: seconds of the oldest record, and until its deletion. `blamed` has
+    columns and values. `decisive`: also if no group is late.
+    """
+
+    who: str
+    kinds: frozenset[str]
+    since: float | None
+    until: float | None
+    main_since: float | None = None
+    gap: tuple[float, float] | None = None
+    decisive: bool = False
+    late_until: float | None = None
+    lost: tuple[float, float] | None = (0.0, 0.0)
+    age: float | None = None
+    left: float | None = None
+    misses_sla: bool = False
+    blamed: tuple[tuple[str, object], ...] = ()
+
+
+def find_planted(case: Case, world: World, begins: float) -> list[Planted]:
+    """Returns the incidents of a case that was let happen, of the day after its warm-up.
+
+    The collector's first run is at `begins`.
+    """
+    found = list(_merge(_list_topics(case)))
+    for group in world.groups:
+        found += _find_of_group(case, world, group)
+    seen = [_cut(case, each, begins) for each in found]
+    return [each for each in seen if each.until is None or each.until > case.warm_up]
+
+
+def _cut(case: Case, one: Planted, begins: float) -> Planted:
+    """Returns it as the collector could see it."""
+    end, until = case.warm_up + case.watched, one.until
+    known = one.since is not None and one.since > begins
+    gap = None
+    for since, event in case.happens:
+        if isinstance(event, MissRuns) and until is not None and NO_RUNS not in one.kinds:
+            first, last = case.warm_up + since, case.warm_up + since + event.seconds
+            gap = (first, last) if first < until < last else gap
+    return replace(
+        one,
+        since=one.since if known else None,
+        until=until if until is not None and until < end else None,
+        gap=gap,
+    )
+
+
+def _merge(found: Iterator[Planted]) -> Iterator[Planted]:
+    """Yields what meets one at one time as one; the end is that of the last."""
+    together: dict[tuple[str, float | None, frozenset[str]], Planted] = {}
+    for one in found:
+        same = together.setdefault((one.who, one.since, one.kinds), one)
+        ends = (same.until, one.until)
+        until = None if None in ends else max(each or 0.0 for each in ends)
+        together[one.who, one.since, one.kinds] = replace(one, until=until)
+    yield from together.values()
+
+
+def _list_topics(case: Case) -> Iterator[Planted]:
+    """Yields what happens to topics, brokers and the collector, however it is with groups."""
+    for second, event in case.happens:
+        since = case.warm_up + second
+        until = _end(event, since)
+        match event:
+            case Unread(reason, None, str() as topic, partitions):
+                if until is None or until - since >= WINDOW:
+                    blamed: list[tuple[str, object]] = [("cause", reason)]
+                    if partitions is not None:
+                        blamed.append(("partitions", list(partitions)))
+                    yield _make(topic, UNKNOWN, since, until, *blamed)
+            case Hide(topic):
+                yield _make(topic, UNKNOWN, since, until, ("cause", contract.DENIED))
+            case LoseLeaders(topic, partitions):
+                first = case.topics[topic].brokers[0] - 1
+                broker = (partitions[0] + first) % BROKERS + 1
+                yield _make(f"broker {broker}", NO_LEADER, since, until)
+            case MoveLeaders(_, int() as broker):
+                moved = ("moved_to", [broker % BROKERS + 1])
+                yield _make(f"broker {broker}", LEADER_MOVED, since, until, moved)
+            case Recreate(topic):
+                yield _make(topic, RECREATED, since, since)
+            case MissRuns(seconds) if second >= 0:
+                yield _make("runs", NO_RUNS, since, since + seconds)
+    for name, each in case.topics.items():
+        if max(each.rates) > _UNEVEN * sum(each.rates) / len(each.rates):
+            yield _make(name, UNEVEN, case.warm_up, None)
+
+
+def _make(
+    who: str, kind: str, since: float, until: float | None, *blamed: tuple[str, object]
+) -> Planted:
+    return Planted(
+        who=who, kinds=frozenset({kind}), since=since, until=until, decisive=True, blamed=blamed
+    )
+
+
+def _end(event: Event, since: float) -> float | None:
+    lasts = getattr(event, "lasts", None)
+    return None if lasts is None else since + lasts
+
+
+def _find_of_group(case: Case, world: World, group: GroupState) -> Iterator[Planted]:
+    """Yields incidents: each time in which it was late, by what happened to it meanwhile."""
+    effects = list(_list_effects(case, group.name))
+    late, age = _find_late(case, world, group, effects)
+    for since, until in late:
+        begin, end = since - LATE - MINUTE, np.inf if until is None else until
+        met = [each for each in effects if _overlaps(each, begin, end) and not _is_unread(each)]
+        if met:
+            yield _join_effects(case, world, group, met, (since, until), age)
+    for each in effects:
+        within = any(
+            since < (each.since or 0) and (until is None or (each.until or np.inf) < until)
+            for since, until in late
+        )
+        if each.decisive and not within and not _meets(each, late):
+            yield each
+
+
+def _is_unread(one: Planted) -> bool:
+    return UNKNOWN in one.kinds
+
+
+def _meets(one: Planted, late: Sequence[Span]) -> bool:
+    """Whether it is part of an incident that has been found."""
+    spans = [(since - LATE - MINUTE, until) for since, until in late]
+    return not _is_unread(one) and any(
+        _overlaps(one, since, np.inf if until is None else until) for since, until in spans
+    )
+
+
+def _overlaps(one: Planted, begin: float, end: float) -> bool:
+    until = np.inf if one.until is None else one.until
+    return one.since is not None and one.since <= end and until >= begin
+
+
+def _list_effects(case: Case, group: str) -> Iterator[Planted]:
+    """Yields what each event does to a group if it makes it late. This is the table of events."""
+    events = [(case.warm_up + second, event) for second, event in case.happens]
+    own = [each for each in events if getattr(each[1], "group", None) == group]
+    topics = case.groups[group].topics
+
+    def make(kind: str, since: float, until: float | None, *blamed: tuple[str, object]) -> Planted:
+        return replace(_make(group, kind, since, until, *blamed), decisive=False)
+
+    for since, event in events:
+        until = _end(event, since)
+        match event:
+            case Produce(topic) if topic in topics:
+                yield make(BEHIND, since, until)
+            case SlowBroker(broker) if case.groups[group].slow_line:
+                yield make(BEHIND, since, until, ("leader", broker))
+    yield from _list_storms(
+        case, group, [each for each in own if isinstance(each[1], Join | Leave)]
+    )
+    for since, event in own:
+        until = _end(event, since)
+        later = [at for at, other in own if at > since and isinstance(other, Join | Delete)]
+        match event:
+            case Leave(_, None):
+                yield make(STOPPED, since, min(later, default=None))
+            case Hang(_, members) | Slow(_, _, members):
+                kind = STALLED if isinstance(event, Hang) else BEHIND
+                named = [("client_id", f"{group}-{each:02}") for each in members or ()]
+                yield make(kind, since, until, *(named if len(named) == 1 else ()))
+            case Poison(_, partition):
+                yield make(STALLED, since, until, ("partitions", [partition]))
+            case Reset():
+                yield make(REWOUND, since, since)
+            case Delete():
+                yield replace(make(GONE, since, since), decisive=True)
+            case Unread(reason) if until is None or until - since >= WINDOW:
+                yield replace(make(UNKNOWN, since, until, ("cause", reason)), decisive=True)
+
+
+def _list_storms(
+    case: Case, group: str, changes: Sequence[tuple[float, Event]]
+) -> Iterator[Planted]:
+    """Yields times in which members came and went again and again, or a rebalance did not end."""
+    lasts = case.groups[group].rebalance_seconds
+    times = sorted({second for second, _ in changes})
+    if times and lasts > WINDOW:
+        kinds = frozenset({STOPPED, REBALANCING})
+        yield Planted(who=group, kinds=kinds, since=times[0], until=times[-1] + lasts)
+    cuts = [number for number, (a, b) in enumerate(pairwise(times), 1) if b - a > WINDOW]
+    for begin, end in pairwise([0, *cuts, len(times)]):
+        if lasts and end - begin >= _STORM:
+            yield _make(group, REBALANCING, times[begin], times[end - 1] + lasts)
+
+
+def _find_late(
+    case: Case, world: World, group: GroupState, effects: Sequence[Planted]
+) -> tuple[list[Span], Floats]:
+    """Returns the times in which a group was late or lost records, and its age by the minute."""
+    age = ages(world.ends_of(group), np.array(world.positions[group.name]), MINUTE).max(axis=1)
+    age[_find_minutes_away(case, group.name, len(age))] = 0.0
+    sla = case.groups[group.name].sla_seconds
+    lost = np.diff(world.losses[group.name], prepend=0.0) > 0
+    late = np.flatnonzero((age > min(LATE, sla or LATE)) | lost) + 1
+    if not len(late):
+        return [], age
+    cuts = np.flatnonzero(np.diff(late) * MINUTE > WINDOW) + 1
+    found: list[Span] = []
+    for each in np.split(late, cuts):
+        since, last = float(each[0] * MINUTE), float(each[-1] * MINUTE)
+        short = last - since <= WINDOW
+        missed = sla is not None and age[each - 1].max() > sla
+        back = any(REWOUND in one.kinds and _overlaps(one, since - MINUTE, last) for one in effects)
+        if not short or missed or back or lost[each - 1].any():
+            found.append((since, None if each[-1] >= len(age) - 1 else last))
+    return found, age
+
+
+def _find_minutes_away(case: Case, group: str, count: int) -> Mask:
+    """Returns the minutes after the group was deleted."""
+    gone = [s for s, e in case.happens if isinstance(e, Delete) and e.group == group]
+    minutes: Mask = np.arange(count) * MINUTE >= min(gone, default=np.inf) + case.warm_up
+    return minutes
+
+
+def _find_read_again(world: World, group: GroupState, since: float) -> float | None:
+    """Returns when a group that was set back had read again what it had read before."""
+    positions = np.array(world.positions[group.name])
+    at = int(since / MINUTE)
+    again = np.flatnonzero((positions[at:] >= positions[at - 1]).all(axis=1))
+    return float((at + again[0] + 1) * MINUTE) if len(again) else None
+
+
+def _join_effects(
+    case: Case,
+    world: World,
+    group: GroupState,
+    met: Sequence[Planted],
+    late: Span,
+    age: Floats,
+) -> Planted:
+    """Returns one incident of all that happened in the time in which a group was late."""
+    since, until = late
+    end = case.warm_up + case.watched if until is None else until
+    longest = max((each.until or end) - (each.since or 0) for each in met)
+    main = [each for each in met if (each.until or end) - (each.since or 0) >= longest]
+    kinds = frozenset().union(*(each.kinds for each in main))
+    ends = [each.until for each in met]
+    over = None if until is None or None in ends else max(each or 0.0 for each in ends)
+    if kinds == {REWOUND} and over is not None:
+        over = _find_read_again(world, group, over)
+    began = min(each.since or 0.0 for each in main)
+    if gone := [each.until or 0.0 for each in met if GONE in each.kinds]:
+        over = gone[0]
+        # A group that was behind for less than an hour is gone, and no more.
+        if kinds == {BEHIND} and over - began <= _LONG:
+            kinds, began = kinds | {GONE}, over
+    first, last = int(since / MINUTE) - 1, min(int(end / MINUTE) + 1, len(age) - 1)
+    oldest = float(age[first : last + 1].max())
+    sla = case.groups[group.name].sla_seconds
+    missed = sla is not None and oldest > sla
+    lost = world.losses[group.name][last] - world.losses[group.name][first - 1]
+    rate = sum(float(topic.usual.sum()) for topic in group.topics)
+    kept = min(topic.retention_ms for topic in group.topics) / 1_000
+    bounds: tuple[float, float] | None = (0.0, 0.0)
+    if lost:
+        reads_on = not kinds <= {STOPPED, STALLED}
+        bounds = None if reads_on else (lost - 3 * MINUTE * rate, lost + MINUTE * rate)
+    return Planted(
+        who=group.name,
+        kinds=kinds | {SLA_MISSED} if missed else kinds,
+        since=min(each.since or 0.0 for each in met),
+        until=over,
+        main_since=began,
+        late_until=until,
+        lost=bounds,
+        age=None if lost else oldest,
+        left=None if lost or kept < 0 else kept - oldest,
+        misses_sla=missed,
+        blamed=met[0].blamed if len(met) == 1 else (),
+    )

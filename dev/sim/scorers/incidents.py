@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the daily report says what happened on a day, when and at what cost, and nothing else.
+
+A row of its incidents is good if it is about one planted incident and everything that it says is
+true. Every other row is a fault, and so is an incident without a row. Page and message are made of
+these rows; golden files hold their words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dev.sim.day_truth import (
+    BEHIND,
+    REBALANCING,
+    REWOUND,
+    SLA_MISSED,
+    UNEVEN,
+    Planted,
+)
+from dev.sim.days import find_midnight, read_incidents, run_report, write_case
+from dev.sim.events import MINUTE, Case
+
+Row: TypeAlias = Mapping[str, Any]
+
+# Runs come once a minute, and events are seen to the second. A group that falls behind bit by bit
+# is behind once its oldest record is as old as the window.
+_WITHIN = {BEHIND: 11.0, REBALANCING: 4.0, REWOUND: 3.0, SLA_MISSED: 3.0}
+_EXACT = 1.0
+# An age is that of the run before, and retention that is enough is rounded up.
+_AGE, _ENOUGH = 3 * MINUTE, 25 * MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was read of one cluster: the planted incidents, those with a true row, and faults."""
+
+    cluster: str
+    planted: Sequence[Planted]
+    found: Collection[int]
+    faults: list[str] = field(default_factory=list)
+
+
+def score(cases: Sequence[Case], root: Path) -> list[Verdict]:
+    """Returns a verdict on each cluster; all are reported in one run of the job."""
+    with Pool(2) as pool:
+        truths = pool.starmap(write_case, [(root, case) for case in cases], chunksize=1)
+    run_report(root)
+    return [
+        judge(case, planted, read_incidents(root, case.name))
+        for case, planted in zip(cases, truths, strict=True)
+    ]
+
+
+def judge(case: Case, planted: Sequence[Planted], rows: Sequence[Row]) -> Verdict:
+    """Returns the verdict on one cluster's rows."""
+    taken: dict[int, bool] = {}
+    faults = []
+    begins = find_midnight() / 1_000 - case.warm_up
+    for row in rows:
+        places = [n for n, one in enumerate(planted) if one.who in _list_subjects(row)]
+        if not places:
+            faults.append(f"about nothing that happened: {row['text']}")
+            continue
+        errors = {n: list(_list_errors(row, planted[n], begins)) for n in places}
+        best = min(places, key=lambda n: (n in taken, len(errors[n])))
+        if best in taken:
+            faults.append(f"said twice: {row['text']}")
+        elif errors[best]:
+            faults.append(f"{'; '.join(errors[best])}: {row['text']}")
+        taken.setdefault(best, not errors[best])
+    for n, one in enumerate(planted):
+        if n not in taken:
+            what = " or ".join(sorted(one.kinds))
+            span = [_hour(each, case) for each in (one.since, one.until)]
+            faults.append(f"missing: {one.who} {what} from {span[0]} to {span[1]}")
+    return Verdict(case.name, planted, {n for n, right in taken.items() if right}, faults)
+
+
+def _hour(second: float | None, case: Case) -> str:
+    return "?" if second is None else f"{(second - case.warm_up) / 3_600:.2f}"
+
+
+def _list_subjects(row: Row) -> set[str | None]:
+    """Returns whom a row may be about."""
+    match row["kind"]:
+        case "no_runs":
+            return {"runs"}
+        case "no_leader" | "leader_moved":
+            return {f"broker {row['leader']}"}
+        case "topic_recreated" | "produced_unevenly":
+            return {row["topic"]}
+        case "unknown":
+            return {row["consumer_group"], row["topic"]} - {None}
+    return {row["consumer_group"]}
+
+
+def _list_errors(row: Row, one: Planted, begins: float) -> Iterator[str]:
+    """Yields what a row says that is not true of an incident; the world began at `begins`, in s."""
+    if row["kind"] not in one.kinds:
+        yield f"not {' or '.join(sorted(one.kinds))}"
+    if row["kind"] != UNEVEN:
+        since, until = (row[name] and row[name].timestamp() - begins for name in ("since", "until"))
+        yield from _list_wrong_times(row, one, since, until)
+    for name, value in one.blamed:
+        if row[name] != value:
+            yield f"{name} {row[name]}, not {value}"
+    if one.misses_sla != bool(row["sla_missed_minutes"]):
+        yield "SLA missed" if one.misses_sla else "no SLA was missed"
+    lost = row["records_lost"] or 0
+    if one.lost and not one.lost[0] <= lost <= one.lost[1]:
+        yield f"{lost:,} lost, not {one.lost[0]:,.0f} to {one.lost[1]:,.0f}"
+    yield from _list_wrong_ages(row, one)
+
+
+def _list_wrong_times(
+    row: Row, one: Planted, since: float | None, until: float | None
+) -> Iterator[str]:
+    within = max(_WITHIN.get(row["kind"], _EXACT), _WITHIN.get(min(one.kinds), _EXACT)) * MINUTE
+    if row["still"] != (one.until is None):
+        yield "it is over" if row["still"] else "it was still so"
+    if since is None or one.since is None:
+        if since is not one.since:
+            yield "nobody knows since when" if since else "since when is known"
+    elif min(abs(since - (each or np.inf)) for each in (one.since, one.main_since)) > within:
+        yield f"{(since - one.since) / MINUTE:.1f} min late"
+    if until is not None and one.until is not None:
+        latest = max(one.until, one.late_until or 0.0) if one.misses_sla else one.until
+        first, last = one.gap or (one.until, latest)
+        if not first - within <= until <= last + within:
+            yield f"ends {(until - one.until) / MINUTE:.1f} min late"
+    elif until is None and one.until is not None and not row["still"]:
+        yield "has no end"
+
+
+def _list_wrong_ages(row: Row, one: Planted) -> Iterator[str]:
+    age, left = row["time_lag_max"], row["least_seconds_until_loss"]
+    if one.age is not None and age is not None:
+        short = one.age - age > _AGE and not row["time_lag_is_least"] and not one.gap
+        if short or age - one.age > _AGE:
+            yield f"the oldest record was {one.age:.0f} s old, not {age:.0f}"
+    if one.left is not None and left is not None and abs(left - one.left) > _AGE:
+        yield f"{one.left:.0f} s were left, not {left:.0f}"
