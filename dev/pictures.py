@@ -14,15 +14,30 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from dev.days.describe import Absent, Day, Rows, Slow, Span
-from dev.days.scenarios import a_day, a_group, a_topic, some_members
-from dev.days.write import write_day
-from kafka_lag.lag.group_settings import ByName, Rules
+from dev.sim.cases.days import BEGIN, DAY, HOUR
+from dev.sim.days import make_rules, write_day
+from dev.sim.events import (
+    Case,
+    Group,
+    Hang,
+    Join,
+    Leave,
+    Poison,
+    Retain,
+    Slow,
+    SlowBroker,
+    Topic,
+    even,
+)
+from dev.sim.world import Staged
+from kafka_lag.lag.group_settings import ByName
 from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.latest_run import Snapshots
@@ -32,7 +47,6 @@ DOCS = Path(__file__).parents[1] / "docs"
 CLUSTER, DATE = "shop-eu", date(2026, 1, 30)
 # When somebody looks at the status page.
 _NOW = datetime.combine(DATE, time(14, 0, 24), UTC).timestamp()
-_HOUR = 3_600.0
 _STATUS_SIZE, _REPORT_SIZE, _BOTH_SIZE = (1280, 1000), (1280, 1700), (1400, 562)
 _BROWSERS = ("chromium", "google-chrome")
 
@@ -50,7 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="kafka-lag-pictures-") as name:
         folder = Path(name)
         console.print("A day of snapshots is written …")
-        write_day(folder, shop_day(), date=DATE)
+        case = shop_case()
+        owners = ByName.of([("^payments-", "payments"), ("^audit-", "compliance")])
+        rules = replace(make_rules(case), owners=owners)
+        write_day(folder, CLUSTER, Staged(case).world, rules, day=DATE, warm_up=case.warm_up)
         console.print("The status page …")
         shot_status_page(browser, folder)
         console.print("The report, which takes a minute …")
@@ -65,46 +82,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def shop_day() -> Day:
-    """A shop on three brokers, with a group in each kind of trouble around 14:00."""
-    topics = [
-        a_topic("orders", [20.0] * 12),
-        a_topic("payments", [8.0] * 6),
-        a_topic("clicks", [60.0, 15.0, 15.0], retention_seconds=2 * _HOUR),
-        a_topic("audit-log", [4.0] * 3, retention_seconds=6 * _HOUR),
-        *(a_topic(name, [2.0] * 3) for name in ("shipments", "stock", "mails", "prices", "carts")),
-    ]
-    settlement = some_members("payments-settlement", 3)
-    groups = [
-        a_group("order-enricher", "orders", members=4),
-        a_group("payments-settlement", "payments", members=3, usual=(60.0, 10.0)),
-        a_group("clickstream-archive", "clicks", members=3),
-        a_group("audit-export", "audit-log", members=1),
-        a_group("fraud-check", "payments", members=2),
-        a_group("shipping-notices", "shipments"),
-        a_group("stock-sync", "stock", members=1),
-        a_group("mailer", "mails", members=1),
-        a_group("price-feed", "prices", members=1),
-        a_group("recommendations", "carts", "clicks", members=2),
-        a_group("search-index", "stock", "prices"),
-        a_group("warehouse", "shipments", "stock"),
-    ]
-    late = Rows(group="payments-settlement", member=settlement[1].member_id)
-    return a_day(
-        topics,
-        groups,
-        Absent(when=Span(11, 15), group="clickstream-archive"),
-        Slow(when=Span(9.5, 14.6), rows=Rows(group="audit-export")),
-        Slow(when=Span(12, 15), rows=late, share=0.3),
-        Slow(when=Span(12.5, 16), rows=Rows(group="order-enricher", leader=3), share=0.6),
-        Slow(when=Span(13, 14.5), rows=Rows(group="mailer", partitions=(0,))),
-        Absent(when=Span(5, 5.4), group="shipping-notices"),
-        cluster=CLUSTER,
-        warm_up_hours=24.0,
-        rules=Rules(
-            owners=ByName.of([("^payments-", "payments"), ("^audit-", "compliance")]),
-            sla_seconds=ByName.of([("^payments-settlement$", 300.0)]),
+def shop_case() -> Case:
+    """Returns a shop on three brokers, with a group in each kind of trouble around 14:00."""
+
+    def read(topic: str, members: int, rate: float, *more: str, **fields: Any) -> Group:
+        """A group whose members together read three times as many records/s."""
+        ms = 1_000.0 * members / (3.0 * rate)
+        return Group(topic, members, ms, 10.0, rebalance_seconds=0.0, more_topics=more, **fields)
+
+    small = ("shipments", "stock", "mails", "prices", "carts")
+    return Case(
+        CLUSTER,
+        {
+            "orders": Topic(even(12, 240.0)),
+            "payments": Topic(even(6, 48.0)),
+            "clicks": Topic((60.0, 15.0, 15.0)),
+            "audit-log": Topic(even(3, 12.0)),
+            **{name: Topic(even(3, 6.0)) for name in small},
+        },
+        {
+            "order-enricher": read("orders", 4, 240.0, slow_line=True),
+            "payments-settlement": read("payments", 3, 48.0, sla_seconds=300.0),
+            "clickstream-archive": read("clicks", 3, 180.0),
+            "audit-export": read("audit-log", 1, 12.0),
+            "fraud-check": read("payments", 2, 48.0),
+            "shipping-notices": read("shipments", 2, 8.0),
+            "stock-sync": read("stock", 1, 6.0),
+            "mailer": read("mails", 1, 6.0),
+            "price-feed": read("prices", 1, 6.0),
+            "recommendations": read("carts", 2, 180.0, "clicks"),
+            "search-index": read("stock", 2, 14.0, "prices"),
+            "warehouse": read("shipments", 2, 14.0, "stock"),
+        },
+        (
+            (BEGIN * HOUR, Retain("clicks", 2 * HOUR)),
+            (BEGIN * HOUR, Retain("audit-log", 6 * HOUR)),
+            (5 * HOUR, Leave("shipping-notices")),
+            (5.4 * HOUR, Join("shipping-notices", 2)),
+            (9.5 * HOUR, Hang("audit-export", lasts=5.1 * HOUR)),
+            (11 * HOUR, Leave("clickstream-archive")),
+            (15 * HOUR, Join("clickstream-archive", 3)),
+            (12 * HOUR, Slow("payments-settlement", 200.0, (1,), lasts=3 * HOUR)),
+            (12.5 * HOUR, SlowBroker(3, 12.0, 3.5 * HOUR)),
+            (13 * HOUR, Poison("mailer", 0, lasts=1.5 * HOUR)),
         ),
+        warm_up=-BEGIN * HOUR,
+        watched=DAY * HOUR,
     )
 
 

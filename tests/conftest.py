@@ -51,9 +51,6 @@ THREE_BROKERS = (
 # Tests that share a session of Spark, and with it what its JVM has compiled.
 IN_SPARK = ("glue_jobs/", "contract/test_snapshots_in_spark", "infra/storage/queries/test_reports")
 
-# Folders of which all files read what is made once for a process.
-SHARING = ("dev/days/",)
-
 # Files that take longest begin first: else one process ends with them while the other has nothing
 # left to do.
 LONGEST = (
@@ -113,7 +110,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
                 return "tests of three brokers"
             if inside.startswith(IN_SPARK):
                 return "tests in Spark"
-            return next((folder for folder in SHARING if inside.startswith(folder)), file)
+            return file
 
     return ByWhatIsShared(config, log)
 

@@ -18,23 +18,22 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
 import pyspark
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
-from dev.days.large import large
-from dev.days.write import write_in_parts
 from dev.report_check import compare, run, written
+from dev.sim.cases.large import make_large
+from dev.sim.days import DATE, write_day
 from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.session import OWN_JVM
 
-DATE, CLUSTER = date(2026, 1, 31), "bench"
+CLUSTER = "bench"
 CORES, HEAP = 2, "2g"
 # What no query of the reports' numbers would do.
 NOT_REPORTS = ("session", "history", "pages", "usual", "message", "delete")
@@ -87,16 +86,8 @@ def a_day(root: Path, partitions: int, minutes: int, console: Console) -> Path:
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    with Progress(console=console) as bar:
-        task = bar.add_task(f"writing {partitions * minutes / 1e6:,.1f} M rows", total=minutes)
-        write_in_parts(
-            folder,
-            large(partitions, CLUSTER),
-            date=DATE,
-            processes=min(os.cpu_count() or 1, minutes),
-            hours=minutes / 60,
-            progress=lambda written: bar.advance(task, written.runs),
-        )
+    with console.status(f"writing {partitions * minutes / 1e6:,.1f} M rows"):
+        write_day(folder, CLUSTER, make_large(partitions), watched=60.0 * minutes)
     (folder / _WRITTEN).touch()
     return folder
 

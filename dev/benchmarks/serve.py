@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,9 +23,8 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from dev.benchmarks.memory import peak_mb
-from dev.days import write_day
-from dev.days.describe import Span
-from dev.days.large import uniform
+from dev.sim.cases.large import make_uniform
+from dev.sim.days import write_day
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import FolderStore
@@ -34,14 +32,12 @@ from kafka_lag.views.app import answer
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
 
-DATE = date(2026, 1, 31)
 CLUSTER = "bench"
 MOST_MB = 512.0
 _WIDTH = 130
 _HEADERS = {"host": "lag.example", "accept-encoding": "gzip"}
 _OK, _COMPLETE_MS = 200, 30_000
-# From half past eleven to noon.
-HOURS = Span(11.5, 12.0)
+_SECONDS = 1_800.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         folder = options.keep or Path(temporary)
         if not (folder / "snapshots").is_dir():
             console.print("writing half an hour of snapshots …", style="dim")
-            write_day(folder, uniform(CLUSTER), date=DATE, hours=HOURS)
+            write_day(folder, CLUSTER, make_uniform(), watched=_SECONDS)
         context = multiprocessing.get_context("spawn")
         with context.Pool(1) as pool:
             figures = pool.apply(measure, (folder, options.runs))

@@ -4,7 +4,7 @@
 Each commit runs its own copy of this, so that names are what they are there. Of each kind it writes
 `OUT/KIND.json`: WHAT a value is (a table, a route, a type of resource), WHERE it is (a run and a
 row, a request), and the value as a tree. The readings are seven minutes of three real brokers under
-faults, and the day of `dev.days` in which all goes wrong that a report knows.
+faults, and a simulated day in which all goes wrong that a report knows.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from moto import mock_aws
 
-from dev.days.cluster import Commits, Consumers, Logs
-from dev.days.describe import Events, Missing
-from dev.days.reading import Reader
-from dev.days.scenarios import truth
+from dev.sim.cases.days import make_everything
+from dev.sim.reading import read_sight
+from dev.sim.world import Staged
 from kafka_lag import contract
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError, SourceError
@@ -113,25 +112,26 @@ def read_recorded() -> Input:
 
 def make_day() -> Input:
     """A run every five minutes of a day with a known truth; its time index answers nothing."""
-    day = truth()
+    case = make_everything()
+    slas = {f"^{name}$": each.sla_seconds for name, each in case.groups.items()}
     document = {
         **LOGIN,
-        "cluster": day.cluster,
+        "cluster": case.name,
         "interval_seconds": INTERVAL,
-        "owner": {name.pattern: owner for name, owner in day.rules.owners.choices},
-        "sla_seconds": {name.pattern: each for name, each in day.rules.sla_seconds.choices},
-        "allowed_lag": {name.pattern: each for name, each in day.rules.allowed_lag.choices},
+        "owner": {"^sla-stalled$": "payments team"},
+        "sla_seconds": {pattern: seconds for pattern, seconds in slas.items() if seconds},
         "levels": {"drain_time": True, "members": True, "rebalancing": True},
     }
-    midnight, events = round(MIDNIGHT.timestamp() * 1_000), Events(day.events)
-    consumers = Consumers(day, Logs(day), events)
-    commits, reader = Commits(consumers, events), Reader(consumers, events, midnight)
+    world, midnight = Staged(case).world, round(MIDNIGHT.timestamp() * 1_000)
 
     def runs() -> Iterator[Run]:
-        for second in range(0, 86_400, INTERVAL):
-            moved = commits.move_on(second)
-            if not events.on(Missing, second):
-                yield midnight + second * 1_000, reader.read(second, moved)
+        layout = world.layout()
+        while world.now < case.warm_up + case.watched:
+            world.live_a_minute()
+            second = round(world.now - case.warm_up)
+            if second >= 0 and second % INTERVAL == 0 and (sight := world.sight()):
+                at = midnight + second * 1_000
+                yield at, read_sight(layout, sight, at)
 
     return Input(document, runs(), {})
 

@@ -16,16 +16,16 @@ import pyarrow.compute
 import pytest
 from pyspark.sql import SparkSession
 
-from dev.days import write_day
-from dev.days.hourly import write_usual_days
-from dev.days.scenarios import truth
 from dev.report_check import compare, run, written
+from dev.sim.cases.days import make_everything
+from dev.sim.days import write_case
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.read_snapshots import find_days
 from kafka_lag_report.schemas import REPORTS
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.coverage import coverage
 from tests.glue_jobs.days import write_run
+from tests.glue_jobs.hourly import write_usual_days
 from tests.glue_jobs.odd_days import GROUPS, write_odd_day
 
 pytestmark = [pytest.mark.spark, pytest.mark.thorough, pytest.mark.timeout(900)]
@@ -36,7 +36,7 @@ DAY = date(2026, 1, 31)
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 TOMORROW = DAY + timedelta(days=1)
 ODD = "blå & 1/2"
-CLUSTERS = ("truth", ODD, "once", "empty")
+CLUSTERS = ("everything", ODD, "once", "empty")
 
 
 def write_odd(root: Path, cluster: str, *, seed: int, runs: int, days: int) -> None:
@@ -52,8 +52,9 @@ def write_days(root: Path) -> None:
     folder = f"cluster={quote(ODD, safe='')}"
     cut = min((root / "snapshots/group_partitions" / folder).rglob("*.parquet"))
     cut.write_bytes(cut.read_bytes()[:-100])
-    write_day(root, truth(), date=DAY, every=timedelta(minutes=10))
-    write_usual_days(root, "truth", ["keyed", "promised", "away", "stops"], before=DAY, days=21)
+    write_case(root, make_everything(), every=10)
+    groups = ["keys-lopsided", "sla-stalled", "stop-morning", "stop-evening"]
+    write_usual_days(root, "everything", groups, before=DAY, days=21)
     write_odd(root, "once", seed=4, runs=1, days=14)
     for minute in range(3):
         write_run(root, "groups", [], at=MIDNIGHT + timedelta(minutes=minute), folder="empty")
@@ -102,7 +103,7 @@ def test_the_coverage_of_a_day_in_progress_is_what_sql_says(
     spark: SparkSession, reported: Reported
 ) -> None:
     # The broken object of the odd day is found only by a run of the whole job.
-    root, clusters = str(reported.root), ["truth", "once"]
+    root, clusters = str(reported.root), ["everything", "once"]
     found = find_days(Storage(), root, root, DAY, clusters, DAY)
     said = {}
     with duckdb.connect() as connection:
@@ -110,4 +111,4 @@ def test_the_coverage_of_a_day_in_progress_is_what_sql_says(
             sql = run(connection, reported.root, day.cluster, DAY, today=DAY)["coverage"]
             said[day.cluster] = compare(sql, coverage(spark, Storage(), day))
 
-    assert said == {"truth": [], "once": []}
+    assert said == {"everything": [], "once": []}

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from dev.days.hourly import write_usual_days
 from kafka_lag.contract import USUAL_COLUMNS, USUAL_DATE_KEY
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.usual import write_usual
 from tests.glue_jobs.days import a_day
+from tests.glue_jobs.hourly import write_usual_days
 
 SATURDAY = date(2026, 1, 31)
 

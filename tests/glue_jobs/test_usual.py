@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from dev.days.hourly import Hour, write_hours
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.usual import write_usual
 from tests.glue_jobs.days import Row, a_day, report_rows, write_run
+from tests.glue_jobs.hourly import Hour, write_hours
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
