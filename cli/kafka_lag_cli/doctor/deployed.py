@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import hour_prefix, taken_at_of
-from kafka_lag.wording.formatting import format_list
+from kafka_lag.wording.formatting import format_list, format_minute
 from kafka_lag_cdk.alarm_rules import HEARTBEAT, broker_rules
 from kafka_lag_cdk.physical_names import OUTPUT, alarm_name, lifecycle_rule_ids, report_log_group
 from kafka_lag_cdk.stack_names import StackName, stack_names_for
@@ -171,7 +171,7 @@ class _Deployed:
             found=(
                 "no snapshot of this hour or the last"
                 if newest is None
-                else f"the newest snapshot is of {_shown(newest)}"
+                else f"the newest snapshot is of {format_minute(newest)}"
             ),
             expected=expected,
             to_do="Read the function's log; `--invoke` says what a run waits for.",
@@ -559,13 +559,10 @@ def _finding(
     return Finding(check, "ok", said) if ok else Finding(check, severity, said, to_do, repair)
 
 
-def _shown(at_ms: int) -> str:
-    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
-
-
 def _said_of(run: dict[str, Any]) -> str:
     begun = run.get("StartedOn")
-    return f"{run['JobRunState']}{f', begun {begun:%Y-%m-%d %H:%M} UTC' if begun else ''}"
+    when = f", begun {format_minute(int(begun.timestamp() * 1000))}" if begun else ""
+    return f"{run['JobRunState']}{when}"
 
 
 def _endpoint(address: str) -> str:
