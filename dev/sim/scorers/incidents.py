@@ -32,7 +32,7 @@ Row: TypeAlias = Mapping[str, Any]
 # Runs come once a minute, and events are seen to the second. A group that falls behind bit by bit
 # is behind once its oldest record is as old as the window.
 _WITHIN = {BEHIND: 11.0, REBALANCING: 4.0, REWOUND: 3.0, SLA_MISSED: 3.0}
-_EXACT = 1.0
+_EXACT = 1.01
 # An age is that of the run before, and retention that is enough is rounded up.
 _AGE, _ENOUGH = 3 * MINUTE, 25 * MINUTE
 
