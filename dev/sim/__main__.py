@@ -19,7 +19,7 @@ from dev.sim.cases.logs import CASES
 from dev.sim.cases.tasks import KINDS
 from dev.sim.events import Case
 from dev.sim.live.waves import run_live
-from dev.sim.scorers import ages, causes, incidents, pauses, scaling, tasks, transactions
+from dev.sim.scorers import ages, alarms, causes, incidents, pauses, scaling, tasks, transactions
 
 _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(SETS, ("causes",)),
@@ -29,6 +29,7 @@ _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     "tasks": ("tasks",),
     "logs": ("ages",),
     "days": ("incidents",),
+    "alarms": ("alarms",),
 }
 
 
@@ -140,6 +141,12 @@ def _score_incidents(options: Namespace) -> bool:
     return not any(each.faults for each in found)
 
 
+def _score_alarms(options: Namespace) -> bool:
+    found = [alarms.score(seed) for seed in range(options.seed, options.seed + 3)]
+    Console(width=130).print(alarms.table_of(found))
+    return not any(each.missed for each in found)
+
+
 def _score_unusual(options: Namespace) -> bool:
     # Spark takes seconds to import.
     from dev.sim.scorers import unusual  # noqa: PLC0415
@@ -157,6 +164,7 @@ _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "tasks": _score_tasks,
     "ages": _score_ages,
     "incidents": _score_incidents,
+    "alarms": _score_alarms,
     "unusual": _score_unusual,
 }
 
