@@ -161,10 +161,14 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The members leave the group in good order, as when a service is scaled in."""
+    """The members leave the group in good order, as when a service is scaled in.
+
+    In memory they may return after some seconds.
+    """
 
     group: str
     members: tuple[int, ...] | None = None
+    lasts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,7 @@ class Flap:
     """The last `members` of the group end and return again and again.
 
     They are there for `up` seconds and away for `down` seconds. `kill`: without leaving first.
+    In memory it may last for some seconds only.
     """
 
     group: str
@@ -200,6 +205,7 @@ class Flap:
     up: float = 60.0
     down: float = 30.0
     kill: bool = False
+    lasts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +255,23 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Grow:
-    """The topic gets these partitions, which it did not have before. In memory only."""
+    """The topic gets these partitions, which it did not have before. In memory only.
+
+    `seen`: members read them as well.
+    """
 
     topic: str
     partitions: tuple[int, ...]
+    seen: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reassign:
+    """Replicas of the topic move to other brokers, and groups read at most `rate` records/s of each
+    partition. In memory only."""
+
+    topic: str
+    rate: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,12 +285,13 @@ class Recreate:
 class Retain:
     """Records older than `seconds` are deleted from now on; by size: what comes in `seconds`.
 
-    Infinity: nothing is deleted.
+    Infinity: nothing is deleted. In memory it may last for some seconds only.
     """
 
     topic: str
     seconds: float
     by_size: bool = False
+    lasts: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,6 +394,7 @@ Event: TypeAlias = (
     | Create
     | Delete
     | Grow
+    | Reassign
     | Recreate
     | Retain
     | OpenTransaction

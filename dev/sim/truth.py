@@ -6,6 +6,7 @@ The case is run in memory without noise, and nothing of the collector is used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ from dev.sim.events import (
     Flap,
     Freeze,
     Group,
+    Grow,
     Hang,
     Kill,
     Leave,
@@ -27,6 +29,7 @@ from dev.sim.events import (
     OutOfSync,
     Poison,
     Produce,
+    Reassign,
     Recreate,
     Reset,
     Retain,
@@ -119,26 +122,53 @@ def _without_noise(case: Case) -> Case:
     return replace(case, topics=quiet)
 
 
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A cause of a group's trouble from `since` to `until`, in seconds after the warm-up."""
+
+    cause: str
+    since: float
+    until: float = math.inf
+
+    def holds(self, second: float, grace: float = 0.0) -> bool:
+        """Whether the cause is one at a second, or was up to `grace` seconds before it."""
+        return self.since <= second < self.until + grace
+
+
 def right_causes(case: Case) -> Mapping[str, frozenset[str]]:
-    """Returns the causes that may be named of each group that suffers; others are healthy.
+    """Returns the causes that may be named of each group that suffers; others are healthy."""
+    return {
+        name: frozenset(each.cause for each in effects)
+        for name, effects in list_effects(case).items()
+    }
+
+
+def list_effects(case: Case) -> Mapping[str, tuple[Effect, ...]]:
+    """Returns the causes of each group that suffers, with their times; others are healthy.
 
     Somebody who knows what happened would accept each of them.
     """
     late = {each.group: each for each in find_incidents(case)}
-    right: dict[str, frozenset[str]] = {}
+    right: dict[str, tuple[Effect, ...]] = {}
     for name in case.groups:
-        found = [each for _, event in case.happens for each in _list_effects(case, name, event)]
+        found = [
+            (Effect(cause, second, second + (getattr(event, "lasts", None) or math.inf)), always)
+            for second, event in case.happens
+            for cause, always in _list_effects(case, name, event)
+            if not isinstance(event, Retain) or (name in late and late[name].lost)
+        ]
         if name not in late:
             found = [each for each in found if each[1]]
-        elif not late[name].lost:
-            found = [each for each in found if each[0] != contract.RETENTION_RACE]
-        if causes := frozenset(cause for cause, _ in found):
-            right[name] = causes & _DECISIVE or causes
+        effects = tuple(effect for effect, _ in found)
+        decisive = tuple(each for each in effects if each.cause in _DECISIVE)
+        lasts = all(each.until == math.inf for each in effects)
+        if effects:
+            right[name] = decisive if decisive and lasts else effects
     return right
 
 
-# A cause of these is named whatever else happens to the group.
-_DECISIVE = frozenset({contract.RETENTION_RACE, contract.UNAVAILABLE})
+# A cause of these is named whatever else happens to the group, as long as it lasts.
+_DECISIVE = frozenset({contract.RETENTION_RACE, contract.SETTINGS_CHANGED, contract.UNAVAILABLE})
 
 
 def _list_effects(case: Case, name: str, event: Event) -> Iterator[tuple[str, bool]]:
@@ -147,7 +177,10 @@ def _list_effects(case: Case, name: str, event: Event) -> Iterator[tuple[str, bo
     This is the table "event -> what is true". Other events harm no group.
     """
     group = case.groups[name]
-    if getattr(event, "group", name) != name or getattr(event, "topic", group.topic) != group.topic:
+    if (
+        getattr(event, "group", name) != name
+        or getattr(event, "topic", group.topic) not in group.topics
+    ):
         return
     match event:
         case Produce(_, tuple()):
@@ -156,10 +189,12 @@ def _list_effects(case: Case, name: str, event: Event) -> Iterator[tuple[str, bo
             yield contract.MORE_PRODUCED, False
         case Slow(partitions=tuple()):
             yield contract.HOT_PARTITION, False
-        case Slow(members=tuple()):
-            yield contract.SLOW_MEMBER, False
+        case Slow(members=tuple() as members):
+            yield contract.SLOW_MEMBER if len(members) == 1 else contract.SLOW_MEMBERS, False
         case Slow() | Deploy(ms=float() | int()):
             yield contract.CAPACITY_FELL, False
+        case Hang(_, None):
+            yield contract.HUNG, False
         case Hang(_, members):
             yield contract.SLOW_MEMBER, False
             # From outside, a member of one partition looks like one that cannot pass a record.
@@ -180,6 +215,9 @@ def _list_effects(case: Case, name: str, event: Event) -> Iterator[tuple[str, bo
             yield contract.OFFSETS_RESET, True
         case Retain():
             yield contract.RETENTION_RACE, False
+            yield contract.SETTINGS_CHANGED, False
+        case Grow(seen=False) | Reassign():
+            yield contract.SETTINGS_CHANGED, False
         case OpenTransaction():
             yield contract.OPEN_TRANSACTION, False
         case OutOfSync():
@@ -190,6 +228,9 @@ def _list_effects(case: Case, name: str, event: Event) -> Iterator[tuple[str, bo
             yield contract.UNAVAILABLE, True
         case SlowBroker() if group.slow_line:
             yield contract.SLOW_BROKER, False
+            # One group alone is not enough to blame a broker.
+            if sum(each.slow_line for each in case.groups.values()) == 1:
+                yield contract.UNEXPLAINED, False
         case _:
             return
 

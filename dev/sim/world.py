@@ -41,6 +41,7 @@ from dev.sim.events import (
     OutOfSync,
     Poison,
     Produce,
+    Reassign,
     Recreate,
     Reset,
     Retain,
@@ -86,6 +87,9 @@ class TopicState:
     # Returns the rates of a second; None: they stay as they are.
     plan: Callable[[float], Floats] | None = None
     batch_seconds: float | None = None
+    # Replicas are on other brokers, and most records/s that are read of a partition.
+    moved: bool = False
+    limit: float = math.inf
     end: Floats = field(init=False)
     start: Floats = field(init=False)
     in_sync: Ints = field(init=False)
@@ -111,6 +115,10 @@ class TopicState:
     def partitions(self) -> int:
         """Number of partitions."""
         return len(self.rates)
+
+    def retain(self, seconds: float | None, retention_ms: int) -> None:
+        """Keeps records for so long; None: nothing is deleted."""
+        self.kept_seconds, self.retention_ms = seconds, retention_ms
 
     def move_leaders(self) -> None:
         """Lets the next broker lead each partition."""
@@ -150,6 +158,8 @@ class GroupState:
     silent: set[str] = field(default_factory=set)
     more_topics: tuple[TopicState, ...] = ()
     exists: bool = True
+    # Partitions of the first topic that members do not know.
+    blind: set[int] = field(default_factory=set)
     position: Floats = field(init=False)
     committed: Floats = field(init=False)
     # Records of each partition that were deleted before the group committed them, and the log's
@@ -178,7 +188,9 @@ class GroupState:
         if not self.speed:
             return np.full(len(self.position), -1)
         numbers = [np.arange(topic.partitions) % len(self.speed) for topic in self.topics]
-        return numbers[0] if len(numbers) == 1 else np.concatenate(numbers)
+        owners = numbers[0] if len(numbers) == 1 else np.concatenate(numbers)
+        owners[list(self.blind)] = -1
+        return owners
 
 
 @dataclass(slots=True)
@@ -265,7 +277,7 @@ class World:
             return
         owners = group.owners()
         speeds = np.array([group.speed[name] for name in sorted(group.speed)])
-        works = speeds[owners] > 0.0
+        works = (speeds[owners] > 0.0) & (owners >= 0)
         # A reader goes on at the start of a log if its next records were deleted.
         follows = works.copy()
         for number, offset in group.stuck.items():
@@ -274,7 +286,7 @@ class World:
         most, budgets = np.where(works, self._find_most(group), 0.0), speeds * STEP
         if group.workers_each:
             group.position += np.minimum(most, budgets[owners])
-        elif (np.bincount(owners, most, len(budgets)) <= budgets).all():
+        elif (np.bincount(owners.clip(0), most, len(budgets)) <= budgets).all():
             group.position += most
         else:
             for place, budget in enumerate(budgets.tolist()):
@@ -290,12 +302,14 @@ class World:
         for number, offset in group.stuck.items():
             readable[number] = min(readable[number], offset)
         most: Floats = np.maximum(readable - group.position, 0.0)
+        limits = [np.full(topic.partitions, topic.limit) for topic in group.topics]
+        most = np.minimum(most, np.concatenate(limits) * STEP)
         for number, limit in group.slow.items():
             most[number] = min(most[number], limit * STEP)
         if group.slow_line and self.broker_limit:
             leaders = group.gather("leaders").tolist()
-            limits = [self.broker_limit.get(leader, np.inf) for leader in leaders]
-            most = np.minimum(most, np.array(limits) * STEP)
+            of_broker = [self.broker_limit.get(leader, np.inf) for leader in leaders]
+            most = np.minimum(most, np.array(of_broker) * STEP)
         return most
 
     def layout(self) -> Layout:
@@ -315,9 +329,15 @@ class World:
         stable = np.concatenate([np.minimum(topic.end, topic.stable) for topic in topics])
         in_sync = np.concatenate([topic.in_sync for topic in topics])
         copies = np.concatenate([np.full(topic.partitions, topic.copies) for topic in topics])
+        moved = np.concatenate([np.full(topic.partitions, topic.moved) for topic in topics])
+        # Followers that moved are on brokers that lead nothing.
         replicas = [
-            tuple((leader + more - 1) % BROKERS + 1 for more in range(number))
-            for leader, number in zip(leaders.tolist(), copies.tolist(), strict=True)
+            tuple(
+                (leader + n - 1) % BROKERS + 1 + BROKERS * (away and n > 0) for n in range(number)
+            )
+            for leader, number, away in zip(
+                leaders.tolist(), copies.tolist(), moved.tolist(), strict=True
+            )
         ]
         first = np.cumsum([0, *(len(group.speed) for group in groups)])[:-1]
         owners = []
@@ -431,8 +451,11 @@ class Staged:
                     self._later(lasts, partial(self._add, group, names))
             case Kill(group, members):
                 self._end_silently(group, self._names(group, members))
-            case Leave(group, members):
-                self._remove(group, self._names(group, members))
+            case Leave(group, members, lasts):
+                names = self._names(group, members)
+                self._remove(group, names)
+                if lasts is not None:
+                    self._later(lasts, partial(self._add, group, names))
             case Join(group, number):
                 present = self._groups[group].speed
                 free = (f"{group}-{each:02}" for each in count())
@@ -442,7 +465,8 @@ class Staged:
                 self._deploy(event)
             case Flap():
                 names = self._names(event.group, None)[-event.members :]
-                self._flap(event, names)
+                until = math.inf if event.lasts is None else self.world.now + event.lasts
+                self._flap(event, names, until)
             case Poison(group, partition, then, lasts):
                 self._poison(group, partition, then)
                 if lasts is not None:
@@ -457,14 +481,23 @@ class Staged:
             case Delete(group):
                 self._groups[group].exists = False
                 self.world.gone.add(group)
-            case Grow(topic, partitions):
+            case Grow(topic, partitions, seen):
                 self._topics[topic].there[list(partitions)] = True
+                for state in self._groups.values():
+                    if state.topic is self._topics[topic] and not seen:
+                        state.blind |= set(partitions)
+            case Reassign(topic, rate):
+                self._topics[topic].moved, self._topics[topic].limit = True, rate
             case Recreate(topic):
                 self._topics[topic].recreate()
-            case Retain(topic, seconds):
+            case Retain(topic, seconds, lasts=lasts):
+                retained = self._topics[topic]
+                if lasts is not None:
+                    before = retained.kept_seconds, retained.retention_ms
+                    self._later(lasts, partial(retained.retain, *before))
                 is_limited = math.isfinite(seconds)
-                self._topics[topic].kept_seconds = seconds if is_limited else None
-                self._topics[topic].retention_ms = round(seconds * 1_000) if is_limited else -1
+                ms = round(seconds * 1_000) if is_limited else -1
+                retained.retain(seconds if is_limited else None, ms)
             case OpenTransaction(topic, partition, lasts):
                 state = self._topics[topic]
                 state.stable[partition] = state.end[partition]
@@ -623,14 +656,16 @@ class Staged:
             new = f"{name.partition('.')[0]}.{next(self._restarts)}"
             self._later(place * event.every + event.pause, partial(self._add, event.group, [new]))
 
-    def _flap(self, event: Flap, names: list[str]) -> None:
+    def _flap(self, event: Flap, names: list[str], until: float) -> None:
+        if self.world.now >= until:
+            return
         if event.kill:
             self._end_silently(event.group, names)
         else:
             self._remove(event.group, names)
         new = [f"{name.partition('.')[0]}.{next(self._restarts)}" for name in names]
         self._later(event.down, partial(self._add, event.group, new))
-        self._later(event.down + event.up, partial(self._flap, event, new))
+        self._later(event.down + event.up, partial(self._flap, event, new, until))
 
     def _poison(self, group: str, partition: int, then: str) -> None:
         state = self._groups[group]

@@ -19,6 +19,7 @@ from pyspark.sql import functions as sf
 
 from kafka_lag.contract import (
     AT_RISK,
+    CATCHING_UP,
     ERR,
     GONE,
     NO_LEADER,
@@ -299,7 +300,9 @@ _GROUP_RUN = {
     "held_partition": _held("open_transaction_partition"),
     "held_since": _held("unix_seconds(open_transaction_since)"),
     "held_records": _held("held_up_records"),
-    "explained_at": f"IF(cause <> '{UNEXPLAINED}', unix_seconds(taken_at), NULL)",
+    "explained_at": (
+        f"IF(cause NOT IN ('{UNEXPLAINED}', '{CATCHING_UP}'), unix_seconds(taken_at), NULL)"
+    ),
     "cause": "cause",
     "cause_since": "unix_seconds(cause_since)",
     "cause_evidence": "cause_evidence",

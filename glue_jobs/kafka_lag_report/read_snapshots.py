@@ -130,6 +130,8 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "incident_at_risk_since": (2, 8),
         "incident_cause": (2, 8),
         "incident_cause_since": (2, 8),
+        "other_level_since": (2, 8),
+        "settings_changed": (2, 8),
     },
     "group_partitions": {
         "work_between_pauses": (2, 1),
@@ -164,6 +166,7 @@ ADDED: dict[str, dict[str, tuple[int, int]]] = {
         "rest_records": (2, 6),
         "reads_remote": (2, 6),
         "skip_reason": (2, 7),
+        "kept_up_rate": (2, 8),
     },
     "topic_partitions": {
         "stable_offset": (2, 6),

@@ -77,7 +77,7 @@ def _billing(state: Path) -> Any:
 def test_the_cause_stands_with_its_evidence_and_what_to_do(billing: Any) -> None:
     cause = billing["cause"]
 
-    assert (cause["name"], cause["since"]) == ("stuck_record", "2026-01-31T12:05:00Z")
+    assert (cause["name"], cause["since"]) == ("stuck_record", "2026-01-31T12:07:00Z")
     assert (cause["evidence"]["topic"], cause["evidence"]["partition"]) == ("orders", 3)
     assert "partition 3 of orders" in cause["happened"]
     assert cause["command"].startswith(COMMAND)
@@ -86,12 +86,12 @@ def test_the_cause_stands_with_its_evidence_and_what_to_do(billing: Any) -> None
     assert others == [("audit", "stopped")]
 
 
-def test_other_causes_are_ruled_out_by_numbers_of_the_run_that_named_this_one(
+def test_other_causes_are_ruled_out_by_numbers_of_this_run(
     billing: Any,
 ) -> None:
     out = {each["cause"]: each["evidence"] for each in billing["weighed"] if not each["fits"]}
 
-    assert billing["weighed_at"] < billing["taken_at"]
+    assert billing["weighed_at"] == billing["taken_at"]
     assert next(each["cause"] for each in billing["weighed"] if each["fits"]) == "stuck_record"
     assert out["rebalances"] == {"rebalancing_share": 0.0, "rebalancing_share_from": 0.4}
     assert out["stopped"]["partitions_owned"] == 1

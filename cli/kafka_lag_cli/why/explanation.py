@@ -38,9 +38,9 @@ class Weighed:
 class Explanation:
     """The explanation of one group in the run at `row["taken_at"]`.
 
-    `weighed` is what the rules find in the run at `weighed_at`, ms: the one that named the cause,
-    where it can be read, else this one. `others` are groups in WARN or ERR that read the same
-    topics.
+    `weighed` is what the rules find in the run at `weighed_at`, ms: the last whose figures decided
+    the cause, where it can be read, else this one. `others` are groups in WARN or ERR that read the
+    same topics.
     """
 
     cluster: str
@@ -62,7 +62,7 @@ class Explanation:
             return describe_ruled_out(weighed.cause, weighed.evidence)
         if any(each.fits and each.cause == self.row["cause"] for each in self.weighed):
             return "this fits as well; what comes first is named"
-        return "this fits by now; the cause that was named stays until the group is OK"
+        return "this fits as well; the cause that is named is not over"
 
 
 def explain(
@@ -81,10 +81,8 @@ def explain(
     since = newest.taken_at - int(hours * HOUR_MS)
     timeline = read_timeline(store, cluster, group, newest, since, rules.interval_ms, progress)
     weighed_in = newest
-    # One that is not explained is weighed anew in each run.
-    is_named = row["cause"] not in (None, contract.UNEXPLAINED)
-    if is_named and (named_at := timeline.named_at()) is not None:
-        weighed_in = _read_snapshot(store, cluster, named_at, newest) or newest
+    if (as_of := read_evidence(row).get("as_of")) is not None:
+        weighed_in = _read_snapshot(store, cluster, as_of, newest) or newest
     return Explanation(
         cluster=cluster,
         row=row,

@@ -77,7 +77,7 @@ def print_explanation(found: Explanation, screen: Console) -> None:
     if out := list(_rule_out(found)):
         screen.print()
         when = f" at {format_time_of_day(found.weighed_at, now)}"
-        named = ", when the cause was named" if found.weighed_at != now else ""
+        named = ", the last run that decided the cause" if found.weighed_at != now else ""
         screen.print(Text(f"Ruled out, by the figures{when}{named}", "bold"), soft_wrap=True)
         _print_pairs(screen, out)
     screen.print()

@@ -78,27 +78,10 @@ class Timeline:
     runs: int
     unreadable: int
 
-    def named_at(self) -> int | None:
-        """When the last run's cause was named: its first run with the same evidence; None: it has
-        no cause, or was named before the first run.
-        """
-        last = _cause_of(self.minutes[-1])
-        if last[0] is None:
-            return None
-        first = len(self.minutes)
-        while first and _cause_of(self.minutes[first - 1]) == last:
-            first -= 1
-        is_seen = first > 0 or self.minutes[0].taken_at - self.since > _LATE * self.interval_ms
-        return self.minutes[first].taken_at if is_seen else None
-
     def last_skip(self) -> Row | None:
         """The row that has the last skip, whole; None if no run has one."""
         skipped = [each.row for each in self.minutes if each.row["skipped_at"] is not None]
         return skipped[-1] if skipped else None
-
-
-def _cause_of(minute: Minute) -> tuple[Any, ...]:
-    return tuple(minute.row[name] for name in ("cause", "cause_since", "cause_evidence"))
 
 
 def read_timeline(

@@ -267,7 +267,7 @@ class Stage:
                 self._change_rate(topic, times, ramp)
                 if lasts is not None:
                     self._later(lasts, partial(self._change_rate, topic, 1.0, ramp))
-            case Slow():
+            case Slow(lasts=None):
                 self._slow_down(event)
             case Hang(group, members, lasts):
                 self._members[group].order(Orders(hangs=True), members)
@@ -281,21 +281,21 @@ class Stage:
                     self._later(lasts, act)
             case Kill(group, members):
                 self._members[group].kill(members)
-            case Leave(group, members):
+            case Leave(group, members, None):
                 self._members[group].leave(members)
             case Join(group, count):
                 self._join(self._members[group], count)
             case Deploy(group, pause, every, ms):
                 self._deploy(self._members[group], pause, every, ms)
-            case Flap():
+            case Flap(lasts=None):
                 self._flap(event)
-            case Poison(group, partition, then):
+            case Poison(group, partition, then, None):
                 self._members[group].order(Orders(poison=(partition, then)))
             case Reset(group, seconds, partitions):
                 self._reset(group, seconds, partitions)
             case Recreate(topic):
                 self._recreate(topic)
-            case Retain(topic, seconds, by_size):
+            case Retain(topic, seconds, by_size, None):
                 self._retain(topic, seconds / SHORTENED, by_size=by_size)
             case OpenTransaction(topic, partition, lasts):
                 self._open_transaction(self._topics[topic], partition, lasts)
@@ -303,7 +303,7 @@ class Stage:
                 self._move_leaders(self._topics[topic])
             case StopBroker(broker, lasts, kill):
                 self._stop_broker(broker, lasts, kill=kill)
-            case SlowBroker(broker, rate):
+            case SlowBroker(broker, rate, None):
                 size = next(iter(self.case.topics.values())).record_bytes + _MORE_BYTES
                 self._scene.proxies[broker].delay = _SMALL_PIECES / size / rate
             case _:

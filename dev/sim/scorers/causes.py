@@ -3,24 +3,32 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dev.sim.events import Case
+from dev.sim.events import MINUTE, Case
 from dev.sim.run import first_run, run_case
-from dev.sim.truth import right_causes
+from dev.sim.truth import Effect, list_effects
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 
-# The cause must be named within so many runs in trouble, and a wrong one in none of so many.
+# The cause must be named within so many runs in trouble, and a wrong one in none of so many; if a
+# cause of the case ends, in none until the end of the case.
 IN_TIME, WATCHED = 3, 10
+# A cause must not be named any more so many seconds after it is over, and the one that is left must
+# be named. Averages of rates have a half-life of half the window.
+GRACE = 10 * MINUTE
 
 RIGHT, WRONG, NOT_EXPLAINED = "right", "wrong", "unexplained"
+# A right cause was named that was over, or not yet one.
+PAST = "past"
 # The collector saw no trouble in a group that suffered, so there was nothing to name.
 NO_TROUBLE = "no trouble"
-VERDICTS = (RIGHT, WRONG, NOT_EXPLAINED, NO_TROUBLE)
+VERDICTS = (RIGHT, WRONG, PAST, NOT_EXPLAINED, NO_TROUBLE)
 HEALTHY = "(healthy)"
+_NONE_NAMED = (None, contract.UNEXPLAINED, contract.CATCHING_UP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +49,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run shows: groups in trouble, and the cause it names of each group."""
+    """What one run shows: groups in trouble, and the cause it names of each group.
+
+    `second` is that of the run, after the warm-up.
+    """
 
     troubled: frozenset[str]
     named: Mapping[str, str]
+    second: float = 0.0
 
 
 # So many runs before the first event, no cause may be named of a healthy group on brokers either.
@@ -64,28 +76,31 @@ def score_live(case: Case, snapshots: Sequence[Snapshot], first: int) -> list[Ve
 
 def judge_runs(case: Case, snapshots: Iterable[Snapshot], first: int) -> list[Verdict]:
     """Returns the verdicts on the runs of a case, as far as they are needed."""
-    right = right_causes(case)
+    right = list_effects(case)
+    ends = any(each.until < math.inf for effects in right.values() for each in effects)
     runs: list[Run] = []
     in_trouble: Counter[str] = Counter()
     for number, snapshot in enumerate(snapshots):
-        run = read_run(snapshot, begun=number >= first)
+        run = read_run(snapshot, number - first)
         runs.append(run)
         in_trouble.update(name for name in right if name in run.troubled or in_trouble[name])
-        if right and all(in_trouble[name] >= WATCHED for name in right):
+        if right and not ends and all(in_trouble[name] >= WATCHED for name in right):
             break
     return list(
-        judge(case.name, {name: right.get(name, frozenset()) for name in case.groups}, runs)
+        judge(case.name, {name: right.get(name, ()) for name in case.groups}, runs, ends=ends)
     )
 
 
-def read_run(snapshot: Snapshot, *, begun: bool) -> Run:
-    """Returns what a run shows; before the case has begun no trouble counts."""
+def read_run(snapshot: Snapshot, number: int) -> Run:
+    """Returns what a run shows; before the case has begun, at number 0, no trouble counts."""
     groups = snapshot.groups
     pairs = zip(
         groups.strings("consumer_group").to_list(), groups.strings("cause").to_list(), strict=True
     )
     named = {group: cause for group, cause in pairs if cause is not None}
-    return Run(find_troubled(snapshot) if begun else frozenset(), named)
+    troubled = find_troubled(snapshot) if number >= 0 else frozenset()
+    # A run sees what happened in the minute before it.
+    return Run(troubled, named, (number + 1) * MINUTE)
 
 
 def find_troubled(snapshot: Snapshot) -> frozenset[str]:
@@ -99,30 +114,62 @@ def find_troubled(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(name for name in names if name is not None)
 
 
-def judge(case: str, right: Mapping[str, frozenset[str]], runs: Sequence[Run]) -> Iterator[Verdict]:
+def judge(
+    case: str, right: Mapping[str, Sequence[Effect]], runs: Sequence[Run], *, ends: bool = False
+) -> Iterator[Verdict]:
     """Yields a verdict on each group; a healthy one has no causes that are right.
 
     A group in trouble: wrong if a wrong cause is named in any of the runs it is watched for, right
-    if a right one is named in time. A healthy group: wrong if a cause is named in any run.
+    if a right one is named in time. If a cause `ends` before the case does, all runs are watched: a
+    cause must not be named when it is over, and the one that is left must be. A healthy group:
+    wrong if a cause is named in any run.
     """
-    for group, causes in right.items():
-        answers = [run.named.get(group) for run in runs]
+    for group, effects in right.items():
+        causes = frozenset(each.cause for each in effects)
+        watched = list(runs)
         if causes:
             ill = [number for number, run in enumerate(runs) if group in run.troubled]
             begin = ill[0] if ill else len(runs)
-            answers = answers[begin : begin + WATCHED]
-        named = [each for each in answers if each not in (None, contract.UNEXPLAINED)]
+            watched = watched[begin : None if ends else begin + WATCHED]
+        answers = [run.named.get(group) for run in watched]
+        named = [each for each in answers if each not in _NONE_NAMED]
         bad = [each for each in named if each not in causes]
+        past = [each.named[group] for each in watched if _names_past(each, group, effects)]
         if bad:
             verdict = WRONG
+        elif ends and past:
+            verdict = PAST
         elif causes and not answers:
             verdict = NO_TROUBLE
-        elif not causes or any(each in causes for each in answers[:IN_TIME]):
+        elif not causes or (
+            any(each in causes for each in answers[:IN_TIME])
+            and not _misses(watched, group, effects)
+        ):
             verdict = RIGHT
         else:
             verdict = NOT_EXPLAINED
-        said = tuple(dict.fromkeys([*bad, *named]))
+        said = tuple(dict.fromkeys([*bad, *past, *named]))
         yield Verdict(case, group, causes, verdict, tuple(str(each) for each in said))
+
+
+def _names_past(run: Run, group: str, effects: Sequence[Effect]) -> bool:
+    """Returns true if the run names a right cause that is over or has not begun."""
+    named = [each for each in effects if each.cause == run.named.get(group)]
+    return bool(named) and not any(each.holds(run.second, GRACE) for each in named)
+
+
+def _misses(runs: Sequence[Run], group: str, effects: Sequence[Effect]) -> bool:
+    """Returns true if a cause is over, and the one that was there before it is not named again."""
+    for over in effects:
+        before = [each for each in effects if each.since < over.until < each.until]
+        left = [
+            run.named.get(group) in {each.cause for each in before if each.holds(run.second)}
+            for run in runs
+            if run.second >= over.until + GRACE and group in run.troubled
+        ]
+        if before and len(left) >= IN_TIME and not any(left[:IN_TIME]):
+            return True
+    return False
 
 
 def print_table(verdicts: Iterable[Verdict]) -> bool:

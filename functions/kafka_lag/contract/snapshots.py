@@ -114,12 +114,17 @@ CAPACITY_FELL = "capacity_fell"
 TOO_FEW_MEMBERS = "too_few_members"
 HOT_PARTITION = "hot_partition"
 SLOW_MEMBER = "slow_member"
+SLOW_MEMBERS = "slow_members"
+HUNG = "hung"
 STUCK_RECORD = "stuck_record"
 REBALANCES = "rebalances"
 SLOW_BROKER = "slow_broker"
 UNAVAILABLE = "unavailable"
 RETENTION_RACE = "retention_race"
 OFFSETS_RESET = "offsets_reset"
+SETTINGS_CHANGED = "settings_changed"
+# Nothing is wrong any more, and the backlog is worked off.
+CATCHING_UP = "catching_up"
 UNEXPLAINED = "unexplained"
 CAUSES = (
     MORE_PRODUCED,
@@ -127,6 +132,8 @@ CAUSES = (
     TOO_FEW_MEMBERS,
     HOT_PARTITION,
     SLOW_MEMBER,
+    SLOW_MEMBERS,
+    HUNG,
     STUCK_RECORD,
     STOPPED,
     REBALANCES,
@@ -135,6 +142,8 @@ CAUSES = (
     OPEN_TRANSACTION,
     RETENTION_RACE,
     OFFSETS_RESET,
+    SETTINGS_CHANGED,
+    CATCHING_UP,
     UNEXPLAINED,
 )
 # Causes that consumers can do nothing about, and more of them neither.
@@ -145,6 +154,8 @@ TOO_SLOW_SHARE = 0.5
 # What happened to a topic with a commit beyond the end, in the evidence of OFFSETS_RESET: it was
 # recreated, or truncated.
 MADE_ANEW, CUT = "made_anew", "cut"
+# Settings of topics that are compared from run to run: columns of topic_partitions, and a count.
+RETENTION, REPLICAS, PARTITIONS = "retention_ms", "replicas", "partitions"
 
 # trend of a group's lag over its last five readings, which is no status.
 GROWING, STEADY, SHRINKING = "growing", "steady", "shrinking"

@@ -32,6 +32,7 @@ _FEWEST_SAMPLES = 3
 _BACKLOG_TO_READ = 1.25
 # And it must be this many records more, because a few may come by chance.
 _FEWEST_RECORDS = 10
+_SLOW = (contract.SLOW_MEMBER, contract.SLOW_MEMBERS)
 # Half the width of the interval in standard deviations: 95 %.
 _SPREAD = 1.96
 
@@ -150,7 +151,7 @@ def _sample(
     saturated = lasts & (backlog >= read * _BACKLOG_TO_READ + _FEWEST_RECORDS)
     rate = read / seconds
     fastest = members.in_groups(lasts & ~saturated, len(groups)).maximum(rate.only(lasts))
-    has_slow = old_groups.strings("cause").is_in([contract.SLOW_MEMBER])[members.group]
+    has_slow = old_groups.strings("cause").is_in(_SLOW)[members.group]
     is_slow = rate < fastest.take(members.group) * contract.TOO_SLOW_SHARE
     saturated &= ~has_slow & ~is_slow
     of_group = members.in_groups(saturated, len(groups))

@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.cause_case import (
     BAD,
+    NEARLY_ALL,
+    UNOWNED,
     Case,
     Cause,
     Evidence,
     Finding,
     RuledOut,
-    read_rate,
-    trouble_since,
 )
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame
@@ -26,7 +29,8 @@ REBALANCING = 0.4
 # A new owner of a partition reads again the records of this share of a window, or those between two
 # commits: the commit goes back, but no tool reset it.
 _READ_AGAIN_WINDOWS = 0.5
-UNOWNED = (contract.STOPPED, contract.NO_MEMBER)
+# At most this share of the partitions can be stuck each by its own record.
+_MOST_STUCK = 0.17
 RESET = (contract.REWOUND, contract.BEYOND_END)
 _LATEST = np.iinfo(np.int64).max
 
@@ -65,7 +69,7 @@ def weigh_unavailable(case: Case) -> Finding:
     at = case.worst
     return Cause(
         contract.UNAVAILABLE,
-        trouble_since(case),
+        case.since,
         {
             **case.row(at),
             "broker": case.value(at, "leader"),
@@ -83,33 +87,29 @@ def is_under_replicated(topics: Frame) -> Mask:
 
 
 def weigh_reset(case: Case) -> Finding:
-    """Weighs `offsets_reset`: the commit went back, or lies beyond the end of the log."""
-    words = case.rows.strings("consumer_status")
-    if case.group["worst_status"] not in RESET:
-        return RuledOut(
-            contract.OFFSETS_RESET,
-            lambda: {
-                "partitions_set_back": int(words.is_in(RESET).sum()),
-                "partitions": len(case.age),
-                "worst_status": case.group["worst_status"],
-            },
-        )
-    reset = words.is_in(RESET)
-    again = _find_read_again(case)
+    """Weighs `offsets_reset`: a commit went back, or lies beyond the end of the log."""
+    reset, again = case.rows.strings("consumer_status").is_in(RESET), _find_read_again(case)
     if (again | ~reset).all():
         return RuledOut(
             contract.OFFSETS_RESET,
-            lambda: {"partitions": len(case.age), "partitions_read_again": int(again.sum())},
+            lambda: {
+                "partitions": len(case.age),
+                "partitions_read_again": int(again.sum()),
+                "partitions_set_back": int((reset & ~again).sum()),
+                "worst_status": case.group["worst_status"],
+            },
         )
     at = int(np.argmax(reset & ~again))
+    at_reset = case.value(at, "rewound_at")
     return Cause(
         contract.OFFSETS_RESET,
-        case.group["worst_status_since"],
+        at_reset or case.group["worst_status_since"],
         {
             **case.row(at),
             "committed_offset": case.value(at, "committed_offset"),
             "rewound_from": case.value(at, "rewound_from"),
             "end_offset": case.value(at, "end_offset"),
+            "reset_at": at_reset,
             "partitions": int(reset.sum()),
             "topic_was": _find_fate(case, at),
         },
@@ -125,17 +125,13 @@ def _find_read_again(case: Case) -> Mask:
     back = rows.numbers("rewound_from") - rows.numbers("committed_offset")
     gap = rows.numbers("commit_gap_seconds").fill(0.0)
     rate = np.maximum(case.consumed, case.produced)
-    again: Mask = rows.strings("consumer_status").is_in([contract.REWOUND])
-    again &= back <= rate * np.maximum(gap, _READ_AGAIN_WINDOWS * case.window)
-    if case.old is not None:
-        unsigned = ~rows.numbers("commit_epoch").known
-        again &= ~(unsigned & case.old.numbers("commit_epoch").known)
-    return again
+    again: Mask = back <= rate * np.maximum(gap, _READ_AGAIN_WINDOWS * case.window)
+    return again & ~case.unsigned
 
 
 def _find_fate(case: Case, at: int) -> str | None:
     """Returns the topic's fate since the previous run; None if it was there all the time."""
-    if case.made_anew is None or case.recreated is None or not case.recreated[at]:
+    if not case.recreated[at]:
         return None
     if case.made_anew[at]:
         return contract.MADE_ANEW
@@ -145,11 +141,11 @@ def _find_fate(case: Case, at: int) -> str | None:
 
 def weigh_slow_broker(case: Case) -> Finding:
     broker = case.broker
-    if broker is None:
+    if broker is None or case.drains:
         return RuledOut(contract.SLOW_BROKER, lambda: _count_brokers(case))
     return Cause(
         contract.SLOW_BROKER,
-        trouble_since(case),
+        case.since,
         {
             "broker": broker.id,
             "groups": broker.groups,
@@ -190,11 +186,11 @@ def weigh_rebalances(case: Case) -> Finding:
         )
     return Cause(
         contract.REBALANCES,
-        trouble_since(case),
+        case.since,
         {
             "rebalancing_share": share,
             "members": case.group["members"],
-            "consume_rate": read_rate(case),
+            "consume_rate": case.read_rate(),
             "produce_rate": case.group["produce_rate"],
         },
     )
@@ -228,7 +224,8 @@ def weigh_open_transaction(case: Case) -> Finding:
 def weigh_stopped(case: Case) -> Finding:
     """Weighs `stopped`: no partition that is behind has a member."""
     owned = case.rows.strings("member_id").known
-    if case.group["worst_status"] not in UNOWNED or owned[case.behind].any():
+    none = case.group["members"] == 0 and case.behind.any()
+    if not (none or case.group["worst_status"] in UNOWNED) or owned[case.behind].any():
         return RuledOut(
             contract.STOPPED,
             lambda: {
@@ -249,6 +246,134 @@ def weigh_stopped(case: Case) -> Finding:
             "last_commit_at": since,
         },
     )
+
+
+def weigh_hung(case: Case) -> Finding:
+    """Weighs `hung`: members own all that can be read, and no commit moves."""
+    moving = case.active & ~case.still
+    owned = case.owned
+    fits = case.group["worst_status"] == contract.STALLED and case.behind.any()
+    if not fits or moving.any() or not owned[case.active].all():
+        return RuledOut(
+            contract.HUNG,
+            lambda: {
+                "partitions_moving": int(moving.sum()),
+                "partitions_owned": int(owned.sum()),
+                "partitions_read": int(case.active.sum()),
+                "worst_status": case.group["worst_status"],
+            },
+        )
+    at = case.worst
+    return Cause(
+        contract.HUNG,
+        case.since,
+        {
+            **case.row(at),
+            "members": case.group["members"],
+            "partitions": int(case.active.sum()),
+            "stands_since": find_last_move(case, case.active),
+            "produce_rate": case.group["produce_rate"],
+        },
+    )
+
+
+def find_last_move(case: Case, rows: Mask) -> int | None:
+    """Returns when the last commit on these partitions was seen to move, ms."""
+    changed = case.rows.numbers("commit_changed_at").only(rows).to_list()
+    return max((at for at in changed if at is not None), default=None)
+
+
+def weigh_settings(case: Case) -> Finding:
+    """Weighs `settings_changed`: the topic of what is behind got another setting that explains it.
+
+    A lower retention deletes records before they are read, new partitions have no reader, and
+    replicas on other brokers make all partitions of a topic slow.
+    """
+    changed = read_change(case.group["settings_changed"])
+    name, setting = changed.get("topic"), changed.get("setting")
+    here = case.rows.strings("topic").is_in([name])
+    behind, since = case.behind & here, case.group["kept_up_at"]
+    recent = since is None or changed.get("changed_at", 0) >= since - case.window * 1_000
+    fits = False
+    if setting == contract.RETENTION:
+        lost = case.rows.numbers("records_lost") > 0
+        loses = lost.any() or case.group["loss_since"] is not None
+        fits = changed["now"] < changed["was"] and loses and not lost[~here].any()
+    elif setting == contract.PARTITIONS and behind.any():
+        new = case.rows.numbers("partition_id") >= changed["was"]
+        fits = bool(new[case.behind].all() and not (case.behind & ~here).any())
+        fits &= bool((case.members[behind] < 0).any())
+    elif setting == contract.REPLICAS and behind.any():
+        slow = behind.sum() >= NEARLY_ALL * (case.active & here).sum() and not case.still.any()
+        slow &= case.consumed[behind].sum() < min(
+            case.produced[behind].sum(), case.before[behind].sum()
+        )
+        fits = bool(recent and slow and not (case.behind & ~here).any())
+    if not fits or case.drains:
+        return RuledOut(contract.SETTINGS_CHANGED, lambda: dict(changed))
+    lost_here = case.rows.numbers("records_lost").only(here).fill(0)
+    return Cause(
+        contract.SETTINGS_CHANGED,
+        case.since,
+        {
+            **changed,
+            "partitions_behind": int(behind.sum()),
+            "records_lost": int(lost_here.sum()) or None,
+        },
+    )
+
+
+def read_change(text: str | None) -> dict[str, Any]:
+    """Returns the last change of a setting of a topic that the group reads; empty if none is."""
+    found: dict[str, Any] = json.loads(text) if text else {}
+    return found
+
+
+def weigh_stuck_record(case: Case, stuck: Mask) -> Finding:
+    """Weighs `stuck_record`: on `stuck` partitions a commit does not move though a member owns it,
+    and other commits move."""
+    if not stuck.any():
+        return RuledOut(
+            contract.STUCK_RECORD,
+            lambda: {
+                "partitions_stalled": int(_find_stalled(case).sum()),
+                "partitions_behind": int(case.behind.sum()),
+                "partitions_moving": int((case.active & ~case.still).sum()),
+            },
+        )
+    at = int(np.argmax(np.where(stuck, case.age, -1.0)))
+    since = case.value(at, "commit_changed_at")
+    return Cause(
+        contract.STUCK_RECORD,
+        since,
+        {
+            **case.row(at),
+            "offset": case.value(at, "committed_offset"),
+            "stuck_since": since,
+            "partitions_moving": int((case.active & ~case.still).sum()),
+        },
+    )
+
+
+def find_stuck(case: Case) -> Mask:
+    """Marks the few partitions that stand still with an owner that moves its others."""
+    stalled, moving = _find_stalled(case), case.active & ~case.still
+    none = np.zeros_like(stalled)
+    if not stalled.any() or not (case.consumed[moving] > 0).any():
+        return none
+    hangs = [
+        member
+        for member in unique(case.members[stalled]).tolist()
+        if (own := case.active & (case.members == member)).sum() > 1 and case.still[own].all()
+    ]
+    stuck: Mask = stalled & ~np.isin(case.members, hangs)
+    few = stuck.sum() <= max(1.0, _MOST_STUCK * case.active.sum())
+    return stuck if few else none
+
+
+def _find_stalled(case: Case) -> Mask:
+    stalled: Mask = case.rows.strings("consumer_status").is_in([contract.STALLED]) & case.behind
+    return stalled & (case.members >= 0)
 
 
 def weigh_retention_race(case: Case) -> Finding:

@@ -1,36 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cause of each group in WARN or ERR, with the numbers that decide it.
+"""The cause of each group in trouble, looked for in each run, with the numbers that decide it.
 
 A cause is named if the figures leave no other, else it is `unexplained`: a wrong cause costs more
 than none. The figures are compared with those of the last runs in which the group kept up, with its
 other partitions and members in this run, and with other groups that read from the same broker.
+Causes proven by statuses and readings come first, then those that a comparison of partitions and
+members shows, then those that rates make likely.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.cause_case import BAD, Cause, Evidence, Finding
-from kafka_lag.lag.cause_proofs import REBALANCING, RESET, UNOWNED, is_under_replicated
-from kafka_lag.lag.cause_rules import find_cause, weigh
-from kafka_lag.lag.cause_survey import (
+from kafka_lag.lag.cause_case import (
+    BAD,
+    Case,
+    Cause,
+    Evidence,
+    Finding,
     Partitions,
-    Survey,
+    RuledOut,
     find_leaderless,
     list_cases,
-    survey_partitions,
 )
-from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.cause_proofs import (
+    find_stuck,
+    weigh_hung,
+    weigh_open_transaction,
+    weigh_rebalances,
+    weigh_reset,
+    weigh_retention_race,
+    weigh_settings,
+    weigh_slow_broker,
+    weigh_stopped,
+    weigh_stuck_record,
+    weigh_unavailable,
+)
+from kafka_lag.lag.cause_rates import (
+    SETTLED,
+    find_hot,
+    have_members_left,
+    is_more_written,
+    weigh_catching_up,
+    weigh_hot_partition,
+    weigh_rates,
+    weigh_slow_members,
+    weigh_unusual,
+)
+from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Columns, Frame, locate
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.kept_up import add_kept_up
-from kafka_lag.lag.model import Snapshot
+from kafka_lag.lag.log_ends import align_ends
+from kafka_lag.lag.model import PreviousRuns, Snapshot
 from kafka_lag.lag.previous_rows import PreviousRows, seconds_between
 from kafka_lag.lag.rollup import Counts, counts_of
 from kafka_lag.lag.run import Run
@@ -41,18 +68,46 @@ _UNSEEN_WINDOWS = 1.0
 # Names in evidence are cut to this length; Kafka allows 32,000 bytes.
 _LONGEST_NAME = 200
 
-# Causes that statuses prove; they replace one that rates made likely.
-_PROVEN = frozenset(
-    {
-        contract.STOPPED,
-        contract.STUCK_RECORD,
-        contract.REBALANCES,
-        contract.SLOW_BROKER,
-        contract.UNAVAILABLE,
-        contract.OPEN_TRANSACTION,
-        contract.OFFSETS_RESET,
-    }
+_PROOFS: tuple[Callable[[Case], Finding], ...] = (
+    weigh_unavailable,
+    weigh_reset,
+    weigh_slow_broker,
+    weigh_rebalances,
+    weigh_open_transaction,
+    weigh_settings,
+    weigh_stopped,
+    weigh_hung,
+    weigh_retention_race,
 )
+_PROVEN = (
+    *(contract.UNAVAILABLE, contract.OFFSETS_RESET, contract.SLOW_BROKER, contract.REBALANCES),
+    *(contract.OPEN_TRANSACTION, contract.SETTINGS_CHANGED, contract.STOPPED, contract.HUNG),
+    *(contract.RETENTION_RACE, contract.STUCK_RECORD),
+)
+# Another likely cause does not replace these before they are over.
+_ENDS_BY_PROOF = (*_PROVEN, contract.TOO_FEW_MEMBERS, contract.MORE_PRODUCED)
+# Not causes of their own, so an earlier one is remembered in their evidence.
+_NONE_LEFT = (contract.UNEXPLAINED, contract.CATCHING_UP)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The cause of a group's row: its name, since when, ms, and its evidence as JSON."""
+
+    name: str | None = None
+    since: int | None = None
+    text: str | None = None
+
+    @property
+    def evidence(self) -> Evidence:
+        found: Evidence = json.loads(self.text) if self.text else {}
+        return found
+
+    def over(self, now: int) -> tuple[str | None, int | None]:
+        """Returns the cause that is over if this one is not named any more, and since when."""
+        if self.name is None or self.name in _NONE_LEFT:
+            return self.evidence.get("after"), self.evidence.get("over_at")
+        return self.name, now
 
 
 def add_causes(
@@ -60,46 +115,209 @@ def add_causes(
     old: Frame,
     rows: Frame,
     topics: Frame,
+    at_topic: Rows,
     counts: Counts,
     previous: PreviousRows,
+    previous_runs: PreviousRuns,
     run: Run,
 ) -> Frame:
-    """Returns the groups with `cause`, `cause_since` (ms) and `cause_evidence`, and the columns of
-    `add_kept_up`.
+    """Returns the groups with `cause`, `cause_since` (ms) and `cause_evidence`.
 
-    `old`: each group's previous row; `topics`: each row's partition; `previous`: the rows'
-    previous rows. A cause is known for groups in WARN or ERR, for groups with a broken SLA, for
-    unusual ones, for those with a partition that has no leader for a second run, and for those that
-    an open transaction holds up.
-    It stays until the group is OK, unless another one is proven, so its evidence is of the run that
-    named it. It is kept in a run that does not know the status, or that comes long after the
+    `old`: each group's previous row; `topics`: all partitions, `at_topic` each row's; `previous`:
+    the rows' previous rows. A cause is known for groups in WARN or ERR, for groups with a broken
+    SLA, for unusual ones, for those with a partition that has no leader for a second run, and for
+    those that an open transaction holds up; if it is explained, also in runs in OK until the end of
+    the incident. It is kept in a run that does not know the status, or that comes long after the
     previous one.
     """
     at_group = locate(rows, groups, contract.GROUP_KEY)
-    groups = add_kept_up(groups, old, rows, at_group, run)
     status, unusual = groups.strings("status"), groups.numbers("unusual")
     leaderless = find_leaderless(rows, run)
     without = Sets(at_group, len(groups)).have(leaderless)
     held_up = groups.numbers("held_up_records").known
     broken = groups.numbers(contract.HELD_SLA_BROKEN).known
-    wanted = status.is_in(BAD) | (unusual == 1) | without | held_up | broken
+    in_trouble = status.is_in(BAD) | (unusual == 1) | without | held_up | broken
+    # Between two bad runs of an incident, and until its backlog is worked off, a group may be OK.
+    incident = old.numbers("incident_since").only(~old.numbers("incident_until").known)
+    wanted = in_trouble | (status.known & old.strings("cause").known & incident.known)
     away = _UNSEEN_WINDOWS * run.window_seconds
     unseen = wanted & (seconds_between(groups, old) >= away)
     wanted &= ~unseen
     kept = ~status.known & ~wanted & groups.strings("last_status").is_in(BAD)
     kept |= unseen
-    if not (wanted.any() or (kept & old.strings("cause").known).any()):
-        return groups.with_columns(**_no_causes(len(groups)))
-    found: list[Cause | None] = [None] * len(groups)
-    partitions = Partitions(rows, topics, at_group, counts, leaderless, run, previous)
-    survey = survey_partitions(groups, partitions)
-    settled = _find_settled(groups, old, partitions, survey)
-    chosen = np.flatnonzero(wanted & ~settled)
-    cases = list_cases(chosen, groups, partitions, survey)
-    for number, case in zip(chosen.tolist(), cases, strict=True):
-        found[number] = find_cause(case)
-    kept |= wanted & settled
-    return groups.with_columns(**_keep_causes(found, groups, old, kept))
+    names = old.strings("cause").only(wanted | kept).to_list()
+    since, texts = old.numbers("cause_since").to_list(), old.strings("cause_evidence").to_list()
+    named = [
+        _Named(name, since[at], texts[at]) if name else _Named() for at, name in enumerate(names)
+    ]
+    if wanted.any():
+        partitions = Partitions(
+            rows=rows,
+            topics=topics.lazy_take(at_topic),
+            at_group=at_group,
+            counts=counts,
+            leaderless=leaderless,
+            run=run,
+            written=_find_written(topics, previous_runs, run).take(at_topic),
+            previous=previous,
+        )
+        chosen = np.flatnonzero(wanted)
+        last_runs, begun = (each.to_list() for each in (old.numbers("taken_at"), incident))
+        cases = list_cases(chosen, groups, partitions, _find_over(named, chosen, run))
+        for at, case in zip(chosen.tolist(), cases, strict=True):
+            found = _name(case, named[at], run, last_runs[at], begun[at])
+            is_named = in_trouble[at] or found.name != contract.UNEXPLAINED
+            named[at] = found if is_named else _Named()
+    return groups.with_columns(**_make_columns(named))
+
+
+def _make_columns(named: list[_Named]) -> Columns:
+    return {
+        "cause": Strings.of(each.name for each in named),
+        "cause_since": Column.optional([each.since for each in named]),
+        "cause_evidence": Strings.of(each.text for each in named),
+    }
+
+
+def _find_written(topics: Frame, previous_runs: PreviousRuns, run: Run) -> Column:
+    """Returns records/s written to each partition in about the last half window."""
+    since = run.taken_at - run.rules.window_ms / 2
+    at = [place for place, when in enumerate(previous_runs.scheduled) if when <= since][-1:]
+    ends = align_ends(topics, tuple(previous_runs.ends[place] for place in at))
+    seconds = Column.of(ends.read_at[-1] - ends.read_at[0], ends.usable[0] & ends.usable[-1]) / 1e3
+    return Column.of(ends.end[-1] - ends.end[0]).clip(0) / seconds
+
+
+def _find_over(named: list[_Named], chosen: Rows, run: Run) -> dict[int, float]:
+    """Returns for how long, s, an earlier cause has been over, by group."""
+    found = {}
+    for at in chosen.tolist():
+        if named[at].name in _NONE_LEFT and (over_at := named[at].evidence.get("over_at")):
+            found[at] = (run.taken_at - over_at) / 1_000
+    return found
+
+
+def _name(case: Case, last: _Named, run: Run, last_run: int | None, incident: int | None) -> _Named:
+    """Returns the cause of a group.
+
+    `last` is that of the previous run, at `last_run`, ms. `incident`: since when the group has had
+    one, ms, as the previous run published it; the first cause of an incident begins with it.
+    """
+    main, second = _choose(case, last)
+    was_cause = last.name is not None and last.name not in _NONE_LEFT
+    is_weaker = last.name in _ENDS_BY_PROOF
+    is_weaker = main is None or (is_weaker and main.name not in (*_PROVEN, last.name))
+    if was_cause and is_weaker:
+        if _STAYS.get(str(last.name), _never)(case):
+            # The numbers are those of the last run in which they decided.
+            return replace(last, text=write_evidence({"as_of": last_run, **last.evidence}))
+        main, second = _choose(replace(case, over_for=0.0), last)
+    found = main or Cause(contract.UNEXPLAINED, case.since, case.list_rates())
+    after, over_at = last.over(run.taken_at) if found.name in _NONE_LEFT else (None, None)
+    also = None if second is None else {"cause": second.name, **second.evidence}
+    evidence = {**found.evidence, "after": after, "over_at": over_at, "also": also}
+    if found.name == last.name == contract.OFFSETS_RESET:
+        # Later runs see neither how far a commit went back, nor that a topic was recreated.
+        same = last.evidence.get("reset_at") == evidence["reset_at"]
+        evidence = {**last.evidence} if same else evidence
+    if found.name == contract.CATCHING_UP and over_at is not None:
+        since: int | None = over_at
+    elif found.name == last.name:
+        since = last.since
+    elif last.name in (None, contract.UNEXPLAINED) and case.group["status"] in BAD:
+        since = incident or case.since or found.since
+    else:
+        since = found.since
+    if since is not None and incident is not None:
+        since = max(since, incident)
+    return _Named(found.name, since, write_evidence(evidence))
+
+
+def _choose(case: Case, last: _Named) -> tuple[Cause | None, Cause | None]:
+    """Returns the cause that fits first, and one that is there beside it.
+
+    The `last` one stays if it still fits, unless another is proven or the group catches up.
+    """
+    found: list[Cause] = []
+    for each in weigh(case):
+        if isinstance(each, Cause):
+            found.append(each)
+            if each.name in _PROVEN:
+                break
+    if not found:
+        return None, None
+    main = found[0]
+    if main.name not in (*_PROVEN, contract.CATCHING_UP):
+        main = next((each for each in found if each.name == last.name), main)
+    if main.name in _PROVEN or main.name == contract.CATCHING_UP:
+        return main, None
+    beside: tuple[str, ...] = (contract.STUCK_RECORD,)
+    if main.name == contract.HOT_PARTITION:
+        beside += (contract.SLOW_MEMBER, contract.SLOW_MEMBERS)
+    return main, next((each for each in found if each.name in beside), None)
+
+
+def weigh(case: Case) -> Iterator[Finding]:
+    """Yields the finding of each rule, in order; nothing if the group has no partition in this run.
+
+    A cause may come more than once, from several rules.
+    """
+    if not len(case.rows):
+        return
+    for rule in _PROOFS:
+        yield rule(case)
+    stuck = find_stuck(case)
+    # A stuck record explains its partition alone; others may be behind for another reason.
+    rest, record = case.without(stuck), weigh_stuck_record(case, stuck)
+    is_beside = bool(stuck.any() and rest.behind.any())
+    rest = rest if is_beside else case
+    if not is_beside:
+        yield record
+    yield weigh_catching_up(rest)
+    hot, waits = find_hot(rest)
+    others = rest.without(hot | waits)
+    if hot.any() and others.behind.any() and isinstance(weigh_slow_members(others), RuledOut):
+        hot, others = np.zeros_like(hot), rest
+    yield weigh_hot_partition(rest, hot)
+    yield from weigh_rates(others)
+    if is_beside:
+        yield record
+    if case.group["status"] not in BAD:
+        yield weigh_unusual(case)
+
+
+def _never(_: Case) -> bool:
+    return False
+
+
+def _is_behind_still(case: Case) -> bool:
+    return bool(case.behind.any()) and not case.drains
+
+
+def _reads_again(case: Case) -> bool:
+    return bool((case.rows.numbers("rewound_from").known & case.behind).any())
+
+
+def _loses(case: Case) -> bool:
+    return case.group["loss_since"] is not None
+
+
+# Whether a cause that no rule proves in this run goes on; others are over.
+_STAYS: Mapping[str, Callable[[Case], bool]] = {
+    contract.REBALANCES: lambda case: (case.group["rebalancing_share"] or 0.0) >= SETTLED,
+    contract.OFFSETS_RESET: _reads_again,
+    contract.RETENTION_RACE: _loses,
+    contract.SETTINGS_CHANGED: _loses,
+    contract.MORE_PRODUCED: lambda case: _is_behind_still(case) and is_more_written(case),
+    contract.TOO_FEW_MEMBERS: lambda case: _is_behind_still(case) and have_members_left(case),
+    **dict.fromkeys(
+        (
+            *(contract.SLOW_BROKER, contract.CAPACITY_FELL, contract.HOT_PARTITION),
+            *(contract.SLOW_MEMBER, contract.SLOW_MEMBERS),
+        ),
+        _is_behind_still,
+    ),
+}
 
 
 def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding, ...]:
@@ -117,12 +335,13 @@ def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding,
     partitions = Partitions(
         rows=rows,
         topics=snapshot.topic_partitions.lazy_take(at_topic),
+        written=Column.unknown(len(rows), np.float64),
         at_group=at_group,
         counts=_count_stored(rows),
         leaderless=find_leaderless(rows, run),
         run=run,
     )
-    cases = list_cases(chosen, groups, partitions, survey_partitions(groups, partitions))
+    cases = list_cases(chosen, groups, partitions, {})
     return tuple(finding for case in cases for finding in weigh(case))
 
 
@@ -133,55 +352,6 @@ def _count_stored(rows: Frame) -> Counts:
     return replace(counts, surplus=counts.lag * ~within)
 
 
-def _no_causes(length: int) -> Columns:
-    return {
-        "cause": Strings.unknown(length),
-        "cause_since": Column.unknown(length),
-        "cause_evidence": Strings.unknown(length),
-    }
-
-
-def _keep_causes(found: Sequence[Cause | None], groups: Frame, old: Frame, kept: Mask) -> Columns:
-    """Returns the cause columns; a previous cause stays if it still holds."""
-    names = old.strings("cause").to_list()
-    since = old.numbers("cause_since").to_list()
-    evidence = old.strings("cause_evidence").to_list()
-    over = _find_over(groups, old)
-    columns: list[tuple[str | None, int | None, str | None]] = []
-    for number, cause in enumerate(found):
-        last = names[number], since[number], evidence[number]
-        if cause is None:
-            columns.append(last if kept[number] else (None, None, None))
-        elif last[0] is not None and not over[number] and not _replaces(cause.name, last[0]):
-            columns.append(last)
-        else:
-            columns.append((cause.name, cause.since, write_evidence(cause.evidence)))
-    return {
-        "cause": Strings.of(name for name, _, _ in columns),
-        "cause_since": Column.optional([since for _, since, _ in columns]),
-        "cause_evidence": Strings.of(text for _, _, text in columns),
-    }
-
-
-def _find_over(groups: Frame, old: Frame) -> Mask:
-    """Marks groups whose previous cause was that nothing is read, and that read again."""
-    worst, last = groups.strings("worst_status"), old.strings("cause")
-    over = last.is_in([contract.STOPPED]) & ~worst.is_in([contract.STOPPED, contract.NO_MEMBER])
-    over |= last.is_in([contract.STUCK_RECORD]) & ~worst.is_in([contract.STALLED])
-    mask: Mask = over & groups.strings("status").known
-    return mask
-
-
-def _replaces(name: str, last: str) -> bool:
-    """Returns true if cause `name` replaces the previous cause `last`.
-
-    Only a proven cause replaces a named one: while a backlog is worked off, its cause is over.
-    """
-    if name in (last, contract.UNEXPLAINED):
-        return False
-    return last == contract.UNEXPLAINED or name in _PROVEN
-
-
 def write_evidence(evidence: Evidence) -> str:
     """Returns evidence as JSON: rates rounded, names cut, times in ms UTC, no unknown values."""
     shown = {name: shorten(value) for name, value in evidence.items() if value is not None}
@@ -190,37 +360,8 @@ def write_evidence(evidence: Evidence) -> str:
 
 def shorten(value: Any) -> Any:
     """Returns a value of evidence: a float rounded to four digits, a name cut."""
+    if isinstance(value, Mapping):
+        return {name: shorten(each) for name, each in value.items() if each is not None}
     if isinstance(value, float):
         return float(f"{value:.4g}")
     return value[:_LONGEST_NAME] if isinstance(value, str) else value
-
-
-def _find_settled(groups: Frame, old: Frame, every: Partitions, survey: Survey) -> Mask:
-    """Marks groups whose previous cause stays, because nothing hints at another proven one.
-
-    A hint is the condition that a rule for a cause in `_PROVEN` checks first. Without a hint, the
-    rules would find the same cause or one that rates make likely, and neither replaces the previous
-    cause unless that is over.
-    """
-    last, worst = old.strings("cause"), groups.strings("worst_status")
-    named = last.known & ~last.is_in([contract.UNEXPLAINED])
-    if not named.any():
-        return named
-    stalled = every.rows.strings("consumer_status").is_in([contract.STALLED])
-    ill = every.leaderless | is_under_replicated(every.topics)
-    blamed = np.zeros(len(groups), bool)
-    blamed[list(survey.brokers)] = True
-    hints = {
-        contract.UNAVAILABLE: survey.sets.have(ill),
-        contract.OFFSETS_RESET: worst.is_in(RESET),
-        contract.REBALANCES: groups.numbers("rebalancing_share") >= REBALANCING,
-        contract.OPEN_TRANSACTION: groups.numbers("held_up_records").known,
-        contract.STOPPED: worst.is_in(UNOWNED),
-        contract.SLOW_BROKER: blamed,
-        contract.STUCK_RECORD: survey.sets.have(stalled),
-    }
-    hinted = np.zeros(len(groups), bool)
-    for cause, hint in hints.items():
-        hinted |= hint & ~last.is_in([cause])
-    settled: Mask = named & ~hinted & ~_find_over(groups, old)
-    return settled

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.kept_up import Floats
 from kafka_lag.lag.model import ClusterReading, PreviousRuns, Snapshot
 from kafka_lag.lag.offset_lag import OffsetLag
 from kafka_lag.lag.previous_rows import PreviousRows
@@ -38,7 +39,7 @@ class Evaluation:
     the next record, past known markers; `allowed`, records that count as no lag; `is_marker`, only
     markers lag; `unreadable`, a lag of at most this many records holds nothing to read; `dated`,
     time lags from the estimates alone; `ages`, the same with bounds widened for log cleaning and
-    rests.
+    rests. `kept_up_weight`: the weight of this run in the averages of each group.
     """
 
     run: Run
@@ -63,6 +64,7 @@ class Evaluation:
     dated: Ages = field(init=False)
     ages: Ages = field(init=False)
     counts: Counts = field(init=False)
+    kept_up_weight: Floats = field(init=False)
     unwatched: Unwatched = field(init=False)
     left: Frame = field(init=False)
     look_ups: int = 0

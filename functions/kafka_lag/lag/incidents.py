@@ -209,7 +209,7 @@ def _find_peaks(groups: Frame, old: Frame, opens: Mask, run: Run) -> Columns:
 def _find_cause(groups: Frame, old: Frame) -> Columns:
     """Returns the newest cause that was named, and since when."""
     cause = groups.strings("cause")
-    named = cause.known & ~cause.is_in([contract.UNEXPLAINED])
+    named = cause.known & ~cause.is_in([contract.UNEXPLAINED, contract.CATCHING_UP])
     since, before = groups.numbers("cause_since"), old.numbers("incident_cause_since")
     return {
         "incident_cause": cause.where(named, old.strings("incident_cause")),

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Rows
-from kafka_lag.lag.frame import Columns, Frame
+from kafka_lag.lag.columns import Column, Rows
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.run import Run
@@ -23,18 +23,23 @@ _KEEPS_UP_INTERVALS, _KEEPS_UP_WINDOWS = 2.0, 0.5
 _HALF_LIFE_WINDOWS = 6.0
 # After this many windows without a reading, rates cover a time that no run saw.
 _RATES_UNSEEN_WINDOWS = 0.5
-# A group that keeps up with this many times its average produce rate starts a new average.
-_NEW_LEVEL = 3.0
+# A rate this many times above or below the average is a flood or a lull, and counts only once it
+# has lasted for a window. From the second number on, the average then starts again from it.
+_OTHER_LEVEL, _NEW_LEVEL = 2.0, 3.0
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
-def add_kept_up(groups: Frame, old: Frame, rows: Frame, at_group: Rows, run: Run) -> Frame:
-    """Returns the groups with `kept_up_at`, ms, `kept_up_members` and `kept_up_produce_rate`.
+def add_kept_up(
+    groups: Frame, old: Frame, rows: Frame, at_group: Rows, run: Run
+) -> tuple[Frame, Floats]:
+    """Returns the groups with `kept_up_at`, ms, `kept_up_members`, `kept_up_produce_rate` and
+    `other_level_since`, ms, and the weight of this run in each group's averages.
 
-    The last two are moving averages over the runs in which the group kept up. They become unknown
-    if the group does not keep up after a long time without a reading, because its rates then cover
-    that time as well.
+    The second and third are moving averages over the runs in which the group kept up. They become
+    unknown, and the weight NaN, if the group does not keep up after a long time without a reading,
+    because its rates then cover that time as well. `other_level_since`: since when records are
+    written at another level than the average.
     """
     age, rate = groups.numbers("time_lag_seconds"), groups.numbers("produce_rate")
     fine = groups.strings("status").is_in([contract.OK]) & is_read(groups)
@@ -47,20 +52,37 @@ def add_kept_up(groups: Frame, old: Frame, rows: Frame, at_group: Rows, run: Run
     # Nor does a small one if the group has read nothing since it was first seen.
     fine &= (groups.numbers("consume_rate") > 0) | (rate == 0)
     now = run.now(len(groups))
+    usual = old.numbers("kept_up_produce_rate")
+    other = (rate > _OTHER_LEVEL * usual) | (rate * _OTHER_LEVEL < usual)
+    since = old.numbers("other_level_since").or_else(now).only(other)
+    learns = fine & ~run.within_window(since)
     half_life = _HALF_LIFE_WINDOWS * run.window_seconds
     passed = seconds_between(groups, old).fill(0.0)
     weight = 1.0 - np.exp2(-passed / half_life)
     weight = np.maximum(weight, _find_least_share(groups, rows, at_group, run))
-    known = fine | (passed < _RATES_UNSEEN_WINDOWS * run.window_seconds)
-    usual = old.numbers("kept_up_produce_rate")
-    weight = np.where(fine & (rate > _NEW_LEVEL * usual), 1.0, weight)
-    values = {"kept_up_produce_rate": rate, "kept_up_members": groups.numbers("members")}
-    averages: Columns = {}
-    for name, value in values.items():
-        last, seen = old.numbers(name).only(known), value.only(fine) * 1.0
-        averages[name] = (last * (1.0 - weight) + seen * weight).or_else(last).or_else(seen)
-    kept_up_at = now.only(fine).or_else(old.numbers("kept_up_at"))
-    return groups.with_columns(kept_up_at=kept_up_at, **averages)
+    new_level = (rate > _NEW_LEVEL * usual) | (rate * _NEW_LEVEL < usual)
+    weight = np.where(learns, np.where(new_level, 1.0, weight), 0.0)
+    known = learns | (passed < _RATES_UNSEEN_WINDOWS * run.window_seconds)
+    weight = np.where(known, weight, np.nan)
+    return groups.with_columns(
+        kept_up_at=now.only(fine).or_else(old.numbers("kept_up_at")),
+        kept_up_produce_rate=_average(usual, rate, weight),
+        kept_up_members=_average(old.numbers("kept_up_members"), groups.numbers("members"), weight),
+        other_level_since=since,
+    ), weight
+
+
+def add_kept_up_rate(rows: Frame, old: Frame, rate: Column, weight: Floats) -> Frame:
+    """Returns the rows with `kept_up_rate`: records/s written to the partition in the runs in which
+    its group kept up. `old`: previous rows; `rate`: records/s now; `weight`: that of their group.
+    """
+    return rows.with_columns(kept_up_rate=_average(old.numbers("kept_up_rate"), rate, weight))
+
+
+def _average(last: Column, value: Column, weight: Floats) -> Column:
+    """Returns the moving average; a run without weight starts none, one with NaN forgets it."""
+    last, seen = last.only(~np.isnan(weight)), value.only(weight > 0) * 1.0
+    return (last * (1.0 - weight) + seen * weight).or_else(last).or_else(seen)
 
 
 def _find_least_share(groups: Frame, rows: Frame, at_group: Rows, run: Run) -> Floats:

@@ -15,6 +15,7 @@ from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST
 from kafka_lag.lag.held import hold_statuses
 from kafka_lag.lag.incidents import track_incidents
+from kafka_lag.lag.kept_up import add_kept_up, add_kept_up_rate
 from kafka_lag.lag.left_topics import add_left, find_left
 from kafka_lag.lag.movement import add_movement
 from kafka_lag.lag.offset_lag import OffsetLag, compute_offset_lag
@@ -42,6 +43,7 @@ from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status
 from kafka_lag.lag.tasks_needed import add_tasks_needed
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag, widen_for_short_rests
+from kafka_lag.lag.topic_settings import add_changed_settings
 from kafka_lag.lag.transactions import (
     add_held_up,
     add_open_transactions,
@@ -230,8 +232,33 @@ def _add_unusual(e: Evaluation) -> Frame:
     return add_unusual(e.groups, usual, e.newest.groups, e.run, beside=beside)
 
 
+def _add_kept_up(e: Evaluation) -> Frame:
+    groups, e.kept_up_weight = add_kept_up(e.groups, e.old_groups, e.rows, e.at_group, e.run)
+    return groups
+
+
+def _add_kept_up_rate(e: Evaluation) -> Frame:
+    rate, weight = e.of_topic.numbers("produce_rate"), e.kept_up_weight[e.at_group]
+    return add_kept_up_rate(e.rows, e.previous.rows, rate, weight)
+
+
+def _add_changed_settings(e: Evaluation) -> Frame:
+    before = e.newest.topic_partitions
+    return add_changed_settings(e.groups, e.old_groups, e.rows, e.at_group, e.topics, before, e.run)
+
+
 def _add_causes(e: Evaluation) -> Frame:
-    return add_causes(e.groups, e.old_groups, e.rows, e.of_topic, e.counts, e.previous, e.run)
+    return add_causes(
+        e.groups,
+        e.old_groups,
+        e.rows,
+        e.topics,
+        e.at_topic,
+        e.counts,
+        e.previous,
+        e.previous_runs,
+        e.run,
+    )
 
 
 def _add_left(e: Evaluation) -> Frame:
@@ -458,14 +485,35 @@ STEPS = (
         adds="unusual unusual_since usual_lag usual_produce_rate usual_time_lag",
     ),
     Step(
+        "kept_up",
+        Table.GROUPS,
+        _add_kept_up,
+        needs="rebalances join movement roll_up open_transactions",
+        adds="kept_up_at kept_up_members kept_up_produce_rate other_level_since",
+    ),
+    Step(
+        "kept_up_rate",
+        Table.ROWS,
+        _add_kept_up_rate,
+        needs="produce_rate join kept_up",
+        adds="kept_up_rate",
+    ),
+    Step(
+        "settings",
+        Table.GROUPS,
+        _add_changed_settings,
+        needs="rebalances join",
+        adds="settings_changed",
+    ),
+    Step(
         "causes",
         Table.GROUPS,
         _add_causes,
         needs=(
-            "produce_rate rebalances join losses time_lag movement rates status roll_up "
-            "open_transactions held"
+            "produce_rate rebalances join losses time_lag movement rates status counts roll_up "
+            "trend open_transactions capacity held unusual_lag kept_up kept_up_rate settings"
         ),
-        adds="cause cause_evidence cause_since kept_up_at kept_up_members kept_up_produce_rate",
+        adds="cause cause_evidence cause_since",
     ),
     Step(
         "left_topics",
@@ -478,7 +526,10 @@ STEPS = (
         "incidents",
         Table.GROUPS,
         lambda e: track_incidents(e.groups, e.newest, e.run),
-        needs="rebalances roll_up trend open_transactions unwatched_topics held causes left_topics",
+        needs=(
+            "rebalances roll_up trend open_transactions unwatched_topics held kept_up causes "
+            "left_topics"
+        ),
         adds=(
             "incident_at_risk_since incident_cause incident_cause_since incident_from incident_id "
             "incident_lost incident_peak_lag incident_peak_lag_at incident_peak_time_lag "

@@ -23,7 +23,11 @@ from kafka_lag.wording.formatting import format_name
 from kafka_lag.wording.words import breaks_sla, is_always_rebalancing
 
 # Causes that what the consumers do now changes nothing about.
-_WHATEVER_THEY_DO = (*contract.NOT_OF_CONSUMERS, contract.OFFSETS_RESET)
+_WHATEVER_THEY_DO = (
+    *contract.NOT_OF_CONSUMERS,
+    contract.OFFSETS_RESET,
+    contract.SETTINGS_CHANGED,
+)
 # Causes that rates make likely say nothing about a consumer that stands still by now.
 _LIKELY = (
     contract.MORE_PRODUCED,
@@ -31,6 +35,7 @@ _LIKELY = (
     contract.TOO_FEW_MEMBERS,
     contract.HOT_PARTITION,
     contract.RETENTION_RACE,
+    contract.CATCHING_UP,
     contract.UNEXPLAINED,
 )
 _BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)

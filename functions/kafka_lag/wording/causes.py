@@ -8,6 +8,7 @@ once more. `advice.advise` decides whether the advice on the cause is what a gro
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -69,6 +70,8 @@ _UNLESS_SHARED = (
 _TEMPLATES: Mapping[str, _Template] = {
     contract.MORE_PRODUCED: _Template(
         (
+            "More is written to {topic} than before: {topic_rate}, and {topic_rate_before} until "
+            "{kept_up_at}; the group reads {consume_rate} of {produce_rate} in all",
             "More is written than before: {produce_rate}, and {produce_rate_before} until "
             "{kept_up_at}; the group reads {consume_rate}, as much as before or more",
             "More is written than is usual at this hour: {produce_rate}, usually "
@@ -120,6 +123,27 @@ _TEMPLATES: Mapping[str, _Template] = {
             "is behind",
         ),
         "restart {member}, or look at its host and log",
+        _MEMBERS,
+    ),
+    contract.SLOW_MEMBERS: _Template(
+        (
+            "{members_behind} of {members_read} members do not read, on {hosts}: they have "
+            "committed nothing since {stands_since}; no other member is behind",
+            "{members_behind} of {members_read} members are slow, on {hosts}: they read "
+            "{consume_rate} of {produce_rate}; no other member is behind",
+            "Several members are slow; no other member is behind",
+        ),
+        "look at what these members share and the others do not: a zone, a host, a release",
+        _MEMBERS,
+    ),
+    contract.HUNG: _Template(
+        (
+            "The group hangs: its members own all {partitions}, and no commit has moved since "
+            "{stands_since}",
+            "The group hangs: its members own their partitions, and no commit moves",
+        ),
+        "look at the log of {member}: a call hangs, or one record fails again and again; then "
+        "restart it",
         _MEMBERS,
     ),
     contract.STUCK_RECORD: _Template(
@@ -204,6 +228,33 @@ _TEMPLATES: Mapping[str, _Template] = {
         "{advice_on_reset}",
         _OFFSETS,
     ),
+    contract.SETTINGS_CHANGED: _Template(
+        (
+            "The retention of {topic} was {retention_was} until {changed_at}, and is "
+            "{retention_now} now: {records_lost} were deleted before the group read them",
+            "The retention of {topic} was {retention_was} until {changed_at}, and is "
+            "{retention_now} now: records are deleted before the group reads them",
+            "{topic} had {partitions_was} until {changed_at}, and has {partitions_now} now: "
+            "nobody reads the new ones",
+            "The replicas of {topic} were on brokers {replicas_was} until {changed_at}, and are on "
+            "{replicas_now} now: the group reads it slowly since",
+            "A setting of its topic was changed",
+        ),
+        "{advice_on_setting}",
+        _TOPIC,
+    ),
+    contract.CATCHING_UP: _Template(
+        (
+            "The group works off its backlog: it reads {consume_rate} of {produce_rate} written, "
+            "and is done in {drain_seconds}; the cause, {after}, was over at {over_at}",
+            "The group works off its backlog; the cause, {after}, was over at {over_at}",
+            "The group works off its backlog: it reads {consume_rate} of {produce_rate} written, "
+            "and is done in {drain_seconds}",
+            "The group works off its backlog",
+        ),
+        "wait; more members make it faster, if it must be",
+        _OFFSETS,
+    ),
     contract.UNEXPLAINED: _Template(
         (
             "Not known: no cause fits the figures alone ({consume_rate} read of {produce_rate} "
@@ -230,12 +281,29 @@ def describe_cause(row: Mapping[str, Any], *, first_seen_at: int | None = None) 
     happened = next((text for text in template.happened if fits(text, fields)), None)
     text = (happened or find_word(row["cause"]).capitalize()).format_map(fields)
     since = None if row.get("cause_since") is None else format_minute(row["cause_since"])
+    if "as_of" in fields:
+        text = f"{text} (the numbers are of {fields['as_of']})"
     repair = template.repair
+    if second := _find_second(row):
+        if found := describe_cause(second):
+            text = f"{text}. Also: {found.happened}"
+        repair = repair or _TEMPLATES[second["cause"]].repair
+        fields |= _format_fields(second)
     return CauseText(
-        text if since is None or since in text else f"{text} (since {since})",
+        # A sentence that has a time needs no other.
+        text if since is None or "UTC" in text else f"{text} (since {since})",
         template.command.format_map(_Fallbacks(fields)),
         repair.format_map(fields) if repair and fits(repair, fields) else None,
     )
+
+
+def _find_second(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns the row with the cause that is there beside the first one; None if none is known."""
+    also = read_evidence(row).get("also")
+    if not isinstance(also, dict) or also.get("cause") not in _TEMPLATES:
+        return None
+    text = json.dumps({name: value for name, value in also.items() if name != "also"})
+    return {**row, "cause": also["cause"], "cause_since": None, "cause_evidence": text}
 
 
 def advise_on_cause(row: Mapping[str, Any]) -> str | None:
@@ -261,6 +329,7 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     fields = format_evidence(evidence)
     fields["group_arg"] = _quote(row.get("consumer_group"))
     fields["advice_on_reset"] = _advise_on_reset(row, evidence)
+    fields["advice_on_setting"] = _advise_on_setting(fields)
     fields["more_members"] = _advise_members(row.get("members"), row.get("partitions"))
     is_full = row.get("shared_limit_members") is not None
     fields["more_of_the_same"] = FULL_STORE if is_full else _UNLESS_SHARED
@@ -281,6 +350,15 @@ def _advise_on_reset(row: Mapping[str, Any], evidence: Mapping[str, Any]) -> str
         return SET_OFFSETS
     is_rewound = row.get("worst_status") == contract.REWOUND or "rewound_from" in evidence
     return ASK_WHO_REWOUND if is_rewound else ASK_WHETHER_RECREATED
+
+
+def _advise_on_setting(fields: Mapping[str, str]) -> str:
+    topic = fields.get("topic", "its topic")
+    if "partitions_was" in fields:
+        return f"restart its members, or let them look for new partitions of {topic}"
+    if "replicas_was" in fields:
+        return "wait until the replicas are in sync; consumers need nothing"
+    return f"ask who changed the settings of {topic}; if it was not meant, set them back"
 
 
 def _advise_members(members: int | None, partitions: int | None) -> str:

@@ -24,7 +24,14 @@ from kafka_lag.wording.words import find_word
 _RATES = (
     *("produce_rate", "produce_rate_before", "produce_rate_of_others", "usual_produce_rate"),
     *("produce_rate_from", "produce_rate_below", "consume_rate", "consume_rate_before"),
-    *("capacity", "read_by_each", "read_by_each_before", "read_by_each_from"),
+    *(
+        "topic_rate",
+        "topic_rate_before",
+        "capacity",
+        "read_by_each",
+        "read_by_each_before",
+        "read_by_each_from",
+    ),
 )
 _SHARES = (
     *("rebalancing_share", "rebalancing_share_from", "rebalancing_share_below"),
@@ -34,8 +41,9 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(_RATES, format_rate),
     **dict.fromkeys(_SHARES, format_share),
     **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
-    "stands_since": format_minute,
-    "open_since": format_minute,
+    **dict.fromkeys(("stands_since", "open_since", "changed_at"), format_minute),
+    **dict.fromkeys(("over_at", "as_of"), format_minute),
+    **dict.fromkeys(("over_for", "drain_seconds"), format_short_duration),
     "members": lambda number: format_quantity(round(number), "member"),
     "members_before": lambda number: f"{number:,.0f}",
     "groups": lambda number: format_quantity(number, "group"),
@@ -47,6 +55,7 @@ _FATES = {
     contract.MADE_ANEW: "deleted and created again: its id is another one",
     contract.CUT: "cut: its id is as it was, and its end went back",
 }
+_WORDS = ("worst_status", "after", "trend", "setting")
 _OFFSET_FIELDS = ("committed_offset", "rewound_from", "end_offset")
 
 
@@ -67,17 +76,37 @@ def format_evidence(evidence: Mapping[str, Any]) -> dict[str, str]:
             continue
         if name in _FORMATS and isinstance(value, int | float):
             fields[name] = _FORMATS[name](value)
+        elif name in ("was", "now", "also"):
+            continue
         elif name == "topic_was":
             if value in _FATES:
                 fields[name] = _FATES[value]
         elif name in _OFFSET_FIELDS:
             fields[name] = f"{value:,}" if isinstance(value, int) else format_name(str(value))
         else:
-            fields[name] = format_name(str(find_word(value) if name == "worst_status" else value))
+            fields[name] = format_name(str(find_word(value) if name in _WORDS else value))
+    fields |= _format_setting(evidence)
     if isinstance(partitions := evidence.get("partitions"), int):
         fields["partitions"] = format_quantity(partitions, "partition")
         fields["partitions_of_group"] = fields["partitions"]
     return fields
+
+
+def _format_setting(evidence: Mapping[str, Any]) -> dict[str, str]:
+    """Returns what a setting was and is, as fields named after it."""
+    formats: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+        contract.RETENTION: ("retention", _format_retention),
+        contract.PARTITIONS: ("partitions", lambda number: format_quantity(number, "partition")),
+        contract.REPLICAS: ("replicas", lambda brokers: ", ".join(map(str, brokers))),
+    }
+    name, write = formats.get(str(evidence.get("setting")), ("", str))
+    if not name or None in (evidence.get("was"), evidence.get("now")):
+        return {}
+    return {f"{name}_{when}": write(evidence[when]) for when in ("was", "now")}
+
+
+def _format_retention(ms: int) -> str:
+    return "unlimited" if ms < 0 else format_short_duration(ms / 1_000, precise=True)
 
 
 def fits(text: str, fields: Mapping[str, str]) -> bool:

@@ -13,8 +13,11 @@ _UNSETTLED = (
     "{rebalancing_share} of the last runs saw a rebalance: below {rebalancing_share_below} what it "
     "reads would say something"
 )
+_AVERAGES = (
+    "another cause was over {over_for} ago: averages of rates still cover the time before it"
+)
 # Why a cause does not fit, as a clause; the first whose fields are all known is used.
-_RULED_OUT: Mapping[str, tuple[str, ...]] = {
+_RULED_OUT: dict[str, tuple[str, ...]] = {
     contract.UNAVAILABLE: (
         "no partition is without a leader for a second run; of those behind "
         "{behind_under_replicated} of {partitions_behind} are under-replicated, of those in time "
@@ -62,8 +65,20 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
         "{partitions_stalled} of {partitions_behind} partitions behind stand still with an owner; "
         "{partitions_moving} others move",
     ),
+    contract.HUNG: (
+        "{partitions_moving} of {partitions_read} partitions move, {partitions_owned} are owned",
+    ),
+    contract.SETTINGS_CHANGED: (
+        "{setting} of {topic} was changed at {changed_at}, which does not explain it",
+        "no setting of its topics was changed in the last day",
+    ),
+    contract.CATCHING_UP: (
+        "the lag is {trend}",
+        "whether the lag shrinks is not known",
+    ),
     contract.TOO_FEW_MEMBERS: (
         _UNSETTLED,
+        _AVERAGES,
         "{members}, {members_before} before, but more is written: {produce_rate}, "
         "{produce_rate_before} before",
         "{members}, {members_before} before; each reads {read_by_each}, and "
@@ -76,6 +91,7 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
     ),
     contract.SLOW_MEMBER: (
         _UNSETTLED,
+        _AVERAGES,
         "{partitions_behind} of the {partitions_of_member} partitions of one member are behind; "
         "{partitions_behind_from} would fit",
         "one member is behind, but it gets {produce_rate}, others {produce_rate_of_others}",
@@ -88,6 +104,7 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
     ),
     contract.MORE_PRODUCED: (
         _UNSETTLED,
+        _AVERAGES,
         "more is written, {produce_rate} after {produce_rate_before}, but less is read as well: "
         "{read_share} of before",
         "{produce_rate} are written, {produce_rate_before} before; {produce_rate_from} would be "
@@ -99,12 +116,14 @@ _RULED_OUT: Mapping[str, tuple[str, ...]] = {
     ),
     contract.CAPACITY_FELL: (
         _UNSETTLED,
-        "{read_share} of before is read of what is behind, but {members_behind} of {members_read} "
-        "members alone are behind",
+        _AVERAGES,
+        "{read_share} of before is read of what is behind, but {members_down} of {members_read} "
+        "members alone are behind with nearly all that they own",
         "{read_share} of before is read of what is behind; below {read_share_below} would be less",
         "{partitions_behind} of {partitions_read} are behind; {produce_rate} are written to them",
     ),
 }
+_RULED_OUT[contract.SLOW_MEMBERS] = _RULED_OUT[contract.SLOW_MEMBER]
 # Clauses used instead if the named number is 0.
 _NONE_OF_IT: Mapping[str, tuple[str, str]] = {
     contract.OPEN_TRANSACTION: ("held_up_records", "no open transaction holds it up"),

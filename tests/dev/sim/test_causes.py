@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from dev.sim.scorers.causes import (
     IN_TIME,
     NO_TROUBLE,
     NOT_EXPLAINED,
+    PAST,
     RIGHT,
     WATCHED,
     WRONG,
@@ -26,6 +28,7 @@ from dev.sim.scorers.causes import (
     judge,
     score,
 )
+from dev.sim.truth import Effect
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.previous import Loaded, Memory, load_memory
@@ -43,7 +46,7 @@ def verdict(answers: Sequence[str | None], right: str | None, ill_from: int | No
         )
         for number, said in enumerate(answers)
     ]
-    (found,) = judge("case", {"g": frozenset({right} if right else ())}, runs)
+    (found,) = judge("case", {"g": (Effect(right, 0.0),) if right else ()}, runs)
     return found.verdict
 
 
@@ -77,6 +80,31 @@ def test_a_group_that_no_run_saw_in_trouble_is_neither_right_nor_wrong() -> None
 )
 def test_any_cause_of_a_healthy_group_is_wrong(answers: list[str | None], expected: str) -> None:
     assert verdict(answers, None, ill_from=None) == expected
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        pytest.param("a" * 20 + "-" * 20, RIGHT, id="ends"),
+        pytest.param("a" * 40, PAST, id="stays"),
+        pytest.param("a" * 15 + "b" * 5 + "a" * 20, RIGHT, id="comes-back"),
+        pytest.param("a" * 15 + "b" * 25, PAST, id="does-not-end"),
+        pytest.param("a" * 15 + "b" * 5 + "-" * 20, NOT_EXPLAINED, id="does-not-come-back"),
+        pytest.param("b" * 40, PAST, id="named-too-soon"),
+    ],
+)
+def test_a_cause_is_named_as_long_as_it_is_one(answers: str, expected: str) -> None:
+    names = {"a": RIGHT_ONE, "b": WRONG_ONE, "-": UNEXPLAINED}
+    runs = [
+        Run(frozenset("g"), {"g": names[answer]}, number * MINUTE)
+        for number, answer in enumerate(answers)
+    ]
+    first = Effect(RIGHT_ONE, 0.0, math.inf if "b" in answers else 20 * MINUTE)
+    second = Effect(WRONG_ONE, 15 * MINUTE, 20 * MINUTE)
+    effects = (first, second) if "b" in answers else (first,)
+    (found,) = judge("case", {"g": effects}, runs, ends=True)
+
+    assert found.verdict == expected
 
 
 def find(name: str) -> Case:

@@ -32,7 +32,7 @@ STRIPS = sheet(
         group.incident_peak_lag     ?x14 900 1000 1100 1200 1300x12 ?x3
         group.incident_peak_lag_at  ?x14 14 15 16 17 18x12 ?x3
         group.incident_worst_status ?x14 stalledx16 ?x3
-        group.incident_cause        ?x14 capacity_fellx16 ?x3
+        group.incident_cause        ?x14 hungx16 ?x3
     a backlog that stays though the group is OK
         end                         100 +100x55
         commit                      100 +100x5 +0x13 +600 +600 +100x35

@@ -53,6 +53,13 @@ EVIDENCE: dict[str, Any] = {
     "end_offset": 9,
     "topic_was": "cut",
 }
+DAY_MS = 86_400_000
+SETTINGS: list[tuple[str, Any, Any, dict[str, Any]]] = [
+    (contract.RETENTION, DAY_MS, DAY_MS // 24, {"records_lost": 77}),
+    (contract.RETENTION, -1, DAY_MS, {}),
+    (contract.PARTITIONS, 6, 8, {}),
+    (contract.REPLICAS, [1, 2, 3], [2, 3, 4], {}),
+]
 # Without these, one after the other, each is told in other words.
 UNKNOWN = {
     contract.MORE_PRODUCED: ("kept_up_at",),
@@ -107,6 +114,13 @@ RULED_OUT: list[tuple[str, dict[str, Any]]] = [
         {"members": 2, "members_before": 3.0, "produce_rate": 9.0, "produce_rate_before": 5.0},
     ),
     (contract.SLOW_MEMBER, {"read_share": 0.5, "read_share_below": 0.9, "read_of_written": 1.2}),
+    (contract.CAPACITY_FELL, {"over_for": 240.0}),
+    (contract.CAPACITY_FELL, {"read_share": 0.7, "members_down": 1, "members_read": 3}),
+    (contract.HUNG, {"partitions_moving": 3, "partitions_read": 6, "partitions_owned": 6}),
+    (contract.SETTINGS_CHANGED, {}),
+    (contract.SETTINGS_CHANGED, {"topic": "orders", "setting": "replicas", "changed_at": NOON}),
+    (contract.CATCHING_UP, {"trend": "growing"}),
+    (contract.CATCHING_UP, {"trend": None}),
     (contract.SLOW_BROKER, {"partitions_behind": 1, "partitions_there": 1, "broker": "1\n2"}),
 ]
 
@@ -139,6 +153,30 @@ def texts() -> Iterator[tuple[str, list[str]]]:
     for fate in ("made_anew", "of a later version"):
         evidence = {**EVIDENCE, "rewound_from": None, "topic_was": fate}
         yield f"offsets_reset, {fate}", described(a_row(contract.OFFSETS_RESET, evidence))
+    for setting, was, now, more in SETTINGS:
+        evidence = {"setting": setting, "was": was, "now": now, "changed_at": NOON, **more}
+        row = a_row(contract.SETTINGS_CHANGED, {"topic": "audit-log", **evidence}, cause_since=None)
+        yield f"{setting} changed from {was} to {now}", described(row)
+    several = {"members_behind": 3, "members_read": 6, "hosts": "10.0.1.4, 10.0.1.9"}
+    yield "several slow", described(a_row(contract.SLOW_MEMBERS, {**EVIDENCE, **several}))
+    several |= {"produce_rate": 60.0, "consume_rate": 20.0}
+    yield "several slow that move", described(a_row(contract.SLOW_MEMBERS, several))
+    over = {"after": contract.CAPACITY_FELL, "over_at": NOON, "drain_seconds": 5_400.0}
+    yield "over", described(a_row(contract.CATCHING_UP, {**EVIDENCE, **over}))
+    yield (
+        "over, nobody knows what",
+        described(
+            a_row(
+                contract.CATCHING_UP, {"consume_rate": 70, "produce_rate": 60, "drain_seconds": 90}
+            )
+        ),
+    )
+    grown = {"topic_rate": 400.0, "topic_rate_before": 20.0}
+    yield "one topic grows", described(a_row(contract.MORE_PRODUCED, {**EVIDENCE, **grown}))
+    stuck = {"cause": contract.STUCK_RECORD, **EVIDENCE}
+    yield "two at once", described(a_row(contract.CAPACITY_FELL, {**EVIDENCE, "also": stuck}))
+    lost = {**EVIDENCE, "as_of": NOON}
+    yield "numbers of an earlier run", described(a_row(contract.RETENTION_RACE, lost))
     rewound = a_row(contract.OFFSETS_RESET, {}, worst_status=contract.REWOUND)
     yield "rewound", described(rewound)
     for members, partitions in ((1, 4), (2, 4), (4, 4), (1, 1), (None, 4)):
