@@ -16,9 +16,9 @@ import numpy as np
 from rich.table import Table
 
 from dev.documents import make_cluster
-from dev.sim.cases.alarms import DAY, MINUTES, Incident, plant
+from dev.sim.cases.alarms import MINUTES, Incident, plant
 from dev.sim.reading import FIRST, MINUTE_MS, Floats
-from dev.sim.tracks import Track
+from dev.sim.tracks import DAY, Track
 from kafka_lag import contract
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cli.replay.pages import replay_alarms
