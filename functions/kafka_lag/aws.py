@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from http import HTTPStatus
 from typing import Any
 
 import boto3
@@ -40,13 +39,6 @@ def error_code(error: Exception) -> str:
 def http_status(error: ClientError) -> int:
     """Returns the HTTP status of AWS's answer, 0 if it has none."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-
-
-def is_rejected(error: Exception) -> bool:
-    """Returns true if AWS answered that it did nothing; without an answer nobody knows."""
-    if not isinstance(error, ClientError):
-        return False
-    return http_status(error) < HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def read_secret(client: Any, secret_id: str, version: str | None = None) -> str | None:

@@ -14,11 +14,7 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_nag
 from kafka_lag_cdk.config.shared import Keep
-from kafka_lag_cdk.physical_names import ABANDONED_UPLOADS, CLAIMS
-
-# Of messages that were sent; an incident that lasts longer is not sent again for it, as the cursor
-# says what was sent last.
-_CLAIM_DAYS = 90
+from kafka_lag_cdk.physical_names import ABANDONED_UPLOADS
 
 # Kept, but for an empty one of a first deploy that failed.
 _RETAIN = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
@@ -38,8 +34,8 @@ class DataBucket(Construct):
 
     `existing` is taken as it is instead: its encryption, its policy and what expires in it are its
     owner's, as a lifecycle configuration is one document that would replace theirs.
-    With `sends_events` what happens in it goes to EventBridge, and claims of messages expire; in
-    an existing bucket that is its owner's to switch on, too.
+    With `sends_events` what happens in it goes to EventBridge; in an existing bucket that is its
+    owner's to switch on.
     """
 
     def __init__(
@@ -70,7 +66,7 @@ class DataBucket(Construct):
             enforce_ssl=True,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            lifecycle_rules=list(_lifecycle_rules(keep, claims=sends_events)),
+            lifecycle_rules=list(_lifecycle_rules(keep)),
             removal_policy=_RETAIN,
         )
         if bucket.policy:
@@ -92,7 +88,7 @@ def _send_events(bucket: s3.Bucket) -> None:
     )
 
 
-def _lifecycle_rules(keep: Keep, *, claims: bool) -> Iterator[s3.LifecycleRule]:
+def _lifecycle_rules(keep: Keep) -> Iterator[s3.LifecycleRule]:
     # Raw snapshots expire by no rule: the job deletes those that the history holds.
     for prefix, days in (
         (contract.HISTORY_PREFIX, keep.history_days),
@@ -103,8 +99,3 @@ def _lifecycle_rules(keep: Keep, *, claims: bool) -> Iterator[s3.LifecycleRule]:
     yield s3.LifecycleRule(
         id=ABANDONED_UPLOADS, abort_incomplete_multipart_upload_after=Duration.days(1)
     )
-    if claims:
-        # Cursors lie elsewhere and stay, however long a cluster has no runs.
-        yield s3.LifecycleRule(
-            id=CLAIMS, prefix=f"{contract.CLAIMS_PREFIX}/", expiration=Duration.days(_CLAIM_DAYS)
-        )

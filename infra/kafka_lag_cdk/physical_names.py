@@ -15,7 +15,7 @@ _DIGEST = 12
 OUTPUT, ERROR = "output", "error"
 
 # Rules of the bucket's lifecycle that are named after no prefix.
-ABANDONED_UPLOADS, CLAIMS = "abandoned-uploads", "claims"
+ABANDONED_UPLOADS = "abandoned-uploads"
 
 
 def alarm_name(deployment: str, cluster: str, *parts: str) -> str:
@@ -39,10 +39,9 @@ def report_log_group(deployment: str, kind: str) -> str:
     return f"{report_logs(deployment)}/{kind}"
 
 
-def lifecycle_rule_ids(*, claims: bool) -> tuple[str, ...]:
+def lifecycle_rule_ids() -> tuple[str, ...]:
     """The rules of a bucket that is made; those on prefixes are named after them."""
-    own = (contract.HISTORY_PREFIX, contract.REPORT_PREFIX, ABANDONED_UPLOADS)
-    return (*own, CLAIMS) if claims else own
+    return (contract.HISTORY_PREFIX, contract.REPORT_PREFIX, ABANDONED_UPLOADS)
 
 
 def digest(text: str) -> str:

@@ -156,7 +156,7 @@ def _rights(
         "s3:GetObject",
         "s3:PutObject",
         on=bucket.arn_for_objects(_NOTIFIED),
-        because="a cursor a cluster and a claim a message, of each channel, named by runs",
+        because="a cursor for each cluster and channel",
     )
     yield from using_key_of(bucket, writes=True)
     if topics:

@@ -519,8 +519,7 @@ class _Deployed:
     def lifecycle(self) -> Iterator[Finding]:
         """Check that the bucket has the lifecycle rules."""
         bucket = self._shared.get("Bucket")
-        messages = self.place.deployment.shared.status_messages
-        wanted = lifecycle_rule_ids(claims=messages is not None)
+        wanted = lifecycle_rule_ids()
         there: set[str] = set()
         if bucket:
             try:

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages about a group's status, the state of sending them, and the event of a schedule."""
 
-# The state of notify_status: for each channel a cursor per cluster and a claim per message.
+# The state of notify_status: a cursor for each cluster and channel.
 NOTIFIED_PREFIX = "notified"
-# Claims expire and cursors do not, so a lifecycle rule must distinguish them by prefix.
-CLAIMS_PREFIX = f"{NOTIFIED_PREFIX}/claims"
-CURSORS_PREFIX = f"{NOTIFIED_PREFIX}/cursors"
 
 # EventBridge.
 EVENT_SOURCE = "kafka-lag"

@@ -192,7 +192,8 @@ def _find_peaks(groups: Frame, old: Frame, opens: Mask, run: Run) -> Columns:
     """
     read = is_read(groups) & ~old.numbers("incident_until").known
     lag, now = groups.numbers("lag").only(read), run.now(len(groups))
-    lately = Recent.of(groups.strings("lags_lately").only(opens & lag.known), READINGS)
+    known = groups.strings("lags_lately").only(opens & lag.known).pruned()
+    lately = Recent.of(known, READINGS)
     ago = np.argmax(np.where(lately.present, lately.values, -1.0)[:, ::-1], axis=1)
     first = lately.maximum().rint()
     lag, at = first.or_else(lag), (now - ago * run.rules.interval_ms).only(first.known).or_else(now)

@@ -1,79 +1,143 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cursors: up to which run of a cluster a channel has reported, and which incidents were open."""
+"""Cursors: up to which run of a cluster a channel has sent its messages, and who is at it."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.notify.conditional_objects import ConditionalObjects, StoredObject
-from kafka_lag.notify.open_incidents import (
-    OpenIncidents,
-    Reported,
-    decode_incident,
-    encode_incident,
-)
 
-_VERSION = "1"
+# Longer than the function may run, so that nobody is overtaken while at it.
+LEASE_MS = 2 * 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor(Reported):
-    """The newest run whose messages are sent; `etag` guards the next write."""
+class Lease:
+    """The process that sends messages, until this time, ms UTC."""
 
-    etag: str
+    owner: str
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The newest run of a cluster whose messages are all sent, ms UTC.
+
+    `is_new`: no run was compared yet, so that the first one is compared with none. `sent`: ids that
+    are out already of the run after it. `etag` guards the next write.
+    """
+
+    cluster: str
+    taken_at: int
+    is_new: bool = False
+    sent: frozenset[str] = frozenset()
+    lease: Lease | None = None
+    etag: str = ""
+
+
+class LeasedError(StoreError):
+    """Another process sends the messages of the cluster, or took over."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"Another process holds the lease in {key}, or ended while it sent messages. What is "
+            "left is sent by the next run, at the latest two minutes after that."
+        )
 
 
 class Cursors:
-    """The cursors of one channel, one for each cluster. All methods raise StoreError."""
+    """The cursors of one channel, one for each cluster. All methods raise StoreError.
 
-    def __init__(self, objects: ConditionalObjects, channel: str) -> None:
+    `clock` in seconds since the epoch; `owner` is a word that no other process has.
+    """
+
+    def __init__(
+        self, objects: ConditionalObjects, channel: str, clock: Callable[[], float], owner: str
+    ) -> None:
         self._objects = objects
         self._channel = channel
+        self._clock = clock
+        self._owner = owner
 
     def read(self, cluster: str, first: int) -> Cursor:
-        """The cluster's cursor; where there is none it begins just before the run of `first`.
+        """Returns the cluster's cursor; a new one begins just before the run of `first`.
 
-        That is written before anything is sent: what then fails is what the next event begins with.
+        A new one is written before anything is sent: the next event goes on from there. Raises
+        LeasedError while another process has the lease.
         """
         key = self._key(cluster)
         stored = self._objects.read(key)
         if stored is None:
-            data = _encode_cursor(first - 1, {})
-            etag = self._objects.put_if_none_match(key, data)
-            stored = StoredObject(data, etag) if etag else self._objects.read(key)
+            cursor = Cursor(cluster, first - 1, is_new=True)
+            data = _encode(cursor)
+            if etag := self._objects.put_if_none_match(key, data):
+                return replace(cursor, etag=etag)
+            stored = self._objects.read(key)
         if stored is None:
             raise StoreError(f"{key} comes and goes: somebody deletes it while it is written.")
-        try:
-            content = json.loads(stored.data)
-            if content["version"] != _VERSION:
-                raise ValueError(f"version {content['version']}")
-            incidents = {group: decode_incident(each) for group, each in content["open"].items()}
-            return Cursor(cluster, int(content["taken_at"]), incidents, stored.etag)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise StoreError(
-                f"{key} cannot be understood ({error}). Delete it to begin anew: every group that "
-                "is not well then gets a message, unless it had it before."
-            ) from error
+        cursor = _decode(cluster, key, stored)
+        lease = cursor.lease
+        if lease and lease.owner != self._owner and self._clock() * 1_000 < lease.until:
+            raise LeasedError(key)
+        return cursor
 
-    def move(self, cursor: Cursor, taken_at: int, incidents: OpenIncidents) -> Cursor:
-        """The cursor at this run; where another moved it meanwhile, the other's."""
-        data = _encode_cursor(taken_at, incidents)
-        etag = self._objects.put_if_match(self._key(cursor.cluster), data, cursor.etag)
+    def lease(self, cursor: Cursor) -> Cursor:
+        """Returns the cursor with a lease of this process that has begun just now."""
+        until = round(self._clock() * 1_000) + LEASE_MS
+        return self._write(replace(cursor, lease=Lease(self._owner, until)))
+
+    def move(self, cursor: Cursor, taken_at: int) -> Cursor:
+        """Returns the cursor at this run, whose messages are all sent; the lease ends."""
+        return self._write(Cursor(cursor.cluster, taken_at, etag=cursor.etag))
+
+    def note(self, cursor: Cursor, sent: Iterable[str]) -> Cursor:
+        """Returns the cursor with ids that are out of the next run's; the lease ends."""
+        return self._write(replace(cursor, sent=cursor.sent.union(sent), lease=None))
+
+    def _write(self, cursor: Cursor) -> Cursor:
+        key, data = self._key(cursor.cluster), _encode(cursor)
+        etag = self._objects.put_if_match(key, data, cursor.etag)
         if etag is None:
-            return self.read(cursor.cluster, taken_at + 1)
-        return Cursor(cursor.cluster, taken_at, incidents, etag)
+            stored = self._objects.read(key)
+            # What we wrote is there if the answer was lost, and the client wrote again.
+            if stored is None or stored.data != data:
+                raise LeasedError(key)
+            etag = stored.etag
+        return replace(cursor, etag=etag)
 
     def _key(self, cluster: str) -> str:
-        return f"{contract.CURSORS_PREFIX}/{cluster}/{self._channel}"
+        return f"{contract.NOTIFIED_PREFIX}/{cluster}/{self._channel}"
 
 
-def _encode_cursor(taken_at: int, incidents: OpenIncidents) -> bytes:
+def _encode(cursor: Cursor) -> bytes:
+    lease = cursor.lease
     content = {
-        "version": _VERSION,
-        "taken_at": taken_at,
-        "open": {group: encode_incident(each) for group, each in incidents.items()},
+        "taken_at": cursor.taken_at,
+        "is_new": cursor.is_new,
+        "sent": sorted(cursor.sent),
+        "lease": {"owner": lease.owner, "until": lease.until} if lease else None,
     }
     return json.dumps(content).encode()
+
+
+def _decode(cluster: str, key: str, stored: StoredObject) -> Cursor:
+    try:
+        content = json.loads(stored.data)
+        lease = content["lease"]
+        return Cursor(
+            cluster,
+            int(content["taken_at"]),
+            bool(content["is_new"]),
+            frozenset(map(str, content["sent"])),
+            Lease(str(lease["owner"]), int(lease["until"])) if lease else None,
+            stored.etag,
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreError(
+            f"{key} cannot be understood ({error}). Delete it to start again: then every group "
+            "that is not well gets a message."
+        ) from error

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from kafka_lag import contract
-from kafka_lag.aws import error_code, is_rejected
-from kafka_lag.notify.delivery import HasTime, Unsent
+from kafka_lag.aws import error_code
+from kafka_lag.notify.delivery import HasTime, Outcome
 from kafka_lag.notify.messages import StatusEvent, StatusMessage
 
 _ENTRIES = 10
@@ -20,9 +19,6 @@ _ENTRIES = 10
 _REQUEST_BYTES = 250_000
 _ENTRY_BYTES = 100
 _RETRY_PAUSES = (0.2, 1.0)
-
-# The id of the message, and its event.
-_Entry: TypeAlias = tuple[str, StatusEvent]
 
 
 class EventBridgeChannel:
@@ -35,31 +31,29 @@ class EventBridgeChannel:
         self._bus = bus
         self._pause = pause
 
-    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
-        """All events of all messages; one that is not taken fails its message, not its others.
+    def send(self, messages: Sequence[StatusMessage], sent: Set[str], has_time: HasTime) -> Outcome:
+        """Puts all events of all messages; one that is not taken stops no other.
 
-        After a request of which nothing was taken the rest is not tried, as it would fare alike.
+        After a request of which nothing was taken the rest is not tried, because it would fare
+        alike.
         """
-        failed: dict[str, _Failed] = {}
-        requests = list(_split(messages))
-        for at, entries in enumerate(requests):
+        events = [each for message in messages for each in message.events if each.id not in sent]
+        out: set[str] = set()
+        failed: str | None = None
+        for request in _split(events):
             if not has_time():
-                _record(failed, requests[at:], None)
+                return Outcome(out, is_all=False, reason=failed)
+            rejected, reason = self._put(request)
+            out |= {event.id for event in request} - {event.id for event in rejected}
+            if rejected:
+                failed = reason
+            if len(rejected) == len(request):
                 break
-            rejected, reason, uncertain = self._put(entries)
-            _record(failed, [rejected], reason, uncertain=uncertain)
-            if len(rejected) == len(entries):
-                _record(failed, requests[at + 1 :], reason)
-                break
-        return {
-            message.id: failed[message.id].unsent(message)
-            for message in messages
-            if message.id in failed
-        }
+        return Outcome(out, is_all=failed is None, reason=failed)
 
-    def _put(self, entries: list[_Entry]) -> tuple[list[_Entry], str, bool]:
-        """Return the entries that were always rejected, why, and whether they may still be out."""
-        rejected = entries
+    def _put(self, events: list[StatusEvent]) -> tuple[list[StatusEvent], str]:
+        """Returns the events that were always rejected, and why."""
+        rejected, code = events, ""
         try:
             rejected, code = self._put_once(rejected)
             for pause in _RETRY_PAUSES:
@@ -68,14 +62,14 @@ class EventBridgeChannel:
                     rejected, code = self._put_once(rejected)
         except (ClientError, BotoCoreError) as error:
             # the client itself has tried more than once by then
-            return rejected, self._explain(error_code(error)), not is_rejected(error)
-        return rejected, self._explain(code), False
+            code = error_code(error)
+        return rejected, self._explain(code)
 
-    def _put_once(self, entries: list[_Entry]) -> tuple[list[_Entry], str]:
-        """Return the entries that were rejected, and EventBridge's code for the last of them."""
-        answer = self._client.put_events(Entries=[self._build_entry(event) for _, event in entries])
+    def _put_once(self, events: list[StatusEvent]) -> tuple[list[StatusEvent], str]:
+        """Returns the events that were rejected, and EventBridge's code for the last of them."""
+        answer = self._client.put_events(Entries=[self._build_entry(event) for event in events])
         codes = [result.get("ErrorCode") for result in answer["Entries"]]
-        rejected = [entry for entry, code in zip(entries, codes, strict=True) if code]
+        rejected = [event for event, code in zip(events, codes, strict=True) if code]
         return rejected, next(filter(None, reversed(codes)), "")
 
     def _build_entry(self, event: StatusEvent) -> dict[str, Any]:
@@ -94,42 +88,16 @@ class EventBridgeChannel:
         )
 
 
-@dataclass(slots=True)
-class _Failed:
-    """Events of one message that are not out."""
-
-    reason: str | None
-    uncertain: bool = False
-    events: set[str] = field(default_factory=set)
-
-    def unsent(self, message: StatusMessage) -> Unsent:
-        sent = frozenset(event.id for event in message.events) - self.events
-        return Unsent(self.reason, sent, self.uncertain)
-
-
-def _record(
-    failed: dict[str, _Failed],
-    requests: Sequence[list[_Entry]],
-    reason: str | None,
-    *,
-    uncertain: bool = False,
-) -> None:
-    for message_id, event in (entry for entries in requests for entry in entries):
-        of_message = failed.setdefault(message_id, _Failed(reason))
-        of_message.uncertain |= uncertain
-        of_message.events.add(event.id)
-
-
-def _split(messages: Sequence[StatusMessage]) -> Iterator[list[_Entry]]:
-    """The entries of each request, in order."""
-    entries: list[_Entry] = []
+def _split(events: Sequence[StatusEvent]) -> Iterator[list[StatusEvent]]:
+    """Yields the events of each request, in order."""
+    request: list[StatusEvent] = []
     size = 0
-    for entry in ((message.id, event) for message in messages for event in message.events):
-        own = len(entry[1].detail.encode()) + _ENTRY_BYTES
-        if entries and (len(entries) == _ENTRIES or size + own > _REQUEST_BYTES):
-            yield entries
-            entries, size = [], 0
-        entries.append(entry)
+    for event in events:
+        own = len(event.detail.encode()) + _ENTRY_BYTES
+        if request and (len(request) == _ENTRIES or size + own > _REQUEST_BYTES):
+            yield request
+            request, size = [], 0
+        request.append(event)
         size += own
-    if entries:
-        yield entries
+    if request:
+        yield request

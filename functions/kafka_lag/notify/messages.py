@@ -15,7 +15,8 @@ from typing import Any
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag.notify.group_change import ENDS, GroupChange, hash_incident, is_catching_up
+from kafka_lag.contract.ids import hash_names
+from kafka_lag.notify.changes import ENDS, TROUBLES, GroupChange
 from kafka_lag.notify.texts import (
     find_lost,
     find_worst_status,
@@ -25,7 +26,8 @@ from kafka_lag.notify.texts import (
     is_unwatched,
     write_lines,
 )
-from kafka_lag.notify.troubles import TROUBLES
+from kafka_lag.wording.advice import advise
+from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import (
     format_iso_time,
     format_minute,
@@ -70,6 +72,12 @@ _STATUSES = (contract.ERR, contract.WARN)
 _PAGED_KINDS = (contract.LOSS_BEGUN, contract.LOSS_NEAR, contract.PROMISE_BROKEN)
 _PAGED_STATUSES = (contract.ERR, contract.STATUS_GONE)
 _OVER = (contract.BETTER, *ENDS)
+_INCIDENT_NUMBERS = (
+    "incident_peak_lag",
+    "incident_peak_time_lag",
+    "incident_lost",
+    "incident_skipped",
+)
 _EVENT_NUMBERS = (
     "lag",
     "max_lag",
@@ -114,7 +122,7 @@ class StatusEvent:
 
 @dataclass(frozen=True, slots=True)
 class StatusMessage:
-    """A notice for people and the events that belong to it; claimed by `id`, sent once."""
+    """A notice for people and the events that belong to it, sent once by its `id`."""
 
     id: str
     notice: Notice
@@ -140,9 +148,10 @@ def build_messages(changes: Sequence[GroupChange], groups: int) -> list[StatusMe
     ]
 
 
-def _rank_severity(change: GroupChange) -> tuple[int, int, int, str]:
-    """Sorts by kind, then by status, then by lag, then by name."""
+def _rank_severity(change: GroupChange) -> tuple[bool, int, int, int, str]:
+    """Sorts groups that have lost records first, then by kind, status, lag and name."""
     return (
+        change.kind in _OVER or not find_lost(change),
         _KINDS.index(change.kind),
         _STATUSES.index(change.status) if change.status in _STATUSES else len(_STATUSES),
         -(change.row.get("lag") or 0),
@@ -182,17 +191,18 @@ def _build_notice(changes: Sequence[GroupChange]) -> Notice:
 def _format_subject(changes: Sequence[GroupChange]) -> str:
     """Status, name, what the consumer does, and all kinds of changes if there is room."""
     first = changes[0]
-    # Where only a promise is broken, OK would say that nothing is.
+    # If only an SLA is broken, OK would say that nothing is.
     changes_status = any(change.changes_status for change in changes)
     has_status = (changes_status or first.status != contract.OK) and not is_unwatched(first)
     status = f" {first.status}" if has_status else ""
     start = f"Kafka lag{status}: "
-    word = f": {find_word(worst)}" if (worst := find_worst_status(first)) else ""
-    if any(map(is_catching_up, changes)):
-        word = f": {format_quantity(first.row['lag'], 'record')} still to read"
-    # OK alone would hide it.
-    if first.kind in ENDS and (lost := find_lost(changes)):
-        word = f": at least {format_quantity(lost, 'record')} lost"
+    words = [find_word(worst)] if (worst := find_worst_status(first)) else []
+    if any(change.is_catching_up for change in changes) and first.row.get("lag"):
+        words = [f"{format_quantity(first.row['lag'], 'record')} still to read"]
+    # The worst comes first, and OK alone would hide it.
+    if lost := find_lost(first):
+        words.insert(0, f"at least {format_quantity(lost, 'record')} lost")
+    word = f": {', '.join(words)}" if words else ""
     end = f" on {_format_ascii_name(first.cluster, _CLUSTER_IN_SUBJECT)}"
     # As much as there is room for beside the name.
     least = min(_NAME_IN_SUBJECT, len(_format_ascii_name(first.group, _NAME_IN_SUBJECT)))
@@ -245,7 +255,7 @@ def _build_owner_attributes(changes: Sequence[GroupChange]) -> dict[str, tuple[s
 def _build_bulk_message(changed: Sequence[Sequence[GroupChange]], groups: int) -> StatusMessage:
     """One notice of all groups' changes, the worst first as they come, and an event of each."""
     first = changed[0][0]
-    message_id = f"storm-{hash_incident(first.cluster, 'storm', first.taken_at)}"
+    message_id = f"storm-{hash_names(first.cluster, 'storm', first.taken_at)}"
     changes = [change for of_group in changed for change in of_group]
     notice = Notice(
         subject=_format_bulk_subject(changed, groups),
@@ -261,8 +271,10 @@ def _format_bulk_subject(changed: Sequence[Sequence[GroupChange]], groups: int) 
     cluster = _format_ascii_name(changed[0][0].cluster, _CLUSTER_IN_SUBJECT)
     counts = Counter(_name_change(of_group[0]) for of_group in changed)
     by_change = ", ".join(f"{count} {name}" for name, count in counts.items())
-    subject = f"Kafka lag storm on {cluster}: {len(changed)} of {groups} groups ({by_change})"
-    return subject[:_LONGEST_SUBJECT]
+    lost = sum(find_lost(of_group[0]) for of_group in changed)
+    first = f"at least {format_quantity(lost, 'record')} lost, " if lost else ""
+    subject = f"Kafka lag storm on {cluster}: {first}{len(changed)} of {groups} groups"
+    return f"{subject} ({by_change})"[:_LONGEST_SUBJECT]
 
 
 def _name_change(change: GroupChange) -> str:
@@ -316,12 +328,12 @@ def _write_bulk_lines(changed: Sequence[Sequence[GroupChange]], groups: int) -> 
 def _write_bulk_line(changes: Sequence[GroupChange]) -> str:
     first = changes[0]
     row, worst_status = first.row, find_worst_status(first)
-    owner, lost = row.get("owner"), row.get("records_lost")
+    owner, lost = row.get("owner"), find_lost(first)
     kinds = " and ".join(map(format_kind, changes))
     parts = [
         f"{format_name(first.group, _BULK_NAME)} {kinds}{_format_bulk_status(changes)}",
         worst_status and find_word(worst_status),
-        lost and f"{format_quantity(lost, 'record')} lost",
+        f"at least {format_quantity(lost, 'record')} lost" if lost else None,
         format_lag(first),
         None if first.kind in ENDS else format_worst(row),
         owner and f"owner {format_name(owner, _BULK_NAME)}",
@@ -354,6 +366,7 @@ def _write_common_leader(changes: Sequence[GroupChange]) -> Iterator[str]:
 
 def build_event(change: GroupChange, bulk_id: str | None = None) -> StatusEvent:
     """EventBridge's `detail`, unknown values as null; `bulk_id` is that of a bulk change."""
+    row, incident = change.row, change.incident
     detail = {
         "schema_version": contract.EVENT_SCHEMA_VERSION,
         "message_id": change.message_id,
@@ -362,24 +375,29 @@ def build_event(change: GroupChange, bulk_id: str | None = None) -> StatusEvent:
         "kind": change.kind,
         "cluster": change.cluster,
         "consumer_group": _cut_name(change.group),
-        "owner": _cut_name(change.row.get("owner")),
-        "runbook_url": change.row.get("runbook_url"),
+        "owner": _cut_name(row.get("owner")),
+        "runbook_url": row.get("runbook_url"),
         "status": change.status,
         "previous_status": change.previous_status,
-        "status_reason": change.row.get("status_reason"),
+        "status_reason": row.get("status_reason"),
         "since": format_iso_time(change.since, "milliseconds"),
-        "incident_since": format_iso_time(change.incident.since, "milliseconds"),
-        "ended_since": _format_optional_time(change.ended.since if change.ended else None),
+        "incident_since": format_iso_time(change.incident_since, "milliseconds"),
+        "incident_from": _format_optional_time(incident.get("incident_from")),
+        "incident_until": _format_optional_time(row.get("incident_until")),
+        "ended_since": _format_optional_time(change.ended_since),
         "taken_at": format_iso_time(change.taken_at, "milliseconds"),
-        "worst_status": change.row.get("worst_status"),
-        **{name: _null_unless_finite(change.row.get(name)) for name in _EVENT_NUMBERS},
-        **{name: _format_optional_time(change.row.get(name)) for name in _EVENT_TIMES},
-        "skip_reason": change.row.get("skip_reason"),
-        "time_lag_method": change.row.get("time_lag_method"),
-        "unusual": change.row.get("unusual"),
-        "worst": {
-            name.removeprefix("worst_"): _cut_name(change.row.get(name)) for name in _EVENT_WORST
-        },
+        "worst_status": row.get("worst_status"),
+        **{name: _null_unless_finite(row.get(name)) for name in _EVENT_NUMBERS},
+        **{name: _null_unless_finite(incident.get(name)) for name in _INCIDENT_NUMBERS},
+        **{name: _format_optional_time(row.get(name)) for name in _EVENT_TIMES},
+        "skip_reason": row.get("skip_reason"),
+        "time_lag_method": row.get("time_lag_method"),
+        "unusual": row.get("unusual"),
+        "cause": row.get("cause"),
+        "cause_since": _format_optional_time(row.get("cause_since")),
+        "evidence": {name: _null_unless_finite(each) for name, each in read_evidence(row).items()},
+        "advice": None if change.kind == contract.GONE else advise(row),
+        "worst": {name.removeprefix("worst_"): _cut_name(row.get(name)) for name in _EVENT_WORST},
     }
     text = json.dumps(detail, ensure_ascii=False, allow_nan=False)
     return StatusEvent(change.message_id, text, change.taken_at)
@@ -391,7 +409,7 @@ def _format_optional_time(ms: int | None) -> str | None:
 
 def _null_unless_finite(value: Any) -> Any:
     """JSON has no word for what is beyond all numbers."""
-    return value if value is None or math.isfinite(value) else None
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _cut_name(value: Any) -> Any:

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
 from typing import Protocol
 
 from kafka_lag import contract
 from kafka_lag.errors import ReporterError, UnusableError, describe_unforeseen
 from kafka_lag.lag.frame import Frame
-from kafka_lag.notify.changes import find_changes
-from kafka_lag.notify.claims import Claims
+from kafka_lag.notify.changes import GroupChange, find_changes
 from kafka_lag.notify.conditional_objects import ConditionalObjects
-from kafka_lag.notify.cursors import Cursors
-from kafka_lag.notify.delivery import Channel, Delivery, HasTime, NotificationError
-from kafka_lag.notify.messages import build_messages
+from kafka_lag.notify.cursors import Cursor, Cursors
+from kafka_lag.notify.delivery import Channel, HasTime, NotificationError, OutOfTimeError
+from kafka_lag.notify.messages import StatusMessage, build_messages
 from kafka_lag.snapshots.keys import AHEAD_MS, hour_prefix, object_key, taken_at_of
 from kafka_lag.snapshots.parquet import from_parquet
 from kafka_lag.snapshots.previous import LOOKBACK_DAYS
@@ -45,6 +44,9 @@ class CompleteRuns(Protocol):
     def between(self, cluster: str, after: int, until: int) -> Iterator[int]:
         """Complete runs after the one time, until the other and with it, the oldest first."""
 
+    def up_to(self, cluster: str, taken_at: int) -> Iterator[int]:
+        """Complete runs up to a time and with it, the newest first."""
+
     def groups(self, cluster: str, taken_at: int) -> Frame:
         """The `groups` dataset of a run. Raises UnusableError where it cannot be read."""
 
@@ -63,9 +65,18 @@ class StoredRuns:
         """Complete runs, at most as far back as the collector loads them."""
         first = max(after + 1, until - _LONGEST_BACK_MS)
         for hour in range(first // _HOUR_MS, until // _HOUR_MS + 1):
-            keys = self._store.keys(hour_prefix(contract.GROUPS, cluster, hour * _HOUR_MS))
-            times = (taken_at_of(key) for key in keys)
-            yield from (time for time in times if time and first <= time <= until)
+            yield from (time for time in self._list(cluster, hour) if first <= time <= until)
+
+    def up_to(self, cluster: str, taken_at: int) -> Iterator[int]:
+        """Complete runs, at most as far back as the collector loads them."""
+        last = taken_at // _HOUR_MS
+        for hour in range(last, last - _LONGEST_BACK_MS // _HOUR_MS, -1):
+            yield from (time for time in self._list(cluster, hour)[::-1] if time <= taken_at)
+
+    def _list(self, cluster: str, hour: int) -> list[int]:
+        """Returns the times of the runs in an hour since the epoch, the oldest first."""
+        keys = self._store.keys(hour_prefix(contract.GROUPS, cluster, hour * _HOUR_MS))
+        return [time for time in map(taken_at_of, keys) if time]
 
     def groups(self, cluster: str, taken_at: int) -> Frame:
         """All columns of the run's groups."""
@@ -105,13 +116,7 @@ class Notifier:
         owner: str,
     ) -> None:
         self._channels = [
-            _ChannelNotifier(
-                channel.name,
-                runs,
-                Cursors(objects, channel.name),
-                Delivery(channel, Claims(objects, channel.name, clock, owner)),
-                logger,
-            )
+            _ChannelNotifier(channel, runs, Cursors(objects, channel.name, clock, owner), logger)
             for channel in channels
         ]
         self._logger = logger
@@ -162,48 +167,64 @@ class _ChannelNotifier:
     """Sends the messages of all clusters by one channel."""
 
     def __init__(
-        self,
-        channel: str,
-        runs: CompleteRuns,
-        cursors: Cursors,
-        delivery: Delivery,
-        logger: NotifierLogger,
+        self, channel: Channel, runs: CompleteRuns, cursors: Cursors, logger: NotifierLogger
     ) -> None:
         self._channel = channel
         self._runs = runs
         self._cursors = cursors
-        self._delivery = delivery
         self._logger = logger
 
     def notify(self, cluster: str, taken_at: int, has_time: HasTime) -> NotifyResult:
         """Sends the messages of all complete runs after the cursor, up to that of `taken_at`.
 
-        A run at the cursor or before has none. Runs that do not fit into the time wait for the next
-        event. Raises NotificationError and StoreError: the cursor is then where it was.
+        Each run is compared with the one before it that can be read. Runs that do not fit into the
+        time wait for the next event. Raises NotificationError and StoreError: the cursor is then
+        where it was.
         """
         cursor = self._cursors.read(cluster, taken_at)
-        result = NotifyResult()
+        result, before = NotifyResult(), None
         for at in self._runs.between(cluster, cursor.taken_at, taken_at):
             if not has_time():
                 break
-            if at <= cursor.taken_at:
-                continue
             try:
                 groups = self._runs.groups(cluster, at)
             except UnusableError as error:
                 self._logger.warning(f"a run is left out: {error}")
                 continue
-            found = find_changes(cursor, at, groups, partial(self._read_earlier, cluster))
-            messages = build_messages(found.changes, found.groups)
-            sent = self._delivery.deliver(cluster, messages, has_time)
-            if sent:
-                self._logger.info(f"{cluster}: {sent} sent by {self._channel}")
-            cursor = self._cursors.move(cursor, at, found.incidents)
-            result += NotifyResult(1, sent)
+            if before is None and not cursor.is_new:
+                before = self._find_reported(cluster, cursor.taken_at)
+            changes = find_changes(cluster, at, groups, before)
+            messages = build_messages(changes, len(groups) + _count_absent(changes))
+            if messages:
+                cursor = self._send(cursor, messages, has_time)
+                self._logger.info(f"{cluster}: {len(messages)} sent by {self._channel.name}")
+            cursor, before = self._cursors.move(cursor, at), groups
+            result += NotifyResult(1, len(messages))
         return result
 
-    def _read_earlier(self, cluster: str, at: int) -> Frame | None:
-        try:
-            return self._runs.groups(cluster, at)
-        except UnusableError:
-            return None
+    def _find_reported(self, cluster: str, taken_at: int) -> Frame | None:
+        """Returns the groups of the run at the cursor, else of the nearest readable one before."""
+        for at in self._runs.up_to(cluster, taken_at):
+            try:
+                return self._runs.groups(cluster, at)
+            except UnusableError:
+                continue
+        return None
+
+    def _send(self, cursor: Cursor, messages: Sequence[StatusMessage], has_time: HasTime) -> Cursor:
+        cursor = self._cursors.lease(cursor)
+        outcome = self._channel.send(messages, cursor.sent, has_time)
+        if outcome.is_all:
+            return cursor
+        self._cursors.note(cursor, outcome.sent)
+        if outcome.reason is None:
+            raise OutOfTimeError
+        raise NotificationError(
+            f"Not all messages are out: {outcome.reason}. Nothing is lost: they are tried again."
+        )
+
+
+def _count_absent(changes: Sequence[GroupChange]) -> int:
+    """Returns how many groups have changed by being in the earlier run alone."""
+    gone = (change for change in changes if change.kind == contract.GONE)
+    return sum(not change.row["status_reason"] for change in gone)

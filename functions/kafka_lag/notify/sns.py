@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from kafka_lag.aws import error_code, is_rejected
-from kafka_lag.notify.delivery import HasTime, Unsent
+from kafka_lag.aws import error_code
+from kafka_lag.notify.delivery import HasTime, Outcome
 from kafka_lag.notify.messages import Notice, StatusMessage
 
 # Errors of one message, which do not concern the next.
@@ -34,14 +34,16 @@ class SnsChannel:
         self._topic_arn = topic_arn
         self._chat = chat
 
-    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
-        """Publishes each; after an error the rest is not tried, as it would fare alike, unless the
-        error is that of the message itself."""
-        unsent: dict[str, Unsent] = {}
-        for at, message in enumerate(messages):
-            rest = [each.id for each in messages[at:]]
+    def send(self, messages: Sequence[StatusMessage], sent: Set[str], has_time: HasTime) -> Outcome:
+        """Publishes each; after an error the rest is not tried, because it would fare alike, unless
+        the error is that of the message itself."""
+        out: set[str] = set()
+        failed: str | None = None
+        for message in messages:
+            if message.id in sent:
+                continue
             if not has_time():
-                return unsent | dict.fromkeys(rest, Unsent(None))
+                return Outcome(out, is_all=False, reason=failed)
             try:
                 self._client.publish(
                     TopicArn=self._topic_arn,
@@ -50,11 +52,12 @@ class SnsChannel:
                     **self._build_body(message),
                 )
             except (ClientError, BotoCoreError) as error:
-                reason = self._explain(error_code(error))
-                unsent[message.id] = Unsent(reason, uncertain=not is_rejected(error))
+                failed = self._explain(error_code(error))
                 if error_code(error) not in _OF_THE_MESSAGE:
-                    return dict.fromkeys(rest, Unsent(reason)) | unsent
-        return unsent
+                    break
+            else:
+                out.add(message.id)
+        return Outcome(out, is_all=failed is None, reason=failed)
 
     def _explain(self, code: str) -> str:
         return (

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from kafka_lag import contract
-from kafka_lag.notify.backlog import READINGS, Backlog, find_growth, find_speed
-from kafka_lag.notify.group_change import ENDS, GroupChange, is_catching_up
-from kafka_lag.notify.group_rows import (
-    YOUNG_SECONDS,
+from kafka_lag.notify.changes import (
+    ENDS,
+    LOSS,
+    PROMISE,
+    RISK,
+    GroupChange,
     Row,
-    count_skipped,
-    identify_members,
-    is_behind,
+    Trouble,
 )
-from kafka_lag.notify.troubles import LOSS, PROMISE, RISK, OpenTrouble, Trouble
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.wording.advice import advise, advise_on_deleted, advise_on_skip
 from kafka_lag.wording.causes import CauseText, describe_cause
@@ -32,19 +31,13 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag.wording.words import MEANINGS, describe_skip, find_word, is_always_rebalancing
 
-# What is worked off sooner is not worth a word.
-_SHORT_DRAIN_SECONDS = 60.0
-# An age that is a least one may begin a run later.
-_NEAR_MS = 120_000
-# A backlog that falls so many times as fast as in the run before is not worked off alone.
-_JUMP_TIMES = 3.0
-# As long as a document lets one be.
+# A backlog of what is written in less, or that is worked off sooner, is not worth a word.
+_SHORT_SECONDS = 60.0
+# Rates that differ by less of what is written are the same.
+_SAME_RATE = 0.05
+# As long as a configuration lets one be.
 _LONGEST_URL = 2_048
-# A backlog that grows by less of what is written may as well stand still.
-_CLEAR_GROWTH = 0.05
-# Rates that are off by more of what is written are of another time.
-_OFF_RATES = 0.25
-# Those that rates explain.
+# Statuses that rates explain.
 _BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 _UNWATCHED = (contract.UNWATCHED, contract.TOPIC_UNWATCHED)
 _RECOVERED = frozenset({contract.RESOLVED, contract.CAUGHT_UP})
@@ -61,9 +54,9 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
     if is_watched and (lag := format_lag(first)):
         yield f"{'When last seen' if is_gone else 'Now'}: {lag}."
     if is_watched:
-        yield from _write_peak(changes, kinds)
-        for change in changes:
-            yield from _write_what_became(change)
+        yield from _write_peak(first, kinds)
+        if contract.RESOLVED in kinds and not first.is_catching_up:
+            yield from _write_unknown_while_beyond(first)
         if not kinds <= _RECOVERED | {contract.SKIPPED}:
             yield from _write_who(first, kinds)
         yield from _write_costs(first, kinds)
@@ -83,7 +76,8 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
         yield f"Owner: {format_name(owner)}."
     if (runbook := row.get("runbook_url")) and not kinds <= _RECOVERED:
         yield f"Runbook: {format_name(runbook, _LONGEST_URL)}"
-    opened = "" if is_gone else f" opened {format_minute(first.incident.since)},"
+    since = first.incident.get("incident_from") or first.incident_since
+    opened = "" if is_gone else f" began {format_minute(since)},"
     at = "given up" if is_unwatched(first) else "read"
     yield f"Incident {first.incident_id}{opened} {at} at {format_minute(first.taken_at)}."
 
@@ -100,8 +94,11 @@ def _write_headline(change: GroupChange) -> str:
             was = _describe_open(change)
             return f"{group} is {_explain_end(change)}. This is no recovery.{was}"
         case contract.LOSS_BEGUN:
+            lost = find_lost(change)
+            records = f"at least {format_quantity(lost, 'record')}" if lost else "records"
             return (
-                f"{group} loses records since {since}: retention deletes what it had not committed."
+                f"{group} has lost {records} since {since}: retention deletes what it had not "
+                "committed."
             )
         case contract.LOSS_NEAR:
             left = _format_time_left(change.row)
@@ -109,197 +106,120 @@ def _write_headline(change: GroupChange) -> str:
         case contract.SKIPPED:
             return f"{group}, {since}: {describe_skip(change.row)}."
         case contract.PROMISE_BROKEN:
-            return _write_broken_promise(change, group)
+            return _write_broken_sla(change, group)
         case contract.RESOLVED:
             restless = "; it rebalanced all the time" if is_always_rebalancing(change.row) else ""
-            past = f"{_describe_what_ended(change)}{restless}"
-            if not is_catching_up(change):
+            past = f"{_describe_past(change, change.since)}{restless}"
+            left = change.row.get("lag")
+            if not (change.is_catching_up and left):
                 return f"{group} is OK since {since}{past}."
-            left = format_quantity(change.row["lag"], "record")
             return (
-                f"{group} is OK again since {since}, as it reads faster than is written, with "
-                f"{left} left to catch up{past}."
+                f"{group} is OK again since {since}, with {format_quantity(left, 'record')} left "
+                f"to catch up{past}."
             )
         case contract.CAUGHT_UP:
-            return _write_caught_up(change, group)
+            ok_since = change.row.get("held_since") or change.since
+            past = _describe_past(change, ok_since)
+            ok = f", OK again since {format_minute(ok_since)}" if past else ""
+            return f"{group} has caught up at {since}{ok}{past}."
         case contract.OPENED:
-            before = ", and was never seen OK" if change.incident.first_seen_ill else ""
+            before = "" if _has_kept_up(change.row) else ", and no run has seen it keep up"
             return f"{group} is {change.status} since {since}{before}."
     return f"{group} is {change.status} since {since}, after {change.previous_status}."
 
 
-def _write_caught_up(change: GroupChange, group: str) -> str:
-    """Write that the backlog is gone, or that the rest of it stays."""
-    was = _describe_past(change)
-    ok = "" if change.ok_since is None else f", OK again since {format_minute(change.ok_since)}"
-    if is_behind(change.row):
-        return (
-            f"{group} no longer catches up: what is left has not become less for half an hour, and "
-            f"its status is OK{ok.removeprefix(', OK again')}{was}."
-        )
-    return f"{group} has caught up at {format_minute(change.since)}{ok}{was}."
+def _has_kept_up(row: Row) -> bool:
+    return row.get("kept_up_at", 0) is not None
 
 
-def _write_broken_promise(change: GroupChange, group: str) -> str:
+def _write_broken_sla(change: GroupChange, group: str) -> str:
     """Write by how much the SLA is broken, and that the status is OK if it is."""
-    age, promised = (change.row.get(name) for name in ("time_lag_seconds", "sla_seconds"))
-    of = "" if promised is None else f" of {format_short_duration(promised)}"
+    age, sla = (change.row.get(name) for name in ("time_lag_seconds", "sla_seconds"))
+    of = "" if sla is None else f" of {format_short_duration(sla)}"
     waited = "" if age is None else _format_waited(age, change.row, precise=True)
     has = f": the oldest unread has waited {waited}" if waited else ""
     is_ok = "; its status is OK" if change.status == contract.OK else ""
     since = format_minute(change.since)
-    return f"{group} breaks its promise{of} (sla_seconds) since {since}{has}{is_ok}."
+    return f"{group} breaks its SLA{of} since {since}{has}{is_ok}."
 
 
-def _describe_what_ended(change: GroupChange) -> str:
-    """Describe what the consumer did before it was OK, since when and for how long; else its
-    status."""
-    if past := _describe_past(change):
-        return past
-    worst, since = change.incident.worst_status, change.incident.status_since
-    lasted = "" if since is None else f" for {_format_age((change.since - since) / 1_000)}"
-    why = f" ({find_word(worst)})" if worst else ""
-    return f", after {change.previous_status}{lasted}{why}"
-
-
-def _describe_past(change: GroupChange) -> str:
-    """Describe what the consumer did, since when and for how long; empty if unknown."""
-    worst, since = change.incident.worst_status, change.incident.worst_since
+def _describe_past(change: GroupChange, ended: int) -> str:
+    """Describes what the consumer did until it was OK, since when and for how long."""
+    incident = change.incident
+    worst, since = (incident.get(f"incident_worst_status{each}") for each in ("", "_since"))
     if worst is None or since is None:
-        return ""
+        before = change.previous_status
+        return "" if before == contract.OK else f", after {before}"
     began = _format_beginning(since, worst, change)
-    end = change.since if change.ok_since is None else change.ok_since
-    if worst == contract.REWOUND and (is_catching_up(change) or change.ok_since is not None):
+    if worst == contract.REWOUND:
         return f": it was set back at {began}"
-    is_least = began.endswith(("earlier", "first seen"))
-    lasted = _format_age((end - since) / 1_000)
-    about = "at least " if is_least else "about " if began.startswith("about") else ""
+    lasted = format_short_duration(max(ended - since, 0) / 1_000, round)
+    about = "at least " if began.endswith("earlier") else ""
+    about = "about " if began.startswith("about") else about
     did = "had no member" if worst == contract.NO_MEMBER else f"was {find_word(worst)}"
     return f": it {did} since {began}, for {about}{lasted}"
 
 
-def _write_peak(changes: Sequence[GroupChange], kinds: Set[str]) -> Iterator[str]:
-    """Write the largest backlog of an incident, once its status is OK again."""
-    first = changes[0]
-    peak, written = first.incident.peak, first.row.get("produce_rate") or 0.0
-    if peak is None or not kinds <= set(ENDS) or first.status != contract.OK:
+def _write_peak(first: GroupChange, kinds: Set[str]) -> Iterator[str]:
+    """Writes the largest backlog of an incident, once its status is OK again."""
+    incident, written = first.incident, first.row.get("produce_rate") or 0.0
+    peak, at = incident.get("incident_peak_lag"), incident.get("incident_peak_lag_at")
+    if peak is None or at is None or not kinds <= set(ENDS) or first.status != contract.OK:
         return
-    if peak.records <= written * YOUNG_SECONDS:
+    if peak <= written * _SHORT_SECONDS:
         return
-    parts = [f"{format_quantity(peak.records, 'record')} behind, at {format_minute(peak.at)}"]
-    is_same_run = peak.seconds_at in (None, peak.at)
-    # What was read again was not unread since then; and a bound goes with the backlog it is of.
-    is_known = is_same_run or not peak.is_least
-    if peak.seconds and is_known and first.incident.worst_status != contract.REWOUND:
-        waited = _format_bounded(peak.seconds, is_least=peak.is_least)
-        later = f"the longest wait was {waited}, at {format_minute(peak.seconds_at or peak.at)}"
-        parts.append(f"the oldest had waited {waited}" if is_same_run else later)
-    if peak.lost == 0:
+    parts = [f"{format_quantity(peak, 'record')} behind, at {format_minute(at)}"]
+    # A record that is read again was not unread since it was written.
+    waited = incident.get("incident_peak_time_lag")
+    if waited and incident.get("incident_worst_status") != contract.REWOUND:
+        parts.append(f"the longest wait was {_format_age(waited)}")
+    if incident.get("incident_lost") == 0:
         parts.append("retention deleted none of them")
-    elif peak.lost:
-        lost = format_quantity(peak.lost, "record")
-        parts.append(f"not counting at least {lost} that retention deleted unread")
     yield f"At the most: {'; '.join(parts)}."
 
 
-def find_lost(changes: Sequence[GroupChange]) -> int:
-    """Records of an incident that retention is known to have deleted unread."""
-    peak = changes[0].incident.peak
-    ended = [change.ended.most for change in changes if change.kind == LOSS.ended and change.ended]
-    return int(max(0, (peak and peak.lost) or 0, *(most or 0 for most in ended)))
-
-
-def _write_what_became(change: GroupChange) -> Iterator[str]:
-    """Write what became of the records that were unread during the incident.
-
-    A commit says where a group reads on, and not what it has read.
-    """
-    if change.kind not in _RECOVERED or is_catching_up(change):
-        return
-    row, written = change.row, change.row.get("produce_rate") or 0.0
-    is_beyond = change.incident.worst_status == contract.BEYOND_END
-    is_beyond &= row.get("skip_reason") not in contract.SKIPPED_BEYOND_END
-    if is_beyond and change.kind == contract.RESOLVED:
-        yield _write_unknown_while_beyond(change, written)
-    # A jump that was seen is one of the costs.
-    before = _find_passed(change)
-    skip = change.incident.skip
-    is_reported = count_skipped(row) if skip is None else skip.before == before
-    if before is None or is_reported or before.records <= written * YOUNG_SECONDS:
-        return
-    speed = _describe_speed(change, before, written)
-    records = f"{format_quantity(before.records, 'record')} that were unread at"
-    passed = f"the {records} {format_minute(before.at)}"
-    now = identify_members(row)
-    if before.members is not None and before.members == now:
-        yield (
-            f"Passed by its own members: {passed}{speed and f', {speed}'}. The same members were "
-            "there before and after, so no tool set its offsets; they read these records, unless "
-            "a member itself went ahead."
-        )
-        return
-    others = "" if before.members is None or now is None else ", by other members than before"
-    yield (
-        f"Not known: whether {passed} were read or skipped. Its commit passed them"
-        f"{speed and f' {speed}'}{others}; compare its results with the topic."
+def find_lost(change: GroupChange) -> int:
+    """Returns how many records of the incident retention is known to have deleted unread."""
+    return max(
+        change.incident.get("incident_lost") or 0,
+        change.row.get("records_lost") or 0,
     )
 
 
-def _write_unknown_while_beyond(change: GroupChange, written: float) -> str:
-    """Write what is unknown about a group whose commit was beyond the end."""
-    since = change.incident.worst_since
+def _write_unknown_while_beyond(change: GroupChange) -> Iterator[str]:
+    """Writes what is unknown about a group whose commit was beyond the end."""
+    row, incident = change.row, change.incident
+    since, written = incident.get("incident_worst_status_since"), row.get("produce_rate")
+    is_beyond = incident.get("incident_worst_status") == contract.BEYOND_END
+    if not is_beyond or row.get("skip_reason") in contract.SKIPPED_BEYOND_END:
+        return
     if since is None or not written:
         what = "what was written"
     else:
         # Of the digits of such a product the first two say something.
         records = float(f"{written * (change.since - since) / 1_000:.2g}")
         what = f"the records (about {records:,.0f}, at {format_rate(written)}) that were written"
-    return f"Not known: whether it read {what} while its commit was beyond the end."
+    yield f"Not known: whether it read {what} while its commit was beyond the end."
 
 
-def _find_passed(change: GroupChange) -> Backlog | None:
-    """Return the backlog that the commit passed all at once; null if it went bit by bit."""
-    if change.kind == contract.RESOLVED:
-        return change.incident.backlog
-    match change.incident.lately:
-        case (*_, first, before, now) if not is_behind(change.row):
-            speed = max(first.records - before.records, 0)
-            return before if before.records - now.records > _JUMP_TIMES * speed else None
-    return None
-
-
-def _describe_speed(change: GroupChange, before: Backlog, written: float) -> str:
-    """Describe how fast the commit passed the backlog, records/s; empty if unknown."""
-    passed = (change.since - before.at) / 1_000
-    if passed <= 0:
-        return ""
-    speed, usual = before.records / passed, before.consume_rate
-    times = ""
-    # Of a group that stood still there is no speed to compare with.
-    if usual and usual > written * _CLEAR_GROWTH and speed > _JUMP_TIMES * usual:
-        times = f", {speed / usual:,.0f} times as fast as it read before"
-    return f"within {format_short_duration(passed)}, at {format_rate(speed)} or faster{times}"
-
-
-def _write_end(change: GroupChange, ended: OpenTrouble, group: str) -> str:
-    """Write which trouble ended, from when to when it lasted, and its largest extent."""
-    row = change.row
-    lasted = f"from {format_minute(ended.since)} to {format_minute(ended.seen_at)}"
-    if change.kind == LOSS.ended:
-        lost = f"at least {format_quantity(int(ended.most), 'record')}" if ended.most else "some"
-        return (
-            f"{group} loses no more records: {lasted} retention deleted {lost} that it had not "
-            "committed."
-        )
-    if change.kind == RISK.ended:
-        nothing = " Nothing was lost." if ended.most == 0 else ""
+def _write_end(change: GroupChange, ended: Trouble, group: str) -> str:
+    """Writes which trouble ended, from when to when it lasted, and its largest extent."""
+    row, lost = change.row, find_lost(change)
+    begun = change.since if change.ended_since is None else change.ended_since
+    lasted = f"from {format_minute(begun)} to {format_minute(change.since)}"
+    if ended is LOSS:
+        records = f"at least {format_quantity(lost, 'record')}" if lost else "some records"
+        return f"{group} loses no more records: {lasted} retention deleted {records} unread."
+    if ended is RISK:
+        nothing = " Nothing was lost." if change.incident.get("incident_lost") == 0 else ""
         speed = ", if it keeps its speed" if row.get("drain_seconds") and row.get("lag") else ""
         return f"{group} is no longer near a loss{speed}. It was near one {lasted}.{nothing}"
     if row.get("sla_seconds") is None:
-        return f"{group} has no promise any more: it was broken {lasted}."
-    oldest = f"; the longest wait was {_format_age(ended.most)}" if ended.most else ""
-    promised = format_short_duration(row["sla_seconds"])
-    return f"{group} keeps its promise of {promised} again: it was broken {lasted}{oldest}."
+        return f"{group} has no SLA any more: it was broken {lasted}."
+    waited = change.incident.get("incident_peak_time_lag")
+    oldest = f"; the longest wait was {_format_age(waited)}" if waited else ""
+    sla = format_short_duration(row["sla_seconds"])
+    return f"{group} keeps its SLA of {sla} again: it was broken {lasted}{oldest}."
 
 
 def _describe_open(change: GroupChange) -> str:
@@ -307,15 +227,11 @@ def _describe_open(change: GroupChange) -> str:
     parts = []
     if change.previous_status != contract.OK:
         parts.append(f"was {change.previous_status}")
-    words = {
-        LOSS.name: "lost records",
-        PROMISE.name: "broke its promise",
-        RISK.name: "was near a loss",
-    }
+    words = {LOSS: "lost records", PROMISE: "broke its SLA", RISK: "was near a loss"}
     parts += [
-        f"{words[name]} since {format_minute(trouble.since)}"
-        for name, trouble in change.incident.troubles.items()
-        if name in words
+        f"{word} since {format_minute(change.before[trouble.held_since])}"
+        for trouble, word in words.items()
+        if change.before.get(trouble.held_since) is not None
     ]
     return f" It {' and '.join(parts)}." if parts else ""
 
@@ -339,7 +255,7 @@ def _write_unwatched(change: GroupChange, group: str) -> str:
     """Write which group or topic is given up, because it was unreadable for so long."""
     row = change.row
     since = format_minute(change.since - contract.UNWATCHED_AFTER_MS)
-    worst = change.incident.worst_status or row.get("worst_status")
+    worst = change.incident.get("incident_worst_status") or row.get("worst_status")
     known = [change.previous_status] if change.previous_status != contract.OK else []
     known += [find_word(worst)] if known and worst else []
     was = f"Last known: {', '.join(known)}; whether" if known else "Whether"
@@ -347,7 +263,7 @@ def _write_unwatched(change: GroupChange, group: str) -> str:
     return (
         f"{group} is no longer watched: brokers have shown the reporter nothing of "
         f"{_name_unwatched(row)} since {since} ({days} days). {was} it "
-        f"recovered is unknown.{_describe_open(change) if change.incident.troubles else ''}"
+        "recovered is unknown."
     )
 
 
@@ -384,11 +300,9 @@ def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     by_rates = worst_status in _BY_RATES or (
         worst_status is None and contract.PROMISE_BROKEN in kinds
     )
-    if by_rates and _has_turned(change):
-        yield f"Lately: {_describe_growth(change)}."
-    elif by_rates and (rates := _format_rates(row)):
-        yield f"Rates, averaged over the last minutes: {rates}."
-    # Where all is over nobody is to blame.
+    if by_rates and (speed := _describe_speed(row)):
+        yield speed
+    # If all is over nobody is to blame.
     if (worst_status or not kinds <= set(ENDS)) and (worst := format_worst(row)):
         yield f"Worst: {worst}."
 
@@ -408,30 +322,35 @@ def _format_rewound(row: Row, again: int) -> str:
 
 def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     """Write what is lost, or soon will be, and the SLA; also if the status is OK again."""
-    row = change.row
-    if lost := row.get("records_lost"):
+    row, lost = change.row, find_lost(change)
+    if lost and not kinds & {LOSS.begun, LOSS.ended}:
         since = _format_since(LOSS, row, kinds)
         records = format_quantity(lost, "record")
-        yield f"Lost so far: {records} that retention deleted{since} before it had committed them."
+        yield f"Lost so far: retention deleted at least {records} unread{since}."
     elif contract.LOSS_NEAR not in kinds and (left := _format_time_left(row)):
-        yield f"At risk: {left}{_format_since(RISK, row, kinds)}."
-    skip = change.incident.skip
-    if skip is not None and contract.RESOLVED in kinds:
-        before, after = skip.before, skip.after
-        yield (
-            f"Skipped: {format_quantity(skip.records, 'record')} that it never read, as "
-            f"its offsets were set ahead: {before.records:,} behind at {format_minute(before.at)}, "
-            f"{after.records:,} at {format_minute(after.at)}, and nobody read on then."
-        )
-    elif contract.SKIPPED in kinds:
-        pass
-    elif row.get("skip_reason") in (*contract.SKIPPED_BEYOND_END, contract.GONE):
-        yield f"Skipped: {describe_skip(row)}."
-    elif skipped := count_skipped(row):
-        records = format_quantity(skipped, "record")
-        yield f"Skipped: {records} that it never read, as its offsets were set ahead."
+        yield f"At risk{_format_since(RISK, row, kinds)}: {left}."
+    if contract.SKIPPED not in kinds:
+        yield from _write_skipped(change, kinds)
     if contract.PROMISE_BROKEN not in kinds and row.get(PROMISE.held_since) is not None:
-        yield f"Promise broken{_format_since(PROMISE, row, kinds)}{_format_promise(row)}."
+        yield f"SLA broken{_format_since(PROMISE, row, kinds)}{_format_sla(row)}."
+
+
+def _write_skipped(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
+    """Writes how many records were skipped in the incident; once it is over also that they may
+    have been."""
+    row, reason = change.row, change.row.get("skip_reason")
+    skipped = change.incident.get("incident_skipped")
+    if reason in (*contract.SKIPPED_BEYOND_END, contract.GONE):
+        yield f"Skipped: {describe_skip(row)}."
+        return
+    if reason == contract.READ_OR_SKIPPED:
+        if kinds & _RECOVERED and (maybe := describe_skip(row)):
+            yield f"{maybe[0].upper()}{maybe[1:]}."
+    else:
+        skipped = max(skipped or 0, row.get("records_skipped") or 0)
+    if skipped:
+        records = format_quantity(skipped, "record")
+        yield f"Skipped: {records} that it never read, because its offsets were set ahead."
 
 
 def _write_hints(change: GroupChange) -> Iterator[str]:
@@ -465,11 +384,11 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
 
 
 def _describe_cause(change: GroupChange) -> CauseText | None:
-    """The cause of a group that is still in trouble; None where none is known."""
+    """Returns the cause of a group that is still in trouble; None if none is known."""
     cause = change.row.get("cause")
     if cause in (None, contract.UNEXPLAINED) or change.kind == contract.GONE:
         return None
-    return describe_cause(change.row, first_seen_at=change.incident.first_seen_at)
+    return describe_cause(change.row)
 
 
 def _write_worst_status(worst_status: str, change: GroupChange) -> str:
@@ -479,7 +398,7 @@ def _write_worst_status(worst_status: str, change: GroupChange) -> str:
     meaning = MEANINGS[worst_status]
     if read_evidence(change.row).get("topic_was") is not None:
         meaning = meaning.partition(";")[0]
-    if worst_status == contract.FALLING_BEHIND and _grows(change.row):
+    if worst_status == contract.FALLING_BEHIND and change.row.get("trend") == contract.GROWING:
         meaning = "the backlog grows"
     if worst_status == contract.SLOW and _is_worked_off_soon(change.row):
         # What was too slow stays so for some runs, until it surely is not.
@@ -494,29 +413,14 @@ def _is_worked_off_soon(row: Row) -> bool:
     return drain is not None and age is not None and drain <= age * contract.SLOW_FROM_AGES
 
 
-def _grows(row: Row) -> bool:
-    """Return true if clearly less is read than is written."""
-    produced, consumed = row.get("produce_rate"), row.get("consume_rate")
-    if produced is None or consumed is None:
-        return False
-    return bool(consumed < produced * (1 - _CLEAR_GROWTH))
-
-
 def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str:
-    """The moment, and how sure it is: nobody saw what was so at first sight begin."""
+    """Formats the moment, and how sure it is: no run saw the beginning if none saw it keep up."""
     if worst_status == contract.FALLING_BEHIND:
         return f"about {format_minute(since)}"
-    incident, first_seen_at = change.incident, change.incident.first_seen_at
-    if first_seen_at is not None and _is_near(since, first_seen_at):
-        return f"before {format_minute(first_seen_at)}, when the group was first seen"
-    # Of a backlog that a run saw begin, as a stop ended, nothing is earlier.
-    is_seen = since in (change.row.get("status_since"), incident.status_since)
-    or_earlier = (worst_status == contract.SLOW and not is_seen) or incident.first_seen_ill
+    # A backlog that began as a stop ended is no older than that.
+    is_seen = since == change.row.get("status_since") or change.kind in ENDS
+    or_earlier = (worst_status == contract.SLOW and not is_seen) or not _has_kept_up(change.row)
     return f"{format_minute(since)}{' or earlier' if or_earlier else ''}"
-
-
-def _is_near(one: int, other: int) -> bool:
-    return abs(one - other) < _NEAR_MS
 
 
 def _write_rebalancing(worst_status: str | None, change: GroupChange) -> str:
@@ -542,43 +446,24 @@ def _format_rates(row: Row) -> str | None:
     return f"{written} written to its topics, {read} read"
 
 
-def _has_turned(change: GroupChange) -> bool:
-    """Return true if the backlog turned in the last runs: the rates, which are averages, show that
-    minutes later."""
-    growth = find_growth(change.incident.lately)
-    produced, consumed = (change.row.get(name) for name in ("produce_rate", "consume_rate"))
-    if growth is None or not produced or consumed is None:
-        return False
-    off = _OFF_RATES * produced
-    return bool(growth[0] > produced - consumed + off or growth[1] < produced - consumed - off)
+def _describe_speed(row: Row) -> str | None:
+    """Describes how the backlog changes: by the rates, or by the last lags if these contradict.
 
-
-def _describe_growth(change: GroupChange) -> str:
-    """Describe how the backlog changed in the last runs."""
-    lately = change.incident.lately
-    first, last = lately[-READINGS], lately[-1]
-    span = format_short_duration((last.at - first.at) / 1_000)
-    written = f"{format_rate(change.row['produce_rate'])} are written to its topics"
-    behind = format_quantity(last.records, "record")
-    if _keeps_pace(change):
-        return f"it keeps pace, {behind} behind for {span}; {written}"
-    way = "grew" if last.records > first.records else "went"
-    nothing = ", and nothing was read" if _reads_nothing(change) else ""
-    return f"the backlog {way} from {first.records:,} to {behind} in {span}; {written}{nothing}"
-
-
-def _keeps_pace(change: GroupChange) -> bool:
-    """Return true if as much was read as written in the last runs."""
-    growth, written = find_growth(change.incident.lately), change.row.get("produce_rate")
-    if growth is None or not written:
-        return False
-    return bool(max(map(abs, growth)) < _CLEAR_GROWTH * written)
-
-
-def _reads_nothing(change: GroupChange) -> bool:
-    """Return true if the backlog grew by all that was written in the last runs."""
-    growth, written = find_growth(change.incident.lately), change.row.get("produce_rate")
-    return bool(growth and written and growth[0] >= (1 - _CLEAR_GROWTH) * written)
+    Rates are averages: for some minutes after a turn they are those of before.
+    """
+    rates, trend, lags = _format_rates(row), row.get("trend"), row.get("lags_lately")
+    produced, consumed = (row.get(f"{name}_rate") or 0.0 for name in ("produce", "consume"))
+    agrees = {
+        contract.GROWING: consumed < produced,
+        contract.SHRINKING: consumed > produced,
+        contract.STEADY: abs(consumed - produced) <= _SAME_RATE * produced,
+    }.get(str(trend), True)
+    if trend is None or not lags or (rates and agrees):
+        return f"Rates, averaged over the last minutes: {rates}." if rates else None
+    ways = {contract.GROWING: "grew", contract.SHRINKING: "went"}
+    way = ways.get(str(trend), "changed little,")
+    last = format_quantity(round(lags[-1]), "record")
+    return f"Lately: the backlog {way} from {lags[0]:,.0f} to {last} in {len(lags)} runs."
 
 
 def _describe_usual(row: Row) -> str:
@@ -602,22 +487,22 @@ def _format_since(trouble: Trouble, row: Row, kinds: Set[str]) -> str:
 
 
 def _format_time_left(row: Row) -> str | None:
-    """Format how soon after the run a loss may come; null if none is in sight."""
+    """Format how soon after the run a loss may come; null if none is in sight, or it has come."""
     left, taken_at = row.get("seconds_until_loss"), row.get("taken_at")
-    if left is None or not left < contract.NO_LOSS_SECONDS:
+    if left is None or not 0 < left < contract.NO_LOSS_SECONDS:
         return None
     at = "" if taken_at is None else f", at {format_minute(int(taken_at + 1_000 * left))}"
     return f"retention may delete unread records in {format_short_duration(left)}{at}"
 
 
-def _format_promise(row: Row) -> str:
+def _format_sla(row: Row) -> str:
     """Format by how much the SLA is broken."""
-    age, promised = row.get("time_lag_seconds"), row.get("sla_seconds")
-    if age is None or promised is None:
+    age, sla = row.get("time_lag_seconds"), row.get("sla_seconds")
+    if age is None or sla is None:
         return ""
     waited = _format_waited(age, row, precise=True)
-    promise = format_short_duration(promised)
-    return f": the oldest unread has waited {waited}, promised are {promise} at most"
+    limit = format_short_duration(sla)
+    return f": the oldest unread has waited {waited}, the SLA is {limit}"
 
 
 def _format_waited(age: float, row: Row, *, precise: bool = False) -> str:
@@ -636,7 +521,9 @@ def _format_bounded(seconds: float, *, is_least: bool, precise: bool = False) ->
 def _advise(change: GroupChange) -> str | None:
     if change.kind == contract.GONE:
         return advise_on_deleted(change.row)
-    if change.kind == contract.SKIPPED and not count_skipped(change.row):
+    if change.kind == contract.SKIPPED and (
+        change.row.get("skip_reason") == contract.READ_OR_SKIPPED
+    ):
         return advise_on_skip()
     return advise(change.row)
 
@@ -664,34 +551,28 @@ def format_lag(change: GroupChange) -> str | None:
     lag, age = row.get("lag"), row.get("time_lag_seconds")
     if lag == 0 and row.get("worst_status") == contract.BEYOND_END:
         return None
-    left = "still to read" if is_catching_up(change) else "behind"
+    left = "still to read" if change.is_catching_up else "behind"
     parts = [] if lag is None else [f"{format_quantity(lag, 'record')} {left}"]
-    was_rewound = contract.REWOUND in (row.get("worst_status"), change.incident.worst_status)
+    was_rewound = contract.REWOUND in (
+        row.get("worst_status"),
+        change.incident.get("incident_worst_status"),
+    )
     if age is not None and lag != 0:
         waited = _format_waited(age, row)
         # What is read again was not unread since then.
         oldest = f"written {waited} ago" if was_rewound else f"unread for {waited}"
         parts.append(f"the oldest {oldest}")
     drain = _estimate_drain(change)
-    if parts and drain is not None and drain > _SHORT_DRAIN_SECONDS:
+    if parts and drain is not None and drain > _SHORT_SECONDS:
         parts.append(f"worked off in {_format_age(drain)} at this speed")
     return ", ".join(parts) or None
 
 
 def _estimate_drain(change: GroupChange) -> float | None:
-    """Seconds until nothing is unread, by what the last runs saw; else by the rates.
-
-    Those are averages: for some minutes after a turn they are of what was before it.
-    """
-    row, lag, lately = change.row, change.row.get("lag"), change.incident.lately
-    speed = find_speed(lately)
-    if speed is not None and lag:
-        return float(lag / speed)
-    turned = change.status == contract.OK or change.kind == contract.BETTER
-    was_rewound = row.get("worst_status") == contract.REWOUND
-    grew = len(lately) > 1 and lately[0].records <= lately[-1].records
+    """Returns the seconds until nothing is unread; None unless the last runs saw it shrink."""
+    row = change.row
     drain: float | None = row.get("drain_seconds")
-    return None if turned or was_rewound or grew else drain
+    return drain if row.get("trend") == contract.SHRINKING else None
 
 
 def _format_age(seconds: float) -> str:
@@ -708,12 +589,12 @@ def format_kind(change: GroupChange) -> str:
     if is_unwatched(change):
         return find_word(contract.UNWATCHED)
     # "resolved" reads as over.
-    if is_catching_up(change):
+    if change.is_catching_up:
         return "catching up"
     if change.kind == contract.SKIPPED:
         reasons = {contract.READ_OR_SKIPPED: "read or skipped", contract.GONE: "offsets gone"}
         return reasons.get(change.row.get("skip_reason") or "", "skipped")
-    return change.kind.replace("_", " ")
+    return change.kind.replace("promise", "SLA").replace("_", " ")
 
 
 def find_worst_status(change: GroupChange) -> str | None:

@@ -160,8 +160,6 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
     contract.STOPPED: _Template(
         (
-            "Nobody reads: no commit was seen since {first_seen_at}, when the group was first "
-            "seen, and no member owns the partitions that are behind",
             "Nobody reads: no commit was seen after {last_commit_at}, and no member owns the "
             "partitions that are behind",
             "Nobody reads: no member owns the partitions that are behind",
@@ -267,17 +265,12 @@ _TEMPLATES: Mapping[str, _Template] = {
 }
 
 
-def describe_cause(row: Mapping[str, Any], *, first_seen_at: int | None = None) -> CauseText | None:
-    """Returns the cause in words, from a group's row; None if it is unknown or of a later version.
-
-    `first_seen_at`, ms UTC: the run that first saw the group, if it was already in this trouble.
-    """
+def describe_cause(row: Mapping[str, Any]) -> CauseText | None:
+    """Returns the cause in words, from a group's row; None if unknown or of a later version."""
     template = _TEMPLATES.get(row.get("cause") or "")
     if template is None:
         return None
     fields = _format_fields(row)
-    if first_seen_at is not None:
-        fields["first_seen_at"] = format_minute(first_seen_at)
     happened = next((text for text in template.happened if fits(text, fields)), None)
     text = (happened or find_word(row["cause"]).capitalize()).format_map(fields)
     since = None if row.get("cause_since") is None else format_minute(row["cause_since"])

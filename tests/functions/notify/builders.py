@@ -3,27 +3,36 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any
 
 from kafka_lag import contract
+from kafka_lag.contract.ids import incident_id
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import DTYPES, AnyColumn, Frame
-from kafka_lag.notify.group_change import GroupChange
-from kafka_lag.notify.group_rows import Row
-from kafka_lag.notify.open_incidents import Incident
+from kafka_lag.notify.changes import GroupChange, Row
 from tests.builders import MINUTE, NOON
 
 
+def an_incident(group: str, status: str = contract.ERR, **more: Any) -> dict[str, Any]:
+    """The columns of an open incident since noon."""
+    return {
+        "incident_id": incident_id("shop", group, NOON),
+        "incident_since": NOON,
+        "incident_from": NOON,
+        "incident_status": status,
+        **{f"incident_{name}": value for name, value in more.items()},
+    }
+
+
 def a_row(group: str, held: str | None = contract.OK, **more: Any) -> Row:
-    """A group read now, whose held status began at noon, its incident too where it is not well."""
+    """A group read now, whose held status began at noon, its incident too if it is not well."""
     bad = held not in (None, contract.OK)
     return {
         "consumer_group": group,
         "status": held,
         "held_status": held,
         "held_since": NOON if held else None,
-        "incident_since": NOON if bad else None,
+        **(an_incident(group, str(held)) if bad else {}),
         **more,
     }
 
@@ -47,31 +56,22 @@ def minutes(*held: str | None) -> dict[int, Frame | None]:
     }
 
 
-def a_change(group: str = "payments", **more: Any) -> GroupChange:
-    """A group that went from OK to ERR at noon, seen two minutes later."""
-    change = GroupChange(
-        cluster="shop",
-        group=group,
-        kind=contract.OPENED,
-        status=contract.ERR,
-        since=NOON,
-        taken_at=NOON + 2 * MINUTE,
-        row={},
-        incident=Incident(contract.OK, NOON),
-    )
-    return vary(change, **more)
+def a_change(group: str = "payments", row: Row | None = None, **more: Any) -> GroupChange:
+    """A group that went from OK to ERR at noon, seen two minutes later, in an incident."""
+    status = more.get("status", contract.ERR)
+    change: dict[str, Any] = {
+        "cluster": "shop",
+        "kind": contract.OPENED,
+        "status": status,
+        "previous_status": contract.OK,
+        "since": NOON,
+        "taken_at": NOON + 2 * MINUTE,
+        "before": {},
+        **more,
+    }
+    return GroupChange(group=group, row={**an_incident(group, status), **(row or {})}, **change)
 
 
-def vary(change: GroupChange, **more: Any) -> GroupChange:
-    """The same with other values, of its incident too: by name, the status as `previous_status`."""
-    of_incident = {name: more.pop(name) for name in _OF_INCIDENT & more.keys()}
-    if "previous_status" in more:
-        of_incident["status"] = more.pop("previous_status")
-    return replace(change, incident=replace(change.incident, **of_incident), **more)
-
-
-# Of both a change and its incident are `status` and `since`.
-_OF_INCIDENT = {each.name for each in fields(Incident)} - {"status", "since"}
 _KINDS = tuple(contract.COLUMNS[contract.GROUPS].items())
 
 

@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from kafka_lag.errors import StoreError, UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.notify.claims import Claims
 from kafka_lag.notify.conditional_objects import StoredObject
-from kafka_lag.notify.delivery import Channel, Delivery, HasTime, Unsent
+from kafka_lag.notify.delivery import HasTime, Outcome
 from kafka_lag.notify.messages import Notice, StatusMessage
 from kafka_lag.notify.notifier import CompleteRuns, Notifier, NotifyResult
 from tests.builders import MINUTE, NOON
 from tests.fakes import RecordingLogger
 
-CURSOR = "notified/cursors/shop/sns"
+CURSOR = "notified/shop/sns"
 
 
 class MemoryObjects:
@@ -67,6 +66,9 @@ class MemoryRuns:
         # from a copy: others may write while one is at it
         return (at for at in sorted(self.sets) if after < at <= until)
 
+    def up_to(self, cluster: str, taken_at: int) -> Iterator[int]:
+        return (at for at in sorted(self.sets, reverse=True) if at <= taken_at)
+
     def groups(self, cluster: str, taken_at: int) -> Frame:
         found = self.sets.get(taken_at)
         if found is None:
@@ -79,7 +81,7 @@ class Crash(BaseException):
 
 
 class RecordingChannel:
-    """Keeps what is sent; while there is an `error` it takes nothing, or nobody knows: `uncertain`.
+    """Keeps what is sent; while there is an `error` it takes nothing.
 
     `before` and `after` are called around each sending and may raise, as a crash would.
     """
@@ -88,18 +90,23 @@ class RecordingChannel:
         self.name = name
         self.sent: list[StatusMessage] = []
         self.error: str | None = None
-        self.uncertain = False
         self.before: Callable[[], None] = lambda: None
         self.after: Callable[[], None] = lambda: None
 
-    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
+    def send(self, messages: Sequence[StatusMessage], sent: Set[str], has_time: HasTime) -> Outcome:
         self.before()
         if self.error:
-            ids = (message.id for message in messages)
-            return dict.fromkeys(ids, Unsent(self.error, uncertain=self.uncertain))
-        self.sent += messages
-        self.after()
-        return {}
+            return Outcome(frozenset(), is_all=False, reason=self.error)
+        out: set[str] = set()
+        for message in messages:
+            if message.id in sent:
+                continue
+            if not has_time():
+                return Outcome(out, is_all=False)
+            self.sent.append(message)
+            out.add(message.id)
+            self.after()
+        return Outcome(out)
 
     @property
     def ids(self) -> list[str]:
@@ -157,30 +164,6 @@ class Bench:
 
 
 NOTICE = Notice("s", "t", {}, "thread")
-
-
-def some(count: int) -> list[StatusMessage]:
-    return [StatusMessage(f"m{number}", NOTICE, ()) for number in range(count)]
-
-
-class CountingChannel(RecordingChannel):
-    """Counts how many messages came at once, and does not take those named."""
-
-    def __init__(self, name: str = "sns", *rejected: str) -> None:
-        super().__init__(name)
-        self.batches: list[int] = []
-        self.rejected = rejected
-
-    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
-        self.batches.append(len(messages))
-        super().send([each for each in messages if each.id not in self.rejected], has_time)
-        ids = [message.id for message in messages]
-        return {id_: Unsent(f"no {id_}") for id_ in ids if id_ in self.rejected}
-
-
-def a_delivery(objects: MemoryObjects, channel: Channel, now: float = 0.0) -> Delivery:
-    owner = f"the process of {now}"
-    return Delivery(channel, Claims(objects, channel.name, lambda: now, owner))
 
 
 def always() -> bool:

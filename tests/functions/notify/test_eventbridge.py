@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from kafka_lag import contract
-from kafka_lag.notify.delivery import Unsent
+from kafka_lag.notify.delivery import Outcome
 from kafka_lag.notify.eventbridge import EventBridgeChannel
 from kafka_lag.notify.messages import StatusEvent, StatusMessage
 from tests.builders import NOON
@@ -66,7 +66,7 @@ class Pauses:
 
 def test_an_event_names_source_type_bus_and_time() -> None:
     client = Bus()
-    EventBridgeChannel(client, "alerts", Pauses()).send(messages(1), always)
+    EventBridgeChannel(client, "alerts", Pauses()).send(messages(1), set(), always)
 
     assert client.requests[0] == [
         {
@@ -88,82 +88,71 @@ def test_events_go_in_as_few_requests_as_aws_takes(
     counts: tuple[int, ...], size: int, requests: list[int]
 ) -> None:
     client = Bus()
-    EventBridgeChannel(client, "alerts", Pauses()).send(messages(*counts, size=size), always)
+    EventBridgeChannel(client, "alerts", Pauses()).send(messages(*counts, size=size), set(), always)
 
     assert [len(request) for request in client.requests] == requests
 
 
 def test_only_what_was_not_taken_is_sent_again() -> None:
     client, pauses = Bus({"0-1": 2, "1-0": 1}), Pauses()
+    outcome = EventBridgeChannel(client, "alerts", pauses).send(messages(2, 1), set(), always)
 
-    assert EventBridgeChannel(client, "alerts", pauses).send(messages(2, 1), always) == {}
+    assert outcome == Outcome({"0-0", "0-1", "1-0"})
     assert sorted(client.taken) == ["0-0", "0-1", "1-0"]
     assert [len(request) for request in client.requests] == [3, 2, 1]
     assert pauses.seconds == [0.2, 1.0]
 
 
-def test_a_message_of_which_an_event_is_never_taken_has_failed_but_for_the_others() -> None:
-    channel = EventBridgeChannel(Bus({"1-1": 9}), "alerts", Pauses())
-    failed = channel.send(messages(1, 12, 1), always)
-
-    assert list(failed) == ["m1"]
-    assert failed["m1"].reason == (
-        "EventBridge did not take it for alerts (InternalFailure): check that the bus exists, and "
-        "that the function may put events on it"
+def test_an_event_that_is_never_taken_stops_no_other_and_what_is_out_is_not_sent_again() -> None:
+    client = Bus({"1-1": 9})
+    outcome = EventBridgeChannel(client, "alerts", Pauses()).send(
+        messages(1, 12, 1), {"0-0"}, always
     )
-    assert failed["m1"].sent_events == {f"1-{number}" for number in range(12)} - {"1-1"}
+
+    assert outcome.sent == {f"1-{number}" for number in range(12)} - {"1-1"} | {"2-0"}
+    assert sorted(client.taken) == sorted(outcome.sent)
+    assert (outcome.is_all, outcome.reason) == (
+        False,
+        "EventBridge did not take it for alerts (InternalFailure): check that the bus exists, and "
+        "that the function may put events on it",
+    )
 
 
-def test_events_that_were_not_tried_are_not_out() -> None:
-    rejected = {f"0-{number}": 9 for number in range(10, 20)}
-    failed = EventBridgeChannel(Bus(rejected), "alerts", Pauses()).send(messages(35), always)
+class Broken(Bus):
+    """From the second request on it fails."""
 
-    assert failed["m0"].sent_events == {f"0-{number}" for number in range(10)}
-
-
-class Denied:
-    """A client that nothing gets past."""
-
-    def __init__(self) -> None:
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
         self.calls = 0
-
-    def put_events(self, **_: Any) -> None:
-        self.calls += 1
-        raise ClientError({"Error": {"Code": "AccessDenied", "Message": "x"}}, "PutEvents")
-
-
-def test_after_a_request_that_is_rejected_whole_the_rest_is_not_tried() -> None:
-    client = Denied()
-    failed = EventBridgeChannel(client, "alerts", Pauses()).send(messages(10, 1, 500), always)
-
-    assert list(failed) == ["m0", "m1", "m2"]
-    assert client.calls == 1
-    assert "(AccessDenied)" in str(failed["m0"].reason)
-    assert not failed["m0"].uncertain
-
-
-class BrokenConnection(Bus):
-    """The connection breaks at the second request."""
+        self._error = error
 
     def put_events(self, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        if self.requests:
-            raise ReadTimeoutError(endpoint_url="https://events.example")
+        self.calls += 1
+        if self.calls > 1:
+            raise self._error
         return super().put_events(Entries)
 
 
-def test_what_was_taken_before_the_connection_broke_is_out_and_the_rest_uncertain() -> None:
-    failed = EventBridgeChannel(BrokenConnection({"0-9": 9}), "alerts", Pauses()).send(
-        messages(10, 1), always
+@pytest.mark.parametrize(
+    "error",
+    [
+        ClientError({"Error": {"Code": "AccessDenied", "Message": "x"}}, "PutEvents"),
+        ReadTimeoutError(endpoint_url="https://events.example"),
+    ],
+)
+def test_after_a_request_of_which_nothing_is_taken_the_rest_is_not_tried(error: Exception) -> None:
+    client = Broken(error)
+    outcome = EventBridgeChannel(client, "alerts", Pauses()).send(messages(10, 500), set(), always)
+
+    assert client.calls == 2
+    assert outcome.sent == {f"0-{number}" for number in range(10)}
+    assert any(name in str(outcome.reason) for name in ("AccessDenied", "ReadTimeoutError"))
+
+
+def test_when_the_time_is_up_the_rest_is_left() -> None:
+    client, left = Bus(), iter([True, True, False])
+    outcome = EventBridgeChannel(client, "alerts", Pauses()).send(
+        messages(35), set(), lambda: next(left)
     )
 
-    assert failed["m0"].sent_events == {f"0-{number}" for number in range(9)}
-    assert failed["m0"].uncertain
-    assert "(ReadTimeoutError)" in str(failed["m0"].reason)
-
-
-def test_when_the_time_is_up_the_rest_is_left_for_certain() -> None:
-    client, left = Bus(), iter([True, True, False])
-    failed = EventBridgeChannel(client, "alerts", Pauses()).send(messages(35), lambda: next(left))
-
-    assert len(client.taken) == 20
-    assert failed["m0"] == Unsent(None, frozenset(f"0-{number}" for number in range(20)))
+    assert outcome == Outcome({f"0-{number}" for number in range(20)}, is_all=False)

@@ -57,7 +57,7 @@ def test_of_several_runs_of_a_cluster_the_newest_counts() -> None:
     "event",
     [
         by_rule(object_key(contract.TOPIC_PARTITIONS, "shop", NOON)),
-        by_rule("notified/cursors/shop"),
+        by_rule("notified/shop"),
         by_rule(KEY.replace("cluster=shop", "cluster=..")),
         by_rule(KEY.replace("hour=12", "hour=11")),
         by_rule(f"history/{KEY}"),

@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from kafka_lag.notify.delivery import Unsent
+from kafka_lag.notify.delivery import Outcome
 from kafka_lag.notify.messages import StatusMessage, build_messages
 from kafka_lag.notify.sns import SnsChannel
 from tests.functions.notify.builders import a_change
@@ -55,6 +55,10 @@ def _topic() -> Iterator[Subscribed]:
         yield Subscribed()
 
 
+def sent(messages: list[StatusMessage]) -> Outcome:
+    return Outcome({message.id for message in messages})
+
+
 def some(count: int, **more: Any) -> list[StatusMessage]:
     return build_messages([a_change(f"g{number}", **more) for number in range(count)], 1_000)
 
@@ -63,7 +67,7 @@ def some(count: int, **more: Any) -> list[StatusMessage]:
 def test_each_notice_is_a_message_with_subject_and_text(topic: Subscribed, chat: bool) -> None:
     queue = topic.queue()
 
-    assert SnsChannel(topic.sns, topic.arn, chat=chat).send(some(2), always) == {}
+    assert SnsChannel(topic.sns, topic.arn, chat=chat).send(some(2), set(), always) == sent(some(2))
 
     got = topic.got(queue)
     assert [each["Subject"] for each in got] == [t.notice.subject for t in some(2)]
@@ -74,7 +78,7 @@ def test_a_filter_for_one_group_or_owner_hears_of_its_bulk_change(topic: Subscri
     queues = [topic.queue({"group": ["g11"]}), topic.queue({"owner": ["a"], "group": ["g3"]})]
     bulk = build_messages([a_change(f"g{at}", row={"owner": "ab"[at % 2]}) for at in range(12)], 12)
 
-    assert SnsChannel(topic.sns, topic.arn).send(bulk, always) == {}
+    assert SnsChannel(topic.sns, topic.arn).send(bulk, set(), always) == sent(bulk)
 
     assert [len(topic.got(queue)) for queue in queues] == [1, 1]
 
@@ -96,54 +100,47 @@ class Recorder:
 
 
 DENIED = ClientError({"Error": {"Code": "AuthorizationError", "Message": "secret"}}, "Publish")
-BROKEN = ClientError({"Error": {"Code": "InternalError"}}, "Publish")
-BROKEN.response["ResponseMetadata"] = cast("Any", {"HTTPStatusCode": 500})
 DOWN = EndpointConnectionError(endpoint_url="https://sns.example")
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "uncertain"),
-    [
-        (DENIED, "AuthorizationError", False),
-        (BROKEN, "InternalError", True),
-        (DOWN, "EndpointConnectionError", True),
-    ],
+    ("error", "code"), [(DENIED, "AuthorizationError"), (DOWN, "EndpointConnectionError")]
 )
-def test_after_an_error_the_rest_is_not_tried_and_only_that_message_may_be_uncertain(
-    error: Exception, code: str, uncertain: bool
-) -> None:
+def test_after_an_error_the_rest_is_not_tried(error: Exception, code: str) -> None:
     client = Recorder(1, error)
-    failed = SnsChannel(client, "arn:aws:sns:eu-west-1:1:t").send(some(4), always)
+    outcome = SnsChannel(client, "arn:aws:sns:eu-west-1:1:t").send(some(4), set(), always)
 
     assert client.calls == 2
-    assert list(failed) == [message.id for message in some(4)[1:]]
-    assert [unsent.uncertain for unsent in failed.values()] == [uncertain, False, False]
-    assert {unsent.reason for unsent in failed.values()} == {
-        f"SNS did not take it for arn:aws:sns:eu-west-1:1:t ({code}): check that the topic "
-        "exists, and that the function may publish to it and use its key"
-    }
+    assert outcome == Outcome(
+        {some(4)[0].id},
+        is_all=False,
+        reason=f"SNS did not take it for arn:aws:sns:eu-west-1:1:t ({code}): check that the topic "
+        "exists, and that the function may publish to it and use its key",
+    )
 
 
 def test_an_error_of_the_message_itself_stops_no_other() -> None:
     odd = ClientError({"Error": {"Code": "InvalidParameter", "Message": ""}}, "Publish")
     client = Recorder(1, odd, once=True)
-    failed = SnsChannel(client, "arn").send(some(4), always)
+    outcome = SnsChannel(client, "arn").send(some(4), set(), always)
 
     assert client.calls == 4
-    assert list(failed) == [some(4)[1].id]
+    assert outcome.sent == {some(4)[at].id for at in (0, 2, 3)}
+    assert not outcome.is_all
 
 
-def test_when_the_time_is_up_the_rest_is_left() -> None:
+def test_what_is_out_is_not_sent_again_and_when_the_time_is_up_the_rest_is_left() -> None:
     client, left = Recorder(9, DENIED), iter([True, False])
-    failed = SnsChannel(client, "arn").send(some(3), lambda: next(left))
+    first, second, *_ = some(4)
+    outcome = SnsChannel(client, "arn").send(some(4), {first.id}, lambda: next(left))
 
-    assert client.calls == 1
-    assert failed == {message.id: Unsent(None) for message in some(3)[1:]}
+    assert [each["Subject"] for each in client.published] == [second.notice.subject]
+    assert outcome == Outcome({second.id}, is_all=False)
 
 
 def test_chat_gets_its_own_form_by_default_and_people_the_text() -> None:
     client = Recorder(1, DENIED)
-    SnsChannel(client, "arn", chat=True).send(some(1), always)
+    SnsChannel(client, "arn", chat=True).send(some(1), set(), always)
 
     (request,) = client.published
     ways = json.loads(request["Message"])
@@ -158,7 +155,7 @@ def test_chat_gets_its_own_form_by_default_and_people_the_text() -> None:
 def test_one_value_is_a_string_and_many_are_an_array() -> None:
     client = Recorder(1, DENIED)
     bulk = build_messages([a_change(f"g{at}") for at in range(10)], 10)
-    SnsChannel(client, "arn").send(bulk, always)
+    SnsChannel(client, "arn").send(bulk, set(), always)
 
     attributes = client.published[0]["MessageAttributes"]
     assert attributes["cluster"] == {"DataType": "String", "StringValue": "shop"}
@@ -169,7 +166,7 @@ def test_one_value_is_a_string_and_many_are_an_array() -> None:
 def chat_notification(message: StatusMessage) -> Any:
     """What a channel for chat publishes by default."""
     client = Recorder(1, DENIED)
-    SnsChannel(client, "arn", chat=True).send([message], always)
+    SnsChannel(client, "arn", chat=True).send([message], set(), always)
     return json.loads(json.loads(client.published[0]["Message"])["default"])
 
 

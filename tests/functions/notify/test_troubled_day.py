@@ -202,7 +202,7 @@ TROUBLES = (
     ),
     Trouble(
         "orders",
-        "five minutes old from 10:00 to 11:00, promised are two",
+        "five minutes old from 10:00 to 11:00, its SLA is two",
         steps(Step("10:00", 0, RATE), Step("10:05", 5 * RATE), Step("11:00")),
         ("promise_broken", "promise_kept"),
     ),
@@ -245,6 +245,7 @@ TROUBLES = (
 )
 _LEADER = 2
 _RULES = Rules(
+    cluster="shop",
     owners=ByName.of([(f"^{each.group}$", f"team-{each.group}") for each in TROUBLES]),
     sla_seconds=ByName.of([("^orders$", 120.0)]),
 )

@@ -6,20 +6,28 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+import pytest
 
 from kafka_lag import contract
 from kafka_lag.errors import ReporterError
-from kafka_lag.lag.columns import Strings
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.held import hold_statuses
+from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.run import Run
-from kafka_lag.notify.delivery import HasTime, Unsent
+from kafka_lag.notify.changes import find_changes
+from kafka_lag.notify.delivery import HasTime, Outcome
 from kafka_lag.notify.messages import StatusMessage
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import Bench, Crash, RecordingChannel
@@ -28,62 +36,71 @@ GROUPS = 40
 # Two hours; for the week of docs/notifications.md: KAFKA_LAG_SIMULATED_MINUTES=10080.
 MINUTES = int(os.environ.get("KAFKA_LAG_SIMULATED_MINUTES", "120"))
 STATUSES = (contract.OK, contract.WARN, contract.ERR)
+# Message id and time of the run of each change.
+Sent: TypeAlias = list[tuple[str, int]]
 
 
 @dataclass
-class SimulatedStatuses:
-    """Statuses minute by minute, with spells in which nobody knows, or no run is made."""
+class SimulatedGroups:
+    """Statuses, backlogs and losses minute by minute; at times nobody knows, or no run is made."""
 
     random: random.Random
     now: list[str] = field(default_factory=lambda: [contract.OK] * GROUPS)
     unread: dict[int, int] = field(default_factory=dict)
+    lag: list[int] = field(default_factory=lambda: [0] * GROUPS)
     away: int = 0
 
-    def next_minute(self) -> list[str | None] | None:
-        """One a group; None: the collector did not run."""
+    def next_minute(self) -> dict[str, Column | Strings] | None:
+        """The columns of a run; None: the collector did not run."""
         for group in range(GROUPS):
             if self.random.random() < 0.01:
                 self.now[group] = self.random.choice(STATUSES)
             if self.random.random() < 0.002:
                 self.unread[group] = self.random.randrange(1, 30)
             self.unread[group] = max(0, self.unread.get(group, 0) - 1)
+            grows = self.now[group] != contract.OK
+            self.lag[group] = max(0, self.lag[group] + (100 if grows else -300))
         if self.random.random() < 0.002:  # all at once
             self.now = [self.random.choice(STATUSES)] * GROUPS
         self.away = self.random.randrange(1, 20) if self.random.random() < 0.005 else self.away - 1
         if self.away > 0:
             return None
-        return [None if self.unread[group] else status for group, status in enumerate(self.now)]
+        read = np.array([not self.unread[group] for group in range(GROUPS)])
+        lost = [int(lag > 1_000) for lag in self.lag]
+        return {
+            "status": Strings.of(self.now).only(read),
+            "unread_reason": Strings.constant(contract.TIMEOUT, GROUPS).only(~read),
+            "lag": Column.of(np.array(self.lag)).only(read),
+            "records_lost": Column.of(np.array(lost)).only(read),
+            "seconds_until_loss": Column.constant(contract.NO_LOSS_SECONDS, GROUPS, np.float64),
+        }
 
 
-def the_sets(statuses: SimulatedStatuses) -> dict[int, Frame]:
-    """What the collector makes of it: the real arithmetic of what is held."""
-    sets: dict[int, Frame] = {}
+def make_runs(groups: SimulatedGroups) -> dict[int, Frame]:
+    """What the collector makes of it: the real arithmetic of incidents. Some groups come and go."""
+    runs: dict[int, Frame] = {}
     previous = Snapshot.empty()
     names = Strings.of(f"group-{number}" for number in range(GROUPS))
     for minute in range(MINUTES):
-        now = statuses.next_minute()
+        now = groups.next_minute()
         if now is None:
             continue
-        at = NOON + minute * MINUTE
-        unread = [contract.TIMEOUT if status is None else None for status in now]
-        rows = Frame.of(
-            {
-                "consumer_group": names,
-                "status": Strings.of(now),
-                "unread_reason": Strings.of(unread),
-            }
-        ).completed(contract.GROUPS)
-        groups = hold_statuses(rows, previous, Run(at, Rules()))
-        sets[at] = groups
-        previous = Snapshot(at, previous.topic_partitions, previous.group_partitions, groups)
-    return sets
+        run = Run(NOON + minute * MINUTE, Rules(cluster="shop"))
+        frame = Frame.of({"consumer_group": names, **now}).completed(contract.GROUPS)
+        frame = frame.with_columns(taken_at=run.now(GROUPS))
+        if minute // 50 % 2:
+            frame = frame.take(np.arange(2, GROUPS))
+        frame = track_incidents(hold_statuses(frame, previous, run), previous, run)
+        runs[run.taken_at] = frame
+        previous = replace(previous, taken_at=run.taken_at, groups=frame)
+    return runs
 
 
-def the_events(sets: dict[int, Frame], chance: random.Random) -> Iterator[tuple[int, int]]:
+def list_events(runs: Mapping[int, Frame], chance: random.Random) -> Iterator[tuple[int, int]]:
     """Minute of arrival and time of the run: some twice, some late, some never, some in spells."""
     arriving = []
     lost = 0
-    for at in sets:
+    for at in runs:
         lost = chance.randrange(5, 60) if chance.random() < 0.003 else lost - 1
         for _ in range(chance.choice((0, 1, 1, 1, 1, 1, 1, 1, 2, 3)) if lost <= 0 else 0):
             late = chance.choice((0, 0, 0, 0, 1, 2, 15)) if chance.random() < 0.5 else 0
@@ -91,82 +108,83 @@ def the_events(sets: dict[int, Frame], chance: random.Random) -> Iterator[tuple[
     yield from ((minute, at) for minute, _, at in sorted(arriving))
 
 
-def the_changes(sets: dict[int, Frame]) -> list[tuple[str, str, int]]:
-    """Group, new held status and time of each change, by nothing but the sets."""
-    last = dict.fromkeys((f"group-{number}" for number in range(GROUPS)), contract.OK)
-    changes = []
-    for at, groups in sets.items():
-        names = groups.strings("consumer_group").to_list()
-        for name, status in zip(names, groups.strings("held_status").to_list(), strict=True):
-            if status not in (None, last[name]):
-                last[name] = status
-                changes.append((name, status, at))
-    return changes
+def list_changes(runs: Mapping[int, Frame]) -> Sent:
+    """All changes from each run to the next, by nothing but the runs."""
+    steps = pairwise([None, *runs])
+    return [
+        (change.message_id, at)
+        for before, at in steps
+        if at is not None
+        for change in find_changes("shop", at, runs[at], None if before is None else runs[before])
+    ]
 
 
-def reported_by(sent: list[StatusMessage]) -> list[tuple[str, str, int]]:
-    """Group, status and time of the run of each event, bulk changes being many."""
-    details = [(json.loads(event.detail), event.taken_at) for one in sent for event in one.events]
-    return [(detail["consumer_group"], detail["status"], at) for detail, at in details]
+def list_sent(messages: Sequence[StatusMessage]) -> Sent:
+    """Id and time of the run of each event that was sent; bulk changes have many."""
+    events = [event for message in messages for event in message.events]
+    assert all(json.loads(event.detail)["message_id"] == event.id for event in events)
+    return [(event.id, event.taken_at) for event in events]
 
 
 class FailingChannel(RecordingChannel):
-    """Before it sends it is at times down, or the end of its process, or entered by another one."""
+    """Before it sends it is at times down, or entered by another process; or it takes a part.
 
-    def __init__(self, name: str, chance: random.Random) -> None:
+    Where it `crashes`, the process ends at times before or after it has sent.
+    """
+
+    def __init__(self, name: str, chance: random.Random, *, crashes: bool) -> None:
         super().__init__(name)
         self._chance = chance
-        self.before = self.trouble
+        self._crashes = crashes
         self.enter: Callable[[], None] = lambda: None
+        self.crashed: set[int] = set()
 
-    def trouble(self) -> None:
+    def send(self, messages: Sequence[StatusMessage], sent: Set[str], has_time: HasTime) -> Outcome:
         self.error = "down" if self._chance.random() < 0.1 else None
-        kind = self._chance.random()
-        if kind < 0.1:
-            raise Crash
-        if kind < 0.3:
+        if self._chance.random() < 0.3:
             self.enter()
+        self._crash(messages)
+        if self._chance.random() < 0.3:
+            first = super().send(messages[:1], sent, has_time)
+            return replace(first, is_all=False, reason="busy")
+        outcome = super().send(messages, sent, has_time)
+        self._crash(messages)
+        return outcome
+
+    def _crash(self, messages: Sequence[StatusMessage]) -> None:
+        if self._crashes and self._chance.random() < 0.1:
+            self.crashed.add(messages[0].events[0].taken_at)
+            raise Crash
 
 
-class PartialChannel(FailingChannel):
-    """Of many events it takes at times the first ones alone."""
-
-    def send(self, messages: Sequence[StatusMessage], has_time: HasTime) -> dict[str, Unsent]:
-        unsent = super().send(messages, has_time)
-        if unsent:
-            return unsent
-        ours = len(self.sent) - len(messages)
-        for at, message in enumerate(messages, ours):
-            if len(message.events) > 1 and self._chance.random() < 0.5:
-                taken = message.events[: self._chance.randrange(len(message.events))]
-                self.sent[at] = replace(message, events=taken)
-                out = frozenset(event.id for event in taken)
-                unsent[message.id] = Unsent("busy", out)
-        return unsent
-
-
-def test_each_change_of_a_held_status_is_sent_exactly_once() -> None:
+@pytest.mark.parametrize("crashes", [False, True])
+def test_no_change_is_lost_and_only_a_crash_repeats_those_of_its_run(crashes: bool) -> None:
     chance = random.Random(7)  # noqa: S311
-    sets = the_sets(SimulatedStatuses(chance))
-    sns, bus = FailingChannel("sns", chance), PartialChannel("event_bus", chance)
-    bench = Bench({}, [sns, bus])
-    waiting = sorted(sets, reverse=True)
-    for minute, at in the_events(sets, chance):
-        bench.now = (NOON + minute * MINUTE) / 1000
-        while waiting and waiting[-1] <= bench.now * 1000:
+    runs = make_runs(SimulatedGroups(chance))
+    channels = [FailingChannel(name, chance, crashes=crashes) for name in ("sns", "event_bus")]
+    bench = Bench({}, channels)
+    waiting = sorted(runs, reverse=True)
+    # The first event is that of the first run.
+    for minute, at in [(0, NOON), *list_events(runs, chance)]:
+        bench.now = max(bench.now, (NOON + minute * MINUTE) / 1_000)
+        while waiting and waiting[-1] <= bench.now * 1_000:
             written = waiting.pop()
-            bench.sets[written] = sets[written]
-        sns.enter = bus.enter = partial(run_once, bench, at)
+            bench.sets[written] = runs[written]
+        for channel in channels:
+            channel.enter = partial(run_once, bench, at)
         run_once(bench, at)
-    for more in range(20):
+    for more in range(40):
         bench.now += 300 + more
-        run_once(bench, max(sets))
+        run_once(bench, max(runs))
 
-    expected = sorted(the_changes(sets))
-    assert len(expected) > MINUTES / 10
-    for channel in (sns, bus):
-        assert sorted(reported_by(channel.sent)) == expected
-    assert len(sns.ids) == len(set(sns.ids))
+    expected = list_changes(runs)
+    assert len(expected) > MINUTES / 4
+    for channel in channels:
+        found = list_sent(channel.sent)
+        assert set(found) == set(expected)
+        repeated = Counter(found) - Counter(expected)
+        assert {at for _, at in repeated} <= channel.crashed
+        assert bool(channel.crashed) == crashes
 
 
 def run_once(bench: Bench, at: int) -> None:

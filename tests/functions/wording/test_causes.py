@@ -131,9 +131,9 @@ def a_row(cause: str | None, evidence: dict[str, Any] | None = None, **more: Any
     return {**row, "cause_since": NOON, **more}
 
 
-def described(row: dict[str, Any], **more: Any) -> list[str]:
+def described(row: dict[str, Any]) -> list[str]:
     """What happened, what to do and the commands, a line each."""
-    text = describe_cause(row, **more)
+    text = describe_cause(row)
     assert text is not None
     repair = [] if text.repair is None else [f"To repair: {text.repair}"]
     look = f"To look: {text.command}"
@@ -148,8 +148,6 @@ def texts() -> Iterator[tuple[str, list[str]]]:
             evidence = {each: value for each, value in evidence.items() if each != name}
             yield f"{cause} without {name}", described(a_row(cause, evidence))
         yield f"{cause} without evidence", described(a_row(cause, cause_since=None))
-    at_first_sight = described(a_row(contract.STOPPED, {}), first_seen_at=NOON)
-    yield "stopped at first sight", at_first_sight
     for fate in ("made_anew", "of a later version"):
         evidence = {**EVIDENCE, "rewound_from": None, "topic_was": fate}
         yield f"offsets_reset, {fate}", described(a_row(contract.OFFSETS_RESET, evidence))

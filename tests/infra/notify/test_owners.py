@@ -14,7 +14,7 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
-from kafka_lag.notify.group_change import GroupChange
+from kafka_lag.notify.changes import GroupChange
 from kafka_lag.notify.messages import build_messages
 from kafka_lag_cdk.config.shared import Notify
 from kafka_lag_cdk.notifications import Topics
@@ -81,8 +81,10 @@ def changes_of(text: str) -> list[GroupChange]:
     for part in text.split(" + "):
         *count, who, status, kind = part.split()
         owner = {"ours": "team-money", "theirs": "team-stock"}.get(who)
-        of = {"status": status, "kind": kind, "row": {"owner": owner}}
-        found += [a_change(f"{who}-{at}", **of) for at in range(int(count[0]) if count else 1)]
+        found += [
+            a_change(f"{who}-{at}", {"owner": owner}, status=status, kind=kind)
+            for at in range(int(count[0]) if count else 1)
+        ]
     return found
 
 

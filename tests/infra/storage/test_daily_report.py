@@ -78,10 +78,10 @@ DONE = {
 FORBIDDEN = (
     ("s3:PutObject", f"{BUCKET}/snapshots/groups/x.parquet"),
     ("s3:PutObjectTagging", f"{BUCKET}/snapshots/groups/x.parquet"),
-    ("s3:GetObject", f"{BUCKET}/notified/cursors/orders/sns"),
+    ("s3:GetObject", f"{BUCKET}/notified/orders/sns"),
     ("s3:GetObject", f"{ASSETS}/another-asset.zip"),
     ("s3:PutObject", f"{ASSETS}/another-asset.zip"),
-    ("s3:DeleteObject", f"{BUCKET}/notified/cursors/orders/sns"),
+    ("s3:DeleteObject", f"{BUCKET}/notified/orders/sns"),
     ("sns:Publish", "arn:aws:sns:eu-west-1:111122223333:another"),
     ("logs:PutLogEvents", "arn:aws:logs:eu-west-1:111122223333:log-group:/aws/lambda/f"),
 )
