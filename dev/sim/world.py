@@ -189,7 +189,8 @@ class GroupState:
             return np.full(len(self.position), -1)
         numbers = [np.arange(topic.partitions) % len(self.speed) for topic in self.topics]
         owners = numbers[0] if len(numbers) == 1 else np.concatenate(numbers)
-        owners[list(self.blind)] = -1
+        if self.blind:
+            owners[list(self.blind)] = -1
         return owners
 
 
@@ -279,10 +280,11 @@ class World:
         speeds = np.array([group.speed[name] for name in sorted(group.speed)])
         works = (speeds[owners] > 0.0) & (owners >= 0)
         # A reader goes on at the start of a log if its next records were deleted.
-        follows = works.copy()
-        for number, offset in group.stuck.items():
-            follows[number] &= group.position[number] < offset
-        group.position = np.where(follows, np.maximum(group.position, start), group.position)
+        if (group.position < start).any():
+            follows = works.copy()
+            for number, offset in group.stuck.items():
+                follows[number] &= group.position[number] < offset
+            group.position = np.where(follows, np.maximum(group.position, start), group.position)
         most, budgets = np.where(works, self._find_most(group), 0.0), speeds * STEP
         if group.workers_each:
             group.position += np.minimum(most, budgets[owners])
@@ -302,8 +304,9 @@ class World:
         for number, offset in group.stuck.items():
             readable[number] = min(readable[number], offset)
         most: Floats = np.maximum(readable - group.position, 0.0)
-        limits = [np.full(topic.partitions, topic.limit) for topic in group.topics]
-        most = np.minimum(most, np.concatenate(limits) * STEP)
+        if any(topic.limit < math.inf for topic in group.topics):
+            limits = [np.full(topic.partitions, topic.limit) for topic in group.topics]
+            most = np.minimum(most, np.concatenate(limits) * STEP)
         for number, limit in group.slow.items():
             most[number] = min(most[number], limit * STEP)
         if group.slow_line and self.broker_limit:

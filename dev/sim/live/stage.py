@@ -299,7 +299,7 @@ class Stage:
                 self._retain(topic, seconds / SHORTENED, by_size=by_size)
             case OpenTransaction(topic, partition, lasts):
                 self._open_transaction(self._topics[topic], partition, lasts)
-            case MoveLeaders(topic):
+            case MoveLeaders(topic, None):
                 self._move_leaders(self._topics[topic])
             case StopBroker(broker, lasts, kill):
                 self._stop_broker(broker, lasts, kill=kill)
