@@ -502,10 +502,10 @@ class Staged:
                 ms = round(seconds * 1_000) if is_limited else -1
                 retained.retain(seconds if is_limited else None, ms)
             case OpenTransaction(topic, partition, lasts):
-                state = self._topics[topic]
-                state.stable[partition] = state.end[partition]
+                written = self._topics[topic]
+                written.stable[partition] = written.end[partition]
                 if lasts is not None:
-                    self._later(lasts, partial(state.stable.__setitem__, partition, np.inf))
+                    self._later(lasts, partial(written.stable.__setitem__, partition, np.inf))
             case MoveLeaders(topic, None):
                 self._topics[topic].move_leaders()
             case MoveLeaders(topic, int() as broker, lasts):
@@ -521,11 +521,11 @@ class Staged:
                     again = partial(has_leader.__setitem__, list(partitions), True)
                     self._later(lasts, again)
             case OutOfSync(topic, in_sync, partitions, lasts):
-                state = self._topics[topic]
-                chosen = list(range(state.partitions) if partitions is None else partitions)
-                state.in_sync[chosen] = in_sync
+                copied = self._topics[topic]
+                chosen = list(range(copied.partitions) if partitions is None else partitions)
+                copied.in_sync[chosen] = in_sync
                 if lasts is not None:
-                    again = partial(state.in_sync.__setitem__, chosen, state.copies)
+                    again = partial(copied.in_sync.__setitem__, chosen, copied.copies)
                     self._later(lasts, again)
             case StopBroker(broker, lasts):
                 self._stop_broker(broker)

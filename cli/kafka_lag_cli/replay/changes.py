@@ -99,6 +99,7 @@ def summarise_changes(changes: Sequence[Change], days: float) -> str:
 def describe_kind(change: Change) -> str:
     """Returns the kind of a change, for one that moves by how much."""
     if change.kind != Kind.MOVED:
-        return change.kind.value
+        kind: str = change.kind.value
+        return kind
     later = change.later_seconds or 0
     return f"{format_duration(abs(later))} {'later' if later > 0 else 'earlier'}"
