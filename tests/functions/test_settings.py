@@ -194,7 +194,7 @@ def test_a_document_in_place_of_its_path_is_reported_and_not_repeated(tmp_path: 
         (b"", "shop.json is not JSON (Expecting"),
         (b"cluster: shop", "shop.json is not JSON (Expecting"),
         (b"\xff\xfe", "shop.json is not JSON ('utf-8' codec"),
-        (b"[]", "the document must be a JSON object"),
+        (b"[]", "the configuration must be a JSON object"),
         (json.dumps(GOOD).encode(), "has no version"),
     ],
     ids=["absent", "empty", "no JSON", "no text", "a list", "as a person writes it"],
@@ -219,17 +219,17 @@ def test_a_document_of_another_version_is_one_fault(
     if version is None:
         del written["version"]
     result = config_error(environment(tmp_path, json.dumps(written)))
-    assert f"shop.json: the document {found}" in result
+    assert f"shop.json: the configuration {found}" in result
     assert "this collector reads version 1: deploy both together" in result
     assert ";" not in result
-    with pytest.raises(ConfigError, match=f"the document {found}"):
+    with pytest.raises(ConfigError, match=f"the configuration {found}"):
         settings_of(written)
 
 
 def test_a_document_that_lacks_a_key_is_to_be_deployed_with_its_collector() -> None:
     written = document()
     del written["levels"]["rates"]
-    sentence = "The document lacks rates, which this collector reads: deploy both together, or"
+    sentence = "The configuration lacks rates, which this collector reads: deploy both together, or"
     with pytest.raises(ConfigError, match=sentence):
         settings_of(written)
 

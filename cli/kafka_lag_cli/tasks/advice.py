@@ -34,6 +34,12 @@ class Needed:
         """Why so many now, or why that is not known, with names as Kafka has them."""
         return explain_tasks_needed(self.row)
 
+    @property
+    def why_in_short(self) -> str:
+        """The same, and whether more tasks help: for a line a group."""
+        in_vain = next(explain_limits(self.row), None)
+        return f"more do not help; {self.why}" if in_vain else self.why
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:

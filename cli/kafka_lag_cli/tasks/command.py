@@ -116,8 +116,8 @@ def _advise(
     if row["tasks_needed"] is None and found.now.needed is None:
         raise ConfigError(
             f"How many tasks {group} needs was not known in {format_quantity(days, 'day')}: "
-            f"{found.now.why}. Capacity is learnt while there is a backlog; or set `capacity` in "
-            "the configuration."
+            f"{found.now.why}. Capacity is learnt from members that read a backlog; or set "
+            "`capacity` in the configuration."
         )
     return found
 

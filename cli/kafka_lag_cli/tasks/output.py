@@ -80,7 +80,7 @@ def _cells(line: Needed) -> dict[str, Text]:
         "upper quartile": _number(needed.upper if needed else None),
         "most": _number(needed.most if needed else None),
         "SLA used": used_text if line.row["sla_seconds"] else Text(""),
-        "why": Text(printable(line.why)),
+        "why": Text(printable(line.why_in_short)),
     }
 
 

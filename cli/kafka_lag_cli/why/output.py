@@ -97,12 +97,12 @@ def _print_pairs(screen: Console, pairs: Sequence[tuple[str, Text]]) -> None:
 def _head(found: Explanation) -> Iterator[tuple[str, Text]]:
     row, now = found.row, found.row["taken_at"]
     words = status_words(row, row["worst_status"])
-    since = row["worst_status_since"] if words else row["status_since"]
-    began = "" if since is None else f" since {format_time_of_day(since, now)}"
-    yield (
-        "status",
-        Text.assemble(status_level(row), f" ({', '.join(words)})" if words else "", began),
-    )
+    status, worst = row["status_since"], row["worst_status_since"]
+    did = ", ".join(words)
+    if worst is not None and worst != status:
+        did += f" since {format_time_of_day(worst, now)}"
+    began = "" if status is None else f" since {format_time_of_day(status, now)}"
+    yield "status", Text.assemble(status_level(row), began, f"; {did}" if words else "")
     yield "lag", Text.assemble(_count(row["lag"]), " records, the oldest ", time_lag(row))
     yield (
         "rates",
@@ -181,11 +181,12 @@ def _list_others(rows: Sequence[Row]) -> str:
 
 
 def _rule_out(found: Explanation) -> Iterator[tuple[str, Text]]:
-    """Each cause but the one that is named, once."""
+    """Yields each cause that does not fit, once."""
     by_name: dict[str, Weighed] = {}
+    fitting = {each.cause for each in found.weighed if each.fits}
     for each in found.weighed:
-        if each.cause != found.row["cause"] and (each.cause not in by_name or each.fits):
-            by_name[each.cause] = each
+        if each.cause not in {found.row["cause"], *fitting}:
+            by_name.setdefault(each.cause, each)
     for name, each in by_name.items():
         yield find_word(name), Text(printable(found.describe(each)))
 
@@ -442,7 +443,7 @@ def _rank(row: Row) -> tuple[Any, ...]:
 def _trouble(cluster: str, row: Row, now: int) -> dict[str, Text]:
     text = describe_cause(row)
     words = status_words(row, row["worst_status"])
-    since = row["worst_status_since"] if words else row["status_since"]
+    since = row["status_since"] if row["worst_status"] is None else row["worst_status_since"]
     return {
         "group": Text(printable(row["consumer_group"])),
         "cluster": Text(cluster),

@@ -121,9 +121,10 @@ def _track_troubles(groups: Frame, old: Frame, run: Run) -> Columns:
 def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> Columns:
     """Returns the consumer status and since when; the last known if the status is unknown.
 
-    A status that rates decide keeps its first beginning, because later ones are new estimates. It
-    begins `now` (ms) if the group is still held in ERR for what its consumer did, because its
-    backlog then comes from a stop. A commit is beyond the end since the first run that found it so.
+    A status that rates decide keeps its first beginning, because later ones are new estimates; and
+    no estimate is earlier than the last run in which the group kept up. It begins `now` (ms) if the
+    group is still held in ERR for what its consumer did, because its backlog then comes from a
+    stop. A commit is beyond the end since the first run that found it so.
     """
     worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
     kept = ~groups.strings("status").known & ~worst.known
@@ -131,7 +132,9 @@ def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> Columns:
     beyond = worst.is_in([contract.BEYOND_END])
     lasts |= beyond & old.strings("worst_status").is_in([contract.BEYOND_END])
     earlier = old.numbers("worst_status_since")
-    since = now.where(worst.is_in(BY_RATES) & _was_held_for_its_consumer(old), since)
+    estimated = worst.is_in(BY_RATES)
+    since = since.clip(old.numbers("kept_up_at").only(estimated)).or_else(since)
+    since = now.where(estimated & _was_held_for_its_consumer(old), since)
     return {
         "worst_status": worst.or_else(old.strings("worst_status").only(kept)),
         "worst_status_since": earlier.only(kept | lasts).or_else(since).or_else(now.only(beyond)),

@@ -12,10 +12,11 @@ from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Columns, Frame, unknown
 from kafka_lag.lag.held import TROUBLES, codes_of, find_previous
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.previous_rows import is_read
+from kafka_lag.lag.previous_rows import PreviousRows, is_read
 from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.rollup import GROUP_STATUSES
 from kafka_lag.lag.run import Run
+from kafka_lag.lag.sets import Sets
 from kafka_lag.lag.trend import READINGS
 
 # A group that kept up longer ago, and was OK all the same, reads late on purpose.
@@ -28,9 +29,10 @@ _STEADY_MS = 30 * 60_000
 _SEVERITIES = contract.CONSUMER_STATUS_SEVERITIES
 
 
-def track_incidents(groups: Frame, previous: Snapshot, run: Run) -> Frame:
+def track_incidents(groups: Frame, previous: Snapshot, lost: Column, run: Run) -> Frame:
     """Returns the groups with the columns `incident_*`; all are unknown without an incident.
 
+    `lost`: the records of each group that were lost since the previous run.
     An incident is published once a status or a trouble is held. Its id and `since` stay as they
     were published. It ends in the run that finds the group OK and its backlog worked off: that is
     `until`, which stays for one window, and is unknown again if the group gets worse meanwhile.
@@ -59,7 +61,7 @@ def track_incidents(groups: Frame, previous: Snapshot, run: Run) -> Frame:
         "incident_status": Strings(status, GROUP_STATUSES),
         **_find_worst(groups, old),
         **_find_peaks(groups, old, opens, run),
-        "incident_lost": _count_lost(groups, old),
+        "incident_lost": _count_lost(groups, old, lost),
         "incident_skipped": skipped,
         "incident_sla_broken_since": old.numbers("incident_sla_broken_since").or_else(
             groups.numbers(contract.HELD_SLA_BROKEN)
@@ -149,12 +151,23 @@ def _find_skipped(groups: Frame, since: Column) -> Column:
     return groups.numbers("records_skipped").only(sure & (groups.numbers("skipped_at") >= since))
 
 
-def _count_lost(groups: Frame, old: Frame) -> Column:
+def count_newly_lost(rows: Frame, previous: PreviousRows, sets: Sets) -> Column:
+    """Returns each set's records that retention deleted unread since the previous run.
+
+    What was lost before and is still ahead of the commit is no new loss. Records that the commit
+    has passed meanwhile may have been lost as well, so it is a lower bound.
+    """
+    old, lost = previous.rows, rows.numbers("records_lost")
+    advanced = rows.numbers("committed_offset") - old.numbers("committed_offset")
+    still_ahead = (old.numbers("records_lost") - advanced).clip(0)
+    return sets.total((lost - still_ahead).clip(0).only(is_read(rows)))
+
+
+def _count_lost(groups: Frame, old: Frame, newly: Column) -> Column:
     """Returns how many records retention deleted unread in the incident, at least."""
-    lost = groups.numbers("records_lost").only(is_read(groups))
     before = old.numbers("incident_lost")
-    more = before + (lost - old.numbers("records_lost")).clip(0)
-    return more.or_else(_largest(before, lost))
+    lost = groups.numbers("records_lost").only(is_read(groups))
+    return (before + newly).or_else(before).or_else(lost)
 
 
 def _find_near_loss(groups: Frame, old: Frame) -> Column:

@@ -14,7 +14,7 @@ from kafka_lag.lag.evaluation import Evaluation, Step, Table
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST
 from kafka_lag.lag.held import hold_statuses
-from kafka_lag.lag.incidents import track_incidents
+from kafka_lag.lag.incidents import count_newly_lost, track_incidents
 from kafka_lag.lag.kept_up import add_kept_up, add_kept_up_rate
 from kafka_lag.lag.left_topics import add_left, find_left
 from kafka_lag.lag.movement import add_movement
@@ -39,6 +39,7 @@ from kafka_lag.lag.rests import (
 from kafka_lag.lag.retention import add_retention
 from kafka_lag.lag.rollup import add_uncounted, counts_of, roll_up_groups
 from kafka_lag.lag.run import Run
+from kafka_lag.lag.sets import Sets
 from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status
 from kafka_lag.lag.tasks_needed import add_tasks_needed
@@ -245,6 +246,11 @@ def _add_kept_up_rate(e: Evaluation) -> Frame:
 def _add_changed_settings(e: Evaluation) -> Frame:
     before = e.newest.topic_partitions
     return add_changed_settings(e.groups, e.old_groups, e.rows, e.at_group, e.topics, before, e.run)
+
+
+def _track_incidents(e: Evaluation) -> Frame:
+    lost = count_newly_lost(e.rows, e.previous, Sets(e.at_group, len(e.groups)))
+    return track_incidents(e.groups, e.newest, lost, e.run)
 
 
 def _add_causes(e: Evaluation) -> Frame:
@@ -525,10 +531,10 @@ STEPS = (
     Step(
         "incidents",
         Table.GROUPS,
-        lambda e: track_incidents(e.groups, e.newest, e.run),
+        _track_incidents,
         needs=(
-            "rebalances roll_up trend open_transactions unwatched_topics held kept_up causes "
-            "left_topics"
+            "join losses rebalances roll_up trend open_transactions unwatched_topics held kept_up "
+            "causes left_topics"
         ),
         adds=(
             "incident_at_risk_since incident_cause incident_cause_since incident_from incident_id "

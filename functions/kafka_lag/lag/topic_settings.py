@@ -35,9 +35,11 @@ def add_changed_settings(
     if not changes:
         return groups.with_columns(settings_changed=last)
     names, found = rows.strings("topic"), last.to_list()
-    for at in np.flatnonzero(names.is_in(changes)).tolist():
-        change = changes[names.categories[names.codes.values[at]]]
-        found[at_group[at]] = json.dumps(change, ensure_ascii=False)
+    # The first of several topics by name, whatever the order of rows.
+    for topic in sorted(changes, reverse=True):
+        text = json.dumps(changes[topic], ensure_ascii=False)
+        for group in at_group[names.is_in([topic])].tolist():
+            found[group] = text
     return groups.with_columns(settings_changed=Strings.of(found))
 
 
@@ -71,7 +73,9 @@ def _compare(
 ) -> Iterator[dict[str, Any]]:
     now, then = topics.columns[setting], old.columns[setting]
     changed = same & (now != then) & now.known & then.known
-    for at in np.flatnonzero(changed).tolist():
+    number = topics.numbers("partition_id").values
+    # The lowest partition of a topic comes last, and so replaces the others.
+    for at in sorted(np.flatnonzero(changed).tolist(), key=lambda row: -number[row]):
         values = then.take(_only(at)).to_list()[0], now.take(_only(at)).to_list()[0]
         if setting == contract.REPLICAS:
             if set(values[0]) == set(values[1]):

@@ -124,7 +124,7 @@ def _write_headline(change: GroupChange) -> str:
             return f"{group} has caught up at {since}{ok}{past}."
         case contract.OPENED:
             before = "" if _has_kept_up(change.row) else ", and no run has seen it keep up"
-            return f"{group} is {change.status} since {since}{before}."
+            return f"{group} is {change.status}{before}."
     return f"{group} is {change.status} since {since}, after {change.previous_status}."
 
 
@@ -372,9 +372,7 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."
     cause = _describe_cause(change)
     if cause is not None:
-        # It keeps the numbers of the run that named it.
-        as_found = ", with the rates of when it was found" if "/s" in cause.happened else ""
-        yield f"Cause{as_found}: {cause.happened}."
+        yield f"Cause: {cause.happened}."
     if to_do := _advise(change):
         yield f"To do: {to_do}."
     if cause is not None:

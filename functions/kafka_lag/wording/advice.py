@@ -28,6 +28,8 @@ _WHATEVER_THEY_DO = (
     contract.OFFSETS_RESET,
     contract.SETTINGS_CHANGED,
 )
+# Causes whose own advice is about retention.
+_OF_RETENTION = (contract.RETENTION_RACE, contract.SETTINGS_CHANGED)
 # Causes that rates make likely say nothing about a consumer that stands still by now.
 _LIKELY = (
     contract.MORE_PRODUCED,
@@ -64,7 +66,7 @@ def advise(row: Mapping[str, Any]) -> str | None:
     """
     first = _advise_first(row)
     parts = [first] if first else []
-    if _may_lose(row) and row.get("cause") != contract.RETENTION_RACE:
+    if _may_lose(row) and row.get("cause") not in _OF_RETENTION:
         topic = _name_only_topic(row) or "the topic"
         parts.insert(0, f"raise retention.ms or retention.bytes of {topic}")
     if first == START:
@@ -98,10 +100,10 @@ def _advise_first(row: Mapping[str, Any]) -> str | None:
         return END_TRANSACTION
     if not (cause or worst or breaks_sla(row)):
         return None
+    if is_always_rebalancing(row) and row.get("members") != 0:
+        return FIND_RESTLESS
     if row.get("members") == 0 or worst in (contract.STOPPED, contract.NO_MEMBER):
         return START
-    if is_always_rebalancing(row):
-        return FIND_RESTLESS
     if worst in _BY_STATUS and (cause is None or cause in _LIKELY):
         return _BY_STATUS[worst]
     if cause not in (None, contract.UNEXPLAINED) and (to_do := advise_on_cause(row)):

@@ -229,7 +229,7 @@ _TEMPLATES: Mapping[str, _Template] = {
     contract.SETTINGS_CHANGED: _Template(
         (
             "The retention of {topic} was {retention_was} until {changed_at}, and is "
-            "{retention_now} now: {records_lost} were deleted before the group read them",
+            "{retention_now} now: {lost} were deleted before the group read them",
             "The retention of {topic} was {retention_was} until {changed_at}, and is "
             "{retention_now} now: records are deleted before the group reads them",
             "{topic} had {partitions_was} until {changed_at}, and has {partitions_now} now: "
@@ -324,6 +324,8 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     fields["advice_on_reset"] = _advise_on_reset(row, evidence)
     fields["advice_on_setting"] = _advise_on_setting(fields)
     fields["more_members"] = _advise_members(row.get("members"), row.get("partitions"))
+    if lost := row.get("incident_lost") or evidence.get("records_lost"):
+        fields["lost"] = f"at least {format_quantity(lost, 'record')}"
     is_full = row.get("shared_limit_members") is not None
     fields["more_of_the_same"] = FULL_STORE if is_full else _UNLESS_SHARED
     if isinstance(topic := evidence.get("topic"), str):

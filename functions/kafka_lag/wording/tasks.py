@@ -18,6 +18,13 @@ from kafka_lag.wording.words import MEANINGS, find_word
 
 # What the consumer does that no other member of it would do better.
 _WHATEVER_THE_TASKS = (contract.STALLED, contract.BEYOND_END)
+# Causes that more tasks do not change: a partition has one reader, and a new one hangs as well.
+_IN_VAIN = (
+    *contract.NOT_OF_CONSUMERS,
+    contract.STUCK_RECORD,
+    contract.HOT_PARTITION,
+    contract.HUNG,
+)
 # Where all partitions get too much, one is named that gets so many times an even part.
 _HOT = 1.5
 
@@ -53,7 +60,7 @@ def explain_tasks_needed(group: Mapping[str, Any]) -> str:
 
 _WHY_UNKNOWN = {
     None: "not known",
-    contract.NO_CAPACITY: "no capacity known: no minute with a backlog was seen yet",
+    contract.NO_CAPACITY: "no capacity known: no member was seen to read a backlog for three runs",
     contract.PARTITIONS_UNREAD: "a partition was not read in this run",
     contract.NO_RATE: "a partition was read only once so far",
 }
@@ -119,7 +126,7 @@ def _is_in_vain(row: Mapping[str, Any]) -> bool:
     """Returns true if the cause is one that more tasks do not change."""
     cause, capacity = row.get("cause"), row["capacity"]
     if cause != contract.SLOW_MEMBER:
-        return cause in (*contract.NOT_OF_CONSUMERS, contract.STUCK_RECORD)
+        return cause in _IN_VAIN
     reads = read_evidence(row).get("consume_rate") or 0.0
     return bool(capacity is None or reads < capacity * contract.TOO_SLOW_SHARE)
 

@@ -9,6 +9,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.contract.ids import incident_id
+from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.incidents import track_incidents
@@ -18,6 +19,8 @@ from tests.builders import MINUTE, NOON, table
 from tests.functions.lag.strips import Strips, sheet
 from tests.functions.notify.builders import a_set
 
+# No record was lost since the previous run.
+NOTHING = Column.constant(0, 1)
 RULES = Rules(hold=3, window_ms=6 * MINUTE, sla_seconds=ByName.of([("promised", 90.0)]))
 # A minute's records are 100.
 STRIPS = sheet(
@@ -60,6 +63,12 @@ STRIPS = sheet(
         commit                      100 +100x5 +0x13 2000 +100x7
         unread                      -x20 timeoutx3 -
         group.incident_status       ?x14 ERRx9 OKx4
+    records lost in each run
+        end                         1000 +100x14
+        commit                      100 +100x14
+        start                       0x9 1100 +100x5
+        group.records_lost          0x9 100x6
+        group.incident_lost         ?x11 100 200 300 400
     records lost twice
         end                         100 +100x17
         start                       0x7 500x3 600 600 800
@@ -93,7 +102,9 @@ def test_a_beginning_found_later_is_shown_and_leaves_the_id(began: int, shown: i
     incident = {"incident_id": "a", "incident_since": NOON + 7 * MINUTE, "incident_status": "ERR"}
     row = {"consumer_group": "g", "status": "ERR", "held_status": "ERR", "held_since": NOON}
     later = {**row, "worst_status": "stalled", "worst_status_since": NOON + began * MINUTE}
-    groups = track_incidents(a_set(later), a_run(a_set({**row, **incident})), Run(NOON, RULES))
+    groups = track_incidents(
+        a_set(later), a_run(a_set({**row, **incident})), NOTHING, Run(NOON, RULES)
+    )
     said = table(groups, "incident_id", "incident_since", "incident_from")
     assert said == [("a", NOON + 7 * MINUTE, NOON + shown * MINUTE)]
 
@@ -109,7 +120,7 @@ def test_a_group_that_is_no_longer_watched_ends_its_incident_without_an_ok() -> 
     row = {"consumer_group": "g", "held_status": "ERR", "held_since": NOON}
     incident = {"incident_id": "a", "incident_since": NOON, "incident_status": "ERR"}
     hidden = a_set({**row, "status_reason": contract.TOPIC_UNWATCHED})
-    groups = track_incidents(hidden, a_run(a_set({**row, **incident})), Run(NOON, RULES))
+    groups = track_incidents(hidden, a_run(a_set({**row, **incident})), NOTHING, Run(NOON, RULES))
     assert table(groups, "incident_until", "incident_status") == [(NOON, "ERR")]
 
 

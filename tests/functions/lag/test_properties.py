@@ -170,7 +170,7 @@ def _rows(dataset: str, frame: Frame, shift: int) -> Rows:
         values = column.to_list()
         if kinds.get(name) == contract.TIMESTAMP:
             values = [None if value is None else value - shift for value in values]
-        if name == "cause_evidence":
+        if name in ("cause_evidence", "settings_changed"):
             values = [None if value is None else _shift(value, shift) for value in values]
         if name == "incident_id":  # it contains the time
             values = [value is not None for value in values]

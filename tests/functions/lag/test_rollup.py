@@ -220,7 +220,7 @@ WORST = sheet(
         end                       1000 +100x6 +200x13
         commit                    1000 +100
         group.worst_status        ?x13 falling_behindx7
-        group.worst_status_since  ?x13 7x7
+        group.worst_status_since  ?x13 10x7
     one that went back
         end                       1000 +100x4
         commit                    1000x2 500

@@ -85,12 +85,13 @@ def make_runs(groups: SimulatedGroups) -> dict[int, Frame]:
         now = groups.next_minute()
         if now is None:
             continue
+        nothing = Column.constant(0, GROUPS)
         run = Run(NOON + minute * MINUTE, Rules(cluster="shop"))
         frame = Frame.of({"consumer_group": names, **now}).completed(contract.GROUPS)
         frame = frame.with_columns(taken_at=run.now(GROUPS))
         if minute // 50 % 2:
-            frame = frame.take(np.arange(2, GROUPS))
-        frame = track_incidents(hold_statuses(frame, previous, run), previous, run)
+            frame, nothing = frame.take(np.arange(2, GROUPS)), Column.constant(0, GROUPS - 2)
+        frame = track_incidents(hold_statuses(frame, previous, run), previous, nothing, run)
         runs[run.taken_at] = frame
         previous = replace(previous, taken_at=run.taken_at, groups=frame)
     return runs
