@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is true of a day: incidents, by the logs that show how late groups were, and by the events.
 
-Times are seconds of the world. An incident has the times of what happened, not of the backlog that
-was left; only what was still worked off at the end of the day is not over. Nothing of the report is
-used.
+Times are seconds of the world. An incident begins when something happened, and is over once the
+backlog that this left is worked off. Nothing of the report is used.
 """
 
 from __future__ import annotations
@@ -48,6 +47,8 @@ _STORM = 10
 # The largest share of a topic's partitions is uneven from so many times the mean.
 _UNEVEN = 1.5
 _LONG = 3_600.0
+# A backlog is worked off if its oldest record is at most this old.
+_YOUNG = 2 * MINUTE
 
 STOPPED, STALLED, BEHIND, REWOUND = "stopped", "stalled", "behind", "rewound"
 UNKNOWN, GONE, REBALANCING, SLA_MISSED = "unknown", "gone", "rebalancing", "sla_missed"
@@ -76,7 +77,6 @@ class Planted:
     main_since: float | None = None
     gap: tuple[float, float] | None = None
     decisive: bool = False
-    late_until: float | None = None
     lost: tuple[float, float] | None = (0.0, 0.0)
     age: float | None = None
     left: float | None = None
@@ -286,12 +286,21 @@ def _find_minutes_away(case: Case, group: str, count: int) -> Mask:
     return minutes
 
 
-def _find_read_again(world: World, group: GroupState, since: float) -> float | None:
-    """Returns when a group that was set back had read again what it had read before."""
-    positions = np.array(world.positions[group.name])
-    at = int(since / MINUTE)
-    again = np.flatnonzero((positions[at:] >= positions[at - 1]).all(axis=1))
-    return float((at + again[0] + 1) * MINUTE) if len(again) else None
+def _find_unseen(case: Case, count: int) -> Mask:
+    """Returns the minutes without a run."""
+    minutes = np.arange(count) * MINUTE - case.warm_up
+    unseen: Mask = np.zeros(count, bool)
+    for since, event in case.happens:
+        if isinstance(event, MissRuns):
+            unseen |= (minutes >= since) & (minutes < since + event.seconds)
+    return unseen
+
+
+def _find_worked_off(age: Floats, late_until: float) -> float | None:
+    """Returns when nothing unread was older than two runs."""
+    at = int(late_until / MINUTE)
+    young = np.flatnonzero(age[at:] <= _YOUNG)
+    return float((at + young[0] + 1) * MINUTE) if len(young) else None
 
 
 def _join_effects(
@@ -308,10 +317,7 @@ def _join_effects(
     longest = max((each.until or end) - (each.since or 0) for each in met)
     main = [each for each in met if (each.until or end) - (each.since or 0) >= longest]
     kinds = frozenset().union(*(each.kinds for each in main))
-    ends = [each.until for each in met]
-    over = None if until is None or None in ends else max(each or 0.0 for each in ends)
-    if kinds == {REWOUND} and over is not None:
-        over = _find_read_again(world, group, over)
+    over = None if until is None else _find_worked_off(age, until)
     began = min(each.since or 0.0 for each in main)
     if gone := [each.until or 0.0 for each in met if GONE in each.kinds]:
         over = gone[0]
@@ -319,7 +325,7 @@ def _join_effects(
         if kinds == {BEHIND} and over - began <= _LONG:
             kinds, began = kinds | {GONE}, over
     first, last = int(since / MINUTE) - 1, min(int(end / MINUTE) + 1, len(age) - 1)
-    oldest = float(age[first : last + 1].max())
+    oldest = float(np.where(_find_unseen(case, len(age)), 0.0, age)[first : last + 1].max())
     sla = case.groups[group.name].sla_seconds
     missed = sla is not None and oldest > sla
     lost = world.losses[group.name][last] - world.losses[group.name][first - 1]
@@ -335,7 +341,6 @@ def _join_effects(
         since=min(each.since or 0.0 for each in met),
         until=over,
         main_since=began,
-        late_until=until,
         lost=bounds,
         age=None if lost else oldest,
         left=None if lost or kept < 0 else kept - oldest,

@@ -31,14 +31,20 @@ GROUP = ("consumer_group",)
 # Of a group's row what tables, incidents and curves are made of: a third, and it is kept.
 _GROUPS = (
     *("consumer_group", "taken_at", "unread_reason", "group_state", "owner", "members"),
-    *("status", "status_reason", "incident_since", "sla_seconds", "records_lost", "lag"),
+    *("read_at", "status", "status_reason", "worst_status", "sla_seconds", "lag"),
     *("time_lag_seconds", "time_lag_error_seconds", "produce_rate"),
     *("rebalances", "rebalancing_share", "owners_changed", "tasks_needed", "tasks_needed_reason"),
     *("slo_age_seconds", "slo_target", "slo_days"),
     *("worst_topic", "worst_partition", "worst_leader", "worst_member"),
     *("held_up_records", "open_transaction_since"),
     *("open_transaction_topic", "open_transaction_partition"),
+    *("records_lost", "seconds_until_loss", "records_rewound"),
+    *("records_skipped", "skipped_at", "skip_reason"),
     *("cause", "cause_since", "cause_evidence"),
+    *("incident_id", "incident_since", "incident_from", "incident_until"),
+    *("incident_worst_status", "incident_worst_status_since", "incident_cause"),
+    *("incident_peak_lag", "incident_peak_lag_at", "incident_lost", "incident_skipped"),
+    *("incident_sla_broken_since", "incident_at_risk_since"),
 )
 
 PARTITION = (*GROUP_TOPIC, "partition_id")

@@ -6,13 +6,14 @@ A hot broker, a hot consumer or a skewed topic is a cause, and no incident.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kafka_lag_report.cluster_incidents import cluster_incidents
 from kafka_lag_report.evidence import Evidence
 from kafka_lag_report.findings import Findings
 from kafka_lag_report.group_incidents import group_incidents
-from kafka_lag_report.incident import Incident
+from kafka_lag_report.incident import Incident, Kind
 from kafka_lag_report.run_clock import clock_of
 from kafka_lag_report.sentences import incident_of, plain
 from kafka_lag_report.unusual import unusual_incidents
@@ -23,10 +24,8 @@ def find_incidents(
 ) -> tuple[Incident, ...]:
     """The incidents of one cluster's day, worst first, each with its sentence."""
     clock = clock_of(evidence, findings)
-    found = [
-        *group_incidents(evidence, findings, clock),
-        *cluster_incidents(evidence, findings, clock, first_day=first_day),
-    ]
+    of_cluster = cluster_incidents(evidence, findings, clock, first_day=first_day)
+    found = _held_up_once([*group_incidents(evidence, findings, clock), *of_cluster])
     found += unusual_incidents(findings, found)
     ordered = sorted(found, key=lambda one: one.order)
     since_first = [replace(one, first_run=clock.begins_late(one.since)) for one in ordered]
@@ -34,3 +33,13 @@ def find_incidents(
         replace(one, text=plain(incident_of(one, findings.day, findings.seen_until)))
         for one in since_first
     )
+
+
+def _held_up_once(found: Sequence[Incident]) -> list[Incident]:
+    """Returns them without groups that only waited for a transaction which has a line itself."""
+    lines = [one for one in found if one.kind == Kind.HELD_UP and one.incident_id is None]
+    waited = [one for one in found if one.kind == Kind.HELD_UP and one.incident_id is not None]
+    ids = {one.group: one.incident_id for one in waited}
+    named = {id(one): replace(one, incident_id=ids.get(one.group)) for one in lines}
+    left = [one for one in found if one not in waited or not lines]
+    return [named.get(id(one), one) for one in left]

@@ -76,21 +76,22 @@ class Incident:
     how much older it was. `others` are further groups that it was seen in, which the table leaves
     out; `count` what the kind counts: partitions, rebalances, objects, groups. `unlimited`: nothing
     of the topic is deleted for age. `sla_minutes` is for how long it is known whether the SLA was
-    met. For the sentence alone, and in no column: `cause_until`, to when it was what `kind` says,
-    where the group was in trouble beyond; `stood`, as what and from when to when it stood amid a
-    longer trouble; `came_back`, that the group was seen after `gone_at`; `commits`, of how many of
-    the topic's partitions only the commits were unread, 0 of all; `sooner`, how many of those
-    counted had ended before the rest, and when at the latest; `last_seen`, the last run that saw it
-    so, where the next ones saw nothing; `loss_unseen`, that records may have been deleted before
-    the group was read again; `records_leapt`, in how many `leapt_seconds` they were gone at its
-    end, read or skipped; `first_run`, that `since` is the day's first run, and it may have
-    begun in the time without runs before; `skip_reason`, of `records_skipped`; `why`, what the
-    collector's cause means.
+    met. `incident_id` is the collector's. For the sentence alone, and in no column: `worst`, from
+    when to when it was what `kind` says, where the incident is longer, and whether most of that
+    time; `is_empty`, that a stopped group had no members; `why`, what the collector's cause means;
+    `named_at`, when that was so last, where it was not in the last run; `came_back`, that the group
+    was seen after `gone_at`; `commits`, of how many of the topic's partitions only the commits were
+    unread, 0 of all; `sooner`, how many of those counted had ended before the rest, and when at the
+    latest; `last_seen`, the last run that saw it so, where the next ones saw nothing;
+    `loss_unseen`, that records may have been deleted before the group was read again;
+    `records_leapt`, that were read or skipped; `skip_reason`, of `records_skipped`; `first_run`,
+    that `since` is the day's first run, and it may have begun in the time without runs before.
     """
 
     kind: Kind
     level: str
     text: str = ""
+    incident_id: str | None = None
     group: str | None = None
     owner: str | None = None
     topic: str | None = None
@@ -124,8 +125,9 @@ class Incident:
     gone_at: datetime | None = None
     count: int | None = None
     others: tuple[str, ...] = ()
-    cause_until: datetime | None = None
-    stood: tuple[Kind, datetime, datetime | None] | None = None
+    worst: tuple[datetime, datetime | None, bool] | None = None
+    is_empty: bool = False
+    named_at: datetime | None = None
     came_back: bool = False
     commits: int | None = None
     sooner: tuple[int, datetime] | None = None
@@ -133,7 +135,6 @@ class Incident:
     loss_unseen: bool = False
     skip_reason: str | None = None
     records_leapt: int | None = None
-    leapt_seconds: float | None = None
     first_run: bool = False
     measure: str | None = None
     direction: str | None = None
@@ -143,8 +144,10 @@ class Incident:
     even: float | None = None
 
     @property
-    def key(self) -> tuple[str, str | None, str | None, int | None]:
+    def key(self) -> tuple[str | int | None, ...]:
         """What makes it the same on the next day, if it was still so at the end of this one."""
+        if self.incident_id is not None:
+            return (self.incident_id,)
         return (self.kind.value, self.group, self.topic, self.leader)
 
     @property

@@ -261,6 +261,7 @@ INCIDENTS = columns(
     kind=STRING,
     level=STRING,
     text=STRING,
+    incident_id=STRING,
     consumer_group=STRING,
     owner=STRING,
     topic=STRING,

@@ -36,14 +36,6 @@ _LARGEST = 1 << 45
 IS_AGE_LEAST = "(time_lag_seconds IS NOT NULL AND time_lag_error_seconds IS NULL)"
 # The age of a row that has an upper bound; null: it has none, or is not known.
 DATED_AGE = f"IF({IS_AGE_LEAST}, NULL, time_lag_seconds)"
-# STALL or STOP where a commit stood, with an owner or without; null: it moved, or none lagged. The
-# status says first that records are lost: behind that, a commit that is as old as a status' usual
-# window stands.
-STANDING = (
-    f"CASE WHEN status IN ('{STALL}', '{STOP}') THEN status WHEN records_lost > 0"
-    f" AND unix_seconds(taken_at) - unix_seconds(commit_changed_at) >= {STILL_SECONDS}"
-    f" THEN IF(member_id IS NULL, '{STOP}', '{STALL}') END"
-)
 
 
 def find_ages(rows: pa.Table) -> tuple[Values, Mask]:
@@ -53,7 +45,11 @@ def find_ages(rows: pa.Table) -> tuple[Values, Mask]:
 
 
 def find_standing(rows: pa.Table) -> dict[str, Mask]:
-    """Rows that are STALL, and that are STOP, by what STANDING says of them in SQL."""
+    """Rows whose commit stood, with an owner (STALL) and without one (STOP).
+
+    The status says first that records are lost: behind that, a commit that is as old as a status'
+    usual window stands.
+    """
     status = {word: _is(rows["status"], word) for word in (STALL, STOP)}
     changed, lost = Values.of(rows["commit_changed_at"]), Values.of(rows["records_lost"])
     stands = _seconds(rows) - changed.values // 1_000 >= STILL_SECONDS
@@ -68,7 +64,6 @@ def _of_group_rows(rows: pa.Table) -> dict[str, Values]:
     lag = Values.of(rows["lag"])
     age, is_least = find_ages(rows)
     stands = find_standing(rows)
-    skipped, taken = Values.of(rows["skipped_at"]), Values.of(rows["taken_at"])
     margin, loss = _margins(rows), Values.of(rows["seconds_until_loss"])
     millis = (np.minimum(loss.values, _LONGEST_LOSS_SECONDS) * 1_000).astype(np.int64)
     read = offsets_of(rows, "group_partitions")
@@ -83,8 +78,6 @@ def _of_group_rows(rows: pa.Table) -> dict[str, Values]:
         "records_lost": Values.of(rows["records_lost"]),
         "consume_rate": Values.of(rows["consume_rate"]),
         "consumed": Values.of(rows["consumed"]),
-        "rewinds": _count(rows["rewound_from"].is_valid().to_numpy()),
-        "skips": _count(skipped.known & (skipped.values == taken.values)),
         "margin": margin,
         **_at_least("margin", margin, second),
         "lag_at_margin": lag,
@@ -233,14 +226,14 @@ GROUP_SEGMENTS = Shape(
         *("taken_at", "consumed", "lag", "time_lag_seconds", "time_lag_error_seconds"),
         *("consume_rate", "records_lost", "committed_offset", "start_offset", "end_offset"),
         *("retention_margin", "retention_risk", "seconds_until_loss", "status"),
-        *("commit_changed_at", "rewound_from", "skipped_from", "skipped_to", "skipped_at"),
+        *("commit_changed_at", "skipped_from", "skipped_to", "skipped_at"),
         "skip_reason",
     ),
     {
         **_SEEN,
         **dict.fromkeys(("lags", "lag_sum", *_STANDS), SUM),
         **dict.fromkeys(("time_lag_max", "dated_max", "records_lost"), GREATEST),
-        **dict.fromkeys(("consume_rate", "consumed", "rewinds", "skips"), SUM),
+        **dict.fromkeys(("consume_rate", "consumed"), SUM),
         "margin": LEAST,
         "margin_order": LEAST,
         "margin_at": _first("margin_order"),

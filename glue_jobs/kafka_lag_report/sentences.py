@@ -7,7 +7,7 @@ Each states only what the finding holds. `known` words what may be unknown.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 
@@ -20,8 +20,8 @@ from kafka_lag.contract import (
     NEEDED_FOR_RATE,
     NEEDED_FOR_RECENT_RATE,
     NO_COORDINATOR,
-    NO_MEMBER,
     OPEN_TRANSACTION,
+    SET_AHEAD,
     SKIPPED_BEYOND_END,
     SLOW,
     THROTTLED,
@@ -74,7 +74,12 @@ _NEEDED_FOR = {
     LIMITED_BY_SHARED: "something that all tasks share is full: more do not help",
 }
 _SOME_PARTITIONS = 8
-_STOOD = "did not move"
+# What a group did at its worst.
+_AT_WORST = {
+    Kind.STOPPED: "stopped",
+    Kind.STALLED: "stalled",
+    Kind.BEYOND_END: "had commits beyond the end of their log",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +172,7 @@ def incident_of(one: Incident, day: date, seen_until: datetime | None = None) ->
     `seen_until`: the last run, where it is not the end of the day that is reported.
     """
     period = Period(day, seen_until)
-    why = (f" {one.why}.",) if one.why else ()
-    return (*_what(one, period), *why, *_costs(one, period))
+    return (*_what(one, period), *_why(one, period), *_costs(one, period))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +186,6 @@ class Period:
         """From when to when, or that it is still so."""
         if self.seen_until and one.since == self.seen_until:
             return f"{self.end}, the first to see it"
-        if one.cause_until:
-            one = replace(one, until=one.cause_until, cause_until=None)
         if one.last_seen:
             begin = self._begin(one) or "since before midnight"
             return f"{begin.removesuffix(',')}, last seen so at {self.clock(one.last_seen)}"
@@ -223,28 +225,19 @@ class Period:
 def _what(one: Incident, period: Period) -> Sentence:
     group, when = Name(one.group or ""), period.of(one)
     topic: Sentence = (" of ", Name(one.topic)) if one.topic else ()
-    who = _client(one)
-    owned = _owned(one)
-    if one.kind == Kind.STOPPED:
-        if one.cause == NO_MEMBER:
-            return (group, f" had no members {when}.")
-        return (group, f" stopped {when}: nobody owned {owned}", *topic, ".")
-    if one.kind == Kind.STALLED:
-        if who:
-            return (group, f" stalled {when}: ", *who, f" owns {owned}", *topic, f" and {_STOOD}.")
-        return (group, f" stalled {when}: the owners of {owned}", *topic, f" {_STOOD}.")
+    if one.kind in _AT_WORST:
+        did = "had no members" if one.is_empty else _AT_WORST[one.kind]
+        return (group, *_worst(one, period, did), *_whose(one), ".")
     if one.kind == Kind.BEHIND:
         fell = "caught up too slowly" if one.cause == SLOW else "fell behind"
-        return (group, f" {fell} {when}", *_blamed(one), f"{_stood(one, period)}.")
-    if one.kind == Kind.BEYOND_END:
-        return (group, f" had commits beyond the end of their log {when}.")
+        return (group, f" {fell} {when}.")
     if one.kind == Kind.REWOUND:
         back = format_quantity(one.records_rewound or 0, "record")
         return (group, f" was set back by {back}", *topic, f"{_rewound(one, period)}.")
     if one.kind == Kind.SKIPPED:
-        did = "was set ahead" if one.records_skipped else "passed all that was unread"
-        if one.skip_reason in SKIPPED_BEYOND_END:
-            did = "skipped records"
+        did = "skipped records" if one.records_skipped else "passed all that was unread"
+        if one.skip_reason == SET_AHEAD:
+            did = "was set ahead"
         return (group, f" {did} {_at(one, period)}.")
     if one.kind == Kind.LOST:
         of: Sentence = (" of ", Name(one.lost_of)) if one.lost_of else ()
@@ -370,20 +363,14 @@ def _costs(one: Incident, period: Period) -> Sentence:
         said.append(f" {describe_skip(row)}.")
     elif one.records_skipped:
         said.append(f" {format_quantity(one.records_skipped, 'record')} were skipped unread.")
-    if one.cause_until and one.still and one.seconds_left is None:
-        said.append(f" It was still behind {period.end}.")
     if one.seconds_left is not None:
         said.append(_left(one, period))
     if one.kind in _BEHIND_KINDS and one.lag:
         old = "" if not one.time_lag else f", the oldest {age(one.time_lag, one.is_least)} old"
         said.append(f" Up to {format_quantity(one.lag, 'record')} were unread{old}.")
-    if one.records_leapt and one.kind == Kind.SKIPPED:
+    if one.records_leapt:
         count = format_quantity(one.records_leapt, "record")
         said.append(f" Read or skipped: not known of {count}.")
-    elif one.records_leapt:
-        count = format_quantity(one.records_leapt, "record")
-        went = f"{count} were done within {format_duration(one.leapt_seconds or 0.0)}"
-        said.append(f" Then {went}: all were read, or records were skipped unread.")
     if one.kind == Kind.HELD_UP and one.lag:
         said.append(f" Up to {format_quantity(one.lag, 'record')} waited for its end.")
     if one.sla_missed_minutes:
@@ -434,8 +421,8 @@ def _sla(one: Incident) -> str:
 
 
 def _rewound(one: Incident, period: Period) -> str:
-    at = _at(one, period)
-    over = one.cause_until or one.until
+    at = _at(one, period) if one.worst is None else f"at {period.clock(one.worst[0])}"
+    over = one.until
     if one.last_seen:
         return f" {at} and had not read them again when last seen, at {period.clock(one.last_seen)}"
     if over and over == one.gone_at:
@@ -458,31 +445,33 @@ def _client(one: Incident) -> Sentence:
     return ("consumer ", Name(who), *((" on ", Name(one.host)) if one.host else ()))
 
 
-def _owned(one: Incident) -> str:
-    if one.partitions:
-        return _partitions(one.partitions)
-    return format_quantity(one.count or 0, "partition") if one.count else "its partitions"
+def _worst(one: Incident, period: Period, did: str) -> Sentence:
+    """What it did at its worst and when, within the incident if that is longer."""
+    if one.worst is None:
+        return (f" {did} {period.of(one)}",)
+    begin, until, is_most = one.worst
+    end = period.end if until is None else f"to {period.clock(until)}"
+    times = f"{'' if is_most else 'at times '}from {period.clock(begin)} {end}"
+    return (f" was behind {period.of(one)}; it {did} {times}",)
 
 
-def _stood(one: Incident, period: Period) -> str:
-    """That it stood amid a longer trouble, for the longest time of all."""
-    if one.stood is None:
-        return ""
-    kind, since, until = one.stood
-    end = "on" if until is None else f"to {period.clock(until)}"
-    return f"; it {kind.value} from {period.clock(since)} {end}"
+def _whose(one: Incident) -> Sentence:
+    """Its worst partition, of a group that has members, unless its cause names one."""
+    if one.is_empty or one.why or not one.partitions or one.topic is None:
+        return ()
+    worst: Sentence = (f"its worst partition ({one.partitions[0]} of ", Name(one.topic), ")")
+    if one.kind == Kind.STOPPED:
+        return (": nobody owned ", *worst)
+    who = _client(one) or ("a consumer",)
+    return (": ", *who, " owns ", *worst, " and did not move it")
 
 
-def _blamed(one: Incident) -> Sentence:
-    """Who is to blame, after a colon; nothing where nobody is known."""
-    on: Sentence = (f"{_partitions(one.partitions)} of ", Name(one.topic or ""))
-    if one.cause == BROKER and one.leader is not None:
-        return (f": broker {one.leader} leads ", *on)
-    if one.cause == CONSUMER and (who := _client(one)):
-        return (": ", *who, " owns ", *on)
-    if one.cause == PRODUCTION:
-        return (": more records are produced to ", *on)
-    return ()
+def _why(one: Incident, period: Period) -> Sentence:
+    """The collector's cause; if it was over before the end, as of when it was so."""
+    if one.why is None:
+        return ()
+    as_of = "" if one.named_at is None else f" As of {period.clock(one.named_at)}:"
+    return (f"{as_of} {one.why}.",)
 
 
 def share(part: float | None) -> str:

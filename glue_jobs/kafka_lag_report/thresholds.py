@@ -53,30 +53,23 @@ FEW_MINUTES = 10.0
 # A run or two are missed at any deploy.
 WHOLE_DAY_MINUTES = 1_440 - FEW_MINUTES
 
-# Minutes in WARN that are worth a sentence. WARN means that a backlog did not shrink for a window,
-# or takes SLOW_FROM_AGES times its age (contract): a peak or a deploy is over within the hour.
+# Shorter incidents in WARN are notices. WARN means that a backlog did not shrink for a window, or
+# takes SLOW_FROM_AGES times its age (contract): a peak or a deploy is over within the hour.
 LONG_WARN_MINUTES = 60.0
 
 # A commit that did not move for so long stands: the collector's window, unless it is configured.
 STILL_SECONDS = 600
-# A group is as near to the end as usual up to so many times its median time lag while it is OK.
-CALM_TIMES = 2.0
 # Too many rebalances: so many runs of an hour see one, or half of those that there are. Pods that
 # are replaced one by one cost some five.
 RESTLESS_SECONDS = 3600
 RESTLESS_RUNS = 10
-# Two times of trouble of one group that lie no farther apart are one incident.
+# What began or ended no farther apart is one matter: a group at its worst, or one that is deleted.
 SAME_INCIDENT_SECONDS = 600.0
 # Brokers end a transaction after at most so long (`transaction.max.timeout.ms`), unless they were
 # given more: what is open for longer hangs, or holds its readers up by intention.
 LONG_TRANSACTION_SECONDS = 900
 # What was not read for less than this is no incident: the collector counts on for as long.
 UNKNOWN_SECONDS = 600.0
-
-# Whoever stood and reads on at more records a second of a partition, and at more times the usual
-# rate, may have been set ahead: catching up is at times as fast, and so nobody knows.
-READABLE_RATE = 10_000.0
-USUAL_TIMES = 100.0
 
 # Compliance from here on is all of the time: a sum of doubles may miss 1 by its last digits.
 SLA_MET = 1 - 1e-9

@@ -204,6 +204,7 @@ REPORT_COLUMNS = {
         "kind": STRING,
         "level": STRING,
         "text": STRING,
+        "incident_id": STRING,
         "consumer_group": STRING,
         "owner": STRING,
         "topic": STRING,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kafka_lag.contract import ERR, OK, STALL, STOP
+from kafka_lag.contract import CONSUMER_STATUS_SEVERITIES, ERR, GROUP_STATUS_VALUES, OK
 from tests.glue_jobs.days import Row, group_row, topic_row, write_run
 
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
@@ -30,7 +30,7 @@ class Part:
     @property
     def bounds(self) -> tuple[int, int]:
         """The minutes of its begin and its end."""
-        begin, end = self.span.split("-")
+        begin, end = self.span.rsplit("-", 1)
         return minute_of(begin), minute_of(end)
 
     def covers(self, minute: int) -> bool:
@@ -40,9 +40,9 @@ class Part:
 
 
 def minute_of(clock: str) -> int:
-    """Of "9:30" the minute of the day."""
-    hour, _, minute = clock.partition(":")
-    return 60 * int(hour) + int(minute or 0)
+    """Of "9:30" the minute of the day; "-1" is an hour before it."""
+    hour, _, minute = clock.removeprefix("-").partition(":")
+    return (60 * int(hour) + int(minute or 0)) * (-1 if clock.startswith("-") else 1)
 
 
 def at(clock: str) -> datetime:
@@ -90,28 +90,33 @@ def part(span: str, partition: int = 0, **facts: Any) -> Part:
     return Part(span, facts, partition)
 
 
-def stands(span: str, partition: int = 0, since: str | None = None, **facts: Any) -> Part:
-    """A commit that was last seen to move ten minutes before, or at another time."""
-    begin = at(since) if since else at(span.partition("-")[0]) - timedelta(minutes=10)
-    moved = {"commit_changed_at": begin, "commit_gap_seconds": 300.0}
-    return part(span, partition, **{"status": STALL, "lag": 5, **moved, **facts})
+def published(since: str, until: str | None = None, worst: str | None = None, **facts: Any) -> Part:
+    """The collector publishes an incident ten minutes later; its rows last ten after the end."""
+    begin, end = minute_of(since) + 10, minute_of(until or "24") + 10
+    own = {
+        "incident_id": f"id-{since}",
+        "incident_since": at(since),
+        "incident_from": at(since),
+        "incident_until": lambda minute: at(until or "0") if minute >= end - 10 else None,
+        "incident_worst_status": worst,
+        "incident_worst_status_since": worst and at(since),
+    }
+    return Part(f"0:{max(begin, 0)}-0:{end}", {**own, **facts})
 
 
-def stops(span: str, partition: int = 0, since: str | None = None, **facts: Any) -> Part:
-    """The same of a partition that nobody owns."""
-    return stands(span, partition, since, **{"status": STOP, "member_id": None, **facts})
+def worst(span: str, word: str, **facts: Any) -> Part:
+    """The group is in trouble by its worst partition."""
+    severity = CONSUMER_STATUS_SEVERITIES[word]
+    status = next(each for each, value in GROUP_STATUS_VALUES.items() if value == severity)
+    where = {"worst_topic": "t", "worst_partition": 3, "worst_member": "m"}
+    return bad(span, status, worst_status=word, **{**where, "lag": 5, **facts})
 
 
-def lost(count: int, committed: int = 500) -> Row:
-    """The log begins so many records beyond the commit."""
-    start = committed + count
-    own = {"committed_offset": committed, "start_offset": start, "records_lost": count}
-    return {**own, "lag": 5}
-
-
-def skips(clock: str, count: int, **facts: Any) -> Row:
-    """The run of this time sees that so many records were passed over."""
-    return {"skipped_from": 0, "skipped_to": count, "skipped_at": at(clock), **facts}
+def trouble(word: str, since: str, until: str | None = None, **facts: Any) -> list[Part]:
+    """An incident that was at its worst all the time, and what the rows said meanwhile."""
+    own = {name: facts.pop(name) for name in list(facts) if name.startswith("incident_")}
+    span = f"{since}-{until or '24'}"
+    return [published(since, until, word, **own), worst(span, word, **facts)]
 
 
 def write_strips(

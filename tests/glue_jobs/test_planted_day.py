@@ -22,7 +22,7 @@ from kafka_lag_report.daily_report import main
 from kafka_lag_report.schemas import SNAPSHOTS, TABLES
 from tests.glue_jobs.days import Row, report_rows
 from tests.glue_jobs.page.pages import Tags
-from tests.glue_jobs.strips import Part, absent, at, bad, gone, part, write_strips
+from tests.glue_jobs.strips import Part, absent, at, bad, gone, part, published, write_strips
 from tests.golden import Golden
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
@@ -69,7 +69,10 @@ SHOP: dict[str, list[Part]] = {
         Part("0-12", {"tasks_needed": 2, "tasks_needed_reason": "backlog"}),
         Part("12-24", {"tasks_needed": 4, "tasks_needed_reason": "backlog"}),
         bad("1:30-2:30", members=0),
-        bad("2:30-3:30", status_reason=BEYOND_END),
+        bad("2:30-3:30", status_reason=BEYOND_END, worst_status=BEYOND_END),
+        published("1:30", "3:30", BEYOND_END),
+        published("14", "14:30", incident_at_risk_since=at("14")),
+        Part("14-14:30", {"seconds_until_loss": 5_999.0}),
         Part("2:30-3", {"time_lag_seconds": 5_999.0}),
         *reads("orders", (100, 1_000)),
         part("10-24", member_id="orders-1"),
@@ -79,7 +82,7 @@ SHOP: dict[str, list[Part]] = {
     # never behind, and loses what it had not read: deleted by request, as nothing expires
     "etl": [
         Part("0-24", {"time_lag_seconds": 0.0}),
-        Part("12-24", {"records_lost": 2_847}),
+        Part("12-12:30", {"records_lost": 2_847}),
         *reads("purged", (0, 0)),
         part("0-24", retention_ms=-1, committed_offset=100, end_offset=100, **SAFE),
         part("12-24", start_offset=2_947, end_offset=2_947),

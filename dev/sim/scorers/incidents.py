@@ -14,8 +14,6 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from dev.sim.day_truth import (
     BEHIND,
     REBALANCING,
@@ -33,6 +31,9 @@ Row: TypeAlias = Mapping[str, Any]
 # is behind once its oldest record is as old as the window.
 _WITHIN = {BEHIND: 11.0, REBALANCING: 4.0, REWOUND: 3.0, SLA_MISSED: 3.0}
 _EXACT = 1.01
+# A group is well once its status was OK, and its SLA kept, for three runs. It keeps up as long as
+# its next record is younger than two runs.
+_HELD, _YOUNG = 4 * MINUTE, 2 * MINUTE
 # An age is that of the run before, and retention that is enough is rounded up.
 _AGE, _ENOUGH = 3 * MINUTE, 25 * MINUTE
 
@@ -128,12 +129,14 @@ def _list_wrong_times(
     if since is None or one.since is None:
         if since is not one.since:
             yield "nobody knows since when" if since else "since when is known"
-    elif min(abs(since - (each or np.inf)) for each in (one.since, one.main_since)) > within:
+    elif not any(
+        each is not None and -within <= since - each <= within + _YOUNG
+        for each in (one.since, one.main_since)
+    ):
         yield f"{(since - one.since) / MINUTE:.1f} min late"
     if until is not None and one.until is not None:
-        latest = max(one.until, one.late_until or 0.0) if one.misses_sla else one.until
-        first, last = one.gap or (one.until, latest)
-        if not first - within <= until <= last + within:
+        first, last = one.gap or (one.until, one.until)
+        if not first - within <= until <= last + within + _HELD:
             yield f"ends {(until - one.until) / MINUTE:.1f} min late"
     elif until is None and one.until is not None and not row["still"]:
         yield "has no end"
