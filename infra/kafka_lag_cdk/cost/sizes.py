@@ -26,7 +26,7 @@ RUN_LOG = 800
 _DATASET_SIZES = {
     contract.TOPIC_PARTITIONS: (6_700, 33, 18),
     contract.GROUP_PARTITIONS: (19_500, 36, 39),
-    contract.GROUPS: (22_800, 400, 48),
+    contract.GROUPS: (26_700, 385, 74),
 }
 OBJECTS_PER_RUN = len(_DATASET_SIZES)
 
