@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dev.report_check import compare, run, written
-from dev.sim.cases.days import make_everything
+from dev.sim.cases.days import SLOW_BROKER, make_everything
 from dev.sim.days import write_case
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.read_snapshots import find_days
@@ -36,7 +36,7 @@ DAY = date(2026, 1, 31)
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 TOMORROW = DAY + timedelta(days=1)
 ODD = "blå & 1/2"
-CLUSTERS = ("everything", ODD, "once", "empty")
+CLUSTERS = ("everything", "slow-broker-two", ODD, "once", "empty")
 
 
 def write_odd(root: Path, cluster: str, *, seed: int, runs: int, days: int) -> None:
@@ -53,6 +53,8 @@ def write_days(root: Path) -> None:
     cut = min((root / "snapshots/group_partitions" / folder).rglob("*.parquet"))
     cut.write_bytes(cut.read_bytes()[:-100])
     write_case(root, make_everything(), every=10)
+    # It slows all groups of its cluster.
+    write_case(root, SLOW_BROKER[0], every=10)
     groups = ["keys-lopsided", "sla-stalled", "stop-morning", "stop-evening"]
     write_usual_days(root, "everything", groups, before=DAY, days=21)
     write_odd(root, "once", seed=4, runs=1, days=14)
