@@ -252,8 +252,12 @@ class _Group:
             elif spell.skip_reason:
                 made = self._made(Kind.SKIPPED, spell.first, spell.last)
                 unsure = spell.skip_reason == READ_OR_SKIPPED
-                name = "records_leapt" if unsure else "records_skipped"
-                yield replace(made, skip_reason=spell.skip_reason, **{name: spell.skipped})
+                yield replace(
+                    made,
+                    skip_reason=spell.skip_reason,
+                    records_leapt=spell.skipped if unsure else None,
+                    records_skipped=None if unsure else spell.skipped,
+                )
 
     def _gone(self, spell: GroupSpell) -> Incident:
         at = spell.first
@@ -296,7 +300,11 @@ def _with_cause(made: Incident, rows: IncidentRows, clock: Clock) -> Incident:
         )
     if rows.cause is None:
         return replace(made, cause=_cause_of_status(rows))
-    row = {"consumer_group": rows.group, "cause": rows.cause, "cause_evidence": rows.cause_evidence}
+    row: dict[str, Any] = {
+        "consumer_group": rows.group,
+        "cause": rows.cause,
+        "cause_evidence": rows.cause_evidence,
+    }
     found = read_evidence(row)
     # what one partition had lost by then is not what the incident cost
     row["cause_evidence"] = json.dumps({n: v for n, v in found.items() if n != "records_lost"})

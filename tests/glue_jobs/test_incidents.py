@@ -66,8 +66,8 @@ NO_LEADER: Row = {
     "partitions": 6,
 }
 RACE: Row = {"topic": "t", "partition": 0, "records_lost": 54}
-AT_RISK = {"incident_at_risk_since": at("8")}
-BROKEN = {"incident_sla_broken_since": at("9")}
+AT_RISK: dict[str, Any] = {"incident_at_risk_since": at("8")}
+BROKEN: dict[str, Any] = {"incident_sla_broken_since": at("9")}
 OVER = {"incident_until": at("-0:05")}
 
 
