@@ -446,7 +446,7 @@ def _client(one: Incident) -> Sentence:
 
 
 def _worst(one: Incident, period: Period, did: str) -> Sentence:
-    """What it did at its worst and when, within the incident if that is longer."""
+    """Returns what the group did at its worst and when, within the incident if that is longer."""
     if one.worst is None:
         return (f" {did} {period.of(one)}",)
     begin, until, is_most = one.worst

@@ -22,8 +22,6 @@ from kafka_lag_cli.replay.beside_aws import AwsHistory
 from kafka_lag_cli.replay.pages import Page
 from kafka_lag_cli.replay.recorded import Recorded
 
-# CloudWatch keeps no more of an alarm's history [CloudWatch user guide, "Alarm history"].
-KEPT_DAYS = 30
 _RIGHT = "cloudwatch:DescribeAlarmHistory"
 _STATE, _OF_CONTRIBUTOR, _CONFIGURATION = (
     "StateUpdate",

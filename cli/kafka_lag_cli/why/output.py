@@ -182,10 +182,10 @@ def _list_others(rows: Sequence[Row]) -> str:
 
 def _rule_out(found: Explanation) -> Iterator[tuple[str, Text]]:
     """Yields each cause that does not fit, once."""
+    fitting = {found.row["cause"], *(each.cause for each in found.weighed if each.fits)}
     by_name: dict[str, Weighed] = {}
-    fitting = {each.cause for each in found.weighed if each.fits}
     for each in found.weighed:
-        if each.cause not in {found.row["cause"], *fitting}:
+        if each.cause not in fitting:
             by_name.setdefault(each.cause, each)
     for name, each in by_name.items():
         yield find_word(name), Text(printable(found.describe(each)))

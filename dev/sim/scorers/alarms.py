@@ -26,7 +26,7 @@ from kafka_lag_cli.replay.proposals import Proposal, propose_slas
 from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
 
-# As proposals have it: the days that choose, and those that are set aside.
+# The days that choose a proposal, and those that are set aside, as in proposals.
 SPLIT = MINUTES * 2 // 3
 # Pages a month that SLAs are proposed for: half as many again as there are incidents. A budget
 # below these buys silence with incidents.

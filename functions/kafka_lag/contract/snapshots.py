@@ -98,6 +98,9 @@ CONSUMER_STATUS_SEVERITIES = {
     NO_MEMBER: GROUP_STATUS_VALUES[WARN],
 }
 
+# Statuses that rates decide.
+STATUSES_BY_RATES = (str(FALLING_BEHIND), str(SLOW))
+
 # skip_reason: the commit was set ahead, or it is unknown whether the group read the records passed.
 SET_AHEAD, READ_OR_SKIPPED = "set_ahead", "read_or_skipped"
 # Records were written below a commit beyond the end of the log: the log had been truncated, the

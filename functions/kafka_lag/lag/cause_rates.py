@@ -32,7 +32,7 @@ _AS_FAST = 0.85
 # Averages have a half-life of half a window: after so many, little of the time before is in them.
 _AVERAGES_WINDOWS = 2.0
 # Rates show what members can read only if less than this share of the last runs saw a rebalance.
-SETTLED = 0.25
+FEW_REBALANCES = 0.25
 BY_RATES = (
     contract.TOO_FEW_MEMBERS,
     contract.SLOW_MEMBER,
@@ -257,8 +257,8 @@ def weigh_rates(case: Case) -> Iterator[Finding]:
     to_behind = float(case.produced[case.behind].sum())
     if case.over_for is not None and case.over_for < case.window:
         unknown = {"over_for": case.over_for}
-    elif share is not None and share >= SETTLED:
-        unknown = {"rebalancing_share": share, "rebalancing_share_below": SETTLED}
+    elif share is not None and share >= FEW_REBALANCES:
+        unknown = {"rebalancing_share": share, "rebalancing_share_below": FEW_REBALANCES}
     elif to_behind * case.window < 1.0:
         unknown = {**case.count_behind(), "produce_rate": to_behind}
     if unknown is not None:

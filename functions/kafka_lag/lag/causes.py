@@ -43,7 +43,7 @@ from kafka_lag.lag.cause_proofs import (
     weigh_unavailable,
 )
 from kafka_lag.lag.cause_rates import (
-    SETTLED,
+    FEW_REBALANCES,
     find_hot,
     have_members_left,
     is_more_written,
@@ -304,7 +304,7 @@ def _loses(case: Case) -> bool:
 
 # Whether a cause that no rule proves in this run goes on; others are over.
 _STAYS: Mapping[str, Callable[[Case], bool]] = {
-    contract.REBALANCES: lambda case: (case.group["rebalancing_share"] or 0.0) >= SETTLED,
+    contract.REBALANCES: lambda case: (case.group["rebalancing_share"] or 0.0) >= FEW_REBALANCES,
     contract.OFFSETS_RESET: _reads_again,
     contract.RETENTION_RACE: _loses,
     contract.SETTINGS_CHANGED: _loses,

@@ -14,7 +14,7 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Columns, Frame, locate
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.rollup import BY_RATES, GROUP_STATUSES
+from kafka_lag.lag.rollup import GROUP_STATUSES
 from kafka_lag.lag.run import Run
 
 # Statuses of a consumer that reads nothing, or reads the same records again.
@@ -128,11 +128,13 @@ def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> Columns:
     """
     worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
     kept = ~groups.strings("status").known & ~worst.known
-    lasts = worst.is_in(BY_RATES) & old.strings("worst_status").is_in(BY_RATES)
+    lasts = worst.is_in(contract.STATUSES_BY_RATES) & old.strings("worst_status").is_in(
+        contract.STATUSES_BY_RATES
+    )
     beyond = worst.is_in([contract.BEYOND_END])
     lasts |= beyond & old.strings("worst_status").is_in([contract.BEYOND_END])
     earlier = old.numbers("worst_status_since")
-    estimated = worst.is_in(BY_RATES)
+    estimated = worst.is_in(contract.STATUSES_BY_RATES)
     since = since.clip(old.numbers("kept_up_at").only(estimated)).or_else(since)
     since = now.where(estimated & _was_held_for_its_consumer(old), since)
     return {

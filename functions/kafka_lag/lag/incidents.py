@@ -23,8 +23,8 @@ from kafka_lag.lag.trend import READINGS
 _LONGEST_ONSET_MS = 24 * 3_600_000
 # A backlog is worked off if its oldest record is at most this many intervals old.
 _YOUNG_INTERVALS = 2.0
-# Nor does an incident wait any longer for a backlog that has stopped to shrink while the group is
-# OK: some groups always read late.
+# An incident of a group in OK waits no longer than this for a backlog that has stopped to shrink,
+# because some groups always read late.
 _STEADY_MS = 30 * 60_000
 _SEVERITIES = contract.CONSUMER_STATUS_SEVERITIES
 
@@ -154,10 +154,13 @@ def _find_skipped(groups: Frame, since: Column) -> Column:
 def count_newly_lost(rows: Frame, previous: PreviousRows, sets: Sets) -> Column:
     """Returns each set's records that retention deleted unread since the previous run.
 
-    What was lost before and is still ahead of the commit is no new loss. Records that the commit
-    has passed meanwhile may have been lost as well, so it is a lower bound.
+    Records that were lost before and are still ahead of the commit are no new loss. Records that
+    the commit has passed meanwhile may have been lost as well, so it is a lower bound.
     """
     old, lost = previous.rows, rows.numbers("records_lost")
+    if not (lost > 0).any():
+        # Nearly every run: the previous rows need not be joined.
+        return Column.constant(0, sets.count)
     advanced = rows.numbers("committed_offset") - old.numbers("committed_offset")
     still_ahead = (old.numbers("records_lost") - advanced).clip(0)
     return sets.total((lost - still_ahead).clip(0).only(is_read(rows)))

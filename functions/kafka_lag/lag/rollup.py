@@ -333,7 +333,6 @@ def _roll_up_statuses(
 # number, records/s, stands in for a produce rate of 0.
 _CLEAR_GROWTH, _LEAST_RATE = 0.05, 1e-9
 # Statuses that rates decide, and that no single moment begins.
-BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 # Columns with the time at which a consumer status began, if a run saw that moment.
 _BEGINNINGS = (
     (contract.STOPPED, "commit_changed_at"),

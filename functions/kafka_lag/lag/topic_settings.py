@@ -36,10 +36,12 @@ def add_changed_settings(
         return groups.with_columns(settings_changed=last)
     names, found = rows.strings("topic"), last.to_list()
     # The first of several topics by name, whatever the order of rows.
-    for topic in sorted(changes, reverse=True):
-        text = json.dumps(changes[topic], ensure_ascii=False)
-        for group in at_group[names.is_in([topic])].tolist():
-            found[group] = text
+    first: dict[int, str] = {}
+    for at in np.flatnonzero(names.is_in(changes)).tolist():
+        group, topic = int(at_group[at]), names.categories[names.codes.values[at]]
+        first[group] = min(first.get(group, topic), topic)
+    for group, topic in first.items():
+        found[group] = json.dumps(changes[topic], ensure_ascii=False)
     return groups.with_columns(settings_changed=Strings.of(found))
 
 

@@ -29,16 +29,18 @@ from kafka_lag.wording.formatting import (
     format_rate,
     format_short_duration,
 )
-from kafka_lag.wording.words import MEANINGS, describe_skip, find_word, is_always_rebalancing
+from kafka_lag.wording.words import (
+    MEANINGS,
+    SAME_RATE,
+    describe_skip,
+    find_word,
+    is_always_rebalancing,
+)
 
 # A backlog of what is written in less, or that is worked off sooner, is not worth a word.
 _SHORT_SECONDS = 60.0
-# Rates that differ by less of what is written are the same.
-_SAME_RATE = 0.05
 # As long as a configuration lets one be.
 _LONGEST_URL = 2_048
-# Statuses that rates explain.
-_BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 _UNWATCHED = (contract.UNWATCHED, contract.TOPIC_UNWATCHED)
 _RECOVERED = frozenset({contract.RESOLVED, contract.CAUGHT_UP})
 
@@ -297,7 +299,7 @@ def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
         yield f"Cost: it reads nothing of what is written now{rate}."
     if worst_status == contract.REWOUND and (again := row.get("records_rewound")):
         yield f"Cost: {_format_rewound(row, again)}."
-    by_rates = worst_status in _BY_RATES or (
+    by_rates = worst_status in contract.STATUSES_BY_RATES or (
         worst_status is None and contract.PROMISE_BROKEN in kinds
     )
     if by_rates and (speed := _describe_speed(row)):
@@ -454,7 +456,7 @@ def _describe_speed(row: Row) -> str | None:
     agrees = {
         contract.GROWING: consumed < produced,
         contract.SHRINKING: consumed > produced,
-        contract.STEADY: abs(consumed - produced) <= _SAME_RATE * produced,
+        contract.STEADY: abs(consumed - produced) <= SAME_RATE * produced,
     }.get(str(trend), True)
     if trend is None or not lags or (rates and agrees):
         return f"Rates, averaged over the last minutes: {rates}." if rates else None

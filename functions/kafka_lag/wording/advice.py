@@ -20,7 +20,7 @@ from kafka_lag.wording.causes import (
 )
 from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import format_name
-from kafka_lag.wording.words import breaks_sla, is_always_rebalancing
+from kafka_lag.wording.words import SAME_RATE, breaks_sla, is_always_rebalancing
 
 # Causes that what the consumers do now changes nothing about.
 _WHATEVER_THEY_DO = (
@@ -40,7 +40,6 @@ _LIKELY = (
     contract.CATCHING_UP,
     contract.UNEXPLAINED,
 )
-_BY_RATES = (contract.FALLING_BEHIND, contract.SLOW)
 _STANDS = "look at the log of its member: usually one record fails again and again, or a call hangs"
 _BY_STATUS = {
     contract.STOPPED: START,
@@ -53,8 +52,6 @@ _LATE_ON_PURPOSE = (
     "it reads as fast as records are written, but late: find out whether it waits on purpose or "
     "commits seldom; if not, it must be faster until it has caught up"
 )
-# Rates that differ by less of what is written are the same: both are averages over minutes.
-_SAME_RATE = 0.05
 # A group to which this many times the usual rate is written is flooded by its producers.
 _FLOOD = 2.0
 
@@ -108,7 +105,7 @@ def _advise_first(row: Mapping[str, Any]) -> str | None:
         return _BY_STATUS[worst]
     if cause not in (None, contract.UNEXPLAINED) and (to_do := advise_on_cause(row)):
         return to_do
-    if worst in _BY_RATES:
+    if worst in contract.STATUSES_BY_RATES:
         return _advise_speed(row)
     if breaks_sla(row):
         return _advise_late(row)
@@ -124,9 +121,9 @@ def _advise_late(row: Mapping[str, Any]) -> str:
     """Returns what to do about an SLA that is broken while the status is OK."""
     written, read = row.get("produce_rate"), row.get("consume_rate")
     if written and read is not None:
-        if read <= written * _SAME_RATE:
+        if read <= written * SAME_RATE:
             return _STANDS
-        if abs(read - written) < written * _SAME_RATE:
+        if abs(read - written) < written * SAME_RATE:
             return _LATE_ON_PURPOSE
     return _advise_speed(row)
 

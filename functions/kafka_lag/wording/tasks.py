@@ -16,7 +16,7 @@ from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import format_count, format_quantity, format_rate, format_share
 from kafka_lag.wording.words import MEANINGS, find_word
 
-# What the consumer does that no other member of it would do better.
+# Statuses of a consumer that another member would have as well.
 _WHATEVER_THE_TASKS = (contract.STALLED, contract.BEYOND_END)
 # Causes that more tasks do not change: a partition has one reader, and a new one hangs as well.
 _IN_VAIN = (
@@ -69,7 +69,7 @@ _WHY_UNKNOWN = {
 def count_partitions_wanted(row: Mapping[str, Any]) -> int | None:
     """Returns how many partitions let enough members read what is written; None: it has enough.
 
-    As if all partitions got as much.
+    All partitions are taken to get as much as each other.
     """
     rate, capacity, partitions = row["produce_rate"], row["capacity"], row["partitions"]
     if rate is None or not capacity or partitions is None:

@@ -34,6 +34,8 @@ WORDS = {
     contract.THROTTLED: "not read: throttled",
     contract.ERROR: "not read: error",
 }
+# Rates that differ by less of what is written are the same: both are averages over minutes.
+SAME_RATE = 0.05
 # What a group is called for which `is_always_rebalancing` is true.
 ALWAYS_REBALANCING = "rebalancing all the time"
 # The meaning of each consumer status, as a clause that can follow a colon.
