@@ -57,6 +57,7 @@ class StatusReason(StrEnum):
     FALLING_BEHIND = "falling_behind"
     SLOW = "slow"
     NO_MEMBER = "no_member"
+    UNAVAILABLE = "unavailable"
     INACTIVE = "inactive"
     OPEN_TRANSACTION = "open_transaction"
     OFF_BY_ONE = "off_by_one"
@@ -72,6 +73,7 @@ class StatusReason(StrEnum):
     FALLING_BEHIND,
     SLOW,
     NO_MEMBER,
+    UNAVAILABLE,
     INACTIVE,
     OPEN_TRANSACTION,
     OFF_BY_ONE,
@@ -86,7 +88,7 @@ UNWATCHED_AFTER_MS = 30 * 86_400_000
 SLOW_FROM_AGES = 10.0
 
 # consumer_status of a partition and worst_status of a group: what the consumer does, whatever was
-# lost, with its severity as a group's number. The other four words are reasons as well.
+# lost, with its severity as a group's number. The other five words are reasons as well.
 STOPPED, STALLED, REWOUND = "stopped", "stalled", "rewound"
 CONSUMER_STATUS_SEVERITIES = {
     STOPPED: GROUP_STATUS_VALUES[ERR],
@@ -96,6 +98,8 @@ CONSUMER_STATUS_SEVERITIES = {
     FALLING_BEHIND: GROUP_STATUS_VALUES[WARN],
     SLOW: GROUP_STATUS_VALUES[WARN],
     NO_MEMBER: GROUP_STATUS_VALUES[WARN],
+    # A partition without a leader, which nobody can read.
+    UNAVAILABLE: GROUP_STATUS_VALUES[WARN],
 }
 
 # Statuses that rates decide.
@@ -111,7 +115,8 @@ SKIPPED_BEYOND_END = (TRUNCATED, RECREATED, str(BEYOND_END))
 # their offsets are gone, and the records left unread have no row any more.
 SKIP_REASONS = (SET_AHEAD, *SKIPPED_BEYOND_END, READ_OR_SKIPPED, str(GONE))
 
-# cause of a group. STOPPED and OPEN_TRANSACTION, which are words for statuses, are causes as well.
+# cause of a group. STOPPED, UNAVAILABLE and OPEN_TRANSACTION, which are words for statuses, are
+# causes as well.
 MORE_PRODUCED = "more_produced"
 CAPACITY_FELL = "capacity_fell"
 TOO_FEW_MEMBERS = "too_few_members"
@@ -122,7 +127,6 @@ HUNG = "hung"
 STUCK_RECORD = "stuck_record"
 REBALANCES = "rebalances"
 SLOW_BROKER = "slow_broker"
-UNAVAILABLE = "unavailable"
 RETENTION_RACE = "retention_race"
 OFFSETS_RESET = "offsets_reset"
 SETTINGS_CHANGED = "settings_changed"

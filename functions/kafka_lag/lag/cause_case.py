@@ -328,11 +328,3 @@ def _blame_brokers(
         for group in np.flatnonzero(blamed | first).tolist():
             found[group] = Broker(broker, len(groups), partitions.count)
     return found
-
-
-def find_leaderless(rows: Frame, run: Run) -> Mask:
-    """Marks rows without a leader in this run and the previous one: no election takes that long."""
-    reason = rows.strings("unread_reason").is_in([contract.NO_LEADER])
-    if not reason.any():
-        return reason
-    return reason & (run.taken_at - rows.numbers("read_at") > 1.5 * run.rules.interval_ms)

@@ -26,7 +26,6 @@ from kafka_lag.lag.cause_case import (
     Finding,
     Partitions,
     RuledOut,
-    find_leaderless,
     list_cases,
 )
 from kafka_lag.lag.cause_proofs import (
@@ -62,6 +61,7 @@ from kafka_lag.lag.previous_rows import PreviousRows, seconds_between
 from kafka_lag.lag.rollup import Counts, counts_of
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
+from kafka_lag.lag.status import find_leaderless
 
 # After this many windows without a reading, causes are named only from the next run on.
 _UNSEEN_WINDOWS = 1.0

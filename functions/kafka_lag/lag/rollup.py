@@ -304,7 +304,8 @@ def _roll_up_statuses(
     """
     read = is_read(rows)
     severity = _rank_statuses(fill_last_status(rows))
-    seen = sets.have(read & counts.lag.known)
+    # Of rows that were not read, those without a leader have a status.
+    seen = sets.have((read & counts.lag.known) | (~read & rows.strings("status").known))
     worst_known = sets.maximum(severity)
     # A partition without a status may be in any state, so OK would be a guess.
     unjudged = (counts.lag.known | counts.missing) & ~severity.known
@@ -332,12 +333,12 @@ def _roll_up_statuses(
 # A backlog clearly grows if it does so by at least this share of the produce rate. The second
 # number, records/s, stands in for a produce rate of 0.
 _CLEAR_GROWTH, _LEAST_RATE = 0.05, 1e-9
-# Statuses that rates decide, and that no single moment begins.
 # Columns with the time at which a consumer status began, if a run saw that moment.
 _BEGINNINGS = (
     (contract.STOPPED, "commit_changed_at"),
     (contract.STALLED, "commit_changed_at"),
     (contract.REWOUND, "rewound_at"),
+    (contract.UNAVAILABLE, "read_at"),
     (contract.NO_MEMBER, "owned_at"),
     # If no run saw an owner.
     (contract.NO_MEMBER, "commit_changed_at"),

@@ -174,6 +174,36 @@ def find_inactive(rows: Frame, run: Run) -> Mask:
     return mask
 
 
+def find_leaderless(rows: Frame, run: Run) -> Mask:
+    """Marks rows without a leader in this run and the previous one: no election takes that long."""
+    reason = rows.strings("unread_reason").is_in([contract.NO_LEADER])
+    if not reason.any():
+        return reason
+    return reason & (run.taken_at - rows.numbers("read_at") > 1.5 * run.rules.interval_ms)
+
+
+def name_unavailable(rows: Frame, run: Run) -> Frame:
+    """Returns the rows; those that nobody can read, as they have no leader, are WARN, unavailable.
+
+    Rows with a worse last status keep it, and so do topics that the group has left.
+    """
+    leaderless = find_leaderless(rows, run)
+    if not leaderless.any():
+        return rows
+    named = leaderless & ~find_inactive(rows, run)
+    named &= rows.strings("last_status").is_in([contract.OK, contract.WARN]) | (
+        ~rows.strings("last_status").known & rows.numbers("committed_offset").known
+    )
+    word = Strings.constant(contract.UNAVAILABLE, len(rows)).only(named)
+    return rows.with_columns(
+        status=Strings.constant(contract.WARN, len(rows))
+        .only(named)
+        .or_else(rows.strings("status")),
+        status_reason=word.or_else(rows.strings("status_reason")),
+        consumer_status=word.or_else(rows.strings("consumer_status")),
+    )
+
+
 def _beyond_end(rows: Frame, previous: PreviousRows) -> Mask:
     """Marks commits past the end of the log: on a recreated topic, or seen there in two runs.
 

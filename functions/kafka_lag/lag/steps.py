@@ -41,7 +41,7 @@ from kafka_lag.lag.rollup import add_uncounted, counts_of, roll_up_groups
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 from kafka_lag.lag.skips import add_skips
-from kafka_lag.lag.status import add_status
+from kafka_lag.lag.status import add_status, name_unavailable
 from kafka_lag.lag.tasks_needed import add_tasks_needed
 from kafka_lag.lag.time_lag import add_time_lag, estimate_time_lag, widen_for_short_rests
 from kafka_lag.lag.topic_settings import add_changed_settings
@@ -207,7 +207,8 @@ def _add_retention(e: Evaluation) -> Frame:
 
 
 def _name_reasons(e: Evaluation) -> Frame:
-    return name_off_by_one(name_held_up(e.rows, e.of_topic, e.run), e.transactional)
+    rows = name_unavailable(name_held_up(e.rows, e.of_topic, e.run), e.run)
+    return name_off_by_one(rows, e.transactional)
 
 
 def _roll_up(e: Evaluation) -> Frame:
@@ -398,8 +399,8 @@ STEPS = (
         "reasons",
         Table.ROWS,
         _name_reasons,
-        needs="transactions join held_up status",
-        adds="status_reason",
+        needs="transactions join owners held_up movement status",
+        adds="consumer_status status status_reason",
     ),
     Step(
         "counts",

@@ -19,7 +19,12 @@ from kafka_lag.notify.changes import (
     Trouble,
 )
 from kafka_lag.snapshots.keys import object_key
-from kafka_lag.wording.advice import advise, advise_on_deleted, advise_on_skip
+from kafka_lag.wording.advice import (
+    advise,
+    advise_on_deleted,
+    advise_on_records_below_commit,
+    advise_on_skip,
+)
 from kafka_lag.wording.causes import CauseText, describe_cause
 from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import (
@@ -400,6 +405,8 @@ def _write_worst_status(worst_status: str, change: GroupChange) -> str:
         meaning = meaning.partition(";")[0]
     if worst_status == contract.FALLING_BEHIND and change.row.get("trend") == contract.GROWING:
         meaning = "the backlog grows"
+    if worst_status == contract.STALLED and change.row.get("members") == 0:
+        meaning = "all members have just left, and its commit did not move before"
     if worst_status == contract.SLOW and _is_worked_off_soon(change.row):
         # What was too slow stays so for some runs, until it surely is not.
         meaning = "the backlog shrinks, but only lately fast enough"
@@ -525,6 +532,8 @@ def _advise(change: GroupChange) -> str | None:
         change.row.get("skip_reason") == contract.READ_OR_SKIPPED
     ):
         return advise_on_skip()
+    if change.kind in ENDS and change.row.get("skip_reason") in contract.SKIPPED_BEYOND_END:
+        return advise_on_records_below_commit()
     return advise(change.row)
 
 
@@ -538,6 +547,8 @@ def format_worst(row: Row) -> str | None:
     if member is not None:
         # While members come and go, it is another one a moment later.
         owned = "owned just then" if is_always_rebalancing(row) else "read"
+        if row.get("worst_status") == contract.UNAVAILABLE:
+            owned = "owned"
         return f"{worst}, {owned} by {format_name(member)}"
     return worst + (", read by nobody" if row.get("members") == 0 else ", no member known")
 

@@ -374,7 +374,7 @@ def _find_word(record: _Record, *, unread: bool) -> str:
 
     Burrow has no word for a loss, and words for what the consumer does.
     """
-    status: str | None = record["last_status" if unread else "status"]
+    status: str | None = record["status"] or (record["last_status"] if unread else None)
     if status == contract.ERR:
         return _CONSUMERS.get(record["consumer_status"], status)
     return status or NOT_FOUND

@@ -85,6 +85,11 @@ def advise_on_skip() -> str:
     return "compare its results with the topic"
 
 
+def advise_on_records_below_commit() -> str:
+    """Returns what to do about records that were written below the commit and never read."""
+    return "set its offsets back to before the skipped records if they must be read"
+
+
 def _name_owner(row: Mapping[str, Any]) -> str:
     return format_name(row["owner"]) if row.get("owner") else "its owner"
 

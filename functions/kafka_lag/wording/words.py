@@ -18,6 +18,7 @@ WORDS = {
     contract.FALLING_BEHIND: "falling behind",
     contract.SLOW: "too slow",
     contract.NO_MEMBER: "no member",
+    contract.UNAVAILABLE: "unavailable",
     contract.RECORDS_LOST: "records lost",
     contract.PAUSING: "pausing",
     contract.INACTIVE: "inactive",
@@ -50,6 +51,7 @@ MEANINGS = {
         f"{contract.SLOW_FROM_AGES:g} times the age of its oldest record"
     ),
     contract.NO_MEMBER: "no member owns the partition, and no commit came lately",
+    contract.UNAVAILABLE: "the partition has no leader, so it can neither be read nor written",
 }
 
 

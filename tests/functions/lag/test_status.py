@@ -433,13 +433,50 @@ UNREAD = sheet(
 )
 
 
+UNAVAILABLE = sheet(
+    """
+    no leader for one run
+        end                 100x3 no_leader 100x3
+        commit              100
+        group.status        OKx3 ? OKx3
+    no leader for longer, with all read
+        end                 100x3 no_leaderx4 100x2
+        commit              100
+        status              OKx3 ? WARNx3 OKx2
+        status_reason       ?x4 unavailablex3 ?x2
+        last_status         OKx9
+        group.status        OKx3 ? WARNx3 OKx2
+        group.worst_status  ?x4 unavailablex3 ?x2
+        group.worst_status_since ?x4 2x3 ?x2
+    one of two partitions has no leader
+        end                 100x3 no_leaderx13
+        commit              100
+        end.1               100 +10
+        commit.1            100 +10
+        group.status        OKx4 WARNx12
+        group.status_reason ?x4 unavailablex12
+    a worse status stays
+        end                 100 +10x11 no_leaderx3
+        commit              100
+        status              OKx11 STALL ?x3
+        group.status        OKx11 ERR ?x3
+        group.worst_status  ?x11 stalledx4
+    """
+)
+
+
+@pytest.mark.parametrize("name", UNAVAILABLE)
+def test_a_partition_without_a_leader_for_a_second_run_is_a_warning(name: str) -> None:
+    RUNS.check(name)
+
+
 @pytest.mark.parametrize("name", UNREAD)
 def test_what_is_not_read_keeps_its_last_status(name: str) -> None:
     RUNS.check(name)
 
 
 RUNS = Strips(
-    {**STATUSES, **BACK, **RECREATED, **LOSING, **FIRST, **UNREAD},
+    {**STATUSES, **BACK, **RECREATED, **LOSING, **FIRST, **UNREAD, **UNAVAILABLE},
     rules=RULES,
     logs={
         **dict.fromkeys(("old, without members", "old, in a rebalance of nobody"), OLD),
