@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, takewhile
 from textwrap import dedent
 from typing import Any, TypeAlias
 
@@ -30,14 +30,18 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
-from kafka_lag.lag.evaluate import evaluate
+from kafka_lag.lag.evaluate import begin, evaluate
 from kafka_lag.lag.frame import DTYPES, Frame
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import ClusterReading, LagReport
+from kafka_lag.lag.model import ClusterReading, LagReport, PreviousRuns, Snapshot
+from kafka_lag.lag.run import Run
+from kafka_lag.lag.steps import STEPS
+from kafka_lag.lag.time_index import LookUp
 from kafka_lag.snapshots.previous import Memory
 from tests.builders import MINUTE, NOON, a_reading
 from tests.functions.lag.time_index_fake import Broker, Log
 
+ROW_STEPS = tuple(takewhile(lambda step: step.name != "roll_up", STEPS))
 # Lines that are read, and their values where a strip does not say.
 SEEN: dict[str, Any] = {
     "commit": 0,
@@ -135,13 +139,14 @@ class Strips:
     """Strips of which each run sees all, each a group with a topic of its own, by its name.
 
     `logs` are what the brokers' time index knows of a topic. Runs are an interval apart, but at the
-    given `minutes`.
+    given `minutes`. Long strips about partitions alone leave out what each run says of groups.
     """
 
     texts: Mapping[str, str]
     rules: Rules = field(default_factory=Rules)
     logs: Mapping[str, Log] = field(default_factory=dict)
     minutes: Sequence[float] = ()
+    of_groups: bool = True
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -178,14 +183,14 @@ class Strips:
         frame = "group" if column.startswith("group.") else column
         kind = frame if frame in ("group", "scaling_lag") else "partition"
         if kind not in self._cache:
-            self._cache[kind] = [_first_rows(_frame(each, column)) for each in self.reports]
+            self._cache[kind] = [_first_rows(_frame(each, column)) for each in self._reports]
         places: list[dict[str, int]] = self._cache[kind]
         return places
 
     def _column(self, run: int, column: str) -> Values:
         if (run, column) not in self._cache:
             name = column.removeprefix("group.")
-            values = _frame(self.reports[run], column).columns[name].to_list()
+            values = _frame(self._reports[run], column).columns[name].to_list()
             if _KINDS.get(name) == contract.TIMESTAMP:
                 values = [None if each is None else (each - NOON) / MINUTE for each in values]
             self._cache[run, column] = values
@@ -197,20 +202,34 @@ class Strips:
         return {name: Strip.of(text) for name, text in self.texts.items()}
 
     @cached_property
-    def reports(self) -> list[LagReport]:
-        """What each run says of all strips."""
+    def _reports(self) -> list[LagReport]:
         strips, memory, found = self._strips, Memory.empty(), []
         times = {(name, n): log for name, log in self.logs.items() for n in range(9)}
         look_up = Broker(times, unanswered=strips.keys() - self.logs.keys())
-        every = self.rules.interval_ms
+        every, look = self.rules.interval_ms, evaluate if self.of_groups else evaluate_rows
         for run in range(max(strip.runs for strip in strips.values())):
             at = NOON + round(self.minutes[run] * MINUTE if self.minutes else run * every)
             now = {name: strip for name, strip in strips.items() if run < strip.runs}
             reading = _reading(now, run, at)
-            report = evaluate(reading, memory.previous_runs(), self.rules, at, look_up)
+            report = look(reading, memory.previous_runs(), self.rules, at, look_up)
             memory = memory.add_run(report.snapshot, every, stored=True)
             found.append(report)
         return found
+
+
+def evaluate_rows(
+    reading: ClusterReading, previous: PreviousRuns, rules: Rules, at: int, look_up: LookUp
+) -> LagReport:
+    """The report of the steps that no step of a group comes before: half of the time is theirs."""
+    evaluation = begin(reading, previous, Run(at, rules), look_up)
+    for step in ROW_STEPS:
+        step.take(evaluation)
+    frames = (
+        frame.with_columns(taken_at=evaluation.run.now(len(frame))).compacted()
+        for frame in (evaluation.topics, evaluation.rows, evaluation.groups)
+    )
+    none = Frame({}, 0)
+    return LagReport(Snapshot(at, *frames), none, none, 0, evaluation.look_ups, ())
 
 
 def _reading(strips: Mapping[str, Strip], run: int, at: int) -> ClusterReading:

@@ -18,7 +18,8 @@ from dev.sim.world import GroupState, TopicState, World
 from kafka_lag import contract
 from kafka_lag.lag.cause_case import Cause, RuledOut
 from kafka_lag.lag.causes import weigh_causes, write_evidence
-from kafka_lag.lag.columns import Column
+from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.wording.ruled_out import describe_ruled_out
@@ -164,8 +165,8 @@ def moves_replicas(cluster: World) -> None:
 
 
 def limits(cluster: World) -> None:
-    """A broker lets little through."""
-    cluster.broker_limit[2] = 2.0
+    """The broker of the second partition lets little through."""
+    cluster.broker_limit[int(cluster.topics[0].leaders[1])] = 2.0
 
 
 def loses_leader(*partitions: int) -> Act:
@@ -207,6 +208,13 @@ class Case:
     minutes: int = MINUTES
     before: Act = lambda _: None
     made: Callable[[], World] = two_members
+    # What happens twenty minutes later, and the cause that is named from a window later on.
+    end: Act | None = None
+    later: str | None = None
+
+    @property
+    def acts(self) -> Acts:
+        return {TROUBLE: self.act} | ({TROUBLE + 20: self.end} if self.end else {})
 
 
 CASES = {
@@ -333,13 +341,109 @@ CASES = {
 }
 
 
+LASTS: dict[str, Any] = {"minutes": TROUBLE + 40, "later": contract.CATCHING_UP}
+# A cause, what brings it about, and what ends it.
+ENDS = {
+    "all read less, for a time": Case(
+        reads(5.0, 5.0), contract.CAPACITY_FELL, end=reads(36.0, 36.0), **LASTS
+    ),
+    "more is written, for a time": Case(
+        writes(30.0), contract.MORE_PRODUCED, end=writes(10.0), **LASTS
+    ),
+    "one of two is slow, for a time": Case(
+        reads(45.0, 5.0), contract.SLOW_MEMBER, end=reads(45.0, 40.0), **LASTS
+    ),
+    "all hang, for a time": Case(reads(0.0, 0.0), contract.HUNG, end=reads(36.0, 36.0), **LASTS),
+    "one has left, for a time": Case(
+        reads(26.0), contract.TOO_FEW_MEMBERS, end=reads(45.0, 45.0), **LASTS
+    ),
+    "a leader is missing, for a time": Case(
+        loses_leader(2),
+        contract.UNAVAILABLE,
+        end=lambda cluster: cluster.topics[0].has_leader.fill(True),
+        minutes=TROUBLE + 40,
+    ),
+    "a transaction is open, for a time": Case(
+        opens,
+        contract.OPEN_TRANSACTION,
+        end=lambda cluster: cluster.topics[0].stable.fill(np.inf),
+        **LASTS,
+    ),
+    "records are deleted, for a time": Case(
+        both(deletes, lambda cluster: setattr(cluster.groups[0], "commit_every", 24)),
+        contract.RETENTION_RACE,
+        end=both(
+            lambda cluster: setattr(cluster.topics[0], "kept_seconds", None),
+            lambda cluster: setattr(cluster.groups[0], "commit_every", 1),
+        ),
+        minutes=TROUBLE + 40,
+    ),
+}
+
+
+def act_in(part: World, act: Act) -> None:
+    """Members have names of their own in the whole cluster."""
+    act(part)
+    (group,) = part.groups
+    speeds = group.speed.items()
+    group.speed = {f"{name.partition(' ')[0]} of {group.name}": speed for name, speed in speeds}
+
+
 @cache
-def planted(name: str) -> tuple[Snapshot, ...]:
-    """All runs of a case."""
-    case = CASES[name]
-    cluster = case.made()
-    case.before(cluster)
-    return tuple(run(cluster, {TROUBLE: case.act}, case.minutes))
+def together() -> list[Snapshot]:
+    """All runs of a cluster in which all cases happen, to a group, topics and brokers of its own.
+
+    Each run costs as much as one with a single group.
+    """
+    parts, limits = dict[str, World](), dict[int, float]()
+    for number, (name, case) in enumerate({**CASES, **ENDS}.items()):
+        parts[name] = part = case.made()
+        part.groups[0].name, part.broker_limit = name, limits
+        act_in(part, case.before)
+        for topic in part.topics:
+            topic.name, topic.leaders = f"{topic.name} of {name}", topic.leaders + 10 * number
+    whole = World(
+        [topic for part in parts.values() for topic in part.topics],
+        [part.groups[0] for part in parts.values()],
+        np.random.default_rng(7),
+        limits,
+    )
+
+    def change(_: World, minute: int) -> None:
+        for name, part in parts.items():
+            act_in(part, {**CASES, **ENDS}[name].acts.get(minute, lambda _: None))
+
+    return list(run_minutes(whole, 60, change))
+
+
+@cache
+def planted(name: str) -> list[Snapshot]:
+    """All runs of a case, as if it had been alone."""
+    own = f" of {name}"
+
+    def rename(word: Any) -> Any:
+        return "billing" if word == name else _without(own, word)
+
+    def cut(frame: Frame, key: str) -> Frame:
+        words = frame.strings(key)
+        mine = frame.where(words.is_in(w for w in words.categories if w == name or own in w))
+        texts = {k: each for k, each in mine.columns.items() if isinstance(each, Strings)}
+        renamed = {k: tuple(map(rename, each.categories)) for k, each in texts.items()}
+        return mine.with_columns(**{k: Strings(texts[k].codes, renamed[k]) for k in texts})
+
+    return [
+        Snapshot(
+            each.taken_at,
+            cut(each.topic_partitions, "topic"),
+            cut(each.group_partitions, "consumer_group"),
+            cut(each.groups, "consumer_group"),
+        )
+        for each in together()[: {**CASES, **ENDS}[name].minutes]
+    ]
+
+
+def _without(own: str, word: Any) -> Any:
+    return word.replace(own, "") if isinstance(word, str) else word
 
 
 def named(name: str) -> Snapshot:
@@ -556,62 +660,9 @@ def test_what_is_deleted_of_a_group_that_commits_nothing_is_no_race() -> None:
     assert contract.RETENTION_RACE not in causes_of(runs)
 
 
-Ends: TypeAlias = tuple[str, Act, Act, str | None]
-# A cause, what brings it about and what ends it, and what is named from a window later on.
-ENDS: Mapping[str, Ends] = {
-    "all read less": (
-        contract.CAPACITY_FELL,
-        reads(5.0, 5.0),
-        reads(36.0, 36.0),
-        contract.CATCHING_UP,
-    ),
-    "more is written": (
-        contract.MORE_PRODUCED,
-        writes(30.0),
-        writes(10.0),
-        contract.CATCHING_UP,
-    ),
-    "one of two is slow": (
-        contract.SLOW_MEMBER,
-        reads(45.0, 5.0),
-        reads(45.0, 40.0),
-        contract.CATCHING_UP,
-    ),
-    "all hang": (contract.HUNG, reads(0.0, 0.0), reads(36.0, 36.0), contract.CATCHING_UP),
-    "one has left": (
-        contract.TOO_FEW_MEMBERS,
-        reads(26.0),
-        reads(45.0, 45.0),
-        contract.CATCHING_UP,
-    ),
-    "a leader is missing": (
-        contract.UNAVAILABLE,
-        loses_leader(2),
-        lambda cluster: cluster.topics[0].has_leader.fill(True),
-        None,
-    ),
-    "a transaction is open": (
-        contract.OPEN_TRANSACTION,
-        opens,
-        lambda cluster: cluster.topics[0].stable.fill(np.inf),
-        contract.CATCHING_UP,
-    ),
-    "records are deleted": (
-        contract.RETENTION_RACE,
-        both(deletes, lambda cluster: setattr(cluster.groups[0], "commit_every", 24)),
-        both(
-            lambda cluster: setattr(cluster.topics[0], "kept_seconds", None),
-            lambda cluster: setattr(cluster.groups[0], "commit_every", 1),
-        ),
-        None,
-    ),
-}
-
-
 @pytest.mark.parametrize("name", ENDS)
 def test_a_cause_ends_with_its_own_proof(name: str) -> None:
-    cause, begin, end, later = ENDS[name]
-    runs = run(two_members(), {TROUBLE: begin, TROUBLE + 20: end}, TROUBLE + 40)
+    cause, later, runs = ENDS[name].cause, ENDS[name].later, planted(name)
     after = runs[TROUBLE + 21 :]
 
     assert cause in causes_of(runs[: TROUBLE + 20])

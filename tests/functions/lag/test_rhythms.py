@@ -216,7 +216,16 @@ BY_THE_MINUTE = Strips(
         **{name: seen_of(one.track) for name, one in SLOW.items()},
     },
     rules=Rules(lookup_budget=0),
+    of_groups=False,
 )
+
+
+def test_partitions_have_their_statuses_whatever_is_said_of_groups() -> None:
+    text = strip_of(end=EVEN[:30], commit=STUCK[TROUBLE - 15 : TROUBLE + 15] - 285 * RATE)
+    alone, beside = (Strips({"g": text}, of_groups=of_groups) for of_groups in (False, True))
+    for column in ("status", "status_reason", "commit_changed_at", "age_growth"):
+        assert alone.said("g", column) == beside.said("g", column)
+    assert STALL in alone.said("g", "status")
 
 
 def statuses_of(name: str) -> list[str | None]:
@@ -397,6 +406,7 @@ WEEKS = Strips(
         "dead": job(DAY, DEAD),
     },
     Rules(lookup_budget=0, window_ms=12 * HOUR * MINUTE).at_interval(4 * HOUR * MINUTE),
+    of_groups=False,
 )
 
 

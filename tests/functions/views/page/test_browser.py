@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, expect
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.page import answer, link
-from tests.chromium import LONGEST_WAIT, chromium
+from tests.chromium import LONGEST_WAIT
 from tests.fakes import MemoryStore
 from tests.functions.views.page.rows import MINUTE, NOON, a_group
 from tests.functions.views.page.shop import GROUPS, NAMES, NASTY, many, put, six_hours
@@ -85,14 +85,6 @@ def serving(served: Served) -> Iterator[Served]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-@pytest.fixture(name="browser", scope="module")
-def _browser() -> Iterator[Browser]:
-    # What a page shows in the end: only one that never does takes so long.
-    expect.set_options(timeout=LONGEST_WAIT)
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(name="axe", scope="module")
