@@ -61,6 +61,7 @@ def test_an_age_that_is_missing_is_too_far_off() -> None:
     assert compare(age, age, nothing, nothing)[:2] == (np.inf, np.inf)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["ahead", "deleted-head"])
 def test_ages_of_a_case_are_right_in_each_run(name: str) -> None:
     (case,) = (each for each in CASES if each.name == name)

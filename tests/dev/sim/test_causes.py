@@ -111,7 +111,10 @@ def find(name: str) -> Case:
     return next(case for case in SETS["drawn"](SEED) if case.name == name)
 
 
-@pytest.mark.parametrize("name", ["stuck_record-small-1", "deploy-small-1"])
+@pytest.mark.parametrize(
+    "name",
+    ["stuck_record-small-1", pytest.param("deploy-small-1", marks=pytest.mark.thorough)],
+)
 def test_a_seeded_case_is_scored(name: str) -> None:
     found = score(find(name))
 
@@ -137,7 +140,7 @@ def test_a_cold_collector_sees_what_a_warm_one_sees(
         return load_memory(store, cluster, taken_at, interval_ms)
 
     monkeypatch.setattr("dev.sim.run.load_memory", load)
-    case = replace(find("stuck_record-small-1"), warm_up=5 * MINUTE, watched=15 * MINUTE)
+    case = replace(find("stuck_record-small-1"), warm_up=3 * MINUTE, watched=5 * MINUTE)
     warm = list(run_case(case))
     cold = list(run_case(case, Kept(FolderStore(tmp_path), "shop", cold=True)))
 
@@ -146,10 +149,10 @@ def test_a_cold_collector_sees_what_a_warm_one_sees(
 
 
 def test_runs_are_missed() -> None:
-    case = replace(find("stuck_record-small-1"), warm_up=5 * MINUTE, watched=15 * MINUTE)
+    case = replace(find("stuck_record-small-1"), warm_up=2 * MINUTE, watched=5 * MINUTE)
     missed = replace(case, happens=(*case.happens, (0.0, MissRuns(4 * MINUTE))))
 
-    assert len(list(run_case(missed))) == len(list(run_case(case))) - 4
+    assert len(list(run_case(missed))) == len(list(run_case(case))) - 4 == 3
 
 
 def test_staged_cases_run_on_brokers_in_a_few_waves() -> None:

@@ -133,6 +133,7 @@ def test_an_incident_lasts_from_the_first_late_record_until_the_backlog_is_worke
     assert found.until == pytest.approx(600 + STOPS + 2_240, abs=120)
 
 
+@pytest.mark.thorough
 def test_staged_cases_have_troubles_of_all_causes_and_groups_that_keep_up() -> None:
     counts = Counter(
         cause
