@@ -2,12 +2,15 @@
 """What configurations use and cost in a month, and what is said of that.
 
 `tests/golden/cost.txt` is table and answer: after the first case stand only the lines that differ
-from it. A case more is a line more, then `make golden`.
+from it. A line that stands above for the same item is named by that after `as above`, and one that
+the first case alone has after `without`. A case more is a line more, then `make golden`.
 """
 
 from __future__ import annotations
 
 import json
+import textwrap
+from collections.abc import Iterable, Iterator
 
 from kafka_lag_cdk.cost.cost import Line
 from tests.golden import Golden
@@ -15,21 +18,33 @@ from tests.infra.cases import changed, meant, read_cases
 from tests.infra.cost.documents import cost
 
 TABLE = "cost.txt"
+WIDTH = 100
 
 
 def test_what_each_configuration_costs(golden: Golden) -> None:
     head, cases = read_cases(TABLE)
-    parts, plain = [head], list[str]()
+    parts, plain, above = [head], dict[str, str](), dict[str, str]()
     for case in cases:
-        lines = lines_of(case)
-        parts += [case, *(f"  {line}" for line in lines if line not in plain)]
-        parts += [f"  without {line}" for line in plain if _item(line) not in map(_item, lines)]
-        plain = plain or lines
+        lines = {_item(line): line for line in lines_of(case)}
+        other = {item: line for item, line in lines.items() if plain.get(item) != line}
+        again = [item for item, line in other.items() if above.get(item) == line]
+        parts += [case, *(f"  {line}" for item, line in other.items() if item not in again)]
+        parts += _named("as above", again)
+        parts += _named("without", plain.keys() - lines.keys())
+        plain, above = plain or lines, {**above, **(other if plain else {})}
     golden.holds(TABLE, "\n".join(parts))
 
 
 def _item(line: str) -> str:
     return line.partition(" = ")[0]
+
+
+def _named(words: str, items: Iterable[str]) -> Iterator[str]:
+    text = "; ".join(sorted(items))
+    if text:
+        yield from textwrap.wrap(
+            f"{words} {text}", WIDTH, initial_indent="  ", subsequent_indent="    "
+        )
 
 
 def lines_of(case: str) -> list[str]:
