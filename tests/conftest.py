@@ -15,6 +15,7 @@ from tests.dev.cluster_fixture import mortal_cluster, shared_cluster
 from tests.golden import Golden
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
@@ -33,23 +34,35 @@ settings.load_profile("unhurried")
 # one level alone, is too small for all tests of a process.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 
-# Tests that synthesise, each by a Node that its process starts: one process has all of them.
+# Tests that synthesise, each by a Node that its process starts.
 SYNTHESISING = (
     *(f"infra/{folder}" for folder in ("alarms", "collector", "dashboard", "own_app", "notify")),
-    *("infra/scaling", "infra/storage/test_", "infra/test_"),
+    *("infra/scaling", "infra/storage/test_", "infra/test_", "infra/storage/queries/test_text"),
+    *("infra/cost/test_alarms", "infra/packaging/test_build", "contract/test_schemas"),
 )
-
-# Tests that stop brokers, and all others of three brokers: one process has the cluster of each.
-MORTAL = ("kafka/test_silence", "kafka/test_rotation", "kafka/test_unclean_election")
-THREE_BROKERS = (
-    *("kafka/logins/", "kafka/time_lag/", "kafka/times/"),
-    *("kafka/test_denied", "kafka/test_login", "kafka/test_same_as_kafkas_tools"),
-    *("contract/test_artifact", "contract/test_handler", "contract/test_watch"),
-    *("dev/test_cluster", "infra/rehearsal/test_deployed"),
-)
-
-# Tests that share a session of Spark, and with it what its JVM has compiled.
-IN_SPARK = ("glue_jobs/", "contract/test_snapshots_in_spark", "infra/storage/queries/test_reports")
+# Files whose names begin so run in one process, because they share what takes long to start.
+SHARED = {
+    "tests that synthesise": SYNTHESISING,
+    "tests in a browser": ("glue_jobs/page/test_browser", "functions/views/page/test_browser"),
+    # Of one session, and with it of what its JVM has compiled.
+    "tests in Spark": (
+        *("glue_jobs/", "contract/test_snapshots_in_spark", "infra/storage/queries/test_reports"),
+    ),
+    # Of clients that read descriptions of services first.
+    "tests of an AWS account": (
+        *("cli/test_doctor_", "cli/test_init", "cli/test_deployed_document", "cli/test_query"),
+        *("cli/test_shared_state", "cli/test_tasks.py", "cli/test_why", "cli/test_login_options"),
+    ),
+    "tests that stop brokers": (
+        *("kafka/test_silence", "kafka/test_rotation", "kafka/test_unclean_election"),
+    ),
+    "tests of three brokers": (
+        *("kafka/logins/", "kafka/time_lag/", "kafka/times/"),
+        *("kafka/test_denied", "kafka/test_login", "kafka/test_same_as_kafkas_tools"),
+        *("contract/test_artifact", "contract/test_handler", "contract/test_watch"),
+        *("dev/test_cluster", "infra/rehearsal/test_deployed"),
+    ),
+}
 
 # Files that take longest begin first: else one process ends with them while the other has nothing
 # left to do.
@@ -72,7 +85,7 @@ LONGEST = (
     "contract/test_wheel.py",
     "functions/lag/test_rhythms.py",
     "functions/lag/test_properties.py",
-    "functions/views/page/test_browser.py",
+    *SHARED["tests in a browser"],
 )
 # Days through the whole report; every other test that needs Spark is left to `make test-rest`.
 SPARK_OF_EVERY_CHANGE = tuple(
@@ -102,15 +115,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
         def _split_scope(self, nodeid: str) -> str:
             file: str = super()._split_scope(nodeid)
             inside = file.removeprefix("tests/")
-            if inside.startswith(SYNTHESISING):
-                return "tests that synthesise"
-            if inside.startswith(MORTAL):
-                return "tests that stop brokers"
-            if inside.startswith(THREE_BROKERS):
-                return "tests of three brokers"
-            if inside.startswith(IN_SPARK):
-                return "tests in Spark"
-            return file
+            titles = (title for title, names in SHARED.items() if inside.startswith(names))
+            return next(titles, file)
 
     return ByWhatIsShared(config, log)
 
@@ -168,3 +174,12 @@ def _spark() -> Iterator[SparkSession]:
         session.conf.set(key, value)
     yield session
     session.stop()
+
+
+@pytest.fixture(name="browser", scope="session")
+def _browser() -> Iterator[Browser]:
+    """One browser for all; a test opens contexts of its own."""
+    from tests.chromium import chromium
+
+    with chromium() as browser:
+        yield browser

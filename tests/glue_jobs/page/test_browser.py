@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page in a real browser: quiet, searchable, and no wider than a phone."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from playwright.sync_api import Browser, Page
 
 from kafka_lag_report.page.render import render
 from kafka_lag_report.page.sections import COLUMNS
-from tests.chromium import LONGEST_WAIT, chromium
+from tests.chromium import LONGEST_WAIT
 from tests.glue_jobs.page.pages import NASTY, full
 
 # Search shows 200 of them.
@@ -31,12 +30,6 @@ class Opened:
     page: Page
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(name="browser", scope="module")
-def _browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(name="files", scope="module")

@@ -132,6 +132,12 @@ def tell_one_risk(folder: Path, last: int) -> None:
     _run(FolderStore(folder), OTHER, {m: _limited(r, kept) for m, r in readings.items()})
 
 
+def tell_a_rebalance(folder: Path) -> None:
+    """Writes a few runs of the shop's cluster, and what they compact to."""
+    _run(FolderStore(folder), SHOP, {m: _shop(m) for m in range(MOVED - 2, MOVED + 1)})
+    compact(folder, SHOP, "2026-01-31")
+
+
 def compact(folder: Path, cluster: str, day: str) -> None:
     """A day of `groups` as one file of history."""
     place = f"{contract.GROUPS}/cluster={cluster}/dt={day}"

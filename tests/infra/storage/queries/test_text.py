@@ -13,6 +13,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from kafka_lag import contract
 from kafka_lag_cdk.saved_queries import Query, read_queries
+from tests.infra.storage.queries import story
 from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena
 from tests.infra.storage.queries.story import SHOP
 from tests.infra.storage.stack import tables, template
@@ -125,7 +126,9 @@ def test_a_query_says_which_table_holds_older_days_and_can_ask_it(key: str) -> N
     qualify(tree, dialect="athena", schema=_columns(), expand_alias_refs=False)
 
 
-def test_an_older_day_is_answered_as_it_was(athena: Athena) -> None:
+def test_an_older_day_is_answered_as_it_was(tmp_path: Path) -> None:
+    story.tell_a_rebalance(tmp_path)
+    athena = Athena(tmp_path, story.NOW)
     text = TEXTS["rebalances_by_hour"].replace("cluster LIKE '%'", f"cluster = '{SHOP}'")
 
     older = athena.rows(text.replace("FROM groups\n", "FROM history_groups\n"))
