@@ -21,6 +21,7 @@ from kafka_lag.contract import (
     REWOUND,
     STALLED,
     STOPPED,
+    UNAVAILABLE,
 )
 from kafka_lag.wording.causes import describe_cause
 from kafka_lag.wording.evidence import read_evidence
@@ -78,11 +79,13 @@ class _Group:
     members: dict[str, Consumer] = field(default_factory=dict)
 
     def incidents(self) -> Iterator[Incident]:
-        # one that ended on the day before stays in the rows for some minutes
+        # one that ended on the day before stays in the rows for some minutes; partitions without a
+        # leader are an incident of their own
         published = [
             self._published(rows)
             for rows in self.published
-            if rows.until is None or rows.until >= self.clock.midnight
+            if rows.worst != UNAVAILABLE
+            and (rows.until is None or rows.until >= self.clock.midnight)
         ]
         found = [
             *published,

@@ -77,7 +77,7 @@ def _billing(state: Path) -> Any:
 def test_the_cause_stands_with_its_evidence_and_what_to_do(billing: Any) -> None:
     cause = billing["cause"]
 
-    assert (cause["name"], cause["since"]) == ("stuck_record", "2026-01-31T12:07:00Z")
+    assert (cause["name"], cause["since"]) == ("stuck_record", "2026-01-31T12:05:00Z")
     assert (cause["evidence"]["topic"], cause["evidence"]["partition"]) == ("orders", 3)
     assert "partition 3 of orders" in cause["happened"]
     assert cause["command"].startswith(COMMAND)

@@ -9,6 +9,7 @@ from kafka_lag.wording.tasks import (
     count_partitions_wanted,
     explain_limits,
     explain_tasks_needed,
+    is_in_vain,
 )
 from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
 from kafka_lag_cli.tasks import shared_limit
@@ -37,8 +38,9 @@ class Needed:
     @property
     def why_in_short(self) -> str:
         """The same, and whether more tasks help: for a line a group."""
-        in_vain = next(explain_limits(self.row), None)
-        return f"more do not help; {self.why}" if in_vain else self.why
+        if self.row["members"] == 0:
+            return f"nobody reads; {self.why}"
+        return f"more do not help; {self.why}" if is_in_vain(self.row) else self.why
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def _number(value: int | None) -> Text:
 
 
 def print_advice(advice: Advice, screen: Console) -> None:
-    """Prints the tasks needed now and by hour of the week, and where more do not help."""
+    """Prints the tasks needed now and by hour of the week, and what limits them."""
     row = advice.now.row
     needed = _UNKNOWN if row["tasks_needed"] is None else f"{row['tasks_needed']:,}"
     screen.print(
@@ -102,7 +102,7 @@ def print_advice(advice: Advice, screen: Console) -> None:
     )
     _print_lines(screen, [("tasks needed", f"{needed}: {advice.now.why}"), *_facts(advice)])
     for sentence in advice.limits:
-        _print(screen, f"More tasks do not help: {sentence}")
+        _print(screen, sentence)
     screen.print()
     screen.print(_week_table(advice.week))
     _print(screen, _describe_week(advice))

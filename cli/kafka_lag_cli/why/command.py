@@ -168,7 +168,7 @@ def _answer_from_store(request: Request, options: Mapping[str, Any]) -> None:
     _answer_one(request, store, run.cluster, newest, rules)
     if request.at is None and run.old:
         click.echo(
-            f"The newest run is of {format_minute(run.taken_at)}: what is so now is not known.",
+            f"The newest run is of {format_minute(run.taken_at)}; nothing is known since then.",
             err=True,
         )
 

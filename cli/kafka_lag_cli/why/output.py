@@ -107,8 +107,8 @@ def _head(found: Explanation) -> Iterator[tuple[str, Text]]:
     yield (
         "rates",
         Text(
-            f"{_rate(row['produce_rate'])} written, {_rate(row['consume_rate'])} read by "
-            f"{_members(row['members'])}"
+            f"{_rate(row['produce_rate'])} written, {_rate(row['consume_rate'])} read (averages of "
+            f"the last minutes); {_members(row['members'])}"
         ),
     )
     if row["owner"]:
@@ -218,7 +218,7 @@ def _stretch(stretch: Stretch, clock: _Clock, now: int) -> dict[str, Text]:
         "status": _status(worst),
         "members": Text(_range(stretch.bounds("members"))),
         "written": Text(_rate(stretch.mean("produce_rate"))),
-        "read": Text(_rate(stretch.mean("consume_rate"))),
+        "read": Text(_rate(stretch.read)),
         "lag": _count(last["lag"]),
         "age": _age(last["time_lag_seconds"]),
     }
@@ -289,7 +289,11 @@ def _describe_event(event: Event) -> Text:
 
 def _describe_leaders(changes: Sequence[LeaderChange]) -> Iterator[str]:
     if len(changes) > _MOST_LEADERS:
-        yield f"another leader of {format_quantity(len(changes), 'partition')}"
+        left = sum(each.now is None for each in changes)
+        if left:
+            yield f"no leader of {format_quantity(left, 'partition')}"
+        if moved := len(changes) - left:
+            yield f"another leader of {format_quantity(moved, 'partition')}"
         return
     for each in changes:
         broker = "no leader" if each.now is None else f"led by broker {each.now}"

@@ -28,8 +28,10 @@ COLUMNS = (
     *("owners_changed", "group_epoch", "rebalances"),
     *("produce_rate", "consume_rate", "lag", "time_lag_seconds"),
     *("cause", "cause_since", "cause_evidence"),
-    *("records_skipped", "skipped_at", "skip_reason"),
+    *("records_skipped", "skipped_at", "skip_reason", "records_lost"),
 )
+# Statuses of commits that moved without reading.
+_JUMPED = (contract.REWOUND, contract.BEYOND_END)
 _LEADERS = ("topic", "partition_id", "leader")
 # A run is missing after so many intervals.
 _LATE = 2.5
@@ -186,10 +188,14 @@ def _compare_leaders(
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Runs, one after another, that a terminal shows in one line; `seconds` to the next stretch."""
+    """Runs, one after another, that a terminal shows in one line; `seconds` to the next stretch.
+
+    `before`: the run before the first, if none is missing between them.
+    """
 
     minutes: tuple[Minute, ...]
     seconds: float
+    before: Minute | None = None
 
     @property
     def last(self) -> Minute:
@@ -208,10 +214,32 @@ class Stretch:
         known = [each.row[name] for each in self.minutes if each.row[name] is not None]
         return float(np.mean(known)) if known else None
 
+    @property
+    def read(self) -> float | None:
+        """Returns the records/s that were read, so that they fit what was written and the lag.
+
+        It is the mean of the runs' averages, which are slow to fall, if the lag is not known or
+        changed by anything else than reading and writing.
+        """
+        first, written = self.before or self.minutes[0], self.mean("produce_rate")
+        seconds = (self.last.taken_at - first.taken_at) / 1_000
+        lags = first.row["lag"], self.last.row["lag"]
+        jumped = any(_jumps(each.row, first.taken_at) for each in (first, *self.minutes))
+        if written is None or lags[0] is None or lags[1] is None or seconds <= 0 or jumped:
+            return self.mean("consume_rate")
+        return max(0.0, written - (lags[1] - lags[0]) / seconds)
+
     def bounds(self, name: str) -> tuple[int, int] | None:
         """The least and the most of a column."""
         known = [each.row[name] for each in self.minutes if each.row[name] is not None]
         return (min(known), max(known)) if known else None
+
+
+def _jumps(row: Row, since: int) -> bool:
+    """Returns true if commits have moved by more than was read since then, ms."""
+    skipped_at = row["skipped_at"]
+    skipped = skipped_at is not None and skipped_at >= since
+    return skipped or bool(row["records_lost"]) or row["worst_status"] in _JUMPED
 
 
 def fold(timeline: Timeline) -> list[Stretch]:
@@ -249,9 +277,14 @@ def _split(
         else:
             groups.append([minute])
     ends = [each[0].taken_at for each in groups[1:]] + [timeline.until + timeline.interval_ms]
+    last = [None, *(each[-1] for each in groups)]
     return [
-        Stretch(tuple(each), _lasted(each, end, timeline))
-        for each, end in zip(groups, ends, strict=True)
+        Stretch(
+            tuple(each),
+            _lasted(each, end, timeline),
+            None if before is None or _is_gap(before, each[0], timeline) else before,
+        )
+        for each, end, before in zip(groups, ends, last, strict=False)
     ]
 
 

@@ -32,7 +32,8 @@ _FEWEST_SAMPLES = 3
 _BACKLOG_TO_READ = 1.25
 # And it must be this many records more, because a few may come by chance.
 _FEWEST_RECORDS = 10
-_SLOW = (contract.SLOW_MEMBER, contract.SLOW_MEMBERS)
+# Causes that make members slower than they can be.
+_NO_SAMPLES = (contract.SLOW_MEMBER, contract.SLOW_MEMBERS, *contract.NOT_OF_CONSUMERS)
 # Half the width of the interval in standard deviations: 95 %.
 _SPREAD = 1.96
 
@@ -53,8 +54,10 @@ def add_capacity(
     `settled_since`: the first run, ms, since which the members own the same partitions, as far as
     is known; unknown while they wait for an assignment.
     `capacity`: records/s of one member, as configured, else the upper median of the samples;
-    unknown while there are fewer than three. `capacity_low`, `capacity_high`: the 95 % confidence
-    interval of the median, by the order of the samples; unknown likewise.
+    unknown while there are fewer than three, and while the cause of an incident is one that
+    consumers can do nothing about, because its first runs gave samples as well.
+    `capacity_low`, `capacity_high`: the 95 % confidence interval of the median, by the order of the
+    samples; unknown likewise.
     `capacity_samples`: the last 15, a value per interval in which a member was saturated.
     """
     groups = groups.with_columns(settled_since=_find_settled(groups, old, run))
@@ -63,6 +66,7 @@ def add_capacity(
         return _without_samples(groups, run)
     samples = Recent.of(old.strings("capacity_samples"), MOST_SAMPLES).appended(sample, runs)
     enough = samples.count >= _FEWEST_SAMPLES
+    enough &= ~old.strings("cause").is_in(contract.NOT_OF_CONSUMERS)
     margin = np.floor((samples.count - _SPREAD * np.sqrt(samples.count)) / 2)
     low = np.maximum(margin, 0).astype(np.int64)
     groups = add_shared_limit(groups, old, sample, runs, samples, run)
@@ -134,7 +138,8 @@ def _sample(
     """Returns records/s of a saturated member of each group, on average, and over how many runs.
 
     A member that is slow beside others is no sample: neither one that the previous run named as the
-    cause, nor one that reads less than half of what another reads without a backlog.
+    cause, nor one that reads less than half of what another reads without a backlog. Nor is one of
+    a group that a broker or a transaction makes slow, or whose commits pass deleted records.
     """
     rows, old, at_group = _select(groups, rows, previous.rows)
     if not len(rows):
@@ -151,7 +156,7 @@ def _sample(
     saturated = lasts & (backlog >= read * _BACKLOG_TO_READ + _FEWEST_RECORDS)
     rate = read / seconds
     fastest = members.in_groups(lasts & ~saturated, len(groups)).maximum(rate.only(lasts))
-    has_slow = old_groups.strings("cause").is_in(_SLOW)[members.group]
+    has_slow = old_groups.strings("cause").is_in(_NO_SAMPLES)[members.group]
     is_slow = rate < fastest.take(members.group) * contract.TOO_SLOW_SHARE
     saturated &= ~has_slow & ~is_slow
     of_group = members.in_groups(saturated, len(groups))
@@ -184,7 +189,8 @@ def _read(rows: Frame, old: Frame) -> Column:
 
 
 def _moves(rows: Frame, old: Frame) -> Mask:
-    mask: Mask = (_read(rows, old) > 0) & ~has_skipped(rows, old)
+    passes_lost = old.numbers("records_lost") > 0
+    mask: Mask = (_read(rows, old) > 0) & ~has_skipped(rows, old) & ~passes_lost
     return mask
 
 

@@ -250,7 +250,7 @@ def weigh_stopped(case: Case) -> Finding:
 
 def weigh_hung(case: Case) -> Finding:
     """Weighs `hung`: members own all that can be read, and no commit moves."""
-    moving = case.active & ~case.still
+    moving = case.active & ~case.still & ~case.leaderless
     owned = case.owned
     fits = case.group["worst_status"] == contract.STALLED and case.behind.any()
     if not fits or moving.any() or not owned[case.active].all():

@@ -19,6 +19,11 @@ from kafka_lag.lag.run import Run
 
 # Statuses of a consumer that reads nothing, or reads the same records again.
 _STANDING = (contract.STOPPED, contract.STALLED, contract.REWOUND, contract.BEYOND_END)
+# Statuses of a commit that does not move, which is right as long as nothing is written.
+_IDLE_AT_FIRST = (contract.STOPPED, contract.STALLED, contract.NO_MEMBER)
+# Two moments that are at most this many intervals apart are one beginning: a group keeps up until
+# its oldest record is two intervals old.
+SAME_BEGINNING = 2.5
 
 
 def hold_statuses(groups: Frame, previous: Snapshot, run: Run) -> Frame:
@@ -42,7 +47,7 @@ def hold_statuses(groups: Frame, previous: Snapshot, run: Run) -> Frame:
     held_status = lasted.or_else(earlier)
     return groups.with_columns(
         last_status=Strings(status.or_else(last), GROUP_STATUSES),
-        **_keep_worst_status(groups, old, now),
+        **_keep_worst_status(groups, old, run),
         status_since=since,
         held_status=Strings(held_status, GROUP_STATUSES),
         held_since=held_since,
@@ -118,14 +123,16 @@ def _track_troubles(groups: Frame, old: Frame, run: Run) -> Columns:
     return columns
 
 
-def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> Columns:
+def _keep_worst_status(groups: Frame, old: Frame, run: Run) -> Columns:
     """Returns the consumer status and since when; the last known if the status is unknown.
 
     A status that rates decide keeps its first beginning, because later ones are new estimates; and
-    no estimate is earlier than the last run in which the group kept up. It begins `now` (ms) if the
-    group is still held in ERR for what its consumer did, because its backlog then comes from a
-    stop. A commit is beyond the end since the first run that found it so.
+    no estimate is earlier than the last run in which the group kept up. It begins in this run if
+    the group is still held in ERR for what its consumer did, because its backlog then comes from a
+    stop. A commit is beyond the end since the first run that found it so. A commit that stood while
+    nothing was written stands idle only until the last run in which the group kept up.
     """
+    now = run.now(len(groups))
     worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
     kept = ~groups.strings("status").known & ~worst.known
     lasts = worst.is_in(contract.STATUSES_BY_RATES) & old.strings("worst_status").is_in(
@@ -134,8 +141,9 @@ def _keep_worst_status(groups: Frame, old: Frame, now: Column) -> Columns:
     beyond = worst.is_in([contract.BEYOND_END])
     lasts |= beyond & old.strings("worst_status").is_in([contract.BEYOND_END])
     earlier = old.numbers("worst_status_since")
-    estimated = worst.is_in(contract.STATUSES_BY_RATES)
-    since = since.clip(old.numbers("kept_up_at").only(estimated)).or_else(since)
+    estimated, kept_up = worst.is_in(contract.STATUSES_BY_RATES), old.numbers("kept_up_at")
+    idle = worst.is_in(_IDLE_AT_FIRST) & (since < kept_up - SAME_BEGINNING * run.rules.interval_ms)
+    since = since.clip(kept_up.only(estimated | idle)).or_else(since)
     since = now.where(estimated & _was_held_for_its_consumer(old), since)
     return {
         "worst_status": worst.or_else(old.strings("worst_status").only(kept)),

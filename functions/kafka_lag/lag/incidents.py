@@ -10,7 +10,7 @@ from kafka_lag import contract
 from kafka_lag.contract.ids import incident_id
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Columns, Frame, unknown
-from kafka_lag.lag.held import TROUBLES, codes_of, find_previous
+from kafka_lag.lag.held import SAME_BEGINNING, TROUBLES, codes_of, find_previous
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import PreviousRows, is_read
 from kafka_lag.lag.recent import Recent
@@ -31,6 +31,8 @@ _SEVERITIES = contract.CONSUMER_STATUS_SEVERITIES
 
 def track_incidents(groups: Frame, previous: Snapshot, lost: Column, run: Run) -> Frame:
     """Returns the groups with the columns `incident_*`; all are unknown without an incident.
+
+    A cause that began with the incident gets the incident's time as `cause_since`.
 
     `lost`: the records of each group that were lost since the previous run.
     An incident is published once a status or a trouble is held. Its id and `since` stay as they
@@ -69,7 +71,18 @@ def track_incidents(groups: Frame, previous: Snapshot, lost: Column, run: Run) -
         "incident_at_risk_since": _find_near_loss(groups, old),
         **_find_cause(groups, old),
     }
-    return groups.with_columns(**{name: each.only(has) for name, each in columns.items()})
+    cause_since = groups.numbers("cause_since")
+    together = has & _is_same_moment(cause_since, since, run)
+    return groups.with_columns(
+        cause_since=since.where(together, cause_since),
+        **{name: each.only(has) for name, each in columns.items()},
+    )
+
+
+def _is_same_moment(one: Column, other: Column, run: Run) -> Mask:
+    apart, most = one - other, SAME_BEGINNING * run.rules.interval_ms
+    mask: Mask = (apart <= most) & (apart >= -most)
+    return mask
 
 
 def find_troubled(groups: Frame) -> Mask:
@@ -88,15 +101,19 @@ def _find_unwatched(groups: Frame, troubled: Mask) -> Mask:
 
 
 def _find_beginning(groups: Frame, run: Run) -> Column:
-    """Returns the last run in which the group kept up; else the first sign of its trouble."""
+    """Returns the last run in which the group kept up; else the first sign of its trouble.
+
+    A status that began about then begins with the incident, so that both have one time.
+    """
     seen = groups.numbers("held_since").only(codes_of(groups, "held_status") > 0)
     for trouble in TROUBLES:
         held = groups.numbers(f"held_{trouble}_since").known
         seen = _smallest(seen, groups.numbers(f"{trouble}_since").only(held))
     kept_up = groups.numbers("kept_up_at")
     kept_up = kept_up.only((kept_up < seen) & (kept_up >= seen - _LONGEST_ONSET_MS))
-    sign = _smallest(seen, groups.numbers("worst_status_since"))
-    return kept_up.or_else(sign).or_else(run.now(len(groups)))
+    begun = groups.numbers("worst_status_since").or_else(groups.numbers("open_transaction_since"))
+    together = begun.only(_is_same_moment(begun, kept_up, run))
+    return together.or_else(kept_up).or_else(_smallest(seen, begun)).or_else(run.now(len(groups)))
 
 
 def _find_from(groups: Frame, old: Frame, since: Column) -> Column:

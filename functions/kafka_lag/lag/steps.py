@@ -538,10 +538,10 @@ STEPS = (
             "causes left_topics"
         ),
         adds=(
-            "incident_at_risk_since incident_cause incident_cause_since incident_from incident_id "
-            "incident_lost incident_peak_lag incident_peak_lag_at incident_peak_time_lag "
-            "incident_since incident_skipped incident_sla_broken_since incident_status "
-            "incident_until incident_worst_status incident_worst_status_since"
+            "cause_since incident_at_risk_since incident_cause incident_cause_since incident_from "
+            "incident_id incident_lost incident_peak_lag incident_peak_lag_at "
+            "incident_peak_time_lag incident_since incident_skipped incident_sla_broken_since "
+            "incident_status incident_until incident_worst_status incident_worst_status_since"
         ),
     ),
 )

@@ -77,6 +77,8 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
                 yield f"Its last offsets, of {format_minute(seen)}: in the reporter's bucket, {key}"
         if not kinds <= _RECOVERED:
             yield from _write_hints(first)
+        elif row.get("skip_reason") in contract.SKIPPED_BEYOND_END:
+            yield f"To do: {advise_on_records_below_commit()}."
     elif is_unwatched(first):
         yield f"To do: {_advise_unwatched(row)}."
     if owner := row.get("owner"):
@@ -310,7 +312,8 @@ def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     if by_rates and (speed := _describe_speed(row)):
         yield speed
     # If all is over nobody is to blame.
-    if (worst_status or not kinds <= set(ENDS)) and (worst := format_worst(row)):
+    held_up = worst_status is None and row.get("held_up_records") is not None
+    if (worst_status or not kinds <= set(ENDS)) and not held_up and (worst := format_worst(row)):
         yield f"Worst: {worst}."
 
 
@@ -532,8 +535,6 @@ def _advise(change: GroupChange) -> str | None:
         change.row.get("skip_reason") == contract.READ_OR_SKIPPED
     ):
         return advise_on_skip()
-    if change.kind in ENDS and change.row.get("skip_reason") in contract.SKIPPED_BEYOND_END:
-        return advise_on_records_below_commit()
     return advise(change.row)
 
 

@@ -70,10 +70,11 @@ _UNLESS_SHARED = (
 _TEMPLATES: Mapping[str, _Template] = {
     contract.MORE_PRODUCED: _Template(
         (
-            "More is written to {topic} than before: {topic_rate}, and {topic_rate_before} until "
-            "{kept_up_at}; the group reads {consume_rate} of {produce_rate} in all",
-            "More is written than before: {produce_rate}, and {produce_rate_before} until "
-            "{kept_up_at}; the group reads {consume_rate}, as much as before or more",
+            "More is written to {topic} than before: {topic_rate}, and {topic_rate_before} while "
+            "the group kept up, until {kept_up_at}; it reads {consume_rate} of {produce_rate} in "
+            "all",
+            "More is written than before: {produce_rate}, and {produce_rate_before} while the "
+            "group kept up, until {kept_up_at}; it reads {consume_rate}, as much as before or more",
             "More is written than is usual at this hour: {produce_rate}, usually "
             "{usual_produce_rate}",
         ),
@@ -83,17 +84,17 @@ _TEMPLATES: Mapping[str, _Template] = {
     contract.CAPACITY_FELL: _Template(
         (
             "The group reads less than before: {consume_rate} of the {produce_rate} written, and "
-            "{consume_rate_before} until {kept_up_at}",
-            "The group reads less than before: {consume_rate}, and {consume_rate_before} until "
-            "{kept_up_at}",
+            "{consume_rate_before} while it kept up, until {kept_up_at}",
+            "The group reads less than before: {consume_rate}, and {consume_rate_before} while it "
+            "kept up, until {kept_up_at}",
         ),
         f"{LOOK_AT_NEEDS}; {{more_of_the_same}}",
         _MEMBERS,
     ),
     contract.TOO_FEW_MEMBERS: _Template(
         (
-            "Too few members: {members}, and {members_before} until {kept_up_at}; the group reads "
-            "{consume_rate} of {produce_rate}",
+            "Too few members: {members}, and {members_before} while the group kept up, until "
+            "{kept_up_at}; it reads {consume_rate} of {produce_rate}",
             "Too few members: {members}, each reads {capacity} at most; {produce_rate} are written",
             "Too few members: {members}; they read {consume_rate} of {produce_rate}",
         ),

@@ -40,6 +40,8 @@ _SHARES = (
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(_RATES, format_rate),
     **dict.fromkeys(_SHARES, format_share),
+    # Newer runs count more, so it is no share of a number of runs.
+    "rebalancing_share": "{:.0%}".format,
     **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
     **dict.fromkeys(("stands_since", "open_since", "changed_at"), format_minute),
     **dict.fromkeys(("over_at", "as_of"), format_minute),

@@ -136,9 +136,19 @@ _NONE_OF_IT: Mapping[str, tuple[str, str]] = {
         "partitions_behind",
         "no partition is without a leader for a second run, and none is behind",
     ),
-    contract.STOPPED: ("partitions_behind", "no partition is behind"),
-    contract.HOT_PARTITION: ("partitions_behind", "no partition is behind"),
-    contract.STUCK_RECORD: ("partitions_behind", "no partition is behind"),
+    **dict.fromkeys(
+        (
+            contract.STOPPED,
+            contract.HOT_PARTITION,
+            contract.STUCK_RECORD,
+            contract.TOO_FEW_MEMBERS,
+            contract.SLOW_MEMBER,
+            contract.SLOW_MEMBERS,
+            contract.MORE_PRODUCED,
+            contract.CAPACITY_FELL,
+        ),
+        ("partitions_behind", "no partition that can be read is behind"),
+    ),
     contract.SLOW_BROKER: (
         "brokers_of_what_is_behind",
         "no broker is known to lead what is behind",

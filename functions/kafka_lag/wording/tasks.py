@@ -60,7 +60,10 @@ def explain_tasks_needed(group: Mapping[str, Any]) -> str:
 
 _WHY_UNKNOWN = {
     None: "not known",
-    contract.NO_CAPACITY: "no capacity known: no member was seen to read a backlog for three runs",
+    contract.NO_CAPACITY: (
+        "no capacity known: it is learnt from members that read a backlog at full speed for three "
+        "runs"
+    ),
     contract.PARTITIONS_UNREAD: "a partition was not read in this run",
     contract.NO_RATE: "a partition was read only once so far",
 }
@@ -79,13 +82,13 @@ def count_partitions_wanted(row: Mapping[str, Any]) -> int | None:
 
 
 def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterator[str]:
-    """Yields a sentence for each thing that more tasks would not change, from a group's row."""
+    """Yields a sentence for each thing that limits what more tasks change, from a group's row."""
     members, partitions, capacity = row["members"], row["partitions"], row["capacity"]
     if members == 0:
         yield f"Nobody reads: {START} first."
         return
-    if _is_in_vain(row) and (cause := describe_cause(row)):
-        yield f"{cause.happened}. First {advise_on_cause(row)}."
+    if is_in_vain(row) and (cause := describe_cause(row)):
+        yield f"More tasks do not help: {cause.happened}. First {advise_on_cause(row)}."
         return
     if members is not None and partitions is not None and members > partitions:
         idle = format_quantity(members - partitions, "member")
@@ -122,7 +125,7 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
         yield f"A partition is {word}: {MEANINGS[row['worst_status']]}. More tasks do not read it."
 
 
-def _is_in_vain(row: Mapping[str, Any]) -> bool:
+def is_in_vain(row: Mapping[str, Any]) -> bool:
     """Returns true if the cause is one that more tasks do not change."""
     cause, capacity = row.get("cause"), row["capacity"]
     if cause != contract.SLOW_MEMBER:

@@ -492,9 +492,10 @@ def test_a_cause_has_the_beginning_of_the_trouble() -> None:
     written = row(planted("six times as much is written")[-1])["cause_since"]
 
     assert written == pytest.approx(BEGIN + TROUBLE * MINUTE, abs=3 * MINUTE)
-    # A commit that stands is of the moment before the last run in which the group kept up.
+    # Status, cause and incident have one beginning.
     last = planted("a record is stuck")[-1]
-    assert row(last)["cause_since"] == last.groups.numbers("kept_up_at").to_list()[0]
+    stuck = row(last)
+    assert stuck["cause_since"] == stuck["incident_since"] == stuck["worst_status_since"]
     assert evidence(last)["stuck_since"] == SINCE
 
 

@@ -30,7 +30,8 @@ STRIPS = sheet(
         commit                      100 +100x5 +0x13 +300x7 +100x7
         group.held_status           ?x2 OKx12 ERRx7 OKx12
         group.incident_status       ?x14 ERRx7 OKx9 ?x3
-        group.incident_since        ?x14 7x16 ?x3
+        group.incident_since        ?x14 5x16 ?x3
+        group.worst_status_since    ?x12 5x7 ?x14
         group.incident_until        ?x24 24x6 ?x3
         group.incident_peak_lag     ?x14 900 1000 1100 1200 1300x12 ?x3
         group.incident_peak_lag_at  ?x14 14 15 16 17 18x12 ?x3
@@ -50,7 +51,12 @@ STRIPS = sheet(
         group.held_status           ?x2 OKx12 ERRx7 OKx7 ERRx3 OKx2
         group.incident_status       ?x14 ERRx17 OKx2
         group.incident_skipped      ?x19 1400x14
-        group.incident_since        ?x14 7x19
+        group.incident_since        ?x14 5x19
+    a stop after hours without records
+        end                         100 +100 +0x20 +100x20
+        commit                      100 +100 +0x40
+        group.incident_since        ?x30 23x12
+        group.worst_status_since    ?x28 23x14
     promised, and broken once more
         end                         100 +100x24
         commit                      100 +100x5 +0x4 +500 +100x3 +0x4 +500 +100x6
