@@ -43,7 +43,6 @@ SYNTHESISING = (
 # Files whose names begin so run in one process, because they share what takes long to start.
 SHARED = {
     "tests that synthesise": SYNTHESISING,
-    "tests in a browser": ("glue_jobs/page/test_browser", "functions/views/page/test_browser"),
     # Of one session, and with it of what its JVM has compiled.
     "tests in Spark": (
         *("glue_jobs/", "contract/test_snapshots_in_spark", "infra/storage/queries/test_reports"),
@@ -59,7 +58,7 @@ SHARED = {
     "tests of three brokers": (
         *("kafka/logins/", "kafka/time_lag/", "kafka/times/"),
         *("kafka/test_denied", "kafka/test_login", "kafka/test_same_as_kafkas_tools"),
-        *("contract/test_artifact", "contract/test_handler", "contract/test_watch"),
+        *("contract/test_artifact", "contract/test_watch"),
         *("dev/test_cluster", "infra/rehearsal/test_deployed"),
     ),
 }
@@ -85,7 +84,7 @@ LONGEST = (
     "contract/test_wheel.py",
     "functions/lag/test_rhythms.py",
     "functions/lag/test_properties.py",
-    *SHARED["tests in a browser"],
+    "functions/views/page/test_browser.py",
 )
 # Days through the whole report; every other test that needs Spark is left to `make test-rest`.
 SPARK_OF_EVERY_CHANGE = tuple(
@@ -176,9 +175,11 @@ def _spark() -> Iterator[SparkSession]:
     session.stop()
 
 
-@pytest.fixture(name="browser", scope="session")
+@pytest.fixture(name="browser", scope="module")
 def _browser() -> Iterator[Browser]:
-    """One browser for all; a test opens contexts of its own."""
+    """A file's browser, whose driver lets no other event loop run in the process; a test opens
+    contexts of its own.
+    """
     from tests.chromium import chromium
 
     with chromium() as browser:
