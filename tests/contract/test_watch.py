@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -16,14 +15,11 @@ from urllib.request import urlopen
 import pytest
 
 from dev.kafka import KafkaCluster
-from kafka_lag import contract
-from kafka_lag_cli.command import main
 from tests.kafka.looking import ANSWERED_WITHIN, commit, create, produce
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
 
 VARIABLE = "MONITOR_PASSWORD"
-SHOW = ("show", "--gap", "0")
 PROGRAM = (sys.executable, "-m", "kafka_lag_cli.command")
 
 
@@ -49,18 +45,6 @@ def _arguments(
     ]
 
 
-def test_json_is_one_array_of_rows_with_the_snapshots_columns(
-    shared_cluster: KafkaCluster, arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*SHOW, *arguments, "--output", "json", "--by", "partition"]) == 0
-    first, second = json.loads(capsys.readouterr().out)
-    assert list(first) == ["cluster", *contract.COLUMNS[contract.GROUP_PARTITIONS]]
-    assert first["cluster"] == shared_cluster.cluster_id
-    assert (first["consumer_group"], first["partition_id"], first["lag"]) == ("watchers", 0, 6)
-    assert first["taken_at"].endswith("Z")
-    assert (second["committed_offset"], second["lag"], second["status"]) == (None, None, None)
-
-
 def test_a_second_run_knows_the_status(arguments: list[str]) -> None:
     options = ["--interval", "1", "--output", "json"]
     command = [*PROGRAM, "watch", *arguments, *options]
@@ -69,24 +53,6 @@ def test_a_second_run_knows_the_status(arguments: list[str]) -> None:
         statuses = [json.loads(watching.stdout.readline())[0]["status"] for _ in range(2)]
         watching.terminate()
     assert statuses == [None, "OK"]
-
-
-def test_the_cluster_is_called_by_kafkas_own_id_unless_named(
-    shared_cluster: KafkaCluster, arguments: list[str], tmp_path: Path
-) -> None:
-    main([*SHOW, *arguments])
-    main([*SHOW, *arguments, "--cluster", "mine"])
-    folders = {path.name for path in (tmp_path / "state").glob("snapshots/groups/*")}
-    assert folders == {f"cluster={shared_cluster.cluster_id}", "cluster=mine"}
-
-
-def test_a_group_is_shown_with_its_partitions_and_offsets(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*SHOW, *arguments, "--group", "watchers"]) == 0
-    lines = [re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
-    (first,) = [line for line in lines if line[:2] == ["watched", "0"]]
-    assert first[2:5] == ["4", "10", "6"]
 
 
 def test_a_process_serves_what_it_collects(arguments: list[str]) -> None:

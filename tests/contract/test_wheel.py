@@ -12,6 +12,10 @@ import pytest
 
 from tests.contract.wheels import ROOT, install_wheel
 
+# An environment is made, and its programs import all that there is; what may import what is in
+# test_boundaries.py, of every change.
+pytestmark = pytest.mark.thorough
+
 _IMPORT_ALL = """\
 import importlib, pkgutil, kafka_lag
 for found in pkgutil.walk_packages(kafka_lag.__path__, "kafka_lag."):

@@ -34,7 +34,7 @@ def reading(minute: int, back: int) -> ClusterReading:
 
 
 # The minute from which on each run is by a new collector over the same store.
-COLD, NEVER = -10, 1_000
+COLD = -10
 
 
 def warm_or_cold(back: int, until: int, cold_from: int) -> Iterator[tuple[int, Run]]:
@@ -57,7 +57,6 @@ def dated(run: Run, minute: int) -> tuple[Any, ...]:
     ("back", "cold_from"),
     [
         pytest.param(11, COLD, id="11-cold"),
-        pytest.param(61, NEVER, id="61-warm"),
         pytest.param(61, 60, id="61-cold-since-60"),
     ],
 )

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots as the collector writes them: pyarrow, zstd, the real folder layout."""
 
+import io
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -62,9 +64,19 @@ def write_run(
     columns = [(name, ARROW[kind]) for name, kind in kinds.items()]
     schema = pa.schema(columns, metadata={"kafka_lag_schema_version": "2"})
     full = [{"taken_at": at, "read_at": at, **row} for row in rows]
+    if not rows:
+        path.write_bytes(_without_rows(schema))
+        return path
     table = pa.Table.from_pylist(full, schema=schema)
     pq.write_table(table, path, compression="zstd", use_dictionary=True)
     return path
+
+
+@cache
+def _without_rows(schema: pa.Schema) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(schema.empty_table(), buffer, compression="zstd", use_dictionary=True)
+    return buffer.getvalue()
 
 
 def group_row(partition: int, committed: int | None, start: int, end: int, **more: Any) -> Row:

@@ -129,6 +129,7 @@ def test_where_a_step_fails_the_old_reports_stand_or_the_next_run_goes_on(root: 
     assert min(left[OLD_DAY], left["half"]) > 2 * FILES
 
 
+@EACH_STEP
 def test_what_was_half_replaced_is_finished_before_the_next_publication(root: str) -> None:
     for at in range(2 * FILES + 3, 4 * FILES, 4):
         put(Storage(), root, OLD)

@@ -8,20 +8,17 @@ from typing import Any
 import pytest
 
 from kafka_lag import contract
-from kafka_lag.lag.model import ClusterReading, LagReport, Snapshot
-from kafka_lag.snapshots.parquet import from_parquet, to_parquet
+from kafka_lag.lag.model import LagReport, Snapshot
 from tests.builders import (
     HOUR,
     MINUTE,
     NOON,
-    Groups,
     Topics,
     a_reading,
     a_report,
     a_snapshot,
     cell,
     datasets,
-    same,
     table,
 )
 
@@ -70,12 +67,6 @@ def test_every_row_carries_the_scheduled_time() -> None:
         assert set(frame.numbers("taken_at").to_list()) == {NOON + HOUR}
 
 
-def test_every_dataset_has_the_contracts_columns() -> None:
-    snapshot = a_snapshot({"g": {"orders": [5]}}, {"orders": [(0, 10)]})
-    for name, frame in datasets(snapshot).items():
-        assert tuple(frame.columns) == tuple(contract.COLUMNS[name])
-
-
 def test_an_empty_cluster_gives_empty_datasets() -> None:
     report = a_report(a_reading())
     assert [len(frame) for frame in datasets(report.snapshot).values()] == [0, 0, 0]
@@ -85,24 +76,6 @@ def test_an_empty_cluster_gives_empty_datasets() -> None:
 def test_a_group_without_commits_has_a_row_and_no_lag() -> None:
     report = a_report(a_reading({"g": {}}, {"orders": [(0, 10)]}))
     assert of_group(report, "partitions", "lag", "max_lag") == (0, None, None)
-
-
-def eventful() -> tuple[ClusterReading, Snapshot]:
-    topics: Topics = {"orders": [(0, 10), (0, 10), contract.TIMEOUT], "bills": [(0, 7)]}
-    old: Groups = {"g": {"orders": [1, 2, 3]}, "h": {"bills": [None]}, "i": {"bills": [4]}}
-    before = a_snapshot(old, {"orders": [(0, 9)] * 3, "bills": [(0, 7)]}, at=NOON - MINUTE)
-    now: Groups = {"g": {"orders": [5, contract.DENIED, 9]}, "h": contract.TIMEOUT}
-    return a_reading(now, topics, gone_groups=["i"]), before
-
-
-def test_a_cold_run_says_what_a_warm_one_does() -> None:
-    reading, before = eventful()
-    stored = {n: from_parquet(to_parquet(f, n), n) for n, f in datasets(before).items()}
-    loaded = Snapshot(before.taken_at, *stored.values())
-    warm, cold = a_report(reading, before), a_report(reading, loaded)
-    assert all(
-        same(warm.snapshot.dataset(name), cold.snapshot.dataset(name)) for name in contract.DATASETS
-    )
 
 
 # Clusters change: partitions come and go, groups and topics are deleted, members take turns.

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
-
 import pytest
 
 from kafka_lag import contract
@@ -17,7 +14,7 @@ from kafka_lag.snapshots.parquet import to_parquet
 from tests.builders import HOUR, MINUTE, NOON
 from tests.fakes import MemoryStore
 from tests.functions.notify.builders import a_row, a_set, minutes
-from tests.functions.notify.fakes import CURSOR, Bench, Crash, RecordingChannel
+from tests.functions.notify.fakes import CURSOR, Bench, RecordingChannel
 
 OPENED, RESOLVED = ("g", contract.OPENED), ("g", contract.RESOLVED)
 
@@ -188,13 +185,6 @@ def test_one_cluster_that_fails_does_not_stop_the_others() -> None:
     assert bench.cursor == NOON
 
 
-def persist(bench: Bench, events: Iterable[int]) -> None:
-    """Events that fail as long as a lease is another's."""
-    for minute in events:
-        with suppress(NotificationError):
-            bench.event(minute)
-
-
 def test_a_channel_that_is_down_fails_the_run_and_loses_nothing() -> None:
     bench = a_bench()
     bench.event(0)
@@ -207,47 +197,6 @@ def test_a_channel_that_is_down_fails_the_run_and_loses_nothing() -> None:
     bench.channel.error = None
     assert bench.event(2) == NotifyResult(2, 2)
     assert bench.logger.done == ["shop: 1 sent by sns"] * 2
-
-
-def test_while_one_channel_is_down_the_other_goes_on() -> None:
-    sns, bus = RecordingChannel("sns"), RecordingChannel("event_bus")
-    bench = Bench(minutes(contract.OK, contract.ERR, contract.OK, contract.WARN), [bus, sns])
-    bus.error = "no such bus"
-    persist(bench, range(4))
-    assert sns.kinds == [OPENED, RESOLVED, OPENED]
-
-    bus.error = None
-    bench.event(3)
-    assert bus.kinds == sns.kinds
-
-
-def test_a_first_run_that_fails_is_where_the_next_begins() -> None:
-    bench = Bench(minutes(contract.ERR, contract.ERR, contract.OK))
-    bench.channel.error = "the topic is shut"
-    persist(bench, [0])
-    bench.channel.error = None
-    persist(bench, [1, 2])
-
-    assert bench.channel.kinds == [OPENED, RESOLVED]
-
-
-@pytest.mark.parametrize(("before", "sent"), [(True, 1), (False, 2)])
-def test_a_crash_before_sending_delays_a_message_and_one_after_repeats_it(
-    before: bool, sent: int
-) -> None:
-    bench = Bench(minutes(contract.OK, *[contract.ERR] * 12))
-    bench.event(0)
-
-    def crash() -> None:
-        raise Crash
-
-    bench.channel.before, bench.channel.after = (crash, nothing) if before else (nothing, crash)
-    with pytest.raises(Crash):
-        bench.event(1)
-    bench.channel.before = bench.channel.after = nothing
-    persist(bench, range(2, 13))
-
-    assert bench.channel.ids == [bench.channel.ids[0]] * sent
 
 
 def nothing() -> None:

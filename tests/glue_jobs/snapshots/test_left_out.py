@@ -75,7 +75,7 @@ def test_two_bad_objects_of_199_stop_the_run(spark: SparkSession, tmp_path: Path
 
 
 def test_one_in_a_hundred_may_be_skipped(tmp_path: Path) -> None:
-    paths = write_runs(tmp_path, 200)
+    paths = [write_run(tmp_path, "groups", [], at=minute(number)) for number in range(200)]
     for path in paths[:2]:
         path.write_text("no")
 

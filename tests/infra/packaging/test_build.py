@@ -11,7 +11,8 @@ import pytest
 from aws_cdk import App, Stack
 from aws_cdk import aws_s3_assets as assets
 
-from kafka_lag_cdk.packaging import UNPACKED_LIMIT, Architecture, PackagingError, Target, build
+from kafka_lag_cdk import packaging
+from kafka_lag_cdk.packaging import Architecture, PackagingError, Target, build
 from tests.infra.packaging.projects import Project, names, write
 
 
@@ -162,11 +163,13 @@ def test_a_wheel_whose_hash_the_lock_file_lacks_is_an_error(project: Project) ->
     assert "--require-hashes" in _error_of(project)
 
 
-def test_a_package_too_large_for_lambda_is_an_error(project: Project) -> None:
-    large = project.folder / "functions" / "kafka_lag" / "large.bin"
-    with large.open("wb") as file:
-        file.truncate(UNPACKED_LIMIT + 10**5)
-    with pytest.raises(PackagingError, match=r"250\.1 MB unpacked, more than the 250\.0 MB"):
+def test_a_package_too_large_for_lambda_is_an_error(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert packaging.UNPACKED_LIMIT == 250_000_000
+    monkeypatch.setattr(packaging, "UNPACKED_LIMIT", 1_000_000)
+    (project.folder / "functions" / "kafka_lag" / "large.bin").write_bytes(bytes(1_100_000))
+    with pytest.raises(PackagingError, match=r"1\.1 MB unpacked, more than the 1\.0 MB"):
         _build(project)
     assert [path.name.split("-")[0] for path in project.cache.iterdir()] == ["packages"]
 
