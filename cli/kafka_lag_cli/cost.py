@@ -25,7 +25,7 @@ _WIDTH = 100
     epilog="""\b
 examples:
   kafka-lag cost
-  kafka-lag cost --config deployment.toml --lines
+  kafka-lag cost --config deployment.toml
   kafka-lag cost --config deployment.toml --region eu-west-1 --output json
 """,
 )
@@ -42,9 +42,8 @@ examples:
     default=_TEXT,
     help=f"tables ({_TEXT}) or JSON",
 )
-@click.option("--lines", is_flag=True, help="every line of each cluster, however many there are")
-def cost(config: Path | None, region: str | None, output: str, *, lines: bool) -> int:
-    """Says what a configuration will cost a month, line by line, before it is deployed.
+def cost(config: Path | None, region: str | None, output: str) -> int:
+    """Print what a configuration will cost a month, before it is deployed.
 
     Needs no AWS account: prices are in kafka_lag_cdk/cost/prices.toml, with source and date.
     """
@@ -65,7 +64,7 @@ def cost(config: Path | None, region: str | None, output: str, *, lines: bool) -
     # Without a terminal rich takes 80 columns, and with a wide one all of them.
     screen = Console()
     screen.width = min(screen.width, _WIDTH) if screen.is_terminal else _WIDTH
-    print_cost(found, screen, every_line=lines)
+    print_cost(found, screen)
     return 0
 
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities times prices: dollars a month by account and region, cluster and line.
+"""Quantities times prices: dollars a month by account and region, cluster and part of the bill.
 
 Tiers are for all that an account uses in a region, so what its clusters use is priced together,
-and each line gets its share of that by quantity.
+and each quantity gets its share of that.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,28 +16,46 @@ from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.cost.prices import REFERENCE_REGION, Prices, PricesByRegion
 from kafka_lag_cdk.cost.quantities import (
+    LEVERS,
+    Part,
     Quantity,
     cluster_quantities,
-    msk_level_quantities,
+    count_msk_metrics,
     shared_quantities,
 )
 from kafka_lag_cdk.cost.sizes import DAYS
 from kafka_lag_cdk.cost.warnings import ASSUMPTIONS, cost_warnings
 
+_METRIC = "custom_metric"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Charge:
     """A quantity with its dollars a month; `price` is the key of its price, `unit` that one's."""
 
-    service: str
     item: str
     price: str
-    quantity: float
+    units: float
     unit: str
-    basis: str
     usd: float
     verified: bool
-    lever: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A part of the bill: what is charged for it, the most expensive first."""
+
+    part: Part
+    charges: tuple[Charge, ...]
+
+    @property
+    def usd(self) -> float:
+        return sum(each.usd for each in self.charges)
+
+    @property
+    def lever(self) -> str | None:
+        """The key of the configuration that changes it most."""
+        return LEVERS.get(self.part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +80,7 @@ class ClusterCost:
 class RegionCost:
     """One account (None: whichever deploys) and region, and the region whose prices were taken.
 
-    `msk_level` is in no sum: what MSK's own level would cost; None without clusters that have it.
+    `msk_metrics` and `msk_usd` are in no sum: what MSK's own level by partition would cost.
     """
 
     account: str | None
@@ -70,27 +88,12 @@ class RegionCost:
     prices_of: str
     clusters: tuple[ClusterCost, ...]
     shared: tuple[Line, ...]
-    msk_level: Line | None
+    msk_metrics: int
+    msk_usd: float
 
     @property
     def usd(self) -> float:
         return sum(each.usd for each in self.clusters) + sum_usd(self.shared)
-
-    @property
-    def largest(self) -> tuple[Line, float] | None:
-        """The line that costs most, one of those that clusters have alike, with all their dollars.
-
-        None where nothing costs anything.
-        """
-        lines: dict[tuple[str, str], Line] = {}
-        usd: defaultdict[tuple[str, str], float] = defaultdict(float)
-        for line in (*(each for one in self.clusters for each in one.lines), *self.shared):
-            lines.setdefault((line.service, line.item), line)
-            usd[line.service, line.item] += line.usd
-        if not any(usd.values()):
-            return None
-        most = max(usd, key=lambda each: usd[each])
-        return lines[most], usd[most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ class Cost:
 
 
 def cost_of(deployment: Deployment, prices: PricesByRegion) -> Cost:
-    """Return the monthly cost of a configuration, once its stored data has reached its full age."""
+    """Returns the monthly cost of a configuration, once stored data has reached its full age."""
     regions = tuple(
         _cost_of_region(deployment, account, region, prices)
         for account, region in deployment.places()
@@ -120,13 +123,68 @@ def sum_usd(lines: Iterable[Line]) -> float:
     return sum(line.usd for line in lines)
 
 
+def _cost_of_region(
+    deployment: Deployment, account: str | None, region: str, prices_by_region: PricesByRegion
+) -> RegionCost:
+    clusters, shared = deployment.places()[account, region], deployment.shared
+    prices_of = region if region in prices_by_region else REFERENCE_REGION
+    prices = prices_by_region[prices_of]
+    of_clusters = [cluster_quantities(each, shared) for each in clusters]
+    of_region = shared_quantities(shared, clusters, deployment.kms_keys(account, region))
+    rates = _find_rates([each for some in (*of_clusters, of_region) for each in some], prices)
+    msk_metrics = count_msk_metrics(clusters)
+    return RegionCost(
+        account=account,
+        region=region,
+        prices_of=prices_of,
+        clusters=tuple(
+            ClusterCost(cluster, _make_lines(quantities, prices, rates))
+            for cluster, quantities in zip(clusters, of_clusters, strict=True)
+        ),
+        shared=_make_lines(of_region, prices, rates),
+        msk_metrics=msk_metrics,
+        msk_usd=prices[_METRIC].cost(msk_metrics),
+    )
+
+
+def _find_rates(quantities: Iterable[Quantity], prices: Prices) -> Mapping[str, float]:
+    """Returns dollars a unit of each price, over all tiers that the quantities reach together."""
+    units: defaultdict[str, float] = defaultdict(float)
+    for each in quantities:
+        units[each.price] += each.units
+    return {key: prices[key].cost(total) / total for key, total in units.items()}
+
+
+def _make_lines(
+    quantities: Iterable[Quantity], prices: Prices, rates: Mapping[str, float]
+) -> tuple[Line, ...]:
+    charges: defaultdict[Part, list[Charge]] = defaultdict(list)
+    for each in quantities:
+        price = prices[each.price]
+        charges[each.part].append(
+            Charge(
+                item=each.item,
+                price=each.price,
+                units=each.units,
+                unit=price.unit,
+                usd=each.units * rates[each.price],
+                verified=price.verified,
+            )
+        )
+    return tuple(
+        Line(part, tuple(sorted(charges[part], key=lambda charge: -charge.usd)))
+        for part in Part
+        if part in charges
+    )
+
+
 def cost_document(cost: Cost) -> dict[str, Any]:
-    """Everything that the table shows, and the source of each price, as JSON has it."""
+    """Returns all charges, and the source of each price, as JSON has them."""
     return {
         "currency": "USD",
         "month_days": DAYS,
         "total": _round(cost.usd),
-        "places": [_region_document(each) for each in cost.regions],
+        "places": [_place_document(each) for each in cost.regions],
         "warnings": list(cost.warnings),
         "assumptions": list(ASSUMPTIONS),
         "prices": {
@@ -136,59 +194,7 @@ def cost_document(cost: Cost) -> dict[str, Any]:
     }
 
 
-def _cost_of_region(
-    deployment: Deployment, account: str | None, region: str, prices_by_region: PricesByRegion
-) -> RegionCost:
-    clusters, shared = deployment.places()[account, region], deployment.shared
-    prices_of = region if region in prices_by_region else REFERENCE_REGION
-    prices = prices_by_region[prices_of]
-    of_clusters = [cluster_quantities(each, shared) for each in clusters]
-    of_region = shared_quantities(shared, clusters, deployment.kms_keys(account, region))
-    of_msk = msk_level_quantities(clusters)
-    rates = _rates([each for some in (*of_clusters, of_region) for each in some], prices)
-    return RegionCost(
-        account=account,
-        region=region,
-        prices_of=prices_of,
-        clusters=tuple(
-            ClusterCost(cluster, _lines(quantities, prices, rates))
-            for cluster, quantities in zip(clusters, of_clusters, strict=True)
-        ),
-        shared=_lines(of_region, prices, rates),
-        msk_level=next(iter(_lines(of_msk, prices, _rates(of_msk, prices))), None),
-    )
-
-
-def _rates(quantities: Iterable[Quantity], prices: Prices) -> dict[str, float]:
-    """Dollars a unit of each price, over all tiers that the quantities reach together."""
-    units: defaultdict[str, float] = defaultdict(float)
-    for each in quantities:
-        units[each.price] += each.units
-    return {key: prices[key].cost(total) / total for key, total in units.items()}
-
-
-def _lines(
-    quantities: Iterable[Quantity], prices: Prices, rates: dict[str, float]
-) -> tuple[Line, ...]:
-    """Return the lines in the order of the price file."""
-    keys = list(prices)
-    return tuple(
-        Line(
-            service=prices[each.price].service,
-            item=each.item,
-            price=each.price,
-            quantity=each.units,
-            unit=prices[each.price].unit,
-            basis=each.basis,
-            usd=each.units * rates[each.price],
-            verified=prices[each.price].verified,
-            lever=each.lever,
-        )
-        for each in sorted(quantities, key=lambda each: keys.index(each.price))
-    )
-
-
-def _region_document(region: RegionCost) -> dict[str, Any]:
+def _place_document(region: RegionCost) -> dict[str, Any]:
     return {
         "account": region.account,
         "region": region.region,
@@ -200,22 +206,30 @@ def _region_document(region: RegionCost) -> dict[str, Any]:
                 "total": _round(each.usd),
                 "per_group": _round(each.usd_per_group),
                 "expected": each.cluster.expected.model_dump(),
-                "lines": [_line_document(line) for line in each.lines],
+                "lines": _line_documents(each.lines),
             }
             for each in region.clusters
         ],
         "shared": {
             "total": _round(sum_usd(region.shared)),
-            "lines": [_line_document(line) for line in region.shared],
+            "lines": _line_documents(region.shared),
         },
-        "msk_level": region.msk_level and _line_document(region.msk_level),
+        "msk_level": {"metrics": region.msk_metrics, "usd": _round(region.msk_usd)},
     }
 
 
-def _line_document(line: Line) -> dict[str, Any]:
-    return asdict(line) | {"usd": _round(line.usd)}
+def _line_documents(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    return [
+        {
+            "part": line.part,
+            "usd": _round(line.usd),
+            "lever": line.lever,
+            "charges": [asdict(each) | {"usd": _round(each.usd)} for each in line.charges],
+        }
+        for line in lines
+    ]
 
 
 def _round(usd: float | None) -> float | None:
-    """To a hundredth of a cent."""
+    """Returns dollars to a hundredth of a cent."""
     return None if usd is None else round(usd, 4)

@@ -46,7 +46,7 @@ NAMED = [f"payments-{number:03}" for number in range(150)]
 
 def watched(changes: dict[str, Any], item: str) -> float:
     """Metrics that alarms of one kind watch."""
-    return units(cluster_json(**changes)).get(f"CloudWatch alarms: {item}", 0)
+    return units(cluster_json(**changes)).get(f"alarms: {item}", 0)
 
 
 @pytest.fixture(name="made", scope="module")

@@ -53,22 +53,20 @@ def lines_of(case: str) -> list[str]:
     clusters = [changed(**each) for each in given.pop("clusters", [{}])]
     found = cost(*clusters, **given)
     lines = []
-    for number, region in enumerate(found.regions):
-        place = f" in {region.region}" if number else ""
+    for region in found.regions:
+        place = f" in {region.region}" if len(found.regions) > 1 else ""
         # One cluster's lines; of others the sums, in which tiers are shared.
-        lines += [_told(f"one{place}: {_name(line)}", line) for line in region.clusters[0].lines]
+        lines += _list(f"one{place}", region.clusters[0].lines)
         lines += [f"{one.cluster.name}{place} = ${one.usd:,.2f}" for one in region.clusters]
-        lines += [_told(f"shared{place}: {_name(line)}", line) for line in region.shared]
-        if region.msk_level:
-            lines.append(_told(f"beside{place}", region.msk_level))
+        lines += _list(f"shared{place}", region.shared)
+        if region.msk_metrics:
+            beside = f"{region.msk_metrics:,} metrics, ${region.msk_usd:,.2f}"
+            lines.append(f"beside{place} = {beside}")
         lines.append(f"all{place} = ${region.usd:,.2f} at prices of {region.prices_of}")
     return lines + [f"warning: {each}" for each in found.warnings]
 
 
-def _name(line: Line) -> str:
-    return f"{line.service}: {line.item}"
-
-
-def _told(name: str, line: Line) -> str:
-    units = f"{line.quantity:.6g} {line.unit}"
-    return f"{name} = {units}, {line.basis}; ${line.usd:,.4f} by {line.price}, {line.lever}"
+def _list(whose: str, lines: Iterable[Line]) -> Iterator[str]:
+    for line in lines:
+        of = "; ".join(f"{x.item} {x.units:.6g} {x.unit}" for x in line.charges)
+        yield f"{whose}: {line.part} = ${line.usd:,.4f}, of {of}"

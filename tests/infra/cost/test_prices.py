@@ -78,7 +78,7 @@ def everything() -> set[str]:
     other = cluster_json(name="intel", function={"architecture": "x86_64"}, sinks=["cloudwatch"])
     notify = {"email": ["a@example.com"], "https": ["https://example.com"]}
     found = cost(one, other, notify=notify, status_messages={})
-    return {line.price for line in all_lines(found)}
+    return {each.price for line in all_lines(found) for each in line.charges}
 
 
 def test_every_region_has_every_price_and_no_other() -> None:
@@ -90,6 +90,6 @@ def test_a_region_with_prices_has_its_own() -> None:
     own = {**PRICES, "dashboard": PRICES["secret"]}
     found = cost_of(deployment(shared={"notify": NOTIFY}), {**BY_REGION, "eu-west-1": own})
     assert found.prices == {"eu-west-1": own}
-    (line,) = [line for line in all_lines(found) if line.price == "dashboard"]
-    assert line.usd == 0.40
+    charges = [each for line in all_lines(found) for each in line.charges]
+    assert [each.usd for each in charges if each.price == "dashboard"] == [0.40]
     assert found.warnings == cost(moved(cluster_json(), REFERENCE_REGION)).warnings
