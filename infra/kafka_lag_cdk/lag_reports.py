@@ -18,15 +18,13 @@ from kafka_lag_cdk.alarms import Recipients, report_alarm
 from kafka_lag_cdk.athena import make_athena
 from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_cdk.collector_code import collector_code
-from kafka_lag_cdk.config.doubts import Doubt
-from kafka_lag_cdk.config.shared import Notify, SharedSettings
-from kafka_lag_cdk.config.shared_doubts import (
-    SharedPlace,
-    find_settings_doubts,
+from kafka_lag_cdk.config.doubts import (
+    Doubt,
+    find_unheard,
     find_unknown_owners,
-    find_unlearnt,
     find_unlisted,
 )
+from kafka_lag_cdk.config.shared import Notify, SharedSettings
 from kafka_lag_cdk.config.watched import Function, WatchedCluster
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
 from kafka_lag_cdk.notifications import (
@@ -92,7 +90,13 @@ class LagReports(Construct):
         self._clusters = frozenset(clusters)
         self._collected: list[WatchedCluster] = []
         if doubts is None:
-            doubts = find_settings_doubts(settings, _in_an_app(existing_bucket, topic))
+            doubts = find_unheard(
+                settings,
+                _SETTINGS,
+                ["each cluster without a topic of its own"],
+                "give LagReports a topic of yours",
+                has_topic=topic is not None,
+            )
             if settings.notify.owners:
                 aspect = _UnknownOwners(self, settings.notify, self._collected)
                 Aspects.of(self).add(aspect)
@@ -135,8 +139,6 @@ class LagReports(Construct):
         """Register a cluster with its owners. Return the warnings about it."""
         self._collected.append(cluster)
         doubts: list[Doubt] = []
-        if self.job_name is None and cluster.watches_unusual:
-            doubts += find_unlearnt([cluster.name])
         if self.workgroup and cluster.name not in self._clusters:
             doubts += find_unlisted(cluster.name)
         return doubts
@@ -239,16 +241,6 @@ class LagReports(Construct):
             name=self.names.name,
             log_key_arn=self._log_key_arn,
         )
-
-
-def _in_an_app(bucket: s3.IBucket | None, topic: sns.ITopic | None) -> SharedPlace:
-    return SharedPlace(
-        key=_SETTINGS,
-        paged=["each cluster without a topic of its own"],
-        bucket="existing_bucket" if bucket else None,
-        own_topic="give LagReports a topic of yours",
-        has_topic=topic is not None,
-    )
 
 
 @jsii.implements(IAspect)

@@ -22,15 +22,13 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.alarm_rules import alarm_shares
 from kafka_lag_cdk.alarms import NamedGroupAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.doubts import find_unused_network
+from kafka_lag_cdk.config.doubts import find_shared_doubts
 from kafka_lag_cdk.config.shared import Shared, SharedSettings, Views
-from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from kafka_lag_cdk.config.watched import Function
 from kafka_lag_cdk.from_document import import_cluster, import_owner_topics, import_topic
 from kafka_lag_cdk.lag_collector import LagCollector
@@ -225,8 +223,6 @@ class ClusterStack(Stack):
             package=package,
             groups_apart=bool(alarm_shares(cluster)),
         )
-        for doubt in find_unused_network(cluster.vpc):
-            warn(collector, doubt, f"{cluster.name}: ")
         _output(self, "Function", collector.function.function_name)
         _output(self, "LogGroup", collector.log_group.log_group_name)
         if collector.dashboard:

@@ -78,8 +78,9 @@ def test_a_cluster_that_a_document_may_have_can_be_deployed(changes: dict[str, A
 def test_synthesis_warns_of_each_doubt_once() -> None:
     changes = {
         "groups": {"deny": "test-*"},
-        "alarms": {"groups": ["billing", "stock"]},
+        "alarms": {"any_group": False},
         "sla_seconds": {"^stok$": 60},
+        "owner": {"^test-a$": "money"},
     }
     vpc = {**cluster_json()["vpc"], "subnets": ["subnet-0a1b2c3d4e5f60718"], "nat": True}
     found = Annotations.from_stack(collect(App(), "Orders", vpc, **changes)).find_warning(
@@ -88,7 +89,7 @@ def test_synthesis_warns_of_each_doubt_once() -> None:
     sentences = [str(each.entry.data).partition(" [ack: ")[0] for each in found]
     doubted = one_cluster(cluster_json(vpc=vpc, **changes))
     assert sentences == [f"orders: {each.sentence}" for each in find_doubts(doubted)]
-    assert len(sentences) == 4
+    assert len(sentences) == 3
 
 
 def test_the_stacks_that_are_made_are_those_that_are_looked_for() -> None:

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings about a cluster's keys that are unlikely to be meant.
+"""Warnings about keys that are unlikely to be meant, in a configuration or an app.
 
-Nothing of it is a fault: synthesis and `kafka-lag cost` warn of it, in the same sentences.
+None is a fault: synthesis and `kafka-lag cost` warn of them, in the same sentences.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kafka_lag.wording.formatting import format_list
-from kafka_lag_cdk.alarm_rules import any_group_rules, left_out
-from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF, FilterSection
 from kafka_lag_cdk.config.faults import Place, path_of
-from kafka_lag_cdk.config.network import Vpc
 from kafka_lag_cdk.config.services import services_of
+from kafka_lag_cdk.config.shared import Notify, SharedSettings
 from kafka_lag_cdk.config.shell_patterns import shell_pattern_in
 from kafka_lag_cdk.config.strict import Strict
 from kafka_lag_cdk.config.tasks import LEAST_CATCH_UP
@@ -40,35 +39,13 @@ class Doubt:
     sentence: str
 
 
-def find_document_doubts(cluster: Cluster) -> Iterator[Doubt]:
-    """Each of a configuration's cluster that has no faults."""
-    yield from find_doubts(cluster)
-    yield from find_unused_network(cluster.vpc)
-
-
 def find_doubts(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Each that a cluster of an app may have as well."""
-    yield from _one_zone(cluster)
+    """Yields each of a cluster without faults, of a configuration or of an app."""
     yield from _no_way_out(cluster)
-    yield from _no_sla(cluster)
     yield from _unwatched_sla(cluster)
     yield from _caught_up_late(cluster)
-    yield from _small_budgets(cluster)
-    yield from _paged_twice(cluster)
-    yield from _unpublished(cluster)
     yield from _unread_names(cluster)
     yield from _shell_patterns(cluster)
-
-
-def _one_zone(cluster: WatchedCluster) -> Iterator[Doubt]:
-    ways = cluster.ways_out
-    if len(ways.subnets) == 1:
-        yield Doubt(
-            "one-subnet",
-            ways.subnets[0],
-            f"{ways.key}.subnets has one subnet: when its zone fails, nothing is collected. Name a "
-            "second one, in another zone.",
-        )
 
 
 def _no_way_out(cluster: WatchedCluster) -> Iterator[Doubt]:
@@ -87,32 +64,6 @@ def _no_way_out(cluster: WatchedCluster) -> Iterator[Doubt]:
                 key,
                 f"{ways.key} names no way to {service} ({why}): {made}{key} in existing_endpoints "
                 "says that there is one, nat: true that the subnets have a NAT gateway.",
-            )
-
-
-def find_unused_network(vpc: Vpc) -> Iterator[Doubt]:
-    """Keys that are for endpoints which are not made."""
-    if vpc.route_tables and not vpc.endpoints.s3:
-        yield _idle(
-            "vpc.route_tables", "endpoints.s3 is off, whose routes they are for", "Set it, or drop"
-        )
-    if vpc.cidr and not vpc.endpoints.interfaces:
-        yield _idle(
-            "vpc.cidr",
-            "endpoints makes no interface endpoint, into which it is let",
-            "Set one, or drop",
-        )
-
-
-def _no_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Warn of named groups without an SLA alarm if other groups have one."""
-    for group in cluster.alarms.groups if cluster.sla_seconds else ():
-        if cluster.sla_of(group) is None:
-            yield Doubt(
-                "no-sla",
-                group,
-                f"alarms.groups names {group}, which no sla_seconds matches: it gets no alarm on "
-                "its age.",
             )
 
 
@@ -153,55 +104,6 @@ def _caught_up_late(cluster: WatchedCluster) -> Iterator[Doubt]:
             )
 
 
-def _small_budgets(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Warn of objectives that two bad runs break."""
-    for expression, keys in cluster.slo.items():
-        budget = keys.objective.budget_minutes
-        if budget < 2 * cluster.interval_minutes:
-            yield Doubt(
-                "small-budget",
-                expression,
-                f"slo {expression} leaves {budget:.3g} minutes in {keys.days} days, which two bad "
-                f"runs break, as each speaks for {cluster.interval_minutes} minutes. Take a lower "
-                "target or more days.",
-            )
-
-
-def _paged_twice(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Warn of named groups that the queries on all groups cannot leave out."""
-    named = cluster.alarms.groups
-    if not named or not cluster.watches_any_group:
-        return
-    rules = any_group_rules(with_slas=bool(cluster.sla_seconds))
-    kept = [set(left_out(rule, cluster.namespace, cluster.name, named)) for rule in rules]
-    twice = [group for group in named if not all(group in each for each in kept)]
-    if twice:
-        yield Doubt(
-            "paged-twice",
-            "",
-            f"{len(twice)} of the {len(named)} groups in alarms.groups page twice "
-            f"({format_list(twice, _MOST_NAMES)}), as any_group's queries cannot leave out more: "
-            "name fewer, as with shared.notify.owners, or set alarms.any_group to false.",
-        )
-
-
-def _unpublished(cluster: WatchedCluster) -> Iterator[Doubt]:
-    """Warn of keys about metrics, and alarms on them, that nothing publishes."""
-    if cluster.sink_names:
-        return
-    given = cluster.model_fields_set
-    if "namespace" in given:
-        yield _idle("namespace", _NO_SINK)
-    if "levels" in given and all(each.levels is not None for each in cluster.otlp_endpoints):
-        others = " and each otlp sink has levels of its own" if cluster.otlp_endpoints else ""
-        yield _idle("levels", f"{_NO_SINK}{others}")
-    for key in ("any_group", "any_unusual"):
-        if key in cluster.alarms.model_fields_set and getattr(cluster.alarms, key):
-            yield _idle(
-                f"alarms.{key}", f"{_NO_SINK}, and alarms read CloudWatch", "Name one, or drop"
-            )
-
-
 def _unread_names(cluster: WatchedCluster) -> Iterator[Doubt]:
     """Warn of values for a group or topic that the filters keep out."""
     for key in _BY_EXPRESSION:
@@ -219,10 +121,6 @@ def _unread_names(cluster: WatchedCluster) -> Iterator[Doubt]:
                     f"{key} names {name}, which is not read, as {kind}s.{why}: it has no effect. "
                     "Correct one of them.",
                 )
-
-
-def _idle(key: str, why: str, to_do: str = "Name a sink, or drop") -> Doubt:
-    return Doubt("no-effect", key, f"{key} has no effect, as {why}. {to_do} {key}.")
 
 
 def _shell_patterns(cluster: WatchedCluster) -> Iterator[Doubt]:
@@ -255,3 +153,77 @@ def _expressions(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
+
+
+def find_shared_doubts(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
+    """Yields each about the shared settings of a deployment in one of its places."""
+    clusters = deployment.places()[account, region]
+    yield from find_unheard(
+        deployment.shared,
+        "shared",
+        [each.name for each in clusters if each.alarms.topic is None],
+        "name a topic of yours in notify.existing_topics",
+        has_topic=deployment.existing_topic(account, region) is not None,
+        region=region,
+    )
+    named = {owner for cluster in deployment.clusters for owner in cluster.owner.values()}
+    yield from find_unknown_owners(deployment.shared.notify, named, "shared")
+
+
+def find_unheard(
+    settings: SharedSettings,
+    key: str,
+    paged: Sequence[str],
+    own_topic: str,
+    *,
+    has_topic: bool,
+    region: str = "",
+) -> Iterator[Doubt]:
+    """Warns of alarms and messages that go to a topic without subscribers.
+
+    `key` is what their author calls the settings. Alarms of `paged` go to the topic that is made
+    if `has_topic` is false; `own_topic` says how to give one.
+    """
+    messages = settings.status_messages
+    if messages and messages.topic and not (settings.notify.reads or settings.notify.owners):
+        yield Doubt(
+            "no-reader",
+            region,
+            f"{key}.status_messages go to the topic of reports, which nobody gets: set "
+            "notify.email, slack or teams, or status_messages.topic to false.",
+        )
+    if settings.notify.pages or has_topic:
+        return
+    senders = [*paged]
+    senders += ["the daily report"] * settings.report.enabled
+    senders += ["status messages"] * (settings.status_messages is not None)
+    if senders:
+        where = f" in {region}" if region else ""
+        yield Doubt(
+            "no-receiver",
+            region,
+            f"{key}.notify names nobody, so alarms of {format_list(senders, _MOST_NAMES)} "
+            f"reach no one{where}: set notify.email, https, slack or teams, or {own_topic}.",
+        )
+
+
+def find_unlisted(cluster: str) -> Iterator[Doubt]:
+    """Warns of an app's cluster that its tables do not know."""
+    yield Doubt(
+        "unlisted",
+        cluster,
+        f"LagReports has no {cluster} among its clusters, so Athena finds nothing of it: add the "
+        "name there.",
+    )
+
+
+def find_unknown_owners(notify: Notify, named: Collection[str], key: str) -> Iterator[Doubt]:
+    """Warns of owners with receivers to whom no cluster gives a group."""
+    for owner in notify.owners:
+        if owner not in named:
+            yield Doubt(
+                "unknown-owner",
+                owner,
+                f"{key}.notify.owners names {owner}, whom no cluster's owner names: nobody of "
+                "theirs is paged. Write the name as owner has it.",
+            )

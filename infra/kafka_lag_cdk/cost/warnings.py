@@ -11,9 +11,8 @@ from kafka_lag_cdk.alarm_rules import ANY_GROUP
 from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cdk.config.document import CLOUDWATCH, EMF
-from kafka_lag_cdk.config.doubts import find_document_doubts
+from kafka_lag_cdk.config.doubts import find_doubts, find_shared_doubts
 from kafka_lag_cdk.config.shared import Report
-from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from kafka_lag_cdk.cost.metric_counts import (
     count_published,
     count_wanted,
@@ -82,7 +81,7 @@ def _of_report(region: str, clusters: tuple[Cluster, ...], report: Report) -> It
 
 
 def _of_cluster(cluster: Cluster) -> Iterator[str]:
-    yield from (doubt.sentence for doubt in find_document_doubts(cluster))
+    yield from (doubt.sentence for doubt in find_doubts(cluster))
     if guesses := [size for size in _SIZES if size not in cluster.expected.model_fields_set]:
         values = ", ".join(f"{size} {getattr(cluster.expected, size):,}" for size in guesses)
         yield f"sizes that are guesses: {values}. Set them in `expected`."

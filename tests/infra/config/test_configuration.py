@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from kafka_lag_cdk.config.document import normalised
-from kafka_lag_cdk.config.doubts import find_document_doubts, find_unused_network
+from kafka_lag_cdk.config.doubts import find_doubts, find_shared_doubts
 from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cdk.config.reading import check
-from kafka_lag_cdk.config.shared_doubts import find_shared_doubts
 from tests.documents import GOOD
 from tests.golden import Golden
 from tests.infra.cases import changed, meant, read_cases
@@ -50,8 +49,7 @@ def warnings(kind: str, given: dict[str, Any]) -> Iterator[str]:
     """What is doubted of a configuration without faults."""
     if kind == "cluster":
         cluster = one_cluster(cluster_json(**given), HERE)
-        yield from (f"warning: {each.sentence}" for each in find_document_doubts(cluster))
-        yield from (f"warning: {each.sentence}" for each in find_unused_network(cluster.vpc))
+        yield from (f"warning: {each.sentence}" for each in find_doubts(cluster))
         return
     clusters = [changed(**each) for each in given.pop("clusters", [{}])]
     whole = check({"clusters": clusters} | given, "the test", HERE)
