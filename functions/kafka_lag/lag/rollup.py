@@ -360,7 +360,8 @@ def _find_worst_status(
     if not codes.known.any():
         return {"worst_status": Strings.unknown(sets.count), "worst_status_since": since}
     severity = codes.decoded(tuple(contract.CONSUMER_STATUS_SEVERITIES.values()))
-    at = sets.first_at_maximum(*_order_worst(rows, counts, severity))
+    # At the same severity, age and lag the word decides, else the order of the rows would.
+    at = sets.first_at_maximum(*_order_worst(rows, counts, severity), codes.fill(-1))
     worst = words.take(at)
     for word, name in _BEGINNINGS:
         since = since.or_else(rows.numbers(name).take(at).only(worst.is_in([word])))

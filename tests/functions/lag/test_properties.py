@@ -185,7 +185,8 @@ def _rows(dataset: str, frame: Frame, shift: int) -> Rows:
 def _shift(evidence: str, shift: int) -> str:
     """Evidence with its times earlier."""
     found = json.loads(evidence)
-    earlier = {name: found[name] - shift for name in found if name.endswith(("_at", "_since"))}
+    times = [name for name in found if name.endswith(("_at", "_since", "as_of"))]
+    earlier = {name: found[name] - shift for name in times}
     return json.dumps({**found, **earlier})
 
 
