@@ -29,9 +29,8 @@ from kafka_lag_cli.connecting.collect_options import (
     refuse_without_brokers,
 )
 from kafka_lag_cli.help_sections import FILE, SectionedCommand, option
-from kafka_lag_cli.local_server import LocalServer
+from kafka_lag_cli.local_server import LocalServer, load_certificate
 from kafka_lag_cli.numbers import SECONDS
-from kafka_lag_cli.server_certificate import ServerCertificate
 from kafka_lag_cli.state.folder import default_state
 from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup, wording_of
@@ -109,7 +108,7 @@ examples:
     "--listen-certfile",
     type=FILE,
     metavar="F",
-    help="answer over HTTPS with this certificate, PEM; loaded again when it changes",
+    help="answer over HTTPS with this certificate, PEM; a renewed one needs a restart",
     section=_SECTION,
 )
 @option(
@@ -134,7 +133,7 @@ def serve(**options: Any) -> int:
     _check_who_is_answered(address, options)
     token_file, certfile = options["token_file"], options["listen_certfile"]
     bearer = _load_bearer(token_file) if token_file else None
-    certificate = ServerCertificate(certfile, options["listen_keyfile"]) if certfile else None
+    certificate = load_certificate(certfile, options["listen_keyfile"]) if certfile else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     stderr = Console(stderr=True)
     for warning in _warnings(address, options):

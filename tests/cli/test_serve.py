@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from email.utils import formatdate
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from subprocess import PIPE
-from threading import Barrier, Timer, get_ident
+from threading import Barrier
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import pytest
 
@@ -94,41 +94,6 @@ def exchange(server: LocalServer, sent: bytes) -> bytes:
         return received(line)
 
 
-def wait_for_a_place(server: LocalServer) -> None:
-    """Asks until a connection is not closed at once: the server learns of an end by and by."""
-    while True:
-        with suppress(ConnectionError, HTTPException):
-            ask(server, "/healthz")
-            return
-
-
-def test_a_signal_that_another_thread_gets_ends_the_wait(folder: Path) -> None:
-    ended_late: list[bool] = []
-
-    def end() -> None:
-        ended_late.append(True)
-        server.__exit__(None, None, None)
-
-    def wait() -> None:
-        interrupt.start()
-        server.wait()
-
-    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
-    interrupt = Timer(0.2, lambda: signal.pthread_kill(get_ident(), signal.SIGUSR1))
-    # else a wait that no signal ends would go on for good
-    last = Timer(60, end)
-    try:
-        with serving(folder) as server:
-            last.start()
-            with pytest.raises(KeyboardInterrupt):
-                wait()
-            last.cancel()
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-
-    assert not ended_late
-
-
 def test_a_request_over_http_is_answered(server: LocalServer) -> None:
     response, body = ask(server, LAG)
 
@@ -167,7 +132,7 @@ NOT_UTF_8 = (b"/v3/kafka/\xff", b"/v3/kafka/\xc3", b"/\xff", b"/metrics\xa0")
     [
         *((f"GET {LAG} HTTP/1.1\r\nHost: {host}".encode(), 200) for host in OURS),
         *((f"GET {LAG} HTTP/1.1\r\nHost: {host}".encode(), 421) for host in STRANGE),
-        *((b"GET " + path + b" HTTP/1.0", 404) for path in NOT_UTF_8),
+        *((b"GET " + path + b" HTTP/1.0", 400) for path in NOT_UTF_8),
         (f"GET {LAG}?{'q' * 9_000} HTTP/1.0".encode(), 414),
         (f"POST {LAG} HTTP/1.0\r\nContent-Length: 10000000".encode(), 405),
         # More words, no host, no words, two lengths, and a blank in a header's name.
@@ -229,25 +194,6 @@ def test_an_oversized_path_is_answered_by_the_view(
     assert result["request"]["url"] == unquote(path)
 
 
-def test_a_name_sent_as_raw_utf_8_is_the_same_as_encoded(tmp_path: Path) -> None:
-    # The second byte of the first is a blank to str.split, that of the second a line break.
-    names = ("\u00e0", "\u2005\u0145", "größe日本", "\U0001f600")
-    store = FolderStore(tmp_path)
-    partitions = [a_partition(consumer_group=name) for name in names]
-    for key, data in Shop(partitions, [*map(a_group, names)]).store.objects.items():
-        store.write_once(key, data)
-
-    with serving(tmp_path) as server:
-        for name in names:
-            path = f"/v3/kafka/shop/consumer/{name}/lag"
-            result = exchange(server, f"GET {path} HTTP/1.0\r\n\r\n".encode())
-            head, _, body = result.partition(b"\r\n\r\n")
-            found, encoded = json.loads(body), json.loads(ask(server, quote(path))[1])
-            assert head.startswith(b"HTTP/1.1 200 ")
-            assert found["status"]["group"] == name
-            assert found == {**encoded, "request": {"url": path, "host": ""}}
-
-
 def test_what_strangers_send_is_not_logged(
     server: LocalServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -258,15 +204,22 @@ def test_what_strangers_send_is_not_logged(
     assert capfd.readouterr().err == ""
 
 
-def test_many_requests_at_once_are_all_answered(server: LocalServer) -> None:
-    ready = Barrier(100)
+@pytest.mark.timeout(LONG)
+def test_clients_that_are_slow_or_do_not_read_block_nobody(folder: Path) -> None:
+    large = "x" * 20_000_000
+    ready = Barrier(200)
 
     def ask_with_the_others(_: int) -> int:
         ready.wait()
         return ask(server, LAG)[0].status
 
-    with ThreadPoolExecutor(100) as threads:
-        assert list(threads.map(ask_with_the_others, range(100))) == [200] * 100
+    with ExitStack() as lines, serving(folder, health=lambda: large) as server:
+        for _ in range(60):
+            lines.enter_context(connect(server)).sendall(b"GET /heal")
+        for _ in range(3):
+            lines.enter_context(connect(server)).sendall(HEALTHZ)
+        with ThreadPoolExecutor(200) as threads:
+            assert list(threads.map(ask_with_the_others, range(200))) == [200] * 200
 
 
 def test_with_a_token_only_its_owners_and_whoever_asks_for_health_are_answered(
@@ -351,59 +304,13 @@ def test_the_command_serves_until_it_is_ended_and_says_where_snapshots_would_be(
     assert (answered, ended) == (b"STARTING", 0)
 
 
-def test_connections_beyond_the_most_are_closed_until_one_ends(folder: Path) -> None:
-    with serving(folder, connections=1) as server:
-        with connect(server) as held:
-            held.sendall(HEALTHZ)
-            assert held.recv(65_536).startswith(b"HTTP/1.1 200")
-            with pytest.raises((ConnectionError, HTTPException)):
-                ask(server, "/healthz")
-        wait_for_a_place(server)
-
-
 @pytest.mark.timeout(LONG)
 def test_it_ends_while_a_connection_is_idle(folder: Path) -> None:
-    with ExitStack() as lines, serving(folder, idle_seconds=3000.0) as server:
+    with ExitStack() as lines, serving(folder) as server:
         answered, _silent, slow = (lines.enter_context(connect(server)) for _ in range(3))
         slow.sendall(b"GET /heal")
         answered.sendall(HEALTHZ)
         assert answered.recv(65_536)
-
-
-@pytest.mark.timeout(LONG)
-def test_a_connection_without_a_request_is_closed(folder: Path) -> None:
-    with serving(folder, idle_seconds=0.2) as server:
-        assert exchange(server, b"") == b""
-        assert exchange(server, HEALTHZ).endswith(b"ok\n")
-
-
-@pytest.mark.parametrize("end", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
-@pytest.mark.timeout(LONG)
-def test_an_answer_that_nobody_reads_frees_its_place(folder: Path, end: bytes) -> None:
-    large = "x" * 20_000_000
-
-    one_place = serving(folder, connections=1, idle_seconds=0.3, health=lambda: large)
-    with one_place as server, connect(server) as slow:
-        slow.sendall(HEALTHZ.removesuffix(b"\r\n") + end + b"\r\n")
-        wait_for_a_place(server)
-        assert len(received(slow)) < len(large)
-
-
-@pytest.mark.parametrize("before", [b"", HEALTHZ], ids=["the first", "the second"])
-@pytest.mark.timeout(LONG)
-def test_a_request_that_does_not_end_frees_its_place(folder: Path, before: bytes) -> None:
-    with serving(folder, connections=1, request_seconds=0.5) as server:
-        with connect(server) as slow:
-            slow.sendall(before + b"GET /heal")
-            slow.settimeout(0.05)
-            # Byte by byte makes it no longer.
-            with suppress(OSError):
-                while True:
-                    slow.sendall(b"t")
-                    with suppress(TimeoutError):
-                        if not slow.recv(65_536):
-                            break
-        wait_for_a_place(server)
 
 
 def test_a_token_that_cannot_be_read_is_explained_on_the_terminal_alone(

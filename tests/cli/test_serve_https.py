@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 import trustme
 
-from kafka_lag.errors import ConfigError
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.command import main
-from kafka_lag_cli.local_server import LocalServer
-from kafka_lag_cli.server_certificate import ServerCertificate
+from kafka_lag_cli.local_server import LocalServer, load_certificate
 from tests.cli.test_serve import received
 
 AUTHORITY = trustme.CA()
@@ -37,19 +35,10 @@ def connect(port: int) -> HTTPSConnection:
     return HTTPSConnection("127.0.0.1", port, timeout=240, context=context)
 
 
-def names(url: str) -> list[str]:
-    """What the certificate that a new connection gets is for."""
-    connection = connect(int(url.rpartition(":")[2]))
-    connection.connect()
-    certificate: Any = connection.sock.getpeercert()
-    connection.close()
-    return [name for _, name in certificate["subjectAltName"]]
-
-
 def serving(folder: Path, **more: Any) -> LocalServer:
     """With the old certificate."""
     snapshots = Snapshots(FolderStore(folder), lambda: 0.0)
-    certificate = ServerCertificate(*write(OLD, folder))
+    certificate = load_certificate(*write(OLD, folder))
     return LocalServer(snapshots, lambda: 0.0, certificate=certificate, **more)
 
 
@@ -66,65 +55,6 @@ def test_requests_are_answered_over_https_alone(tmp_path: Path) -> None:
 
     assert server.url.startswith("https://127.0.0.1:")
     assert (body, answered) == (b"ok\n", b"")
-
-
-def test_a_handshake_that_stalls_is_ended(tmp_path: Path) -> None:
-    with serving(tmp_path, request_seconds=0.1) as server:
-        # Less than asyncio's own minute.
-        address = ("127.0.0.1", int(server.url.rpartition(":")[2]))
-        with socket.create_connection(address, timeout=50) as idle:
-            assert received(idle) == b""
-
-
-@pytest.mark.timeout(240)
-def test_a_certificate_that_is_renewed_is_served_without_a_restart(tmp_path: Path) -> None:
-    with serving(tmp_path, certificate_seconds=0.1) as server:
-        before = names(server.url)
-        write(NEW, tmp_path)
-        while names(server.url) == before:
-            pass
-        after = names(server.url)
-
-    assert (before, after) == (["127.0.0.1"], ["127.0.0.1", "new.example"])
-
-
-def served_names(certificate: ServerCertificate) -> int:
-    """Bytes that a handshake with this context sends: it succeeds where its key fits."""
-    client, server = ssl.MemoryBIO(), ssl.MemoryBIO()
-    context = ssl.create_default_context()
-    AUTHORITY.configure_trust(context)
-    ours = certificate.context.wrap_bio(client, server, server_side=True)
-    theirs = context.wrap_bio(server, client, server_hostname="127.0.0.1")
-    for _ in range(4):
-        for side in (theirs, ours):
-            try:
-                side.do_handshake()
-            except ssl.SSLWantReadError:
-                continue
-    return len(theirs.getpeercert()["subjectAltName"])  # type: ignore[index]
-
-
-@pytest.mark.parametrize("case", ["key of another", "no PEM", "gone"])
-def test_files_that_do_not_fit_leave_the_certificate_in_use(case: str, tmp_path: Path) -> None:
-    certfile, keyfile = write(OLD, tmp_path)
-    certificate = ServerCertificate(certfile, keyfile)
-    if case == "key of another":
-        certfile.write_bytes(NEW.cert_chain_pems[0].bytes())
-    elif case == "no PEM":
-        certfile.write_text("nothing")
-    else:
-        keyfile.unlink()
-    faults = []
-    for _ in range(2):
-        with pytest.raises(ConfigError) as caught:
-            certificate.reload()
-        faults.append(caught.value)
-
-    assert faults[0] is faults[1]
-    assert served_names(certificate) == 1
-    write(NEW, tmp_path)
-    certificate.reload()
-    assert served_names(certificate) == 2
 
 
 def test_a_pair_that_does_not_fit_is_one_sentence_without_the_key(
