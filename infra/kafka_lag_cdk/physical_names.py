@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import hashlib
 
-from kafka_lag import contract
-
 # CloudWatch takes no longer name of an alarm [botocore cloudwatch PutMetricAlarm].
 _LONGEST_ALARM = 255
 _DIGEST = 12
@@ -37,11 +35,6 @@ def report_logs(deployment: str) -> str:
 def report_log_group(deployment: str, kind: str) -> str:
     """The log group of `OUTPUT` or `ERROR`."""
     return f"{report_logs(deployment)}/{kind}"
-
-
-def lifecycle_rule_ids() -> tuple[str, ...]:
-    """The rules of a bucket that is made; those on prefixes are named after them."""
-    return (contract.HISTORY_PREFIX, contract.REPORT_PREFIX, ABANDONED_UPLOADS)
 
 
 def digest(text: str) -> str:

@@ -20,7 +20,7 @@ from kafka_lag_cdk.config.reading import check
 from kafka_lag_cli.doctor.deployed import check_deployed
 from kafka_lag_cli.doctor.findings import Finding, collect_findings
 from kafka_lag_cli.doctor.place import Place
-from tests.cli.fake_aws import ACCOUNT, REGION, FakeAccount, client_error
+from tests.cli.fake_aws import ACCOUNT, FakeAccount, client_error
 from tests.golden import Golden
 from tests.infra.configured import cluster_json
 
@@ -34,28 +34,23 @@ BUCKET = "kafka-lag-data"
 
 
 class Deployed:
-    """An account in which a deployment runs and all is well; the fake of six services."""
+    """An account in which a deployment runs and all is well; the fake of four services."""
 
     def __init__(self, account: FakeAccount) -> None:
         self.account = account
         # The key of a snapshot has seconds.
         self.now = int(time.time())
         self.status = 403
-        self.servers = "b-1.example:9096,b-2.example:9096"
-        self.alarms = {"heartbeat": "OK", "broker-disk": "OK", "broker-cpu": "ALARM"}
-        self.history = ["Alarm updated from INSUFFICIENT_DATA to OK"]
+        self.alarms = {"heartbeat": "OK"}
         self.subscriptions = [("email", "oncall@example.com", "arn:aws:sns:one")]
         self.key_policy = KEY_POLICY
         self.topics = {"alarms", "reports"}
         self.manager, self.key_state = "CUSTOMER", "Enabled"
         self.runs: list[dict[str, Any]] = [SCHEDULED]
-        self.points = {contract.COLLECTOR_SUCCESS: 1.0, contract.DAILY_REPORT_SUCCESS: 1.0}
-        self.streams = [{"logStreamName": "jr_1-driver"}]
         self.denied = ""
-        for name in ("cloudwatch", "sns", "kms", "glue", "logs", "lambda"):
+        for name in ("cloudwatch", "sns", "kms", "glue"):
             account.session.fakes[name] = self
         self.put_run(minutes_ago=1)
-        self.expire("history", "reports", "abandoned-uploads")
 
     def put_run(self, minutes_ago: float) -> None:
         client = self.account.session.client("s3")
@@ -63,15 +58,6 @@ class Deployed:
             client.delete_object(Bucket=BUCKET, Key=each["Key"])
         at = int((self.now - minutes_ago * 60) * 1000)
         client.put_object(Bucket=BUCKET, Key=object_key(contract.GROUPS, "orders", at), Body=b"")
-
-    def expire(self, *names: str) -> None:
-        rules = [
-            {"ID": name, "Status": "Enabled", "Filter": {"Prefix": name}, "Expiration": {"Days": 9}}
-            for name in names
-        ]
-        self.account.session.client("s3").put_bucket_lifecycle_configuration(
-            Bucket=BUCKET, LifecycleConfiguration={"Rules": rules}
-        )
 
     def findings(
         self, *others: dict[str, Any], cluster: dict[str, Any] | None = None, **shared: Any
@@ -84,20 +70,10 @@ class Deployed:
         checked = check_deployed(place, lambda: self.now, lambda _: self.status)
         return {name: found for name, some in checked for found in collect_findings(name, some)}
 
-    def get_function_configuration(self, **_: Any) -> dict[str, Any]:
-        return {"Environment": {"Variables": {"KAFKA_LAG_BOOTSTRAP_SERVERS": self.servers}}}
-
-    def get_metric_statistics(self, **request: Any) -> dict[str, Any]:
-        value = self.points.get(request["MetricName"])
-        return {"Datapoints": [] if value is None else [{"Maximum": value}]}
-
     def describe_alarms(self, **request: Any) -> dict[str, Any]:
         states = {f"kafka-lag/orders/{name}": state for name, state in self.alarms.items()}
         names = [name for name in request["AlarmNames"] if name in states]
         return {"MetricAlarms": [{"AlarmName": n, "StateValue": states[n]} for n in names]}
-
-    def describe_alarm_history(self, **_: Any) -> dict[str, Any]:
-        return {"AlarmHistoryItems": [{"HistorySummary": each} for each in self.history]}
 
     def get_topic_attributes(self, **request: Any) -> dict[str, Any]:
         if request["TopicArn"] not in self.topics:
@@ -120,9 +96,6 @@ class Deployed:
 
     def get_job_runs(self, **_: Any) -> dict[str, Any]:
         return {"JobRuns": self.runs}
-
-    def describe_log_streams(self, **_: Any) -> dict[str, Any]:
-        return {"logStreams": self.streams}
 
     def get_paginator(self, operation: str) -> Any:
         assert operation == "list_subscriptions_by_topic"
@@ -155,7 +128,7 @@ def deployed(account: FakeAccount) -> Deployed:
 
 
 def _set(**values: Any) -> Callable[[Deployed], None]:
-    """Attributes that change; of `alarms` and `points` the names that are given."""
+    """Attributes that change; of `alarms` the names that are given."""
 
     def breaks(deployed: Deployed) -> None:
         for name, value in values.items():
@@ -169,30 +142,16 @@ def _no_views_stack(deployed: Deployed) -> None:
     deployed.account.session.client("cloudformation").delete_stack(StackName="kafka-lag-views")
 
 
-def _page_of_the_start(state: str) -> Callable[[Deployed], None]:
-    """The heartbeat's alarm went off in the first half hour, and is in this state now."""
-    started = ["Alarm updated from INSUFFICIENT_DATA to ALARM"]
-    return _set(history=started, alarms={"heartbeat": state})
-
-
 FIRST, SECOND = (datetime(2026, 3, day, 1, tzinfo=UTC) for day in (1, 2))
 GOING = {"Id": "jr_2", "JobRunState": "RUNNING", "StartedOn": SECOND}
 FAILED = SCHEDULED | {"JobRunState": "FAILED", "StartedOn": FIRST}
-BY_HAND = {"Id": "jr_2", "JobRunState": "SUCCEEDED"}
-UNMEASURED = {contract.DAILY_REPORT_SUCCESS: None}
 PENDING = [("email", "oncall@example.com", "PendingConfirmation")]
 CONFIRMED = ("email", "oncall@example.com", "arn:aws:sns:one")
 # What is there; `tests/golden/doctor-deployed.txt` has what is found, and nothing else is.
 CASES: dict[str, Callable[[Deployed], Any]] = {
     "a run of three minutes ago": lambda each: each.put_run(3),
     "no later run": lambda each: each.put_run(3.1),
-    "another login's port": _set(servers="b:9098"),
-    "no address": _set(servers=""),
-    "no metric": _set(points={contract.COLLECTOR_SUCCESS: None}),
     "heartbeat in alarm": _set(alarms={"heartbeat": "ALARM"}),
-    "a page of the start": _page_of_the_start("OK"),
-    "a page that goes on": _page_of_the_start("ALARM"),
-    "no metrics of brokers": _set(alarms={"broker-disk": "INSUFFICIENT_DATA"}),
     "no topic": _set(topics=set()),
     "closed key": _set(key_policy="{}"),
     "key of AWS": _set(manager="AWS"),
@@ -206,15 +165,10 @@ CASES: dict[str, Callable[[Deployed], Any]] = {
     ),
     "open views": _set(status=200),
     "views that want a token": _set(status=401),
-    "no night yet": _set(runs=[], points=UNMEASURED),
-    "a run goes on": _set(runs=[GOING], points=UNMEASURED),
+    "no night yet": _set(runs=[]),
+    "a run goes on": _set(runs=[GOING]),
     "after one that failed": _set(runs=[FAILED, GOING]),
     "failed report": _set(runs=[FAILED]),
-    "log elsewhere": _set(streams=[]),
-    "report without metric": _set(points={contract.DAILY_REPORT_SUCCESS: 0.0}),
-    "run by hand": _set(runs=[BY_HAND], points=UNMEASURED),
-    "and by the trigger": _set(runs=[BY_HAND, SCHEDULED], points=UNMEASURED),
-    "nothing expires": lambda each: each.expire("history"),
     # The last, as it is not put back.
     "no stack": _no_views_stack,
 }
@@ -248,10 +202,6 @@ def test_views_with_a_token_answer_for_themselves(deployed: Deployed) -> None:
         assert deployed.findings(views={"auth": "bearer"})["views"].severity == severity
 
 
-def test_a_bucket_of_the_users_has_its_own_rules(deployed: Deployed) -> None:
-    assert "what expires" not in deployed.findings(existing_buckets={REGION: "ours"})
-
-
 def test_an_address_that_nobody_confirmed_is_named_and_no_secret_is(deployed: Deployed) -> None:
     notify = {"email": ["Second@example.com"], "https": ["https://pager.example/v2/secret"]}
     found = deployed.findings(notify=notify)["subscriptions"]
@@ -281,19 +231,3 @@ def test_chats_have_a_stack_in_their_accounts_first_region(deployed: Deployed) -
     assert "kafka-lag-chat is absent" in deployed.findings(first, notify=notify)["stacks"].what
     deployed.account.deploy("kafka-lag-chat", region="eu-west-1")
     assert deployed.findings(first, notify=notify)["stacks"].severity == "ok"
-
-
-def test_a_stack_in_another_account_is_named_and_not_looked_at(deployed: Deployed) -> None:
-    scaling = {
-        "group": "billing",
-        "ecs_cluster": "prod",
-        "service": "billing",
-        "account": "444455556666",
-        "partitions": 4,
-        "max": 4,
-        "tasks": {},
-    }
-    found = deployed.findings(cluster={"scaling": [scaling]})
-    assert found["stacks"].severity == "ok"
-    assert found["stacks elsewhere"].severity == "unknown"
-    assert found["stacks elsewhere"].what.startswith("kafka-lag-orders-scaling in 444455556666:")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 from urllib.error import HTTPError, URLError
@@ -19,9 +19,9 @@ from urllib.request import urlopen
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import hour_prefix, taken_at_of
 from kafka_lag.wording.formatting import format_list, format_minute
-from kafka_lag_cdk.alarm_rules import HEARTBEAT, broker_rules
-from kafka_lag_cdk.physical_names import OUTPUT, alarm_name, lifecycle_rule_ids, report_log_group
-from kafka_lag_cdk.stack_names import StackName, stack_names_for
+from kafka_lag_cdk.alarm_rules import HEARTBEAT
+from kafka_lag_cdk.physical_names import alarm_name
+from kafka_lag_cdk.stack_names import stack_names_for
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import KmsKey, describe_key
 from kafka_lag_cli.doctor.findings import Finding, Severity
@@ -38,9 +38,6 @@ _ALARM_SERVICE = "cloudwatch.amazonaws.com"
 _NO_TOPIC = ("NotFound", "NotFoundException")
 _MINUTE_MS = 60_000
 _RUNS = 3
-_MINUTES_OF_METRICS = 10
-_WARM_UP = timedelta(minutes=30)
-_REPORT_HOURS = 26
 _NAMED = 5
 _TIMEOUT = 20
 # What a request without rights gets: with IAM from Lambda, else from the views themselves.
@@ -65,26 +62,16 @@ def check_deployed(
     seen = _Deployed(place, clock, fetch)
     cluster, shared = place.cluster, place.deployment.shared
     yield "stacks", seen.stacks()
-    yield "stacks elsewhere", seen.stacks_elsewhere()
     if not cluster.paused:
         yield "runs", seen.runs()
-    if cluster.bootstrap_servers is None:
-        yield "brokers' addresses", seen.addresses()
     if cluster.sink_names and not cluster.paused:
-        yield "metrics", seen.metrics()
         yield "heartbeat", seen.heartbeat()
-    if cluster.watches_brokers:
-        yield "alarms on brokers", seen.broker_alarms()
     yield _TOPIC, seen.topic()
     yield "subscriptions", seen.subscriptions()
     if shared.views is not None:
         yield "views", seen.views()
     if shared.report.enabled:
         yield "daily report", seen.report()
-        yield "daily report's log", seen.report_log()
-        yield "daily report's metric", seen.report_metric()
-    if place.deployment.existing_bucket(place.account, place.region) is None:
-        yield "what expires", seen.lifecycle()
 
 
 @dataclass(frozen=True)
@@ -92,10 +79,6 @@ class _Deployed:
     place: Place
     clock: Clock
     fetch: Fetch
-
-    @property
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self.clock(), UTC)
 
     def _stack(self, name: str, region: str | None = None) -> dict[str, Any] | None:
         client = self.place.client("cloudformation", region)
@@ -123,17 +106,10 @@ class _Deployed:
     def _alarm(self, rule: str) -> str:
         return alarm_name(self.place.deployment.name, self.place.cluster.name, rule)
 
-    def _stacks(self, *, here: bool) -> list[StackName]:
-        """Return the stacks in this cluster's account, or those in other accounts."""
-        return [
-            each
-            for each in stack_names_for(self.place.deployment, self.place.cluster)
-            if (each.account == self.place.account) is here
-        ]
-
     def stacks(self) -> Iterator[Finding]:
-        """Check that all stacks exist and are complete."""
-        stacks = self._stacks(here=True)
+        """Checks that the stacks in the cluster's account exist and are complete."""
+        every = stack_names_for(self.place.deployment, self.place.cluster)
+        stacks = [each for each in every if each.account == self.place.account]
         names = [each.name for each in stacks]
         states = {
             each.name: (self._stack(each.name, each.region) or {}).get("StackStatus", "absent")
@@ -147,15 +123,6 @@ class _Deployed:
             expected=f"{format_list(names, _NAMED)}, each complete",
             to_do="Deploy, or read why the last deploy failed in the stack's events.",
         )
-
-    def stacks_elsewhere(self) -> Iterator[Finding]:
-        """List the stacks in accounts that are not checked."""
-        if names := [f"{each.name} in {each.account}" for each in self._stacks(here=False)]:
-            yield Finding(
-                "stacks elsewhere",
-                "unknown",
-                f"{format_list(names, _NAMED)}: another account, which is not looked at",
-            )
 
     def runs(self) -> Iterator[Finding]:
         """Check that one of the last runs stored a snapshot: brokers, login and S3 are reached."""
@@ -193,106 +160,18 @@ class _Deployed:
         times = [at for at in map(taken_at_of, keys) if at is not None]
         return max(times, default=None)
 
-    def addresses(self) -> Iterator[Finding]:
-        """Check that the function has broker addresses from MSK, at the port of the login."""
-        ports = [first for first, _ in self.place.cluster.ports]
-        function = self._own.get("Function")
-        servers = ""
-        if function:
-            with using("lambda:GetFunctionConfiguration"):
-                found = self.place.client("lambda").get_function_configuration(
-                    FunctionName=function
-                )
-            variables = found.get("Environment", {}).get("Variables", {})
-            servers = variables.get(contract.ENV_BOOTSTRAP_SERVERS, "")
-        each = [server.rpartition(":")[2] for server in servers.split(",") if server]
-        yield _finding(
-            "brokers' addresses",
-            ok=bool(each) and set(each) <= set(map(str, ports)),
-            found=servers or "the function has none",
-            expected=f"addresses at port {ports[0]}, that of {self.place.cluster.way_in}",
-            to_do="MSK is asked when the stack is made, or when ARN or login change: see what the "
-            "stack's custom resource answered.",
-        )
-
-    def metrics(self) -> Iterator[Finding]:
-        """Check that runs succeed, and that CloudWatch has their metrics."""
-        minutes = max(_MINUTES_OF_METRICS, 2 * self.place.cluster.interval_minutes)
-        count = self._count(
-            self.place.cluster.namespace,
-            contract.COLLECTOR_SUCCESS,
-            {contract.DIMENSION_CLUSTER: self.place.cluster.name},
-            timedelta(minutes=minutes),
-        )
-        yield _finding(
-            "metrics",
-            ok=count > 0,
-            found=f"{contract.COLLECTOR_SUCCESS} is 1 in {count} of the last {minutes} minutes",
-            expected="at least one; a new metric is listed after up to 15 minutes",
-            to_do="Read the function's log: with the sink cloudwatch look for AccessDenied.",
-        )
-
-    def _count(
-        self, namespace: str, metric: str, dimensions: dict[str, str], back: timedelta
-    ) -> int:
-        """Minutes in which a metric was 1 or more."""
-        with using("cloudwatch:GetMetricStatistics"):
-            answer = self.place.client("cloudwatch").get_metric_statistics(
-                Namespace=namespace,
-                MetricName=metric,
-                Dimensions=[{"Name": name, "Value": value} for name, value in dimensions.items()],
-                StartTime=self._now - back,
-                EndTime=self._now,
-                Period=60 if back <= timedelta(hours=1) else 3600,
-                Statistics=["Maximum"],
-            )
-        return sum(each["Maximum"] >= 1 for each in answer["Datapoints"])
-
     def heartbeat(self) -> Iterator[Finding]:
-        """Its state, and that its warm-up kept it from going off while the stack was made."""
+        """Checks the alarm that goes off if no run succeeds, or none of their metrics arrive."""
         name = self._alarm(HEARTBEAT.name)
-        client = self.place.client("cloudwatch")
         with using("cloudwatch:DescribeAlarms"):
-            alarms = client.describe_alarms(AlarmNames=[name])["MetricAlarms"]
-        state = alarms[0]["StateValue"] if alarms else "absent"
-        made = (self._stack(self.place.stack) or {}).get("CreationTime")
-        early = 0
-        if made and alarms:
-            with using("cloudwatch:DescribeAlarmHistory"):
-                items = client.describe_alarm_history(
-                    AlarmName=name,
-                    HistoryItemType="StateUpdate",
-                    StartDate=made,
-                    EndDate=made + _WARM_UP,
-                )["AlarmHistoryItems"]
-            early = sum("to ALARM" in each.get("HistorySummary", "") for each in items)
-        well = state == "OK"
+            alarms = self.place.client("cloudwatch").describe_alarms(AlarmNames=[name])
+        states = [each["StateValue"] for each in alarms["MetricAlarms"]]
         yield _finding(
             "heartbeat",
-            ok=well and not early,
-            found=f"{state}, {early} alarms in the first half hour",
-            expected="OK, and none while the stack was made",
-            to_do="Healthy. The alarm fired during the first deploy, because the first run "
-            "succeeded late; ignore it."
-            if well
-            else "In ALARM: no run succeeds. INSUFFICIENT_DATA ends after some runs.",
-            severity="warning" if well else "fault",
-        )
-
-    def broker_alarms(self) -> Iterator[Finding]:
-        """Check that MSK's broker metrics reach the alarms."""
-        rules = broker_rules(brokers=True, disks=self.place.cluster.has_disks)
-        names = [self._alarm(rule.name) for rule in rules]
-        with using("cloudwatch:DescribeAlarms"):
-            answer = self.place.client("cloudwatch").describe_alarms(AlarmNames=names)
-        states = {each["AlarmName"]: each["StateValue"] for each in answer["MetricAlarms"]}
-        found = [f"{rule.name} {states.get(self._alarm(rule.name), 'absent')}" for rule in rules]
-        yield _finding(
-            "alarms on brokers",
-            ok=all(states.get(name) in ("OK", "ALARM") for name in names),
-            found=", ".join(found),
-            expected="data for each within minutes",
-            to_do="See whether MSK publishes KafkaDataLogsDiskUsed and CpuIdle for this cluster.",
+            ok=states == ["OK"],
+            found=states[0] if states else "absent",
+            expected="OK",
+            to_do="In ALARM: no run succeeds. INSUFFICIENT_DATA ends after some runs.",
         )
 
     def topic(self) -> Iterator[Finding]:
@@ -452,93 +331,22 @@ class _Deployed:
         began = datetime.fromtimestamp(0, UTC)
         return sorted(runs, key=lambda run: run.get("StartedOn", began), reverse=True)
 
-    def _ended_runs(self) -> list[dict[str, Any]]:
-        return [run for run in self._runs() if run["JobRunState"] not in _GOING]
-
     def report(self) -> Iterator[Finding]:
-        """Check that the newest finished run succeeded."""
-        check = "daily report"
-        going = [run for run in self._runs() if run["JobRunState"] in _GOING]
-        if going:
-            yield Finding(check, "info", f"a run is not over: {_said_of(going[0])}")
-        ended = self._ended_runs()
-        if going and not ended:
+        """Checks that the daily job's newest run that is over succeeded."""
+        runs = self._runs()
+        ended = [run for run in runs if run["JobRunState"] not in _GOING]
+        if runs and not ended:
+            yield Finding("daily report", "info", f"a run is not over: {_said_of(runs[0])}")
             return
         job = self._shared.get("DailyReportJob")
         yield _finding(
-            check,
+            "daily report",
             ok=bool(ended) and ended[0]["JobRunState"] == "SUCCEEDED",
             found=_said_of(ended[0]) if ended else "no run yet",
             expected="the newest run SUCCEEDED; the first is in the night after the first day",
             to_do="A failed run says why in its log.",
             severity="fault" if ended else "info",
             repair=self.place.aws(f"glue start-job-run --job-name {job}") if job else None,
-        )
-
-    def report_log(self) -> Iterator[Finding]:
-        """Check that the report writes to a log group of this deployment."""
-        group = report_log_group(self.place.deployment.name, OUTPUT)
-        ended = self._ended_runs()
-        if not ended:
-            said = f"no run is over yet (expected: one in {group})"
-            yield Finding("daily report's log", "info", said)
-            return
-        with using("logs:DescribeLogStreams"):
-            streams = self.place.client("logs").describe_log_streams(
-                logGroupName=group, logStreamNamePrefix=ended[0]["Id"]
-            )["logStreams"]
-        yield _finding(
-            "daily report's log",
-            ok=bool(streams),
-            found=f"{len(streams)} streams of the newest run in {group}",
-            expected="one at least, and none in /aws-glue/jobs",
-            to_do="Look in /aws-glue/jobs/output, where Glue writes unless it knows of the group.",
-        )
-
-    def report_metric(self) -> Iterator[Finding]:
-        """Check that the report writes its metric, on which the alarm `report-missing` relies."""
-        # A run by hand writes none, and names no trigger.
-        scheduled = any(run.get("TriggerName") for run in self._ended_runs())
-        count = self._count(
-            contract.NAMESPACE,
-            contract.DAILY_REPORT_SUCCESS,
-            {contract.DIMENSION_DEPLOYMENT: self.place.deployment.name},
-            timedelta(hours=_REPORT_HOURS),
-        )
-        yield _finding(
-            "daily report's metric",
-            ok=count > 0,
-            found=f"{contract.DAILY_REPORT_SUCCESS} is 1 in {count} of {_REPORT_HOURS} hours",
-            expected="one at least, once a scheduled run has succeeded",
-            to_do="A scheduled run is over: see its log, and whether the job still has a trigger."
-            if scheduled
-            else "A run by hand writes none.",
-            severity="fault" if scheduled else "info",
-        )
-
-    def lifecycle(self) -> Iterator[Finding]:
-        """Check that the bucket has the lifecycle rules."""
-        bucket = self._shared.get("Bucket")
-        wanted = lifecycle_rule_ids()
-        there: set[str] = set()
-        if bucket:
-            try:
-                with using("s3:GetLifecycleConfiguration"):
-                    rules = self.place.client("s3").get_bucket_lifecycle_configuration(
-                        Bucket=bucket
-                    )["Rules"]
-                there = {each["ID"] for each in rules if each["Status"] == "Enabled"}
-            except AwsError as error:
-                if error.code != "NoSuchLifecycleConfiguration":
-                    raise
-        missing = [each for each in wanted if each not in there]
-        rules_on = f"rules on {', '.join(wanted)}"
-        yield _finding(
-            "what expires",
-            ok=not missing,
-            found=f"no rule on {', '.join(missing)}" if missing else rules_on,
-            expected=rules_on,
-            to_do="Somebody changed the bucket's lifecycle: deploy again, or write them.",
         )
 
 
