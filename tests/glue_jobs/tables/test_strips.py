@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of a day and the rows of reports that the whole job makes of them.
 
-Each case is a group with its runs, or a few partitions of a topic that is named like the case. All
-numbers of all cases are also what SQL says that shares no code with the job.
+Each case is a group with its runs, or a few partitions of a topic that is named like the case.
 """
 
 import shutil
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ from pyspark.sql import SparkSession
 from kafka_lag.contract import NEEDED_FOR_BACKLOG, NEEDED_FOR_RATE
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.schemas import TABLES
-from tests.glue_jobs.by_sql import DAY, differences
 from tests.glue_jobs.days import Row, group_row, report_rows, topic_row, write_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
+DAY = date(2026, 1, 31)
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)
 # Minutes of the runs, and for how many minutes each stands: the two before a long silence twice as
 # long as the pause before them, as nobody knows more.
@@ -566,13 +565,6 @@ BROKERS: dict[str, tuple[list[Row], dict[tuple[int | None, str | None], Row]]] =
         {(0, "a"): {"lag_to_others": None, "hot": True}, (1, "a"): {"hot": False}},
     ),
 }
-# With the reports that the SQL cannot make: it counts no partitions of a topic whose end was never
-# known, and takes skips for what was read.
-CLUSTERS = {
-    "strips": {"partition_skew"},
-    "brokers moved": {"partition_skew", "lag_summary", "consumer_hotspots"},
-    "brokers all of the lag": set[str](),
-}
 
 
 def group_partition(row: Row, **own: Any) -> Row:
@@ -666,11 +658,6 @@ def test_only_what_was_read_has_a_row(reported: Path) -> None:
 
     assert "never read" not in hours
     assert objectives == {case for case, (_, where, _) in GROUPS.items() if where is SLO}
-
-
-@pytest.mark.parametrize("cluster", CLUSTERS)
-def test_all_numbers_of_the_strips_are_what_sql_says(reported: Path, cluster: str) -> None:
-    assert differences(reported, cluster).keys() <= CLUSTERS[cluster]
 
 
 def same_reports(one: Path, other: Path) -> None:
