@@ -12,17 +12,9 @@ from datetime import date, timedelta
 from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from kafka_lag.contract import LEAST_WEEKS, USUAL_WEEKS
-from kafka_lag_report.aggregates import (
-    DayAggregates,
-    Keeper,
-    group_partition_days,
-    keeping,
-    records_produced,
-    reduce_day,
-)
 from kafka_lag_report.compaction import compact_day
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.evidence import Evidence, gather_evidence
@@ -31,15 +23,15 @@ from kafka_lag_report.findings import Findings
 from kafka_lag_report.incident import TABLE, to_table
 from kafka_lag_report.options import Options
 from kafka_lag_report.page.render import read_page, render
-from kafka_lag_report.partials import DayRows
 from kafka_lag_report.publishing import publish
+from kafka_lag_report.queries import Queries
 from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.read_snapshots import (
     Day,
     naming_corrupt_files,
-    read_rows,
     skip_corrupt_objects,
 )
+from kafka_lag_report.reduce_day import open_day, reduce_day
 from kafka_lag_report.report_files import (
     compute,
     is_first_day,
@@ -49,21 +41,17 @@ from kafka_lag_report.report_files import (
     stored_tables,
 )
 from kafka_lag_report.schemas import REPORTS, report_schema
-from kafka_lag_report.segments import TOPIC
+from kafka_lag_report.session import new_session
 from kafka_lag_report.storage import Storage
-from kafka_lag_report.tables.anomalies import anomalies
 from kafka_lag_report.tables.coverage import coverage
-from kafka_lag_report.tables.hotspots import broker_hotspots, consumer_hotspots
-from kafka_lag_report.tables.lag_hourly import lag_hourly
-from kafka_lag_report.tables.lag_summary import lag_summary
-from kafka_lag_report.tables.partition_skew import partition_skew
-from kafka_lag_report.tables.retention_risk import retention_risk
-from kafka_lag_report.tables.slo import add_windows, slo
-from kafka_lag_report.tables.tasks_needed import tasks_needed
+from kafka_lag_report.tables.slo import add_windows
 from kafka_lag_report.timings import Timings
 
-# As `reduce_day` takes them.
-DATASETS = ("groups", "group_partitions", "topic_partitions")
+# The tables that Spark computes of each day.
+_TABLES = (
+    *("lag_summary", "partition_skew", "retention_risk", "lag_hourly"),
+    *("broker_hotspots", "consumer_hotspots", "tasks_needed", "slo"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,61 +77,41 @@ def report_day(job: Job, day: Day) -> None:
             work = partial(compact_day, job.spark, job.storage)
             day, _ = skip_corrupt_objects(job.storage, day, work)
         day = day.from_history()
-    with keeping(few_rows=job.few_rows) as keeper:
-        with job.timings.stage("reduce", cluster):
-            work_on = partial(_reduced, job, keeper)
-            day, (frames, evidence) = skip_corrupt_objects(job.storage, day, work_on)
-        with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
-            tables = {name: report_schema(name).empty_table() for name in REPORTS}
-            tables |= compute(_reports(job, day, frames))
-            tables["slo"] = _with_windows(job, day, tables["slo"])
-            tables["coverage"] = coverage(job.spark, job.storage, day)
-        with job.timings.stage("pages", cluster):
-            findings = _findings(job, day, evidence, tables)
-            tables[TABLE] = to_table(findings.incidents)
-            page = _page(findings, frames)
+    queries = Queries(new_session(job.spark, few_rows=job.few_rows))
+    with job.timings.stage("reduce", cluster):
+        work_on = partial(_reduced, job, queries)
+        day, evidence = skip_corrupt_objects(job.storage, day, work_on)
+    with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
+        tables = {name: report_schema(name).empty_table() for name in REPORTS}
+        tables |= _reports(job, day, queries)
+        tables["slo"] = _with_windows(job, day, tables["slo"])
+        tables["coverage"] = coverage(queries.spark, job.storage, day)
+    with job.timings.stage("pages", cluster):
+        findings = _findings(job, day, evidence, tables)
+        tables[TABLE] = to_table(findings.incidents)
+        page = render(read_page(findings, queries))
     with job.timings.stage("publish", cluster):
         publish(job.storage, job.options.output, day, tables, page)
 
 
-def _reduced(job: Job, keeper: Keeper, day: Day) -> tuple[DayAggregates, Evidence]:
-    keeper.release()
-    groups, group_rows, topic_rows = (_read(job, day, name) for name in DATASETS)
-    aggregates = reduce_day(groups.frame, group_rows, topic_rows, keeper)
-    evidence = gather_evidence(
-        aggregates, group_rows.frame, topic_rows.frame, few_rows=job.few_rows
-    )
-    return aggregates, evidence
+def _reduced(job: Job, queries: Queries, day: Day) -> Evidence:
+    open_day(queries, job.storage, day, few_rows=job.few_rows)
+    return gather_evidence(queries, reduce_day(queries))
 
 
-def _read(job: Job, day: Day, dataset: str) -> DayRows:
-    rows = read_rows(job.spark, job.storage, day, dataset)
-    # in one partition nothing is exchanged, whatever is grouped, ranked or joined
-    return replace(rows, frame=rows.frame.coalesce(1), few=True) if job.few_rows else rows
-
-
-def _reports(job: Job, day: Day, frames: DayAggregates) -> dict[str, DataFrame]:
+def _reports(job: Job, day: Day, queries: Queries) -> dict[str, pa.Table]:
     """Those that may have rows."""
-    f, weigh = frames, frames.weights.weigh
-    groups, runs = weigh(f.groups), weigh(f.runs)
-    hours = lag_hourly(groups)
-    reports = {
-        "lag_summary": lag_summary(groups, runs, f.segments),
-        "partition_skew": partition_skew(f.segments, runs, f.topic_segments, weigh(f.topic_runs)),
-        "retention_risk": retention_risk(f.segments, f.topic_segments, day.date),
-        "lag_hourly": hours,
-        "broker_hotspots": broker_hotspots(f.segments, f.topic_segments),
-        "consumer_hotspots": consumer_hotspots(f.segments),
-        "tasks_needed": tasks_needed(groups),
-        "slo": slo(groups, day.date, in_progress=day.in_progress),
-    }
     output = job.options.output
+    tables = list(_TABLES)
     weeks = stored_dates(job.storage, output, "lag_hourly", day, _dates_before(day))
     # of fewer nothing is usual
     if len(weeks) >= LEAST_WEEKS:
-        before = stored(job.spark, job.storage, output, "lag_hourly", day, weeks)
-        reports["anomalies"] = anomalies(hours, before)
-    return reports
+        before = stored(queries.spark, job.storage, output, "lag_hourly", day, weeks)
+        queries.view("past_hours", before)
+        queries.derive("reductions/usual_hours")
+        queries.keep("tables/lag_hourly")
+        tables.append("anomalies")
+    return compute(queries, tables)
 
 
 def _with_windows(job: Job, day: Day, of_day: pa.Table) -> pa.Table:
@@ -174,10 +142,3 @@ def _findings(job: Job, day: Day, evidence: Evidence, tables: Mapping[str, pa.Ta
         raise DataError(f"nothing is known of {day.cluster} on {day.date}")
     incidents = find_incidents(evidence, findings, first_day=first_day)
     return replace(findings, incidents=incidents)
-
-
-def _page(findings: Findings, frames: DayAggregates) -> str:
-    partitions = group_partition_days(frames.segments).join(
-        records_produced(frames.topic_segments), [*TOPIC, "partition_id"], "left"
-    )
-    return render(read_page(findings, frames.groups, partitions))

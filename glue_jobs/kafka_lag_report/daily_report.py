@@ -29,7 +29,7 @@ from kafka_lag_report.read_snapshots import (
     requested_days,
     snapshot_dates,
 )
-from kafka_lag_report.session import open_session, quick_session
+from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.success_metric import metric_client, publish_success
 from kafka_lag_report.tables.usual import write_usual
@@ -153,7 +153,7 @@ def _each_cluster(job: Job, days: Sequence[Day], limit: TimeLimit) -> dict[str, 
     """
     small = [day for day in days if is_small(day)]
     others = sorted((day for day in days if day not in small), key=lambda day: day.size)
-    quick = replace(job, spark=quick_session(job.spark), few_rows=True) if small else job
+    quick = replace(job, few_rows=True)
     with ThreadPoolExecutor(SMALL_AT_ONCE) as pool:
         causes = list(pool.map(partial(_cluster, quick, limit), small))
     causes += [_cluster(job, limit, day) for day in others]

@@ -35,7 +35,6 @@ from kafka_lag_report.errors import (
     NothingYetError,
 )
 from kafka_lag_report.options import Options
-from kafka_lag_report.partials import DayRows
 from kafka_lag_report.schemas import LONG, SNAPSHOTS, STRING
 from kafka_lag_report.storage import (
     AT_ONCE,
@@ -466,23 +465,17 @@ def skip_corrupt_objects(storage: Storage, day: Day, work: Callable[[Day], T]) -
 
 
 def read(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> DataFrame:
-    """The frame of `read_rows`."""
-    return read_rows(spark, storage, day, dataset).frame
-
-
-def read_rows(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> DayRows:
     """Rows of the day; lazily, and no folder but the day's is listed.
 
     Those of the history have its own column, RISES, if all its files do.
     """
     schema = SNAPSHOTS[dataset]
     if not day.reads_history:
-        return DayRows(rows_in(spark, _paths(day, dataset), schema))
+        return rows_in(spark, _paths(day, dataset), schema)
     files = _history_files(storage, day, dataset)
     if dataset in RISES and _have(RISES[dataset], storage, files):
         schema = StructType([*schema, StructField(RISES[dataset], LONG)])
-        return DayRows(rows_in(spark, files, schema), files, storage)
-    return DayRows(rows_in(spark, files, schema))
+    return rows_in(spark, files, schema)
 
 
 def _have(column: str, storage: Storage, paths: Sequence[str]) -> bool:

@@ -5,8 +5,7 @@
 <output>/reports/page/cluster=<c>/dt=<date>/report.html
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from datetime import date
 
 import pyarrow as pa
@@ -15,28 +14,30 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kafka_lag_report.errors import CorruptObjectsError
+from kafka_lag_report.queries import Queries, at_once
 from kafka_lag_report.read_snapshots import Day, rows_in, snapshot_dates
 from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
 from kafka_lag_report.storage import PARQUET, Storage
 
 TABLE_FILE, PAGE_FILE = f"report{PARQUET}", "report.html"
 PAGE = "page"
-# Small frames: most of a query is planning, which overlaps with the work of others.
-_QUERIES_AT_ONCE = 4
-# What queries ask by, of the reports that have it.
-_KEYS = ("consumer_group", "topic", "partition_id", "hour", "leader", "dataset")
+# What queries ask by, of the reports that have it, and what else tells rows apart.
+_KEYS = (
+    *("consumer_group", "topic", "partition_id", "hour", "measure", "leader", "leader_rack"),
+    *("client_host", "client_id", "member_id", "dataset"),
+)
 
 
-def compute(reports: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
-    """Each report's rows by what queries ask by, so that they can skip in its file."""
-    with ThreadPoolExecutor(_QUERIES_AT_ONCE) as pool:
-        tables = pool.map(_computed, reports, reports.values())
-        return dict(zip(reports, tables, strict=True))
+def compute(queries: Queries, names: Iterable[str]) -> dict[str, pa.Table]:
+    """Each table's rows by what queries ask by, so that they can skip in its file."""
 
+    def computed(path: str) -> pa.Table:
+        schema = report_schema(path.removeprefix("tables/"))
+        keys = [key for key in _KEYS if key in schema.names]
+        return collect(queries.run(path), schema, keys)
 
-def _computed(name: str, report: DataFrame) -> pa.Table:
-    schema = report_schema(name)
-    return collect(report, schema, [key for key in _KEYS if key in schema.names])
+    tables = at_once(computed, [f"tables/{name}" for name in names])
+    return {path.removeprefix("tables/"): table for path, table in tables.items()}
 
 
 def collect(frame: DataFrame, schema: pa.Schema, keys: Sequence[str]) -> pa.Table:

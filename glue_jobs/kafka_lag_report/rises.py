@@ -16,46 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
-from kafka_lag.contract import RISES, SKIPPED_BEYOND_END
-from kafka_lag_report.skew import with_columns
+from kafka_lag.contract import SKIPPED_BEYOND_END
 
 Numbers = npt.NDArray[np.int64]
 
 _DAY_MS = 86_400_000
-
-
-# SQL: the commit less what it jumped over that day: it rises by what was read. Null where the
-# commit is beyond the end, which nobody has read. Of several skips of a partition in one day the
-# last counts.
-READ_OFFSET = (
-    "IF(coalesce(committed_offset > end_offset, false), NULL, committed_offset"
-    " - IF(skipped_at >= date_trunc('day', taken_at) AND NOT coalesce(skip_reason IN"
-    f" {SKIPPED_BEYOND_END}, false), skipped_to - skipped_from, 0))"
-)
-
-# What a log is, beside what the history is sorted by.
-_LOGS = {
-    "topic_partitions": ("topic", "topic_id", "partition_id"),
-    "group_partitions": ("consumer_group", "topic", "topic_id", "partition_id"),
-}
-
-
-def with_rises(rows: DataFrame, dataset: str) -> DataFrame:
-    """The rows with their column, computed unless they have it."""
-    if RISES[dataset] in rows.columns:
-        return rows
-    offset, lost = "end_offset", "0"
-    if dataset == "group_partitions":
-        offset, lost = READ_OFFSET, "coalesce(records_lost, 0)"
-    offset = f"IF(unread_reason IS NULL, {offset}, NULL)"
-    passed = (
-        f"last(try_add({offset}, {lost}), true) OVER (PARTITION BY {', '.join(_LOGS[dataset])}"
-        " ORDER BY taken_at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-    )
-    rise = f"{offset} - {passed}"
-    return with_columns(rows, {RISES[dataset]: f"IF({rise} IS NULL, NULL, greatest({rise}, 0))"})
 
 
 @dataclass(frozen=True, slots=True)

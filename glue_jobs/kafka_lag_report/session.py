@@ -5,13 +5,13 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
 _JAVA = "spark.driver.extraJavaOptions"
+SHUFFLES = "spark.sql.shuffle.partitions"
 # Only before the JVM starts can these be set.
 OWN_JVM = {
     "spark.master": "local[*]",
@@ -54,7 +54,7 @@ EVERYWHERE = {
 # Where planning costs more than the rows: to generate and compile code for each query, and to plan
 # it again after each of its stages, takes several times what it saves.
 FEW_ROWS = {
-    "spark.sql.shuffle.partitions": "1",
+    SHUFFLES: "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # of few keys nothing needs to be sorted
@@ -66,13 +66,6 @@ FEW_ROWS = {
     "spark.sql.lightweightPlanChangeValidation": "false",
     # else each frame that is kept has a copy of the session, in which this is off
     "spark.sql.sources.bucketing.autoBucketedScan.enabled": "false",
-}
-
-# What calls on frames and columns ask Java for by name, and what they call of it.
-_CALLED = {
-    "PythonUtils": ("toSeq",),
-    "functions": ("col",),
-    "org.apache.spark.sql.functions": ("col", "expr"),
 }
 
 
@@ -93,26 +86,12 @@ def open_session(
     for key, value in own_settings(few_rows=few_rows).items() if ours else ():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    remember_classes(spark._jvm)
     for key, value in EVERYWHERE.items():
         spark.conf.set(key, value)
     if ours:
         # 200 tasks a shuffle cost more than the work on one machine
-        spark.conf.set("spark.sql.shuffle.partitions", "8")
+        spark.conf.set(SHUFFLES, "8")
     return spark
-
-
-def remember_classes(java: Any) -> None:
-    """Look up once in Spark's JVM what each call on a frame or column looks up.
-
-    Java searches packages and hundreds of jars for each name: half of all calls, of which a small
-    day has some thousand.
-    """
-    for name, members in _CALLED.items():
-        found = getattr(java, name)
-        for member in members:
-            setattr(found, member, getattr(found, member))
-        setattr(java, name, found)
 
 
 def own_settings(*, few_rows: bool) -> dict[str, str]:
@@ -122,9 +101,11 @@ def own_settings(*, few_rows: bool) -> dict[str, str]:
     return {**OWN_JVM, _JAVA: f"{OWN_JVM[_JAVA]} {_QUICK_JAVA}"}
 
 
-def quick_session(spark: SparkSession) -> SparkSession:
-    """A session beside this one, in the same JVM, for days of few rows."""
-    quick = spark.newSession()
-    for key, value in {**EVERYWHERE, **FEW_ROWS}.items():
-        quick.conf.set(key, value)
-    return quick
+def new_session(spark: SparkSession, *, few_rows: bool = False) -> SparkSession:
+    """A session beside this one, in the same JVM, whose views nobody else has."""
+    session = spark.newSession()
+    partitions = {SHUFFLES: str(spark.conf.get(SHUFFLES))}
+    settings = {**EVERYWHERE, **partitions, **(FEW_ROWS if few_rows else {})}
+    for key, value in settings.items():
+        session.conf.set(key, value)
+    return session

@@ -21,6 +21,9 @@ RATE_FORGETS_SECONDS = 3600
 # Of the excess lag that a cause must explain, and of a broker's or member's partitions in excess.
 MOST = 2 / 3
 
+# How long a single run of a day stands, where no pause is known.
+LONE_RUN_SECONDS = 60.0
+
 # Hot: lag a partition to that of all others. Of two, the one with three quarters of the lag.
 HOT_FACTOR = 3.0
 
@@ -30,6 +33,9 @@ HOT_FACTOR = 3.0
 # what it is worth.
 IRREGULAR_PART = 0.25
 NEARLY_FAR = 3.5
+# What single runs write lies so much farther apart than `produce_rate`, a moving average with a
+# half-life of five runs: the root of (2 - w) / w, w being the weight of a run, 1 - 2^(-1/5).
+SINGLE_RUN = 3.8
 
 # So many groups that are alike in one hour are the cluster's day, not each one's: a holiday, a
 # month's end.
@@ -68,6 +74,8 @@ SAME_INCIDENT_SECONDS = 600.0
 # Brokers end a transaction after at most so long (`transaction.max.timeout.ms`), unless they were
 # given more: what is open for longer hangs, or holds its readers up by intention.
 LONG_TRANSACTION_SECONDS = 900
+# Spells of each kind: more of them nobody reads.
+MOST_SPELLS = 50_000
 # What was not read for less than this is no incident: the collector counts on for as long.
 UNKNOWN_SECONDS = 600.0
 

@@ -7,10 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 
 from kafka_lag_report.findings import Findings, Limits
 from kafka_lag_report.page.drawn import Bar, Peak, Stretch
 from kafka_lag_report.page.render import read_page
+from kafka_lag_report.queries import Queries
 from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.schemas import DOUBLE, INT, LONG, REPORTS, STRING, columns, report_schema
 from tests.glue_jobs.days import Row, frame, frame_of
@@ -23,8 +25,9 @@ PARTITIONS = columns(
     partition_id=INT,
     leader=INT,
     mean_lag=DOUBLE,
-    produced=LONG,
 )
+PRODUCTION = columns(topic=STRING, partition_id=INT, produced=LONG)
+MADE: Row = {"topic": "orders", "partition_id": 1, "produced": 4}
 AGED = {"time_lag_error_seconds": 0.0}
 
 
@@ -99,7 +102,7 @@ def test_a_curve_has_gaps_where_nothing_was_read(spark: SparkSession) -> None:
     ]
     lag: Row = {"consumer_group": "billing", "topic": "orders"}
     partitions = [
-        {**lag, "partition_id": 1, "leader": 2, "mean_lag": 9.0, "produced": 4},
+        {**lag, "partition_id": 1, "leader": 2, "mean_lag": 9.0},
         {**lag, "partition_id": 0, "leader": 1, "mean_lag": None},
     ]
     times: Row = {"runs": 9, "first_run": at(0, 1), "interval_seconds": 60.0, "in_progress": False}
@@ -112,9 +115,13 @@ def test_a_curve_has_gaps_where_nothing_was_read(spark: SparkSession) -> None:
         }
     )
 
-    page = read_page(
-        findings, frame(spark, "groups", groups), frame_of(spark, PARTITIONS, partitions)
-    )
+    queries = Queries(spark, midnight=int(at(0, 0).timestamp()))
+    rows = frame(spark, "groups", groups)
+    queries.view("group_runs", rows.withColumn("is_age_least", sf.lit(False)))
+    queries.view("partition_days", frame_of(spark, PARTITIONS, partitions))
+    queries.view("production", frame_of(spark, PRODUCTION, [MADE]))
+
+    page = read_page(findings, queries)
 
     curve = page.curves["billing"]
     assert (curve.seconds[:4], len(curve.seconds)) == ((90.0, None, 0.0, None), 288)

@@ -15,6 +15,7 @@ from pyspark.sql import functions as sf
 
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.publishing import remove_staging
+from kafka_lag_report.queries import Queries
 from kafka_lag_report.read_snapshots import naming_corrupt_files
 from kafka_lag_report.report_files import collect, compute, is_first_day, stored
 from kafka_lag_report.schemas import REPORTS, STRING
@@ -26,6 +27,7 @@ FOLDERS = {"demo": "cluster=demo", ODD: f"cluster={quote(ODD, safe='')}"}
 NAME = "lag_hourly"
 BEFORE = [date(2026, 1, number) for number in range(17, 31)]
 _TYPED = "name string, at timestamp, numbers array<int>"
+USUAL = "consumer_group string, hour int, measure string, usual double, spread double, days int"
 FAILS = "cast(raise_error('on purpose') AS double)"
 
 
@@ -34,10 +36,6 @@ def hours(spark: SparkSession, *rows: tuple[str, int]) -> DataFrame:
     others = [f"cast(null AS {f.dataType.simpleString()}) {f.name}" for f in REPORTS[NAME]][2:]
     frame = spark.createDataFrame(list(rows), "consumer_group string, hour int")
     return frame.selectExpr("consumer_group", "hour", *others)
-
-
-def nothing(spark: SparkSession, name: str) -> DataFrame:
-    return spark.createDataFrame([], REPORTS[name])
 
 
 def write_report(root: Path, folder: str, number: int, group: str, hour: int) -> None:
@@ -77,11 +75,14 @@ def test_what_releases_with_staging_left_is_removed_and_nothing_else(tmp_path: P
     assert [path.name for path in reports.iterdir()] == [NAME]
 
 
-def test_a_report_that_fails_leaves_no_table(spark: SparkSession) -> None:
+def test_a_table_that_fails_leaves_none(spark: SparkSession) -> None:
     fails = hours(spark, ("new", 1)).withColumn("lag", sf.expr(FAILS))
+    queries = Queries(spark)
+    queries.view("usual_hours", spark.createDataFrame([], USUAL))
+    queries.view("lag_hourly", fails)
 
     with pytest.raises((Py4JJavaError, PySparkException), match="on purpose"):
-        compute({"anomalies": nothing(spark, "anomalies"), NAME: fails})
+        compute(queries, ["anomalies"])
 
 
 @pytest.mark.parametrize(("cluster", "hour"), [("demo", 0), (ODD, 1)])

@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 from kafka_lag_report.session import (
     EVERYWHERE,
     FEW_ROWS,
+    SHUFFLES,
+    new_session,
     open_session,
-    quick_session,
 )
 
 pytestmark = pytest.mark.spark
@@ -29,15 +30,20 @@ def test_times_are_utc_wherever_the_session_comes_from(spark: SparkSession) -> N
     assert {key: session.conf.get(key) for key in EVERYWHERE} == EVERYWHERE
 
 
-def test_the_quick_session_is_another_of_the_same_context(spark: SparkSession) -> None:
-    partitions = spark.conf.get("spark.sql.shuffle.partitions")
+@pytest.mark.parametrize("few_rows", [False, True])
+def test_a_new_session_has_views_and_settings_of_its_own(
+    spark: SparkSession, few_rows: bool
+) -> None:
+    before = {key: spark.conf.get(key) for key in FEW_ROWS}
+    spark.range(1).createOrReplaceTempView("mine")
 
-    session = quick_session(spark)
+    session = new_session(spark, few_rows=few_rows)
 
-    expected = {**EVERYWHERE, **FEW_ROWS}
+    expected = {**EVERYWHERE, **(FEW_ROWS if few_rows else {SHUFFLES: before[SHUFFLES]})}
     assert {key: session.conf.get(key) for key in expected} == expected
     assert session.sparkContext is spark.sparkContext
-    assert spark.conf.get("spark.sql.shuffle.partitions") == partitions
+    assert not session.catalog.tableExists("mine")
+    assert {key: spark.conf.get(key) for key in FEW_ROWS} == before
 
 
 def test_workers_are_of_the_python_that_runs_the_job(tmp_path: Path) -> None:

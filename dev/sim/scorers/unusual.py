@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often healthy groups are called unusual, and how soon anomalies are.
 
-The hours of all patterns without trouble go through the daily report's `lag_hourly` and
-`usual_figures`. Each day after the first weeks is judged by what was usual before it, run by run,
-as the collector does. A group may be called unusual once a month, and nine tenths of the anomalies
-in it must be seen in their third run.
+The hours of all patterns without trouble go through the daily report's `lag_hourly.sql` and
+`usual.sql`. Each day after the first weeks is judged by what was usual before it, run by run, as
+the collector does. A group may be called unusual once a month, and nine tenths of the anomalies in
+it must be seen in their third run.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.rates import ewma_weight
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.usual_lag import add_unusual
+from kafka_lag_report.queries import Queries
 from kafka_lag_report.session import open_session
-from kafka_lag_report.tables.lag_hourly import lag_hourly
-from kafka_lag_report.tables.usual import usual_figures
 
 MEASURES = ("lag", "time_lag_seconds", "produce_rate")
 _RULES = Rules()
@@ -124,13 +123,18 @@ def learn(spark: SparkSession, groups: Groups, judged: Sequence[int]) -> Usual:
         path = Path(folder)
         for day in range(groups.days):
             pq.write_table(_runs_of(groups, day), path / f"{day:03}.parquet")
-        runs = spark.read.parquet(folder).withColumn("weight", sf.lit(60.0))
+        more = {"weight": sf.lit(60.0), "is_age_least": sf.lit(False)}
+        runs = spark.read.parquet(folder).withColumns(more)
+        queries = Queries(spark)
         # Each day has its own groups: first the day that is reported, then the one that is judged.
-        hours = _taken_apart(lag_hourly(_put_together(runs, "dt")), "dt").cache()
+        queries.view("group_runs", _put_together(runs, "dt"))
+        hours = _taken_apart(queries.run("tables/lag_hourly"), "dt").cache()
         days = [(str(day), _date(day - back)) for day in judged for back in range(1, _BACK + 1)]
         pairs = spark.createDataFrame(days, "judged string, dt string")
         learnt = _put_together(hours.join(sf.broadcast(pairs), "dt"), "judged")
-        figures = _taken_apart(usual_figures(learnt), "judged")
+        queries.view("past_hours", learnt)
+        queries.derive("reductions/usual_hours")
+        figures = _taken_apart(queries.run("tables/usual"), "judged")
         weekday = (sf.col("judged").cast("int") + _weekday(0)) % _WEEKDAYS + 1
         rows = figures.where(sf.col("weekday") == weekday).collect()
         hours.unpersist()
@@ -182,7 +186,6 @@ def _runs_of(groups: Groups, day: int) -> pa.Table:
             "consumer_group": pa.array(groups.names * DAY),
             "unread_reason": pa.nulls(length, pa.string()),
             **{name: groups.of(name)[at].ravel() for name in MEASURES},
-            "time_lag_error_seconds": np.zeros(length),
             "consume_rate": pa.nulls(length, pa.float64()),
         }
     )

@@ -8,17 +8,14 @@ never a zero.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from functools import reduce
+from datetime import datetime
 from itertools import pairwise
-from operator import or_
 
-from pyspark.sql import DataFrame, Row, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import Row
 
-from kafka_lag.contract import ERR, NO_MEMBER, OK, WARN
+from kafka_lag.contract import ERR, OK, WARN
 from kafka_lag_report.findings import Findings, GroupTopic, Listed
-from kafka_lag_report.segments import IS_AGE_LEAST
+from kafka_lag_report.queries import Queries
 
 DAY_MINUTES = 1440
 MINUTE = 60.0
@@ -140,13 +137,14 @@ def interval_of(findings: Findings) -> float:
 
 
 def read_curves(
-    groups: DataFrame, names: Sequence[str], day: date, axis: Axis, interval: float
+    queries: Queries, names: Sequence[str], axis: Axis, interval: float
 ) -> dict[str, Curve]:
-    """The curves of these groups from the `groups` snapshots; `interval` seconds between runs."""
+    """The curves of these groups; `interval` seconds between runs."""
     if not names:
         return {}
+    queries.add_values(groups=tuple(names), start=axis.start, end=axis.end, slot=float(axis.slot))
     found: dict[str, dict[int, Row]] = {}
-    for row in _slots(groups, names, day, axis).collect():
+    for row in queries.run("page/curves").collect():
         found.setdefault(row["consumer_group"], {})[row["slot"]] = row
     hold = math.ceil(2 * interval / MINUTE)
     return {name: _curve(slots, axis, hold) for name, slots in found.items()}
@@ -188,25 +186,15 @@ def worst_spell(found: Sequence[Stretch], reasons: Mapping[int, str | None]) -> 
 
 
 def read_bars(
-    partitions: DataFrame, topics: Sequence[GroupTopic], limit: int
+    queries: Queries, topics: Sequence[GroupTopic], limit: int
 ) -> dict[GroupTopic, Listed[Bar]]:
     """The partitions of these topics, in their order; of many those with most lag."""
     if not topics:
         return {}
-    wanted = reduce(
-        or_, ((sf.col("consumer_group") == g) & (sf.col("topic") == t) for g, t in topics)
-    )
-    key = ("consumer_group", "topic")
-    by_lag = (sf.col("mean_lag").desc_nulls_last(), "partition_id")
-    ranked = (
-        partitions.where(wanted)
-        .withColumn("place", sf.row_number().over(Window.partitionBy(*key).orderBy(*by_lag)))
-        .withColumn("total", sf.count("*").over(Window.partitionBy(*key)))
-        .where(sf.col("place") <= limit)
-    )
-    rows = ranked.orderBy(*key, "partition_id").limit(limit * len(topics)).collect()
+    queries.add_values(topics=tuple(topics), most_bars=limit)
+    rows = queries.run("page/bars").collect()
     return {
-        topic: _bars([row for row in rows if tuple(row[k] for k in key) == topic])
+        topic: _bars([row for row in rows if (row["consumer_group"], row["topic"]) == topic])
         for topic in topics
     }
 
@@ -216,37 +204,6 @@ def _bars(rows: Sequence[Row]) -> Listed[Bar]:
         Bar(row["partition_id"], row["leader"], row["mean_lag"], row["produced"]) for row in rows
     )
     return Listed(tuple(drawn), rows[0]["total"] if rows else 0)
-
-
-def _slots(groups: DataFrame, names: Sequence[str], day: date, axis: Axis) -> DataFrame:
-    """A row a group and slot: greatest time lag, who was worst then, and each minute's status."""
-    midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
-    second = sf.unix_seconds("taken_at") - midnight
-    slot = sf.floor((second - axis.start * MINUTE) / (axis.slot * MINUTE)).cast("int")
-    read = sf.col("unread_reason").isNull()
-    abandoned = sf.when(sf.col("members") == 0, NO_MEMBER)
-    where = ("worst_topic", "worst_partition", "worst_leader", "worst_member")
-    worst = sf.struct("minute", "is_least", *where)
-    return (
-        groups.where(sf.col("consumer_group").isin(*names))
-        .withColumns(
-            {
-                "minute": sf.floor(second / MINUTE).cast("int"),
-                "is_least": sf.expr(IS_AGE_LEAST),
-                "slot": slot,
-                "lag": sf.when(read, sf.col("time_lag_seconds")),
-                "word": sf.when(read & sf.col("status").isin(*_STATUSES), sf.col("status")),
-                "reason": sf.when(read, sf.coalesce("status_reason", abandoned)),
-            }
-        )
-        .where(sf.col("minute").between(axis.start, axis.end - 1))
-        .groupBy("consumer_group", "slot")
-        .agg(
-            sf.max("lag").alias("lag"),
-            sf.max_by(worst, "lag").alias("worst"),
-            sf.collect_list(sf.struct("minute", "word", "reason")).alias("words"),
-        )
-    )
 
 
 def _curve(slots: Mapping[int, Row], axis: Axis, hold: int) -> Curve:

@@ -12,7 +12,6 @@ from functools import partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from pyspark.sql import DataFrame
 
 from kafka_lag.contract import LEAST_WEEKS, USUAL_WEEKS
 from kafka_lag.wording.formatting import (
@@ -36,6 +35,7 @@ from kafka_lag_report.page.sections import (
     skewed_topics,
     tally,
 )
+from kafka_lag_report.queries import Queries
 from kafka_lag_report.sentences import (
     DASH,
     LONGEST_NAME,
@@ -70,20 +70,16 @@ ROWS = 60
 _CARDS, _TOPICS, _BARS = 24, 6, 48
 
 
-def read_page(findings: Findings, groups: DataFrame, partitions: DataFrame) -> Page:
-    """A cluster's findings with what is drawn of the worst, in two jobs.
-
-    `groups` are the day's snapshot rows, `partitions` a row a group's partition: consumer_group,
-    topic, partition_id, leader, mean_lag, produced.
-    """
+def read_page(findings: Findings, queries: Queries) -> Page:
+    """A cluster's findings with what is drawn of the worst."""
     axis = axis_of(findings)
     worst = [day.group for day in findings.groups.rows[:_CARDS]]
     skewed = [skew.key for skew in findings.actionable_skews if skew.lag_skewed][:_TOPICS]
     return Page(
         findings=findings,
         axis=axis,
-        curves=read_curves(groups, worst, findings.day, axis, interval_of(findings)),
-        bars=read_bars(partitions, skewed, _BARS),
+        curves=read_curves(queries, worst, axis, interval_of(findings)),
+        bars=read_bars(queries, skewed, _BARS),
     )
 
 

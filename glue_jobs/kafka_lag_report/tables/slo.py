@@ -10,67 +10,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
-from kafka_lag_report.aggregates import GROUP, is_age_kept, where_read
-from kafka_lag_report.run_weights import weighted_minutes
-from kafka_lag_report.schemas import SLO, report_schema
-from kafka_lag_report.skew import grouped, selected, with_columns
+from kafka_lag_report.schemas import report_schema
 
 _DAY_MINUTES = 24 * 60
-_KEPT = is_age_kept(where_read("time_lag_seconds"), "slo_age_seconds")
 _MINUTE = timedelta(minutes=1)
-
-
-def slo(groups: DataFrame, day: date, *, in_progress: bool) -> DataFrame:
-    """A row per group with an objective on the day, its window's columns null.
-
-    Each run is judged by the objective of its own row; the last one is in the report. `since` is
-    the first run with one; `until` the run that found the group gone or without one, else the end
-    of the day, or of what there is of one in progress. Rows of `groups` have their `weight`.
-    """
-    objective = ("slo_age_seconds", "slo_target", "slo_days")
-    rows = selected(
-        groups,
-        {
-            **{name: name for name in (*GROUP, "taken_at", "weight", *objective)},
-            "counts": "slo_age_seconds IS NOT NULL AND NOT status_reason <=> 'gone'",
-            "kept": _KEPT,
-        },
-    )
-    last = "max(IF(counts, taken_at, NULL)) OVER (PARTITION BY consumer_group)"
-    rows = with_columns(rows, {"last_at": last}).where("last_at IS NOT NULL")
-    found = grouped(
-        rows,
-        GROUP,
-        {
-            **{
-                name.removeprefix("slo_"): f"max_by({name}, IF(counts, taken_at, NULL))"
-                for name in objective
-            },
-            "since": "min(IF(counts, taken_at, NULL))",
-            # the first row that says that the objective of the rows before it is over
-            "over_at": "min(IF(NOT counts AND taken_at > last_at, taken_at, NULL))",
-            "seen_micros": "max(unix_micros(taken_at) + bigint(weight * 1000000))",
-            "kept_minutes": weighted_minutes("counts AND kept"),
-            "broken_minutes": weighted_minutes("counts AND NOT kept"),
-        },
-    )
-    midnight = int(datetime.combine(day + timedelta(days=1), time(), UTC).timestamp())
-    end = "timestamp_micros(seen_micros)" if in_progress else f"timestamp_seconds({midnight})"
-    found = with_columns(found, {"until": f"coalesce(over_at, {end})"})
-    watched = "(unix_micros(until) - unix_micros(since)) / 60000000"
-    computed = {
-        "unknown_minutes": f"greatest({watched} - kept_minutes - broken_minutes, 0D)",
-        **{name: f"CAST(NULL AS {SLO[name].dataType.simpleString()})" for name in _OF_WINDOW},
-    }
-    return with_columns(found, computed).select(*SLO.names)
-
-
-_OF_WINDOW = (
-    *("window_kept_minutes", "window_broken_minutes", "window_unknown_minutes"),
-    *("budget_minutes", "budget_left_minutes", "burn_rate"),
-)
 
 
 def add_windows(of_day: pa.Table, day: date, earlier: Mapping[date, pa.Table]) -> pa.Table:

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
+from kafka_lag_report.queries import Queries
 from kafka_lag_report.schemas import LAG_HOURLY
-from kafka_lag_report.tables.anomalies import anomalies
 from tests.glue_jobs.days import Row, frame_of
 
 pytestmark = pytest.mark.spark
@@ -63,8 +63,11 @@ QUIET_DAY = "by the spread of the hour alone"
 
 def unusual(spark: SparkSession, today: list[Row], before: list[Row]) -> list[Row]:
     """The rows of the report on these hours."""
-    hours, earlier = frame_of(spark, LAG_HOURLY, today), frame_of(spark, BEFORE, before)
-    return [row.asDict() for row in anomalies(hours, earlier).collect()]
+    queries = Queries(spark)
+    queries.view("lag_hourly", frame_of(spark, LAG_HOURLY, today))
+    queries.view("past_hours", frame_of(spark, BEFORE, before))
+    queries.derive("reductions/usual_hours")
+    return [row.asDict() for row in queries.run("tables/anomalies").collect()]
 
 
 def _hour(case: str, measure: str, value: float | None, **more: Any) -> Row:

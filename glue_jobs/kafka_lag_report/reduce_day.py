@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A day's rows reduced to small views, of partitions and of runs: all that tables derive from."""
+
+from datetime import UTC, datetime, time
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from kafka_lag.contract import RISES
+from kafka_lag_report.evidence import restless_runs
+from kafka_lag_report.queries import Queries, at_once
+from kafka_lag_report.read_snapshots import Day, read
+from kafka_lag_report.storage import Storage
+from kafka_lag_report.thresholds import GAP_INTERVALS, LONE_RUN_SECONDS
+
+# The large ones, a scan of the day each, and what is made of them, in this order.
+_SCANS = ("group_runs", "group_segments", "group_topic_runs", "topic_segments", "topic_runs")
+_KEPT = ("logs", "production", "partition_days")
+
+
+def open_day(queries: Queries, storage: Storage, day: Day, *, few_rows: bool = False) -> None:
+    """Let statements use the day's rows as they are in snapshots, with the rises of offsets."""
+    midnight = int(datetime.combine(day.date, time(), UTC).timestamp())
+    queries.add_values(midnight=midnight, in_progress=day.in_progress)
+    groups, group_rows, topic_rows = (
+        read(queries.spark, storage, day, name)
+        for name in ("groups", "group_partitions", "topic_partitions")
+    )
+    if few_rows:
+        # in one partition nothing is exchanged, whatever is grouped, ranked or joined
+        groups, group_rows, topic_rows = (
+            rows.coalesce(1) for rows in (groups, group_rows, topic_rows)
+        )
+    queries.view("groups", groups)
+    _view_rises(queries, "topic_partitions", topic_rows)
+    queries.view("group_partition_rows", group_rows)
+    queries.derive("reductions/group_offsets")
+    _view_rises(queries, "group_partitions", queries.spark.table("group_offsets"))
+
+
+def _view_rises(queries: Queries, dataset: str, rows: DataFrame) -> None:
+    """The rows with how far each offset rose since the run before, computed unless they have it."""
+    rise = RISES[dataset]
+    if rise in rows.columns:
+        queries.view(dataset, rows)
+    else:
+        queries.view(f"{dataset.removesuffix('s')}_rows", rows)
+        queries.derive(f"reductions/{rise}", dataset)
+
+
+def reduce_day(queries: Queries) -> list[datetime]:
+    """Keep the day's reductions until `queries` release them; the times of its runs."""
+    # as numbers: Python would show the machine's own zone
+    runs = queries.keep("reductions/runs").select(sf.unix_seconds("taken_at"), "interval_seconds")
+    found = sorted(runs.collect())
+    interval = found[0][1] if found else LONE_RUN_SECONDS
+    queries.add_values(
+        interval_seconds=interval,
+        pause_seconds=GAP_INTERVALS * interval,
+        restless_runs=float(restless_runs(interval)),
+    )
+    at_once(queries.keep, [f"reductions/{name}" for name in _SCANS])
+    at_once(queries.keep, [f"reductions/{name}" for name in _KEPT])
+    queries.keep("reductions/spreads")
+    queries.derive("reductions/causes")
+    return [datetime.fromtimestamp(row[0], UTC) for row in found]

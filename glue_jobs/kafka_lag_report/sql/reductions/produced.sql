@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A row is a row of the snapshot `topic_partitions`, with the records that its log got since the
+-- run before. The history has this column; snapshots do not. It belongs to whom the row names: the
+-- leader of the run in which it was seen. It is null in rows that were not read, in the first row
+-- of a log, and where an end is unknown. What went back counts as 0.
+
+WITH known AS (
+    SELECT *, IF(unread_reason IS NULL, end_offset, NULL) AS offset FROM topic_partition_rows
+),
+rises AS (
+    SELECT *, offset - last(offset, true) OVER earlier AS rise
+    FROM known
+    WINDOW earlier AS (
+        PARTITION BY topic, topic_id, partition_id ORDER BY taken_at
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+)
+SELECT *, IF(rise < 0, 0, rise) AS produced FROM rises

@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A row is a spell in which partitions of a group's topic were not read, for one reason, with the
+-- most of them at a time; or, with a null `group`, a partition of a topic itself. Times are in
+-- seconds since 1970. The columns are those of `UnreadSpell`.
+
+WITH unread AS (
+    SELECT
+        consumer_group AS group, topic, CAST(NULL AS INT) AS partition,
+        unread_reason AS reason, unix_seconds(taken_at) AS at
+    FROM group_partitions
+    WHERE unread_reason IS NOT NULL
+    UNION ALL
+    SELECT NULL, topic, partition_id, unread_reason, unix_seconds(taken_at)
+    FROM topic_partitions
+    WHERE unread_reason IS NOT NULL
+),
+runs_of_topics AS (
+    SELECT group, topic, partition, reason, at, int(count(*)) AS partitions
+    FROM unread
+    GROUP BY ALL
+),
+apart AS (
+    SELECT
+        *,
+        coalesce(
+            at - lag(at) OVER (PARTITION BY group, topic, partition, reason ORDER BY at)
+            > :pause_seconds,
+            true
+        ) AS is_first
+    FROM runs_of_topics
+),
+numbered AS (
+    SELECT
+        *,
+        count_if(is_first) OVER (PARTITION BY group, topic, partition, reason ORDER BY at) AS spell
+    FROM apart
+)
+SELECT
+    group, topic, partition, reason,
+    min(at) AS first,
+    max(at) AS last,
+    max(partitions) AS partitions
+FROM numbered
+GROUP BY group, topic, partition, reason, spell
+ORDER BY last - first DESC, group, topic, partition, first
+LIMIT :most_spells
