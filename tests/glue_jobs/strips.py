@@ -133,13 +133,13 @@ def write_strips(
     for number in minutes:
         when = MIDNIGHT + timedelta(minutes=number)
         rows = [row for name, parts in groups.items() for row in _group(name, parts, number)]
-        write_run(root, "groups", rows, at=when, folder=folder)
+        write_run(root, "groups", rows, at=when, folder=folder, lean=True)
         own = [row for name, parts in groups.items() for row in _partitions(name, parts, number)]
-        write_run(root, "group_partitions", own, at=when, folder=folder)
+        write_run(root, "group_partitions", own, at=when, folder=folder, lean=True)
         made = [
             row for name, parts in (topics or {}).items() for row in _topic(name, parts, number)
         ]
-        write_run(root, "topic_partitions", made, at=when, folder=folder)
+        write_run(root, "topic_partitions", made, at=when, folder=folder, lean=True)
 
 
 def _facts(parts: Sequence[Part], minute: int, partition: int | None = None) -> Row:

@@ -596,9 +596,11 @@ def write_cluster(root: Path, folder: str, cases: dict[str, list[Row]]) -> None:
         group_rows = [group_partition(row, consumer_group=case, topic=case) for case, row in rows]
         topic_rows = [topic_partition(row, case) for case, row in rows]
         when = minute(number)
-        write_run(root, "groups", groups or [{"consumer_group": "g"}], at=when, folder=folder)
-        write_run(root, "group_partitions", group_rows, at=when, folder=folder)
-        write_run(root, "topic_partitions", topic_rows, at=when, folder=folder)
+        write_run(
+            root, "groups", groups or [{"consumer_group": "g"}], at=when, folder=folder, lean=True
+        )
+        write_run(root, "group_partitions", group_rows, at=when, folder=folder, lean=True)
+        write_run(root, "topic_partitions", topic_rows, at=when, folder=folder, lean=True)
 
 
 @pytest.fixture(name="reported", scope="module")
