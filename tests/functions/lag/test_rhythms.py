@@ -370,14 +370,15 @@ def test_gaps_of_the_collector_are_no_pauses_of_a_group() -> None:
     minutes = [*range(50), *range(70, 90), *range(110, 140)]
     ends = [1_000 + 20 * minute for minute in minutes]
     commits = [max(end - 35 * 20, 1_000) for end in ends]
-    strips = Strips({"g": strip_of(end=ends, commit=commits)}, minutes=minutes)
+    text = strip_of(end=ends, commit=commits)
+    strips = Strips({"g": text}, minutes=minutes, of_groups=False)
     assert set(strips.said("g", "status")[45:]) == {WARN}
 
 
 def test_a_group_that_commits_every_5_minutes_is_ok_at_15_s_between_runs() -> None:
     minutes = np.arange(4 * 16) // 4
     text = strip_of(end=1_000 + 20 * minutes, commit=1_000 + minutes // 5 * 5 * 20)
-    strips = Strips({"g": text}, Rules().at_interval(15_000))
+    strips = Strips({"g": text}, Rules().at_interval(15_000), of_groups=False)
     assert set(strips.said("g", "status")) == {OK}
 
 

@@ -177,7 +177,11 @@ def beside(theirs: Stack, name: str) -> Stack:
     return Stack(app, name, env=HERE)
 
 
-@pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize(
+    "places",
+    [pytest.param(PLACES["beside"], marks=pytest.mark.thorough), PLACES["from-nested-stacks"]],
+    ids=PLACES,
+)
 def test_no_wildcard_of_ours_is_a_finding(places: Callable[[Theirs], Places]) -> None:
     app = App()
     theirs = Theirs(app)
