@@ -223,11 +223,11 @@ class Stretch:
         """
         first, written = self.before or self.minutes[0], self.mean("produce_rate")
         seconds = (self.last.taken_at - first.taken_at) / 1_000
-        lags = first.row["lag"], self.last.row["lag"]
+        lag: tuple[int | None, int | None] = first.row["lag"], self.last.row["lag"]
         jumped = any(_jumps(each.row, first.taken_at) for each in (first, *self.minutes))
-        if written is None or lags[0] is None or lags[1] is None or seconds <= 0 or jumped:
+        if written is None or lag[0] is None or lag[1] is None or seconds <= 0 or jumped:
             return self.mean("consume_rate")
-        return max(0.0, written - (lags[1] - lags[0]) / seconds)
+        return max(0.0, written - (lag[1] - lag[0]) / seconds)
 
     def bounds(self, name: str) -> tuple[int, int] | None:
         """The least and the most of a column."""

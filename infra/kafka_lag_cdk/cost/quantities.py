@@ -308,13 +308,12 @@ def _messages(notify: Notify, statuses: StatusMessages | None, clusters: int) ->
     """Yields messages about alarms, and as many about changed statuses if the topic gets them."""
     month = _MESSAGES_PER_CLUSTER * clusters
     kinds = 1 + bool(statuses and statuses.topic)
-    emails, https = month * kinds * len(notify.email), month * len(notify.https)
     # A message about a group goes to its owner alone.
-    owners = max(len(notify.owners), 1)
-    emails += month * sum(len(each.email) for each in notify.owners.values()) / owners
-    https += month * sum(len(each.https) for each in notify.owners.values()) / owners
-    yield Quantity(Part.REST, "e-mail", "email", emails)
-    yield Quantity(Part.REST, "https", "https_message", https)
+    owners, number = notify.owners.values(), max(len(notify.owners), 1)
+    emails = kinds * len(notify.email) + sum(len(each.email) for each in owners) / number
+    https = len(notify.https) + sum(len(each.https) for each in owners) / number
+    yield Quantity(Part.REST, "e-mail", "email", month * emails)
+    yield Quantity(Part.REST, "https", "https_message", month * https)
 
 
 def _secrets(clusters: tuple[Cluster, ...], own: KmsKeys, *, encrypted: bool) -> Iterator[Quantity]:

@@ -52,7 +52,7 @@ def lines_of(case: str) -> list[str]:
     given = meant(json.loads(case))
     clusters = [changed(**each) for each in given.pop("clusters", [{}])]
     found = cost(*clusters, **given)
-    lines = []
+    lines = list[str]()
     for region in found.regions:
         place = f" in {region.region}" if len(found.regions) > 1 else ""
         # One cluster's lines; of others the sums, in which tiers are shared.
