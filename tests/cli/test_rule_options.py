@@ -14,6 +14,10 @@ from kafka_lag_cli.watch import watch
 from tests.documents import document
 
 
+def _set(*texts: str) -> list[str]:
+    return [part for text in texts for part in ("--set", text)]
+
+
 def rules(*argv: str, interval: float = 60.0) -> Rules:
     with show.make_context("show", list(argv)) as ctx:
         return rules_of(ctx.params, interval)
@@ -34,18 +38,19 @@ def test_without_options_the_rules_are_those_of_the_least_document() -> None:
 
 def test_every_option_arrives() -> None:
     result = rules(
-        *("--allowed-lag", "^a=b$=5", "--allowed-lag", "o=1", "--uncommitted-earliest", "late"),
-        *("--uncommitted-earliest", "^new", "--owned-by", "g=pay ments", "--sla-seconds", "g=1.5"),
-        *("--hold", "5", "--window", "2m", "--tolerance", "2.5", "--lookup-budget", "0"),
-        *("--risk-horizon", "1.5", "--ignore-inactive"),
+        *_set("allowed_lag.^a=b$=5", "allowed_lag.o=1", "uncommitted.late=earliest"),
+        *_set("uncommitted.^n.w=apart", "owner.g=12", "sla_seconds.g=1.5", "hold=5", "window=2m"),
+        *_set("tolerance.seconds=2.5", "lookup_budget=0", "risk_horizon_hours=1.5"),
+        *_set("ignore_inactive=true", "runbook_url.g=https://wiki.example.com/g"),
         interval=30,
     )
     assert result == Rules(
         interval_ms=30_000,
         window_ms=120_000,
-        uncommitted=ByName.of([("late", "earliest"), ("^new", "earliest")]),
+        uncommitted=ByName.of([("late", "earliest"), ("^n.w", "apart")]),
         allowed_lag=ByName.of([("^a=b$", 5), ("o", 1)]),
-        owners=ByName.of([("g", "pay ments")]),
+        owners=ByName.of([("g", "12")]),
+        runbooks=ByName.of([("g", "https://wiki.example.com/g")]),
         sla_seconds=ByName.of([("g", 1.5)]),
         hold=5,
         tolerance=Tolerance(floor_ms=2500),
@@ -56,7 +61,7 @@ def test_every_option_arrives() -> None:
 
 
 def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
-    call = ("--interval", "30", "--groups-allow", "g", "--allowed-lag", "o=1", "--window", "10m")
+    call = ("--interval", "30", "--groups-allow", "g", *_set("allowed_lag.o=1", "window=10m"))
     result = collected(*call).settings.rules
     assert (result.interval_ms, result.window_ms) == (30_000, 600_000)
     assert result.groups.accepts("group")

@@ -25,7 +25,7 @@ from kafka_lag_cdk.config.expressions import find_expression_fault
 from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
 from kafka_lag_cli.connecting.login_options import SERVERS, BrokerOptions, brokers_of, login_options
 from kafka_lag_cli.connecting.protocol import find_protocol
-from kafka_lag_cli.connecting.rule_options import SECTION as MEANING
+from kafka_lag_cli.connecting.rule_options import SECTION as RULES
 from kafka_lag_cli.connecting.rule_options import rule_options, rules_of
 from kafka_lag_cli.help_sections import FILE, add_options, given_name, is_from_variable, option
 from kafka_lag_cli.numbers import WholeNumber
@@ -211,7 +211,7 @@ def refuse_without_brokers(
         if name in _OF_AWS:
             if not (options["bucket"] or is_from_variable(name)):
                 raise click.UsageError(f"{given} is for --bucket, or for --iam: leave it out.")
-        elif name in of_collector or section in (ACCESS, FILTERS, MEANING):
+        elif name in of_collector or section in (ACCESS, FILTERS, RULES):
             raise click.UsageError(
                 f"{given} is for a cluster that is read here: add "
                 "--bootstrap-servers HOST:PORT or --config FILE, or leave it out."
@@ -248,7 +248,7 @@ def _refuse_beside_config() -> None:
     ctx = click.get_current_context()
     for parameter in ctx.command.params:
         section, name = getattr(parameter, "section", None), str(parameter.name)
-        if section not in (ACCESS, FILTERS, MEANING):
+        if section not in (ACCESS, FILTERS, RULES):
             continue
         if name in ("bootstrap_servers", "profile"):
             continue

@@ -13,6 +13,7 @@ from kafka_lag import contract
 from kafka_lag.errors import SourceError
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.wording.formatting import format_list, format_quantity
+from kafka_lag_cli.connecting.rule_options import names_owners
 from kafka_lag_cli.help_sections import add_options, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.terminal.group_rows import (
@@ -102,9 +103,10 @@ def selection_of(options: Mapping[str, Any]) -> Selection:
         raise click.UsageError("--group is one group: leave out --status and --owner.")
     if options["group"] and options["sort"] not in (None, *PARTITION_SORTS):
         raise click.UsageError(f"--group sorts partitions: by {', '.join(PARTITION_SORTS)}.")
-    if options["owner"] and not (options["owned_by"] or options["config"]):
+    if options["owner"] and not (names_owners(options) or options["config"]):
         raise click.UsageError(
-            "--owner selects by owners: say who they are with --owned-by RE=NAME, or --config FILE."
+            "--owner selects by owners: say who they are with --set owner.RE=NAME, or --config "
+            "FILE."
         )
     return Selection(
         options["sort"],

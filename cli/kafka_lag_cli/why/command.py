@@ -114,7 +114,7 @@ def why(**options: Any) -> None:
         _answer_from_brokers(request, collect_options_of(options), options)
     else:
         # Snapshots do not say by which window they were made.
-        refuse_without_brokers(options, _OF_COLLECTOR, allowed=["window"])
+        refuse_without_brokers(options, _OF_COLLECTOR, allowed=["rules"])
         _answer_from_store(request, options)
 
 
