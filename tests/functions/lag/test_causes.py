@@ -381,6 +381,59 @@ ENDS = {
 }
 
 
+def falls_short(speed: float) -> Acts:
+    """One of two leaves as a little more is written."""
+    return {0: reads(speed, speed), TROUBLE: both(writes(11.8), reads(speed))}
+
+
+def is_set_back(cluster: World) -> None:
+    """Partitions to which nothing is written are not read again."""
+    cluster.groups[0].position[4:] = 100.0
+    cluster.groups[0].stuck.update({4: 100.0, 5: 100.0})
+
+
+# What happens to two members minute by minute, and so many runs.
+SERIES: Mapping[str, tuple[Acts, int]] = {
+    "out of step, and others too": ({TROUBLE: out_of_step(1)}, MINUTES),
+    "set ahead": ({TROUBLE: moves(10_000)}, TROUBLE + 4),
+    "away, then back": ({TROUBLE: reads(), TROUBLE + 14: reads(135.0, 135.0)}, 40),
+    "away, then too slow": ({TROUBLE: reads(), TROUBLE + 14: reads(5.0, 5.0)}, 40),
+    "slow, away, and slow again": (
+        {TROUBLE: reads(12.0, 12.0), TROUBLE + 20: reads(), TROUBLE + 32: reads(12.0, 12.0)},
+        TROUBLE + 50,
+    ),
+    "slow, then more is written": (
+        {TROUBLE: reads(12.0, 12.0), TROUBLE + 20: writes(15.0)},
+        40,
+    ),
+    "slow, then away": ({TROUBLE: reads(12.0, 12.0), TROUBLE + 20: reads()}, 40),
+    "deleted before a commit": (
+        {TROUBLE: both(deletes, lambda cluster: setattr(cluster.groups[0], "commit_every", 24))},
+        20,
+    ),
+    "a flood, then slow": (
+        {
+            0: reads(400.0, 400.0),
+            TROUBLE: writes(60.0),
+            TROUBLE + 5: writes(10.0),
+            TROUBLE + 25: reads(12.0, 12.0),
+        },
+        TROUBLE + 50,
+    ),
+    "idle and set back": (
+        {0: writes(10, 10, 10, 10, 0, 0), TROUBLE: is_set_back},
+        MINUTES,
+    ),
+    "as many as before would do": (falls_short(42.0), 60),
+    "as many as before would not do": (falls_short(33.0), 60),
+    "much at first": ({0: both(writes(100.0), reads(900.0, 900.0)), 2: writes(10.0)}, 40),
+    "much, kept up with, then slow": (
+        {0: reads(200.0, 200.0), TROUBLE: writes(50.0), TROUBLE + 14: reads(60.0, 60.0)},
+        46,
+    ),
+}
+
+
 def act_in(part: World, act: Act) -> None:
     """Members have names of their own in the whole cluster."""
     act(part)
@@ -396,10 +449,13 @@ def together() -> list[Snapshot]:
     Each run costs as much as one with a single group.
     """
     parts, limits = dict[str, World](), dict[int, float]()
-    for number, (name, case) in enumerate({**CASES, **ENDS}.items()):
-        parts[name] = part = case.made()
+    acts = {name: each.acts for name, each in {**CASES, **ENDS}.items()}
+    acts |= {name: each for name, (each, _) in SERIES.items()}
+    for number, name in enumerate(acts):
+        case = {**CASES, **ENDS}.get(name)
+        parts[name] = part = case.made() if case else two_members()
         part.groups[0].name, part.broker_limit = name, limits
-        act_in(part, case.before)
+        act_in(part, case.before if case else lambda _: None)
         for topic in part.topics:
             topic.name, topic.leaders = f"{topic.name} of {name}", topic.leaders + 10 * number
     whole = World(
@@ -411,9 +467,13 @@ def together() -> list[Snapshot]:
 
     def change(_: World, minute: int) -> None:
         for name, part in parts.items():
-            act_in(part, {**CASES, **ENDS}[name].acts.get(minute, lambda _: None))
+            act_in(part, acts[name].get(minute, lambda _: None))
 
     return list(run_minutes(whole, 60, change))
+
+
+def minutes_of(name: str) -> int:
+    return {**CASES, **ENDS}[name].minutes
 
 
 @cache
@@ -438,7 +498,7 @@ def planted(name: str) -> list[Snapshot]:
             cut(each.group_partitions, "consumer_group"),
             cut(each.groups, "consumer_group"),
         )
-        for each in together()[: {**CASES, **ENDS}[name].minutes]
+        for each in together()[: SERIES[name][1] if name in SERIES else minutes_of(name)]
     ]
 
 
@@ -507,30 +567,25 @@ def test_what_a_group_is_compared_with_is_not_learnt_while_it_is_behind() -> Non
 
 
 @pytest.mark.parametrize(
-    ("act", "minutes", "cause"),
-    [
-        pytest.param(out_of_step(1), MINUTES, contract.UNAVAILABLE, id="others-out-of-step-too"),
-        pytest.param(moves(10_000), TROUBLE + 4, None, id="ahead"),
-    ],
+    ("name", "cause"),
+    [("out of step, and others too", contract.UNAVAILABLE), ("set ahead", None)],
 )
-def test_what_does_not_explain_it_is_not_named(act: Act, minutes: int, cause: str | None) -> None:
-    last = run(two_members(), {TROUBLE: act}, minutes)[-1]
+def test_what_does_not_explain_it_is_not_named(name: str, cause: str | None) -> None:
+    last = planted(name)[-1]
 
     assert row(last)["cause"] != cause
     assert "topic_was" not in evidence(last)
 
 
 def test_a_group_without_members_is_stopped_until_it_has_worked_off_its_backlog() -> None:
-    acts = {TROUBLE: reads(), TROUBLE + 14: reads(135.0, 135.0)}
-    runs = run(two_members(), acts, 40)
+    runs = planted("away, then back")
 
     assert causes_of(runs) == {None, contract.STOPPED, contract.CATCHING_UP}
     assert row(runs[-1])["cause"] is None
 
 
 def test_a_group_that_reads_again_and_too_slowly_is_not_said_to_have_stopped() -> None:
-    acts = {TROUBLE: reads(), TROUBLE + 14: reads(5.0, 5.0)}
-    runs = run(two_members(), acts, 40)
+    runs = planted("away, then too slow")
     stopped = [each for each in runs if row(each)["worst_status"] == contract.STOPPED]
     slow = [each for each in runs[TROUBLE + 14 :] if row(each)["status"] == contract.WARN]
 
@@ -676,12 +731,7 @@ def test_a_cause_ends_with_its_own_proof(name: str) -> None:
 
 
 def test_a_cause_that_was_there_before_another_one_comes_back() -> None:
-    acts = {
-        TROUBLE: reads(12.0, 12.0),
-        TROUBLE + 20: reads(),
-        TROUBLE + 32: reads(12.0, 12.0),
-    }
-    runs = run(two_members(), acts, TROUBLE + 50)
+    runs = planted("slow, away, and slow again")
     first, last = runs[TROUBLE + 19], runs[-1]
 
     assert row(runs[TROUBLE + 31])["cause"] == contract.STOPPED
@@ -691,10 +741,9 @@ def test_a_cause_that_was_there_before_another_one_comes_back() -> None:
 
 
 def test_the_numbers_of_a_cause_are_of_now_or_have_their_time() -> None:
-    grows = {TROUBLE: reads(12.0, 12.0), TROUBLE + 20: writes(15.0)}
-    rates = [evidence(each)["produce_rate"] for each in run(two_members(), grows, 40)[-14:]]
-    acts = {TROUBLE: both(deletes, lambda cluster: setattr(cluster.groups[0], "commit_every", 24))}
-    runs = [each for each in run(two_members(), acts, 20) if row(each)["cause"] is not None]
+    grown = planted("slow, then more is written")[-14:]
+    rates = [evidence(each)["produce_rate"] for each in grown]
+    runs = [each for each in planted("deleted before a commit") if row(each)["cause"] is not None]
     found = [(evidence(each), row(each)["taken_at"]) for each in runs]
 
     assert (rates[0], rates[-1]) == (pytest.approx(60, rel=0.1), pytest.approx(90, rel=0.1))
@@ -703,32 +752,17 @@ def test_the_numbers_of_a_cause_are_of_now_or_have_their_time() -> None:
 
 
 def test_a_flood_is_not_what_a_group_is_compared_with() -> None:
-    acts = {TROUBLE: writes(60.0), TROUBLE + 5: writes(10.0), TROUBLE + 25: reads(12.0, 12.0)}
-    cluster = two_members()
-    cluster.groups[0].speed = {"m-0": 400.0, "m-1": 400.0}
-    last = run(cluster, acts, TROUBLE + 50)[-1]
+    last = planted("a flood, then slow")[-1]
 
     assert row(last)["cause"] == contract.CAPACITY_FELL
     assert evidence(last)["consume_rate_before"] == pytest.approx(60, rel=0.15)
 
 
 def test_a_cause_by_rates_gives_way_to_one_that_is_proven_later() -> None:
-    acts = {TROUBLE: reads(12.0, 12.0), TROUBLE + 20: reads()}
-    runs = run(two_members(), acts, 40)
+    runs = planted("slow, then away")
 
     assert row(runs[TROUBLE + 19])["cause"] == contract.CAPACITY_FELL
     assert row(runs[-1])["cause"] == contract.STOPPED
-
-
-@cache
-def idle_and_behind() -> Snapshot:
-    """To two partitions nothing is written; both are set back, and not read again."""
-
-    def act(cluster: World) -> None:
-        cluster.groups[0].position[4:] = 100.0
-        cluster.groups[0].stuck.update({4: 100.0, 5: 100.0})
-
-    return run(two_members(), {0: writes(10, 10, 10, 10, 0, 0), TROUBLE: act})[-1]
 
 
 def ruled_out(snapshot: Snapshot) -> dict[str, Mapping[str, Any]]:
@@ -737,7 +771,7 @@ def ruled_out(snapshot: Snapshot) -> dict[str, Mapping[str, Any]]:
 
 
 def test_a_backlog_to_which_nothing_is_written_is_explained_by_no_rate() -> None:
-    last, rates = idle_and_behind(), (contract.MORE_PRODUCED, contract.CAPACITY_FELL)
+    last, rates = planted("idle and set back")[-1], (contract.MORE_PRODUCED, contract.CAPACITY_FELL)
     nothing = {"partitions_behind": 2, "partitions_read": 6, "produce_rate": 0.0}
 
     assert row(last)["cause"] == contract.OFFSETS_RESET
@@ -749,7 +783,7 @@ def test_a_backlog_to_which_nothing_is_written_is_explained_by_no_rate() -> None
 def test_a_record_in_ten_minutes_is_the_least_that_rates_are_compared_by(
     records: float, is_compared: bool
 ) -> None:
-    last = idle_and_behind()
+    last = planted("idle and set back")[-1]
     topics = last.topic_partitions
     idle = Column.of(topics.numbers("partition_id").values >= 4)
     few = Column.of(np.full(len(topics), records / 600 / 2))
@@ -809,23 +843,17 @@ def test_a_group_that_a_run_does_not_have_is_not_weighed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("speed", "is_named"),
-    [
-        pytest.param(42.0, True, id="as-many-as-before-would-do"),
-        pytest.param(33.0, False, id="as-many-as-before-would-not"),
-    ],
+    ("name", "is_named"),
+    [("as many as before would do", True), ("as many as before would not do", False)],
 )
 def test_members_are_missing_though_more_is_written_where_as_many_as_before_would_do(
-    speed: float, is_named: bool
+    name: str, is_named: bool
 ) -> None:
-    acts = {0: reads(speed, speed), TROUBLE: both(writes(11.8), reads(speed))}
-
-    assert (contract.TOO_FEW_MEMBERS in causes_of(run(two_members(), acts, 60))) is is_named
+    assert (contract.TOO_FEW_MEMBERS in causes_of(planted(name))) is is_named
 
 
 def test_the_first_rate_that_is_seen_of_a_group_does_not_count_for_hours() -> None:
-    acts = {0: both(writes(100.0), reads(900.0, 900.0)), 2: writes(10.0)}
-    last = run(two_members(), acts, 40)[-1]
+    last = planted("much at first")[-1]
 
     assert last.groups.numbers("kept_up_produce_rate").to_list()[0] < 400
 
@@ -891,6 +919,6 @@ def test_nothing_is_named_in_the_first_run_after_a_long_time_without_one() -> No
 
 
 def test_a_group_that_kept_up_with_many_times_as_much_is_compared_with_that() -> None:
-    acts = {0: reads(200.0, 200.0), TROUBLE: writes(50.0), TROUBLE + 14: reads(60.0, 60.0)}
+    last = planted("much, kept up with, then slow")[-1]
 
-    assert row(run(two_members(), acts, 46)[-1])["cause"] == contract.CAPACITY_FELL
+    assert row(last)["cause"] == contract.CAPACITY_FELL
