@@ -88,8 +88,7 @@ LONGEST = (
 )
 # Days through the whole report; every other test that needs Spark is left to `make test-rest`.
 SPARK_OF_EVERY_CHANGE = tuple(
-    TESTS / "glue_jobs" / f"{name}.py"
-    for name in ("test_planted_day", "test_incidents", "tables/test_strips")
+    TESTS / "glue_jobs" / name for name in ("test_planted_day.py", "test_incidents.py")
 )
 
 
@@ -134,7 +133,7 @@ def _golden(request: pytest.FixtureRequest) -> Golden:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Marks the tests of golden texts and those that need Spark, which `make test-rest` runs.
 
-    Three files of Spark are left to `make test`.
+    Two files of Spark are left to `make test`.
     """
     if "golden" in getattr(item, "fixturenames", ()):
         item.add_marker("golden")

@@ -672,7 +672,6 @@ def same_reports(one: Path, other: Path) -> None:
         assert first == second, name
 
 
-@pytest.mark.thorough
 def test_a_day_of_which_the_history_alone_is_left_has_the_same_reports(
     reported: Path, tmp_path: Path
 ) -> None:
@@ -683,13 +682,4 @@ def test_a_day_of_which_the_history_alone_is_left_has_the_same_reports(
     assert main([*place, "--date", str(DAY)], now=lambda: MIDNIGHT + timedelta(days=1)) == 0
 
     assert {row["source"] for row in report_rows(tmp_path, "coverage", "strips")} == {"history"}
-    same_reports(tmp_path, reported)
-
-
-@pytest.mark.thorough
-def test_a_day_without_a_history_has_the_same_reports(reported: Path, tmp_path: Path) -> None:
-    place = ["--input", str(reported), "--output", str(tmp_path), "--cluster", "strips"]
-    now = MIDNIGHT + timedelta(days=1)
-    assert main([*place, "--date", str(DAY), "--no-history"], now=lambda: now) == 0
-
     same_reports(tmp_path, reported)
