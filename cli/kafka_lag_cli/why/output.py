@@ -107,8 +107,9 @@ def _head(found: Explanation) -> Iterator[tuple[str, Text]]:
     yield (
         "rates",
         Text(
-            f"{_rate(row['produce_rate'])} written, {_rate(row['consume_rate'])} read (averages of "
-            f"the last minutes); {_members(row['members'])}"
+            f"{_rate(row['produce_rate'])} written, {_rate(row['consume_rate'])} read"
+            f"{' or deleted unread' if row['records_lost'] else ''} (averages of the last "
+            f"minutes); {_members(row['members'])}"
         ),
     )
     if row["owner"]:

@@ -30,6 +30,8 @@ COLUMNS = (
     *("cause", "cause_since", "cause_evidence"),
     *("records_skipped", "skipped_at", "skip_reason", "records_lost"),
 )
+# The least share of what is written that counts as read.
+_LEAST_READ = 0.01
 # Statuses of commits that moved without reading.
 _JUMPED = (contract.REWOUND, contract.BEYOND_END)
 _LEADERS = ("topic", "partition_id", "leader")
@@ -227,7 +229,9 @@ class Stretch:
         jumped = any(_jumps(each.row, first.taken_at) for each in (first, *self.minutes))
         if written is None or lag[0] is None or lag[1] is None or seconds <= 0 or jumped:
             return self.mean("consume_rate")
-        return max(0.0, written - (lag[1] - lag[0]) / seconds)
+        read = written - (lag[1] - lag[0]) / seconds
+        # Less is the rounding of the rate written.
+        return read if read >= _LEAST_READ * written else 0.0
 
     def bounds(self, name: str) -> tuple[int, int] | None:
         """The least and the most of a column."""

@@ -22,6 +22,7 @@ from kafka_lag.lag.cause_case import (
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.sets import unique
+from kafka_lag.lag.transactions import is_held_up
 
 # A group is behind because of rebalances if they were seen in this share of the last runs: a
 # classic group that waits in every second reading has a share of 0.5.
@@ -250,7 +251,7 @@ def weigh_stopped(case: Case) -> Finding:
 
 def weigh_hung(case: Case) -> Finding:
     """Weighs `hung`: members own all that can be read, and no commit moves."""
-    moving = case.active & ~case.still & ~case.leaderless
+    moving = case.active & ~case.still & ~case.leaderless & ~is_held_up(case.rows)
     owned = case.owned
     fits = case.group["worst_status"] == contract.STALLED and case.behind.any()
     if not fits or moving.any() or not owned[case.active].all():

@@ -409,7 +409,7 @@ def _write_worst_status(worst_status: str, change: GroupChange) -> str:
     if worst_status == contract.FALLING_BEHIND and change.row.get("trend") == contract.GROWING:
         meaning = "the backlog grows"
     if worst_status == contract.STALLED and change.row.get("members") == 0:
-        meaning = "all members have just left, and its commit did not move before"
+        meaning = "no member is left, and its commit does not move"
     if worst_status == contract.SLOW and _is_worked_off_soon(change.row):
         # What was too slow stays so for some runs, until it surely is not.
         meaning = "the backlog shrinks, but only lately fast enough"

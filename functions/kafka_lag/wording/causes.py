@@ -93,8 +93,8 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
     contract.TOO_FEW_MEMBERS: _Template(
         (
-            "Too few members: {members}, and {members_before} while the group kept up, until "
-            "{kept_up_at}; it reads {consume_rate} of {produce_rate}",
+            "Too few members: {members}, and {members_before} before; the group reads "
+            "{consume_rate} of {produce_rate}",
             "Too few members: {members}, each reads {capacity} at most; {produce_rate} are written",
             "Too few members: {members}; they read {consume_rate} of {produce_rate}",
         ),

@@ -134,20 +134,22 @@ _NONE_OF_IT: Mapping[str, tuple[str, str]] = {
     contract.RETENTION_RACE: ("partitions_with_losses", "no record was lost"),
     contract.UNAVAILABLE: (
         "partitions_behind",
-        "no partition is without a leader for a second run, and none is behind",
+        "no partition is without a leader for a second run, and none that can be read is behind",
     ),
     **dict.fromkeys(
+        (contract.STOPPED, contract.HOT_PARTITION, contract.STUCK_RECORD),
+        ("partitions_behind", "no partition that can be read is behind"),
+    ),
+    # A hot partition is not counted here.
+    **dict.fromkeys(
         (
-            contract.STOPPED,
-            contract.HOT_PARTITION,
-            contract.STUCK_RECORD,
             contract.TOO_FEW_MEMBERS,
             contract.SLOW_MEMBER,
             contract.SLOW_MEMBERS,
             contract.MORE_PRODUCED,
             contract.CAPACITY_FELL,
         ),
-        ("partitions_behind", "no partition that can be read is behind"),
+        ("partitions_behind", "no other partition that can be read is behind"),
     ),
     contract.SLOW_BROKER: (
         "brokers_of_what_is_behind",
