@@ -30,9 +30,14 @@ settings.register_profile(
 )
 settings.load_profile("unhurried")
 
-# To compile well what runs once costs more than it saves. The cache of compiled code, 48 MB with
-# one level alone, is too small for all tests of a process.
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+# To compile well what runs once costs more than it saves, and so does to verify classes, and to
+# collect garbage each time that there is some more room. The cache of compiled code, 48 MB with one
+# level alone, is too small for all tests of a process.
+QUICK_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+    " -XX:NewSize=256m -XX:MetaspaceSize=256m"
+    " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 
 # Tests that synthesise, each by a Node that its process starts.
 SYNTHESISING = (

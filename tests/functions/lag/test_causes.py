@@ -632,7 +632,7 @@ def test_rebalances_are_a_cause_or_hide_one_by_how_many_readings_see_them(
             reads(12.0, 12.0)(cluster)
         cluster.groups[0].generation += minute >= TROUBLE and minute % every == 0
 
-    assert row(list(run_minutes(cluster, 50, change))[-1])["cause"] == cause
+    assert row(list(run_minutes(cluster, 36, change))[-1])["cause"] == cause
 
 
 @pytest.mark.parametrize(("epochs", "is_named"), [(1, True), (0, False)])
