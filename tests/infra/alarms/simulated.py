@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from dev.sim.cloudwatch.metrics import Metrics
-from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import ByName, Rules
@@ -21,10 +20,7 @@ from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet, health_set, lag_sets, success_set
-from kafka_lag.snapshots.keys import object_key
-from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.snapshots.previous import Memory
-from kafka_lag.snapshots.store import FolderStore
 from tests.builders import MINUTE, NOON, a_reading
 
 CLUSTER = "shop"
@@ -51,11 +47,8 @@ _RETENTION_MS = 60 * MINUTE
 _Commits = Callable[[int], int | None]
 
 
-def written(minutes: Iterable[int], store: FolderStore | None = None) -> dict[int, list[str]]:
-    """The log's lines by minute of runs that all succeed; a run that reads nothing writes none.
-
-    Rows of groups go to the store as well, as a run's snapshot has them.
-    """
+def written(minutes: Iterable[int]) -> dict[int, list[str]]:
+    """The log's lines by minute of runs that all succeed; a run that reads nothing writes none."""
     memory, lines = Memory.empty(), {}
     rules = Rules(sla_seconds=ByName.of([(f"^{REBALANCES}$", float(REBALANCES_SLA))]))
     for minute in minutes:
@@ -73,9 +66,6 @@ def written(minutes: Iterable[int], store: FolderStore | None = None) -> dict[in
         rows = report.snapshot.group_partitions.with_columns(published=chosen.published)
         snapshot = replace(report.snapshot, group_partitions=rows)
         memory = memory.add_run(snapshot, MINUTE, stored=True)
-        if store is not None:
-            key = object_key(contract.GROUPS, CLUSTER, taken_at)
-            store.write_once(key, to_parquet(snapshot.groups, contract.GROUPS))
     return lines
 
 
@@ -85,9 +75,9 @@ def _lines(sets: list[MetricSet], taken_at: int) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def metrics_of(lines: Mapping[int, list[str]], delay: int = 0) -> Metrics:
-    """What CloudWatch makes of them; a minute's values are seen `delay` minutes later."""
-    metrics = Metrics(NOON, delay)
+def metrics_of(lines: Mapping[int, list[str]]) -> Metrics:
+    """What CloudWatch makes of them."""
+    metrics = Metrics(NOON)
     for minute in lines:
         metrics.feed(lines[minute])
     return metrics
