@@ -4,9 +4,9 @@
 PYTHON ?= python3
 MINUTES ?= 2
 SEED ?= 1
-# Processes that test, those with brokers or Spark of some 3 GB: twice two
+# Processes that test, those with brokers or Spark of some 3 GB: more than two
 # cores, as tests wait for these, and for ports and browsers, for half of their time.
-WORKERS ?= 4
+WORKERS ?= 3
 # What `make report` reads and writes: a folder that holds snapshots/.
 STATE ?= ./lag
 VENV := .venv
