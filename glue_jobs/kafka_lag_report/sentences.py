@@ -212,14 +212,11 @@ class Period:
         return f"in the last run, at {self.clock(self.seen_until)}"
 
     def clock(self, moment: datetime) -> str:
-        """The time of day, with the date where it is another one's."""
+        """Returns the time of day, after its date if that is another day's."""
         days = (moment.date() - self.day).days
-        if days == -1:
-            return f"{moment:%H:%M} the day before"
         if days == 1 and f"{moment:%H:%M}" == "00:00":
             return "24:00"
-        date_of = "" if not days else f" on {moment.day} {moment:%B}"
-        return f"{moment:%H:%M}{date_of}"
+        return f"{moment:%Y-%m-%d %H:%M}" if days else f"{moment:%H:%M}"
 
 
 def _what(one: Incident, period: Period) -> Sentence:

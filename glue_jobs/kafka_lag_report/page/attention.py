@@ -164,9 +164,9 @@ def minute_clock(minute: int) -> str:
 
 
 def clock(moment: datetime | None, day: date) -> str:
-    """The time of day, with the date where it is another than the page's."""
+    """Returns the time of day, after its date if that is not the page's."""
     if moment is None:
         return DASH
     if moment.date() == day:
         return f"{moment:%H:%M}"
-    return f"{moment:%H:%M} on {moment.day}\u00a0{moment:%B}"
+    return f"{moment:%Y-%m-%d\u00a0%H:%M}"
