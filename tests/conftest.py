@@ -48,11 +48,11 @@ SYNTHESISING = (
 # Files whose names begin so run in one process, because they share what takes long to start.
 SHARED = {
     "tests that synthesise": SYNTHESISING,
-    # Of one session, and with it of what its JVM has compiled.
+    # They share one session, and what its JVM has compiled.
     "tests in Spark": (
         *("glue_jobs/", "contract/test_snapshots_in_spark", "infra/storage/queries/test_reports"),
     ),
-    # Of clients that read descriptions of services first.
+    # Their clients read descriptions of services first.
     "tests of an AWS account": (
         *("cli/test_doctor_", "cli/test_init", "cli/test_deployed_document", "cli/test_query"),
         *("cli/test_shared_state", "cli/test_tasks.py", "cli/test_why", "cli/test_login_options"),

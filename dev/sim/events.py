@@ -72,7 +72,7 @@ class Group:
 
     `workers`: "one" processes a member's records one after another; "each" is a member with a
     worker for each partition, so that a slow partition holds up no other. `protocol`: "consumer" is
-    that of KIP-848. A silent member is removed after `session_seconds`. Each change of membership
+    that of KIP-848. A vanished member is removed after `session_seconds`. Each change of membership
     stops the group for `rebalance_seconds` in memory; on brokers that is not set.
     `slow_line`: members use the connections that `SlowBroker` slows down.
     """

@@ -138,7 +138,7 @@ class GroupState:
     in turn, topic by topic. A member of speed 0 neither reads nor commits. `slow`: most records/s
     of a partition. `stuck`: offsets that are not passed. `commit_every` is in steps. While it is
     `rebalancing` the group reads nothing. `commit_epoch`: the leader epoch in its commits. With
-    `workers_each` a member reads at its speed from each of its partitions. `silent`: members that
+    `workers_each` a member reads at its speed from each of its partitions. `vanished`: members that
     died and are not removed yet.
     """
 
@@ -155,7 +155,7 @@ class GroupState:
     generation: int = 0
     workers_each: bool = False
     slow_line: bool = True
-    silent: set[str] = field(default_factory=set)
+    vanished: set[str] = field(default_factory=set)
     more_topics: tuple[TopicState, ...] = ()
     exists: bool = True
     # Partitions of the first topic that members do not know.
@@ -449,11 +449,11 @@ class Staged:
                 self._halt(group, self._names(group, members), lasts)
             case Freeze(group, members, lasts):
                 names = self._names(group, members)
-                self._end_silently(group, names)
+                self._vanish(group, names)
                 if lasts is not None:
                     self._later(lasts, partial(self._add, group, names))
             case Kill(group, members):
-                self._end_silently(group, self._names(group, members))
+                self._vanish(group, self._names(group, members))
             case Leave(group, members, lasts):
                 names = self._names(group, members)
                 self._remove(group, names)
@@ -608,14 +608,14 @@ class Staged:
         if lasts is not None:
             self._later(lasts, go_on)
 
-    def _end_silently(self, group: str, names: list[str]) -> None:
+    def _vanish(self, group: str, names: list[str]) -> None:
         self._halt(group, names, None)
-        self._groups[group].silent |= set(names)
+        self._groups[group].vanished |= set(names)
         session = self.case.groups[group].session_seconds
-        self._later(session, partial(self._remove_silent, group, names))
+        self._later(session, partial(self._remove_vanished, group, names))
 
-    def _remove_silent(self, group: str, names: Iterable[str]) -> None:
-        gone = self._groups[group].silent & set(names)
+    def _remove_vanished(self, group: str, names: Iterable[str]) -> None:
+        gone = self._groups[group].vanished & set(names)
         if gone:
             self._remove(group, gone)
 
@@ -623,15 +623,15 @@ class Staged:
         state = self._groups[group]
         for name in names:
             state.speed.pop(name, None)
-            state.silent.discard(name)
+            state.vanished.discard(name)
         self._rebalance(group)
 
     def _add(self, group: str, names: Iterable[str], speed: float | None = None) -> None:
         state = self._groups[group]
-        # A rebalance waits for all members, so it removes the silent ones.
-        for name in state.silent:
+        # A rebalance waits for all members, so it removes the vanished ones.
+        for name in state.vanished:
             state.speed.pop(name, None)
-        state.silent.clear()
+        state.vanished.clear()
         state.speed |= dict.fromkeys(names, self._speed[group] if speed is None else speed)
         self._rebalance(group)
 
@@ -663,7 +663,7 @@ class Staged:
         if self.world.now >= until:
             return
         if event.kill:
-            self._end_silently(event.group, names)
+            self._vanish(event.group, names)
         else:
             self._remove(event.group, names)
         new = [f"{name.partition('.')[0]}.{next(self._restarts)}" for name in names]
@@ -684,7 +684,7 @@ class Staged:
         state = self._groups[group]
         if state.speed:
             name = sorted(state.speed)[int(state.owners()[partition])]
-            self._end_silently(group, [name])
+            self._vanish(group, [name])
             new = f"{name.partition('.')[0]}.{next(self._restarts)}"
             self._later(_RESTART, partial(self._add, group, [new]))
         seconds = _RESTART + self.case.groups[group].rebalance_seconds + STEP

@@ -33,8 +33,8 @@ HOT_FACTOR = 3.0
 # what it is worth.
 IRREGULAR_PART = 0.25
 NEARLY_FAR = 3.5
-# What single runs write lies so much farther apart than `produce_rate`, a moving average with a
-# half-life of five runs: the root of (2 - w) / w, w being the weight of a run, 1 - 2^(-1/5).
+# Records written in single runs lie so much farther apart than `produce_rate`, a moving average
+# with a half-life of five runs: the root of (2 - w) / w, w being the weight of a run, 1 - 2^(-1/5).
 SINGLE_RUN = 3.8
 
 # So many groups that are alike in one hour are the cluster's day, not each one's: a holiday, a
@@ -69,7 +69,7 @@ STILL_SECONDS = 600
 # are replaced one by one cost some five.
 RESTLESS_SECONDS = 3600
 RESTLESS_RUNS = 10
-# What began or ended no farther apart is one matter: a group at its worst, or one that is deleted.
+# Beginnings or ends no farther apart are one matter: a group at its worst, or one that is deleted.
 SAME_INCIDENT_SECONDS = 600.0
 # Brokers end a transaction after at most so long (`transaction.max.timeout.ms`), unless they were
 # given more: what is open for longer hangs, or holds its readers up by intention.

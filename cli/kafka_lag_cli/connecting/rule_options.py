@@ -40,10 +40,9 @@ def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rule
     Raises click.UsageError for a key or a value that a configuration would not take.
     """
     interval_ms = round(interval_seconds * 1000)
-    rules = Rules(interval_ms=interval_ms, window_ms=parse_window(None, interval_seconds))
     given = _read(options["rules"])
     if not given:
-        return rules
+        return Rules(interval_ms=interval_ms, window_ms=parse_window(None, interval_seconds))
     # The model costs the start of those alone who change a rule.
     from kafka_lag_cdk.config.document import CollectorKeys  # noqa: PLC0415
     from kafka_lag_cdk.config.strict import validate  # noqa: PLC0415

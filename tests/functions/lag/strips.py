@@ -331,7 +331,7 @@ def _line(kind: str, words: Sequence[str]) -> str:
     return f"  {kind:8} " + " ".join(word if n == 1 else f"{word}x{n}" for word, n in short)
 
 
-def sheet(text: str) -> dict[str, str]:
+def split_strips(text: str) -> dict[str, str]:
     """Strips by their names: each name is a line, and the strip is what is indented below it."""
     strips: dict[str, list[str]] = {}
     for line in filter(str.strip, dedent(text).splitlines()):

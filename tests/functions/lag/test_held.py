@@ -10,7 +10,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName, Rules
 from tests.builders import MINUTE, NOON, a_reading, a_report, cell, table
-from tests.functions.lag.strips import Strips, sheet, strip_of
+from tests.functions.lag.strips import Strips, split_strips, strip_of
 
 RULES = Rules(hold=3, window_ms=6 * MINUTE, sla_seconds=ByName.of([("^promised", 90.0)]))
 
@@ -66,7 +66,7 @@ LOSSES: dict[str, tuple[Any, ...]] = {
     "OE??": (1, 1),
     "OEEE???": (1, 1),
 }
-PROMISES = sheet(
+PROMISES = split_strips(
     """
     promised, as long as it is late
         end                          100 +10x5 ?x0

@@ -16,14 +16,14 @@ from kafka_lag.lag.incidents import track_incidents
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.run import Run
 from tests.builders import MINUTE, NOON, table
-from tests.functions.lag.strips import Strips, sheet
+from tests.functions.lag.strips import Strips, split_strips
 from tests.functions.notify.builders import a_set
 
 # No record was lost since the previous run.
 NOTHING = Column.constant(0, 1)
 RULES = Rules(hold=3, window_ms=6 * MINUTE, sla_seconds=ByName.of([("promised", 90.0)]))
 # A minute's records are 100.
-STRIPS = sheet(
+STRIPS = split_strips(
     """
     a stop, and a backlog after it
         end                         100 +100x32

@@ -17,10 +17,10 @@ from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.rates import estimate_time_since
 from kafka_lag.lag.recent import Recent
-from tests.functions.lag.strips import Strips, sheet
+from tests.functions.lag.strips import Strips, split_strips
 
 # Averages over five minutes: what a minute adds weighs 0.1294.
-CASES = sheet(
+CASES = split_strips(
     """
     reads a record a second
         end                 0 +60x5

@@ -8,9 +8,9 @@ import pytest
 
 from kafka_lag import contract
 from tests.builders import MINUTE, NOON, a_reading, a_report, table
-from tests.functions.lag.strips import Strips, sheet, strip_of
+from tests.functions.lag.strips import Strips, split_strips, strip_of
 
-EPOCHS = sheet(
+EPOCHS = split_strips(
     """
     rises
         epoch              7 7 8 10 10
@@ -58,7 +58,7 @@ EPOCHS = sheet(
     """
 )
 # A classic group's members and what they own, as a hash.
-HASHES = sheet(
+HASHES = split_strips(
     """
     stays
         hash              1 1 1
@@ -136,7 +136,7 @@ def test_a_group_that_was_away_has_no_epoch_to_count_from(gone: list[str]) -> No
 
 def test_an_epoch_is_kept_for_a_day_in_which_the_group_is_not_read() -> None:
     days = Strips(
-        sheet(
+        split_strips(
             """
         g
             epoch   7 -

@@ -12,7 +12,7 @@ import pytest
 from kafka_lag.contract import AT_RISK, NO_LOSS_SECONDS, SAFE
 from kafka_lag.lag.group_settings import ByName, Rules
 from tests.builders import MINUTE, NOON
-from tests.functions.lag.strips import Strips, sheet, strip_of
+from tests.functions.lag.strips import Strips, split_strips, strip_of
 from tests.functions.lag.time_index_fake import Log
 
 HOUR, DAY = 60, 24 * 60  # minutes
@@ -88,7 +88,7 @@ def behind_of(name: str) -> int:
 
 
 # The next record is young when the runs begin, and ten minutes are kept.
-STOPS = sheet(
+STOPS = split_strips(
     """
     moves in each run
         end             100 +100x15

@@ -10,11 +10,11 @@ import pytest
 from kafka_lag.lag.group_settings import ByName, Objective, Rules
 from kafka_lag.lag.ownership import count_idle
 from tests.builders import HOUR, MINUTE, NOON, a_reading, a_report, table
-from tests.functions.lag.strips import Strips, sheet
+from tests.functions.lag.strips import Strips, split_strips
 from tests.functions.lag.time_index_fake import Log
 
 # The window is of three minutes: a commit that has stood for four is stuck.
-COUNTS = sheet(
+COUNTS = split_strips(
     """
     all is read
         end                           10 +5x2
@@ -154,7 +154,7 @@ COUNTS = sheet(
         group.owners_changed  0 1 0 1 0
     """
 )
-WORST = sheet(
+WORST = split_strips(
     """
     the worse status before the older record
         end                    900 +10x5
@@ -234,7 +234,7 @@ WORST = sheet(
         group.worst_status_since  0x20
     """
 )
-LOSSES = sheet(
+LOSSES = split_strips(
     """
     at risk beside one that is safe
         end                       240 +1

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules
 from tests.builders import HOUR, MINUTE, NOON
-from tests.functions.lag.strips import Strips, sheet
+from tests.functions.lag.strips import Strips, split_strips
 from tests.functions.lag.time_index_fake import Log
 
 # The window is of ten minutes: what happened exactly ten minutes ago is within it.
@@ -15,7 +15,7 @@ from tests.functions.lag.time_index_fake import Log
 RULES = Rules(
     allowed_lag=ByName.of([("allowed", 7)]), uncommitted=ByName.of([("earliest", EARLIEST)])
 )
-STATUSES = sheet(
+STATUSES = split_strips(
     """
     reads all in time
         end     100 +20x14
@@ -101,7 +101,7 @@ def test_a_group_has_the_status_of_the_first_rule_that_fits(name: str) -> None:
     RUNS.check(name)
 
 
-BACK = sheet(
+BACK = split_strips(
     """
     goes back and stands, with a member
         end           100 +10
@@ -170,7 +170,7 @@ def test_a_commit_that_goes_back_or_beyond_the_end(name: str) -> None:
     RUNS.check(name)
 
 
-RECREATED = sheet(
+RECREATED = split_strips(
     """
     beyond the end of the new topic
         topic_id       ax3 bx5
@@ -214,7 +214,7 @@ def test_a_commit_of_a_topic_that_was_recreated(name: str) -> None:
 
 
 # A log of 20 minutes, 100 records a minute, of which the older ones are deleted.
-LOSING = sheet(
+LOSING = split_strips(
     """
     without members
         end                    10000 +100x33
@@ -286,7 +286,7 @@ def test_a_loss_hides_nothing_of_what_the_consumer_does(name: str) -> None:
 
 # Records of a group that stopped hours ago: the time index dates them in the first run.
 OLD = Log([NOON - 5 * HOUR + i * MINUTE for i in range(240)])
-FIRST = sheet(
+FIRST = split_strips(
     """
     old, without members
         end                   240x13
@@ -338,7 +338,7 @@ def test_what_the_first_readings_say(name: str) -> None:
 
 
 LEFT = Strips(
-    sheet(
+    split_strips(
         """
         nobody has touched it for a day
             end            100x5
@@ -400,7 +400,7 @@ def test_a_topic_is_inactive_once_the_group_has_not_touched_it_for_a_day(name: s
     LEFT.check(name)
 
 
-UNREAD = sheet(
+UNREAD = split_strips(
     """
     the log
         end                 100 +10x12 timeoutx3
@@ -433,7 +433,7 @@ UNREAD = sheet(
 )
 
 
-UNAVAILABLE = sheet(
+UNAVAILABLE = split_strips(
     """
     no leader for one run
         end                 100x3 no_leader 100x3

@@ -12,11 +12,11 @@ import pytest
 
 from kafka_lag.contract import OK
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
-from tests.functions.lag.strips import Strips, sheet
+from tests.functions.lag.strips import Strips, split_strips
 
 # Most begin alike: a transaction of five records, one that a run sees open, and two rests of four
 # minutes that end with another record.
-RESTS = sheet(
+RESTS = split_strips(
     """
     one marker
         end                     6x2 7 8 10x4 12x4 14 16x30
@@ -163,7 +163,7 @@ def test_a_consumer_that_rests_below_markers(name: str) -> None:
 
 
 # A quiet topic, of which the consumer has read all; then a transaction of seven records opens.
-OPEN = sheet(
+OPEN = split_strips(
     """
     held-up
         end                               2x3 9x40
@@ -272,7 +272,7 @@ def test_a_consumer_that_an_open_transaction_holds_up(name: str) -> None:
 
 
 # Topics without transactions: a consumer that commits the offset of its last record.
-OFF_BY_ONE = sheet(
+OFF_BY_ONE = split_strips(
     """
     off by one
         end                  2x6 3x6 4x6 5x30 6
@@ -313,7 +313,7 @@ def test_a_consumer_that_commits_the_offset_of_its_last_record(name: str) -> Non
 
 
 # What was no lag is no loss once retention has emptied the log; what comes afterwards is.
-EMPTIED = sheet(
+EMPTIED = split_strips(
     """
     emptied below markers
         end                 6x2 7 8 11x4 14x4 17 20x4 20x2 23 23

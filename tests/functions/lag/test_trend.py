@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.functions.lag.strips import Strips, sheet
+from tests.functions.lag.strips import Strips, split_strips
 
-TRENDS = sheet(
+TRENDS = split_strips(
     """
     falls behind
         end          0 +100x11
