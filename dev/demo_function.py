@@ -14,7 +14,7 @@ from typing import Any
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
 from kafka_lag import collect_lag, contract
-from kafka_lag_cdk.config.document import normalised
+from kafka_lag_config.document import normalised
 
 CLUSTER, BUCKET, SECRET = "demo", "msk-lag-demo", "AmazonMSK_demo_monitor"
 

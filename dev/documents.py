@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.reading import check
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.reading import check
 
 
 def describe_cluster(name: str, **keys: Any) -> dict[str, Any]:

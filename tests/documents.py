@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_lag_cdk.config.document import normalised
+from kafka_lag_config.document import normalised
 
 GOOD: dict[str, Any] = {
     "cluster": "shop",

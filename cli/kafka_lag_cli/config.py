@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from kafka_lag.errors import ConfigError
-from kafka_lag_cdk.config.document import normalised
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.source import load
 from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
 from kafka_lag_cli.help_sections import option
+from kafka_lag_config.document import normalised
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.source import load
 
 
 @click.command(

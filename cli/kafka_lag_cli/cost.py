@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.cost.cost import cost_document, cost_of
-from kafka_lag_cdk.cost.prices import load_prices
-from kafka_lag_cdk.cost.table import print_cost
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
 from kafka_lag_cli.help_sections import option
+from kafka_lag_config.cost.cost import cost_document, cost_of
+from kafka_lag_config.cost.prices import load_prices
+from kafka_lag_config.cost.table import print_cost
+from kafka_lag_config.deployment import Deployment
+from kafka_lag_config.faults import ConfigurationError
 
 _TEXT, _JSON = "text", "json"
 _WIDTH = 100
@@ -45,7 +45,7 @@ examples:
 def cost(config: Path | None, region: str | None, output: str) -> int:
     """Print what a configuration will cost a month, before it is deployed.
 
-    Needs no AWS account: prices are in kafka_lag_cdk/cost/prices.toml, with source and date.
+    Needs no AWS account: prices are in kafka_lag_config/cost/prices.toml, with source and date.
     """
     try:
         deployment = _read(config or Path(CDK_FILE))

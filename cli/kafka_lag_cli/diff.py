@@ -16,18 +16,6 @@ from rich.text import Text
 
 from kafka_lag.errors import ReporterError
 from kafka_lag.wording.formatting import format_quantity
-from kafka_lag_cdk.alarm_rules import (
-    Rule,
-    broker_rules,
-    group_rules,
-    query_rules,
-    reporter_rules,
-)
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.cost.cost import cost_of
-from kafka_lag_cdk.cost.prices import load_prices
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
 from kafka_lag_cli.help_sections import option
 from kafka_lag_cli.replay.changes import (
@@ -43,6 +31,18 @@ from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.group_rows import JSON, TABLE
 from kafka_lag_cli.terminal.text import open_screen, printable, printable_line
+from kafka_lag_config.alarm_rules import (
+    Rule,
+    broker_rules,
+    group_rules,
+    query_rules,
+    reporter_rules,
+)
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.cost.cost import cost_of
+from kafka_lag_config.cost.prices import load_prices
+from kafka_lag_config.deployment import Deployment
+from kafka_lag_config.faults import ConfigurationError
 
 _EXAMPLES = """\b
 examples:

@@ -17,10 +17,6 @@ from tomlkit.items import Table
 
 from kafka_lag.errors import ConfigError
 from kafka_lag.wording.formatting import format_list
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import check
-from kafka_lag_cdk.config.source import toml_in
-from kafka_lag_cdk.config.types import KafkaArn
 from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.account.msk_cluster import (
     CREATING,
@@ -42,6 +38,10 @@ from kafka_lag_cli.account.vpc_network import (
     vpc_of,
 )
 from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.reading import check
+from kafka_lag_config.source import toml_in
+from kafka_lag_config.types import KafkaArn
 
 # A question with its possible answers (none: any text), and the answer to take for an empty line.
 Ask: TypeAlias = Callable[[str, Sequence[str], str | None], str]

@@ -52,7 +52,7 @@ from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.app import answer
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
-from kafka_lag_cdk.config.document import normalised
+from kafka_lag_config.document import normalised
 from kafka_lag_report.daily_report import main as write_report
 
 RECORDED = Path(__file__).with_name("recorded")
@@ -333,8 +333,8 @@ def save_templates(outputs: Outputs, tree: Path) -> None:
     """The stacks of each example, synthesised in process with a package that is nobody's."""
     from aws_cdk import App  # noqa: PLC0415 - loading the CDK takes seconds, and starts Node
 
-    from kafka_lag_cdk.config.reading import read  # noqa: PLC0415
     from kafka_lag_cdk.stacks import stacks_of  # noqa: PLC0415
+    from kafka_lag_config.reading import read  # noqa: PLC0415
 
     context = json.loads((tree / "cdk.json").read_text())["context"]
     context.pop("msk-lag-reporter", None)

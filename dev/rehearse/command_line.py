@@ -15,7 +15,7 @@ from typing import Any
 
 from dev.rehearse.emulator import ACCOUNT, REGION, Emulator, tail
 from dev.rehearse.errors import RehearsalError
-from kafka_lag_cdk.config.reading import CONTEXT_KEY
+from kafka_lag_config.reading import CONTEXT_KEY
 
 ROOT = Path(__file__).parents[2]
 # Where `make cdk` installs it.

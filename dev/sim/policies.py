@@ -14,8 +14,8 @@ from dev.sim.cloudwatch.metrics import Metrics, Series
 from dev.sim.cloudwatch.templates import template_of
 from dev.sim.schedule import SLOT
 from kafka_lag import contract
-from kafka_lag_cdk.config.scaling import Scaling
-from kafka_lag_cdk.scaling_rules import rules_of
+from kafka_lag_config.scaling import Scaling
+from kafka_lag_config.scaling_rules import rules_of
 
 CLUSTER, NAMESPACE = "orders", "KafkaLag"
 # Minutes until a value is seen by an alarm.

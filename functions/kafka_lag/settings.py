@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The deployed configuration of one cluster as one frozen object.
 
-`kafka_lag_cdk.config` has checked the configuration, filled in defaults and converted it to the
+`kafka_lag_config` has checked the configuration, filled in defaults and converted it to the
 units used here. So only the values that a deployment adds are checked here.
 """
 

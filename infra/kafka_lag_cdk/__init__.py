@@ -1,130 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deployment: constructs for an app of CDK, and the stacks of a configuration.
+"""The deployment: constructs for an app of CDK, which imports them and their settings from here."""
 
-What an app needs is imported from here. It is loaded at its first use: the configuration is read
-without CDK, too.
-"""
-
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from kafka_lag_cdk.alarm_rules import alarm_shares
-    from kafka_lag_cdk.alarms import NamedGroupAlarms, Recipients
-    from kafka_lag_cdk.config.document import (
-        FilterSection,
-        LevelsSection,
-        OtlpSection,
-        OtlpSink,
-        PartitionsSection,
-        ToleranceSection,
-        TopicFilterSection,
-    )
-    from kafka_lag_cdk.config.scaling import (
-        EcsService,
-        ScheduledBounds,
-        Step,
-        Steps,
-        Tasks,
-        Tracking,
-    )
-    from kafka_lag_cdk.config.shared import (
-        Athena,
-        Keep,
-        Notify,
-        OwnerReceivers,
-        Report,
-        SharedSettings,
-        Slack,
-        StatusMessages,
-        Teams,
-        Views,
-    )
-    from kafka_lag_cdk.config.tasks import TaskKeys
-    from kafka_lag_cdk.config.watched import Function
-    from kafka_lag_cdk.lag_collector import LagCollector
-    from kafka_lag_cdk.lag_reports import LagReports
-    from kafka_lag_cdk.names import SharedNames
-    from kafka_lag_cdk.props import (
-        Alarms,
-        Iam,
-        KafkaCluster,
-        Network,
-        NoLogin,
-        Scram,
-        ServiceScaling,
-        Tls,
-    )
-
-_MODULES = {
-    "alarm_rules": ("alarm_shares",),
-    "alarms": ("NamedGroupAlarms", "Recipients"),
-    "config.document": (
-        *("FilterSection", "LevelsSection", "OtlpSection", "OtlpSink", "PartitionsSection"),
-        *("ToleranceSection", "TopicFilterSection"),
-    ),
-    "config.scaling": ("EcsService", "ScheduledBounds", "Step", "Steps", "Tasks", "Tracking"),
-    "config.shared": (
-        *("Athena", "Keep", "Notify", "OwnerReceivers", "Report", "SharedSettings", "Slack"),
-        *("StatusMessages", "Teams", "Views"),
-    ),
-    "config.tasks": ("TaskKeys",),
-    "config.watched": ("Function",),
-    "lag_collector": ("LagCollector",),
-    "lag_reports": ("LagReports",),
-    "names": ("SharedNames",),
-    "props": (
-        *("Alarms", "Iam", "KafkaCluster", "Network", "NoLogin", "Scram", "ServiceScaling", "Tls"),
-    ),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
-
-__all__ = [
-    "Alarms",
-    "Athena",
-    "EcsService",
-    "FilterSection",
-    "Function",
-    "Iam",
-    "KafkaCluster",
-    "Keep",
-    "LagCollector",
-    "LagReports",
-    "LevelsSection",
-    "NamedGroupAlarms",
-    "Network",
-    "NoLogin",
-    "Notify",
-    "OtlpSection",
-    "OtlpSink",
-    "OwnerReceivers",
-    "PartitionsSection",
-    "Recipients",
-    "Report",
-    "ScheduledBounds",
-    "Scram",
-    "ServiceScaling",
-    "SharedNames",
-    "SharedSettings",
-    "Slack",
-    "StatusMessages",
-    "Step",
-    "Steps",
-    "TaskKeys",
-    "Tasks",
-    "Teams",
-    "Tls",
-    "ToleranceSection",
-    "TopicFilterSection",
-    "Tracking",
-    "Views",
-    "alarm_shares",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"kafka_lag_cdk.{_HOMES[name]}"), name)
+from kafka_lag_cdk.alarms import NamedGroupAlarms as NamedGroupAlarms
+from kafka_lag_cdk.alarms import Recipients as Recipients
+from kafka_lag_cdk.lag_collector import LagCollector as LagCollector
+from kafka_lag_cdk.lag_reports import LagReports as LagReports
+from kafka_lag_cdk.names import SharedNames as SharedNames
+from kafka_lag_cdk.props import Alarms as Alarms
+from kafka_lag_cdk.props import Iam as Iam
+from kafka_lag_cdk.props import KafkaCluster as KafkaCluster
+from kafka_lag_cdk.props import Network as Network
+from kafka_lag_cdk.props import NoLogin as NoLogin
+from kafka_lag_cdk.props import Scram as Scram
+from kafka_lag_cdk.props import ServiceScaling as ServiceScaling
+from kafka_lag_cdk.props import Tls as Tls
+from kafka_lag_config.alarm_rules import alarm_shares as alarm_shares
+from kafka_lag_config.document import FilterSection as FilterSection
+from kafka_lag_config.document import LevelsSection as LevelsSection
+from kafka_lag_config.document import OtlpSection as OtlpSection
+from kafka_lag_config.document import OtlpSink as OtlpSink
+from kafka_lag_config.document import PartitionsSection as PartitionsSection
+from kafka_lag_config.document import ToleranceSection as ToleranceSection
+from kafka_lag_config.document import TopicFilterSection as TopicFilterSection
+from kafka_lag_config.scaling import EcsService as EcsService
+from kafka_lag_config.scaling import ScheduledBounds as ScheduledBounds
+from kafka_lag_config.scaling import Step as Step
+from kafka_lag_config.scaling import Steps as Steps
+from kafka_lag_config.scaling import Tasks as Tasks
+from kafka_lag_config.scaling import Tracking as Tracking
+from kafka_lag_config.shared import Athena as Athena
+from kafka_lag_config.shared import Keep as Keep
+from kafka_lag_config.shared import Notify as Notify
+from kafka_lag_config.shared import OwnerReceivers as OwnerReceivers
+from kafka_lag_config.shared import Report as Report
+from kafka_lag_config.shared import SharedSettings as SharedSettings
+from kafka_lag_config.shared import Slack as Slack
+from kafka_lag_config.shared import StatusMessages as StatusMessages
+from kafka_lag_config.shared import Teams as Teams
+from kafka_lag_config.shared import Views as Views
+from kafka_lag_config.tasks import TaskKeys as TaskKeys
+from kafka_lag_config.watched import Function as Function

@@ -10,8 +10,8 @@ import jsii
 from aws_cdk import Acknowledgment, Annotations, Stack, Validations
 from constructs import Construct, IValidation
 
-from kafka_lag_cdk.config.doubts import Doubt
-from kafka_lag_cdk.physical_names import digest
+from kafka_lag_config.doubts import Doubt
+from kafka_lag_config.physical_names import digest
 
 _PACK = "AwsSolutions"
 

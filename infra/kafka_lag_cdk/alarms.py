@@ -17,7 +17,10 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.alarm_rules import (
+from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
+from kafka_lag_cdk.names import DEPLOYMENT, dashboard_name, pascal_case
+from kafka_lag_cdk.names import construct_id as id_of
+from kafka_lag_config.alarm_rules import (
     ANOMALY,
     ANY_UNUSUAL,
     LAMBDA,
@@ -35,11 +38,8 @@ from kafka_lag_cdk.alarm_rules import (
     reporter_rules,
     within_sight,
 )
-from kafka_lag_cdk.config.watched import WatchedCluster
-from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
-from kafka_lag_cdk.names import DEPLOYMENT, dashboard_name, pascal_case
-from kafka_lag_cdk.names import construct_id as id_of
-from kafka_lag_cdk.physical_names import alarm_name
+from kafka_lag_config.physical_names import alarm_name
+from kafka_lag_config.watched import WatchedCluster
 
 OPERATORS = {
     Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

@@ -9,10 +9,10 @@ from pathlib import Path
 from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
 from kafka_lag_cdk.packaging import PackagingError
 from kafka_lag_cdk.stacks import stacks_of
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.reading import CONTEXT_KEY, read
 
 # With `-c nag=true` the AwsSolutions rules are held against every stack.
 _NAG = "nag"

@@ -17,10 +17,10 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.catalog import CLUSTER, DATE, HOUR, Table, catalog_tables
-from kafka_lag_cdk.config.shared import Athena, Keep
 from kafka_lag_cdk.names import pascal_case
-from kafka_lag_cdk.saved_queries import read_queries
+from kafka_lag_config.catalog import CLUSTER, DATE, HOUR, Table, catalog_tables
+from kafka_lag_config.saved_queries import read_queries
+from kafka_lag_config.shared import Athena, Keep
 
 # Types of the contract as Glue names them. Athena takes a Parquet timestamp of milliseconds in UTC
 # as `timestamp`, and shows it in UTC.

@@ -16,7 +16,7 @@ from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.rights import allow, role_with
 
 _ANSWERS_WITHIN_SECONDS = 300
-_CODE = Path(__file__).with_name("broker_lookup_code")
+_CODE = Path(__file__).parents[1] / "kafka_lag_config" / "broker_lookup"
 
 
 class BootstrapServers(Construct):

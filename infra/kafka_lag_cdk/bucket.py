@@ -13,8 +13,8 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_nag
-from kafka_lag_cdk.config.shared import Keep
-from kafka_lag_cdk.physical_names import ABANDONED_UPLOADS
+from kafka_lag_config.physical_names import ABANDONED_UPLOADS
+from kafka_lag_config.shared import Keep
 
 # Kept, but for an empty one of a first deploy that failed.
 _RETAIN = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE

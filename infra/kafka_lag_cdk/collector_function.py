@@ -23,8 +23,6 @@ from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_runtime
 from kafka_lag_cdk.broker_lookup import BootstrapServers
 from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
-from kafka_lag_cdk.config.document import CLOUDWATCH
-from kafka_lag_cdk.config.watched import CA_FILE, WatchedCluster
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.network import CollectorNetwork
 from kafka_lag_cdk.props import Iam, KafkaCluster, Scram, Tls
@@ -37,6 +35,8 @@ from kafka_lag_cdk.rights import (
     using_key,
     writing,
 )
+from kafka_lag_config.document import CLOUDWATCH
+from kafka_lag_config.watched import CA_FILE, WatchedCluster
 
 # What Secrets Manager puts behind a secret's name.
 _SIX = "-??????"

@@ -19,11 +19,11 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.alarm_rules import BUSY_PERCENT, FULL_PERCENT, MSK
-from kafka_lag_cdk.config.scaling import GroupScaling
-from kafka_lag_cdk.config.watched import WatchedCluster
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT, dashboard_name
+from kafka_lag_config.alarm_rules import BUSY_PERCENT, FULL_PERCENT, MSK
+from kafka_lag_config.scaling import GroupScaling
+from kafka_lag_config.watched import WatchedCluster
 
 # A row of the page, which has 24 columns.
 Row = list[cloudwatch.IWidget]

@@ -9,11 +9,6 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from kafka_lag_cdk.config.cluster import Cluster, TopicAlarms
-from kafka_lag_cdk.config.login import Auth, IamAuth, OpenAuth, ScramAuth, SecretAuth, TlsAuth
-from kafka_lag_cdk.config.network import Vpc
-from kafka_lag_cdk.config.scaling import GroupScaling, Scaling
-from kafka_lag_cdk.config.watched import AlarmSettings, WatchedCluster
 from kafka_lag_cdk.props import (
     ENDPOINTS,
     Alarms,
@@ -27,6 +22,11 @@ from kafka_lag_cdk.props import (
     ServiceScaling,
     Tls,
 )
+from kafka_lag_config.cluster import Cluster, TopicAlarms
+from kafka_lag_config.login import Auth, IamAuth, OpenAuth, ScramAuth, SecretAuth, TlsAuth
+from kafka_lag_config.network import Vpc
+from kafka_lag_config.scaling import GroupScaling, Scaling
+from kafka_lag_config.watched import AlarmSettings, WatchedCluster
 
 # Needed by an import and in no resource: one of each a subnet.
 _UNKNOWN = "unknown"

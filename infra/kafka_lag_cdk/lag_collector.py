@@ -11,11 +11,9 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from kafka_lag_cdk.acknowledgements import warn
-from kafka_lag_cdk.alarm_rules import alarm_shares
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
-from kafka_lag_cdk.config.doubts import find_doubts
 from kafka_lag_cdk.dashboard import ClusterDashboard
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
@@ -23,6 +21,8 @@ from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.notifications import let_alarms_in
 from kafka_lag_cdk.props import KafkaCluster
 from kafka_lag_cdk.scaling import ScaledService
+from kafka_lag_config.alarm_rules import alarm_shares
+from kafka_lag_config.doubts import find_doubts
 
 
 class LagCollector(Construct):

@@ -18,14 +18,6 @@ from kafka_lag_cdk.alarms import Recipients, report_alarm
 from kafka_lag_cdk.athena import make_athena
 from kafka_lag_cdk.bucket import DataBucket
 from kafka_lag_cdk.collector_code import collector_code
-from kafka_lag_cdk.config.doubts import (
-    Doubt,
-    find_unheard,
-    find_unknown_owners,
-    find_unlisted,
-)
-from kafka_lag_cdk.config.shared import Notify, SharedSettings
-from kafka_lag_cdk.config.watched import Function, WatchedCluster
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
 from kafka_lag_cdk.notifications import (
     ChatChannels,
@@ -37,6 +29,14 @@ from kafka_lag_cdk.packaging import glue_package
 from kafka_lag_cdk.report_job import DailyReport
 from kafka_lag_cdk.status_function import StatusNotifier
 from kafka_lag_cdk.views_function import LagViews
+from kafka_lag_config.doubts import (
+    Doubt,
+    find_unheard,
+    find_unknown_owners,
+    find_unlisted,
+)
+from kafka_lag_config.shared import Notify, SharedSettings
+from kafka_lag_config.watched import Function, WatchedCluster
 
 # What an app calls them.
 _SETTINGS = "settings"

@@ -12,7 +12,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.config.watched import WatchedCluster
+from kafka_lag_config.watched import WatchedCluster
 
 MAXIMUM = "Maximum"
 

@@ -14,7 +14,7 @@ from typing import Self
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from kafka_lag_cdk.physical_names import digest
+from kafka_lag_config.physical_names import digest
 
 # A deployment that is given no name of its own.
 DEPLOYMENT = "kafka-lag"

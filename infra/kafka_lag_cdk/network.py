@@ -9,8 +9,8 @@ from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from kafka_lag_cdk.config.watched import WatchedCluster
 from kafka_lag_cdk.props import KafkaCluster, NewEndpoints
+from kafka_lag_config.watched import WatchedCluster
 
 _PORTS = {"http": 80, "https": 443}
 _HTTPS = _PORTS["https"]

@@ -22,11 +22,11 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_wildcard
-from kafka_lag_cdk.config.shared import Notify, Slack, Teams
 from kafka_lag_cdk.names import ALARMS, REPORTS, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
-from kafka_lag_cdk.physical_names import digest
 from kafka_lag_cdk.rights import Right, allow, for_own_account, role_with
+from kafka_lag_config.physical_names import digest
+from kafka_lag_config.shared import Notify, Slack, Teams
 
 _ALARM_SERVICE, _EVENT_SERVICE = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 _KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey*")

@@ -19,12 +19,12 @@ from pydantic import AfterValidator, Field, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
 from kafka_lag.settings import SERVER, authorities_fault
-from kafka_lag_cdk.config.faults import Fault, Place
-from kafka_lag_cdk.config.login import is_secret_of_msk
-from kafka_lag_cdk.config.ports import PORTS, port_ranges, ports_of_other_logins
-from kafka_lag_cdk.config.scaling import EcsService, GroupScaling
-from kafka_lag_cdk.config.types import KAFKA_ARN, Listed
-from kafka_lag_cdk.config.watched import (
+from kafka_lag_config.faults import Fault, Place
+from kafka_lag_config.login import is_secret_of_msk
+from kafka_lag_config.ports import PORTS, port_ranges, ports_of_other_logins
+from kafka_lag_config.scaling import EcsService, GroupScaling
+from kafka_lag_config.types import KAFKA_ARN, Listed
+from kafka_lag_config.watched import (
     AlarmSettings,
     WatchedCluster,
     WaysOut,

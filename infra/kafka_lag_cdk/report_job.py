@@ -14,10 +14,8 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_nag, acknowledge_warning
-from kafka_lag_cdk.config.shared import NEVER, Keep, Report
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.notifications import Topics
-from kafka_lag_cdk.physical_names import ERROR, OUTPUT, report_log_group, report_logs
 from kafka_lag_cdk.rights import (
     Right,
     allow,
@@ -28,6 +26,8 @@ from kafka_lag_cdk.rights import (
     using_key,
     using_key_of,
 )
+from kafka_lag_config.physical_names import ERROR, OUTPUT, report_log_group, report_logs
+from kafka_lag_config.shared import NEVER, Keep, Report
 
 # In a clone the package has a source root of its own; installed, it is beside this one.
 _REPORT = "kafka_lag_report/daily_report.py"

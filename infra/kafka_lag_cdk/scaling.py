@@ -24,12 +24,12 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarms import OPERATORS
-from kafka_lag_cdk.config.scaling import GroupScaling, Tracking
-from kafka_lag_cdk.config.watched import WatchedCluster
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT
-from kafka_lag_cdk.physical_names import alarm_name
-from kafka_lag_cdk.scaling_rules import IN, OUT, ScalingRule, rules_of
+from kafka_lag_config.physical_names import alarm_name
+from kafka_lag_config.scaling import GroupScaling, Tracking
+from kafka_lag_config.scaling_rules import IN, OUT, ScalingRule, rules_of
+from kafka_lag_config.watched import WatchedCluster
 
 # A description holds 1,024 characters; a group's name may be as long.
 _LONGEST_GROUP = 200

@@ -22,14 +22,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from kafka_lag_cdk.alarm_rules import alarm_shares
 from kafka_lag_cdk.alarms import NamedGroupAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.doubts import find_shared_doubts
-from kafka_lag_cdk.config.shared import Shared, SharedSettings, Views
-from kafka_lag_cdk.config.watched import Function
 from kafka_lag_cdk.from_document import import_cluster, import_owner_topics, import_topic
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
@@ -38,8 +32,14 @@ from kafka_lag_cdk.names import SharedNames, published_bucket, published_topic
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.notifications import ChatChannels, topics_of
 from kafka_lag_cdk.scaling import ScaledService
-from kafka_lag_cdk.stack_names import chat_regions, scaling_accounts
 from kafka_lag_cdk.views_function import LagViews
+from kafka_lag_config.alarm_rules import alarm_shares
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.deployment import Deployment
+from kafka_lag_config.doubts import find_shared_doubts
+from kafka_lag_config.shared import Shared, SharedSettings, Views
+from kafka_lag_config.stack_names import chat_regions, scaling_accounts
+from kafka_lag_config.watched import Function
 
 # Account (None: whichever deploys) and region.
 _Place = tuple[str | None, str]

@@ -22,12 +22,12 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from aws_cdk import App, CfnParameter, DefaultStackSynthesizer
 
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import read
 from kafka_lag_cdk.packaging import PackagingError
 from kafka_lag_cdk.stacks import ClusterStack, SharedStack, ViewsStack, stacks_of
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.deployment import Deployment
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.reading import read
 
 BUCKET, PREFIX = "AssetsBucket", "AssetsPrefix"
 # Named by their content.

@@ -17,9 +17,9 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_nag
-from kafka_lag_cdk.config.shared import Views
 from kafka_lag_cdk.rights import Right, allow, listing, using_key_of
 from kafka_lag_cdk.snapshot_reader import SnapshotReader
+from kafka_lag_config.shared import Views
 
 _HANDLER = "kafka_lag.serve_lag.handler"
 # What a client waits for; a page of a large cluster takes less than a second.

@@ -104,7 +104,7 @@ print(*sys.modules)
 """
 # A person waits for the first reading: these would add a third to the time until it begins.
 HEAVY = {
-    *("pydantic", "boto3", "kafka_lag_cdk.config.document"),
+    *("pydantic", "boto3", "kafka_lag_config.document"),
     *("kafka_lag_cli.doctor.inspection", "kafka_lag.brokers.diagnosis.unreachable"),
 }
 

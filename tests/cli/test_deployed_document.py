@@ -20,9 +20,9 @@ from kafka_lag.brokers.access import IAM, Access, Credentials
 from kafka_lag.brokers.aws_login import TokenLogin
 from kafka_lag.errors import ConfigError
 from kafka_lag.settings import settings_of
-from kafka_lag_cdk.config.reading import CONTEXT_KEY
 from kafka_lag_cli.connecting.collect_options import CollectOptions, collect_options_of
 from kafka_lag_cli.show import show
+from kafka_lag_config.reading import CONTEXT_KEY
 from tests.cli.aws_endpoint import AwsEndpoint, aws_endpoint
 from tests.documents import GOOD, document
 from tests.golden import Golden

@@ -24,7 +24,6 @@ from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import LagReport, Problem, Snapshot, Throttled
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
-from kafka_lag_cdk.cost.prices import load_prices
 from kafka_lag_cli.command import main
 from kafka_lag_cli.connecting.login_options import brokers_of
 from kafka_lag_cli.doctor.acls import Acl, AclListing
@@ -47,6 +46,7 @@ from kafka_lag_cli.doctor.inspection import Clocks, Inspection, Rights, TopicAhe
 from kafka_lag_cli.doctor.rights import WantedNames, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair, shell_word
 from kafka_lag_cli.show import show
+from kafka_lag_config.cost.prices import load_prices
 from tests.builders import a_reading, a_report
 from tests.golden import Golden, write_once
 

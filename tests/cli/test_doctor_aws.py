@@ -15,9 +15,9 @@ from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
 from kafka_lag.errors import ConfigError
-from kafka_lag_cdk.config.reading import check
 from kafka_lag_cli.doctor.deployment import check_deployment, check_document
 from kafka_lag_cli.doctor.findings import Finding, exit_code
+from kafka_lag_config.reading import check
 from tests.cli.fake_aws import (
     ACCOUNT,
     ARN,

@@ -16,10 +16,10 @@ from moto import mock_aws
 
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
-from kafka_lag_cdk.config.reading import check
 from kafka_lag_cli.doctor.deployed import check_deployed
 from kafka_lag_cli.doctor.findings import Finding, collect_findings
 from kafka_lag_cli.doctor.place import Place
+from kafka_lag_config.reading import check
 from tests.cli.fake_aws import ACCOUNT, FakeAccount, client_error
 from tests.golden import Golden
 from tests.infra.configured import cluster_json

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from kafka_lag_cdk.config.reading import check
 from kafka_lag_cli.doctor.findings import Finding, collect_findings
 from kafka_lag_cli.doctor.limits import CONCURRENCY, check_concurrency
 from kafka_lag_cli.doctor.place import Place
+from kafka_lag_config.reading import check
 from tests.cli.fake_aws import FakeAccount
 from tests.golden import Golden
 

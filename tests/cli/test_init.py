@@ -12,11 +12,11 @@ from moto import mock_aws
 from moto.kafka.models import kafka_backends
 
 from kafka_lag.errors import ConfigError, ReporterError
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import read
 from kafka_lag_cli.command import main
 from kafka_lag_cli.doctor.deployment import check_deployment
 from kafka_lag_cli.init import InitOptions, draft
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.reading import read
 from tests.cli.fake_aws import ACCOUNT, ARN, REGION, FakeAccount, without_ids
 from tests.golden import Golden, write_once
 

@@ -23,12 +23,12 @@ from moto import mock_aws
 from rich.console import Console
 
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
-from kafka_lag_cdk.saved_queries import read_queries
 from kafka_lag_cli.needs import how_to_add
 from kafka_lag_cli.query.command import query
 from kafka_lag_cli.query.engine import Answer
 from kafka_lag_cli.query.output import print_table
 from kafka_lag_cli.query.parameters import bind
+from kafka_lag_config.saved_queries import read_queries
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot
 from tests.golden import Golden
 

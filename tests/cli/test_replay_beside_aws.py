@@ -22,7 +22,6 @@ from botocore.validate import validate_parameters
 from rich.console import Console
 
 from kafka_lag.snapshots.store import FolderStore
-from kafka_lag_cdk.simulation.evaluation import Assumptions
 from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.connecting.deployment_file import read_deployment
 from kafka_lag_cli.replay.alarms import metrics_watched
@@ -30,6 +29,7 @@ from kafka_lag_cli.replay.aws_history import read_history
 from kafka_lag_cli.replay.beside_aws import Agreement, BesideAws, compare_recorded
 from kafka_lag_cli.replay.output import print_beside_aws, write_beside_aws
 from kafka_lag_cli.replay.recorded import read_recorded
+from kafka_lag_config.simulation.evaluation import Assumptions
 from tests.builders import MINUTE
 from tests.cli.test_replay import MIDNIGHT, MINUTES, Group, a_document, at, write_day
 

@@ -14,7 +14,7 @@ import pytest
 from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
 from kafka_lag import collect_lag, contract
-from kafka_lag_cdk.config.document import normalised
+from kafka_lag_config.document import normalised
 from tests.kafka.looking import commit, create, produce
 
 BUCKET, SECRET = "snapshots", "AmazonMSK_monitor"

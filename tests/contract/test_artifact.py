@@ -19,8 +19,8 @@ from dev.aws import AwsStandIn
 from dev.kafka import KafkaCluster
 from dev.lambda_runtime import Answer, LambdaProcess, run, runtime_in
 from kafka_lag import contract
-from kafka_lag_cdk.config.document import normalised
 from kafka_lag_cdk.packaging import Target, build
+from kafka_lag_config.document import normalised
 from tests.kafka.looking import commit, create, produce
 
 pytestmark = [

@@ -13,7 +13,7 @@ import pytest
 from dev.grafana_export import tidy
 from kafka_lag import contract
 from kafka_lag.contract import exposition
-from kafka_lag_cdk.alarm_rules import BROKER_CPU, BROKER_DISK
+from kafka_lag_config.alarm_rules import BROKER_CPU, BROKER_DISK
 from tests.contract.grafana_pages import (
     COLOURS,
     COUNTED,

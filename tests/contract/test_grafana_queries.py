@@ -19,8 +19,8 @@ from kafka_lag import contract
 from kafka_lag.contract import exposition
 from kafka_lag.views.auth import Bearer
 from kafka_lag.views.latest_run import Snapshots
-from kafka_lag_cdk.alarm_rules import MSK
 from kafka_lag_cli.local_server import LocalServer
+from kafka_lag_config.alarm_rules import MSK
 from tests.contract.grafana_pages import (
     BROKER,
     CLOUDWATCH,

@@ -44,7 +44,9 @@ _LIST = """\
 import importlib.metadata
 print(*sorted({found.name for found in importlib.metadata.distributions()}))
 """
-PACKAGES = {"kafka_lag", "kafka_lag_cdk", "kafka_lag_cli", "kafka_lag_report"}
+PACKAGES = {
+    *("kafka_lag", "kafka_lag_cdk", "kafka_lag_cli", "kafka_lag_config", "kafka_lag_report"),
+}
 # What a plain `kafka-lag` may cost whoever installs it, itself included.
 MOST_DISTRIBUTIONS = 32
 

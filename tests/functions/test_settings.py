@@ -23,7 +23,7 @@ from kafka_lag.lag.group_settings import (
 )
 from kafka_lag.settings import Settings, from_environment, settings_of
 from kafka_lag.sinks.config import Levels, OtlpConfig
-from kafka_lag_cdk.config.document import Document, LevelsSection, normalised
+from kafka_lag_config.document import Document, LevelsSection, normalised
 from tests.documents import GOOD, document
 
 AUTHORITY = str(Path(__file__).parents[1] / "infra" / "authority.pem")

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import check
-from kafka_lag_cdk.config.strict import validate
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.deployment import Deployment
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.reading import check
+from kafka_lag_config.strict import validate
 
 UUID = "0a1b2c3d-1111-2222-3333-444455556666-7"
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:AmazonMSK_monitor-a1B2c3"

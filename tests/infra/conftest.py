@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from kafka_lag_cdk.config.cluster import Cluster
-    from kafka_lag_cdk.config.deployment import Deployment
+    from kafka_lag_config.cluster import Cluster
+    from kafka_lag_config.deployment import Deployment
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.json"))
@@ -99,7 +99,7 @@ def lint(*templates: Path, ignored: str = "none") -> str:
 
 def flags() -> dict[str, Any]:
     """CDK's feature flags, by which a clone's stacks are made."""
-    from kafka_lag_cdk.config.reading import CONTEXT_KEY
+    from kafka_lag_config.reading import CONTEXT_KEY
 
     context: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
     del context[CONTEXT_KEY]
@@ -110,8 +110,8 @@ def _synthesised(name: str, folder: Path) -> Synthesised:
     from aws_cdk import App, Validations
     from cdk_nag import AwsSolutionsChecks
 
-    from kafka_lag_cdk.config.reading import read
     from kafka_lag_cdk.stacks import stacks_of
+    from kafka_lag_config.reading import read
     from tests.infra.code import SMALL_PACKAGE
 
     whole = read(f"examples/{name}.json", ROOT)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_config.deployment import Deployment
 from tests.infra.configured import KEY, SECRET, SERVICE, STEPS, cluster_json, deployment
 from tests.infra.resolve import ACCOUNT, REGION
 

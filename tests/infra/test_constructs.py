@@ -9,14 +9,14 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Annotations, Match, Template
 
-from kafka_lag_cdk.config.doubts import find_doubts
-from kafka_lag_cdk.config.shared import Notify, SharedSettings
 from kafka_lag_cdk.from_document import import_cluster
 from kafka_lag_cdk.lag_collector import LagCollector
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
-from kafka_lag_cdk.stack_names import StackName, stack_names_for
 from kafka_lag_cdk.stacks import stacks_of
+from kafka_lag_config.doubts import find_doubts
+from kafka_lag_config.shared import Notify, SharedSettings
+from kafka_lag_config.stack_names import StackName, stack_names_for
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import (
     SECRET,

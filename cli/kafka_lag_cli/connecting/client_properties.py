@@ -21,7 +21,6 @@ from typing import Any, Final
 
 from kafka_lag.brokers.access import IAM, IAM_OF_MSK, TlsVersions
 from kafka_lag.errors import ConfigError
-from kafka_lag_cdk.config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 from kafka_lag_cli.account.session import AwsRole
 from kafka_lag_cli.connecting.java_stores import (
     StoreError,
@@ -31,6 +30,7 @@ from kafka_lag_cli.connecting.java_stores import (
     read_pkcs12,
 )
 from kafka_lag_cli.needs import how_to_add
+from kafka_lag_config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 
 _KERBEROS: Final = "GSSAPI"
 _IAM_CLASSES: Final = (

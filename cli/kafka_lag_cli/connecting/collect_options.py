@@ -21,7 +21,6 @@ from kafka_lag.settings import INTERNAL_TOPICS, Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore
-from kafka_lag_cdk.config.expressions import find_expression_fault
 from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
 from kafka_lag_cli.connecting.login_options import SERVERS, BrokerOptions, brokers_of, login_options
 from kafka_lag_cli.connecting.protocol import find_protocol
@@ -31,6 +30,7 @@ from kafka_lag_cli.help_sections import FILE, add_options, given_name, is_from_v
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.folder import DEFAULT_KEEP_DAYS, default_state, remove_old_days
 from kafka_lag_cli.state.shared import NarrowedStore
+from kafka_lag_config.expressions import find_expression_fault
 
 FILTERS = "filters (unanchored regular expressions; deny wins)"
 _LEAST_DEADLINE = 45.0

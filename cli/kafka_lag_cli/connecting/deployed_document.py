@@ -19,14 +19,14 @@ from kafka_lag.brokers.login import CredentialSource, FixedCredentials, client_c
 from kafka_lag.errors import ConfigError
 from kafka_lag.settings import Settings, settings_of
 from kafka_lag.wording.formatting import format_list
-from kafka_lag_cdk.broker_lookup_code.index import find_servers
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.document import normalised
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.source import load
 from kafka_lag_cli.account.session import open_session, signed_login
 from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
 from kafka_lag_cli.connecting.login_options import region_of
+from kafka_lag_config.broker_lookup.index import find_servers
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.document import normalised
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.source import load
 
 # What makes the login when the brokers are connected to.
 MakeSource: TypeAlias = Callable[[], CredentialSource]

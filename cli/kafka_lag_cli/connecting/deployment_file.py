@@ -8,11 +8,11 @@ from pathlib import Path
 
 from kafka_lag.errors import ConfigError
 from kafka_lag.wording.formatting import format_list
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.deployment import Deployment
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
-from kafka_lag_cdk.config.source import CLUSTERS, load
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.deployment import Deployment
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.reading import CONTEXT_KEY, read
+from kafka_lag_config.source import CLUSTERS, load
 
 CDK_FILE = "cdk.json"
 _NAMED = 5

@@ -31,11 +31,11 @@ from kafka_lag.brokers.login import (
 )
 from kafka_lag.errors import ConfigError
 from kafka_lag.settings import SERVER, authorities_fault
-from kafka_lag_cdk.config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 from kafka_lag_cli.account.session import AwsRole, signed_login
 from kafka_lag_cli.connecting.client_properties import ClientProperties, read_client_properties
 from kafka_lag_cli.connecting.login_file import LoginFile, read_password
 from kafka_lag_cli.help_sections import FILE, add_options, is_from_variable, option
+from kafka_lag_config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 
 SECTION: Final = "access"
 _LEAST_TIMEOUT, _LONGEST_TIMEOUT = 0.1, 300.0

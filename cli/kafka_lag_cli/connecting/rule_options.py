@@ -10,8 +10,8 @@ from typing import Any, Final
 import click
 
 from kafka_lag.lag.group_settings import ByName, Rules, Tolerance
-from kafka_lag_cdk.config.window import parse_window
 from kafka_lag_cli.help_sections import option
+from kafka_lag_config.window import parse_window
 
 SECTION: Final = "rules"
 _HOUR_MS = 3_600_000
@@ -44,8 +44,8 @@ def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rule
     if not given:
         return Rules(interval_ms=interval_ms, window_ms=parse_window(None, interval_seconds))
     # The model costs the start of those alone who change a rule.
-    from kafka_lag_cdk.config.document import CollectorKeys  # noqa: PLC0415
-    from kafka_lag_cdk.config.strict import validate  # noqa: PLC0415
+    from kafka_lag_config.document import CollectorKeys  # noqa: PLC0415
+    from kafka_lag_config.strict import validate  # noqa: PLC0415
 
     runs = {"interval_seconds": interval_seconds} if "window" in given else {}
     keys, faults = validate(CollectorKeys, {**given, **runs})

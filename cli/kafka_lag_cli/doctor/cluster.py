@@ -21,11 +21,11 @@ from kafka_lag.wording.formatting import (
     format_list,
     format_quantity,
 )
-from kafka_lag_cdk.cost.prices import REFERENCE_REGION, PricesByRegion
 from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.inspection import GROUP_COMMITS, Clocks, Inspection
 from kafka_lag_cli.doctor.rights_repair import RightsRepair
 from kafka_lag_cli.terminal.text import printable
+from kafka_lag_config.cost.prices import REFERENCE_REGION, PricesByRegion
 
 BROKERS, QUOTA, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS = (
     "brokers",

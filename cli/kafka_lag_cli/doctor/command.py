@@ -19,7 +19,6 @@ from kafka_lag.brokers.source import quiet_library
 from kafka_lag.errors import ConfigError, LoginError, ReporterError
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
-from kafka_lag_cdk.cost.prices import load_prices
 from kafka_lag_cli.connecting.collect_options import (
     CollectOptions,
     collect_options_of,
@@ -63,6 +62,7 @@ from kafka_lag_cli.doctor.rights import RIGHTS, WantedNames, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair
 from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.terminal.text import open_screen, printable, wording_of
+from kafka_lag_config.cost.prices import load_prices
 
 _TEXT, _JSON = "text", "json"
 

@@ -19,13 +19,13 @@ from urllib.request import urlopen
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import hour_prefix, taken_at_of
 from kafka_lag.wording.formatting import format_list, format_minute
-from kafka_lag_cdk.alarm_rules import HEARTBEAT
-from kafka_lag_cdk.physical_names import alarm_name
-from kafka_lag_cdk.stack_names import stack_names_for
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import KmsKey, describe_key
 from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.place import Place
+from kafka_lag_config.alarm_rules import HEARTBEAT
+from kafka_lag_config.physical_names import alarm_name
+from kafka_lag_config.stack_names import stack_names_for
 
 Clock: TypeAlias = Callable[[], float]
 # The status of an answer to a request without rights. Raises OSError where there is none.

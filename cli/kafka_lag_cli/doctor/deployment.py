@@ -11,8 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.account.msk_cluster import MskCluster
 from kafka_lag_cli.account.session import open_session
@@ -31,6 +29,8 @@ from kafka_lag_cli.doctor.msk import CLUSTER, LOGIN, check_cluster, check_login
 from kafka_lag_cli.doctor.network import BROKERS, SUBNETS, check_network
 from kafka_lag_cli.doctor.place import Place
 from kafka_lag_cli.doctor.secret import SECRET, check_secret
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.deployment import Deployment
 
 _BEHIND = (CLUSTER, LOGIN, SECRET, SUBNETS, BROKERS, CONCURRENCY)
 

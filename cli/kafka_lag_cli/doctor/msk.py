@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.account.msk_cluster import ENDED, MskCluster, describe_cluster, find_by_name
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place, key_line
+from kafka_lag_config.cluster import Cluster
 
 CLUSTER, LOGIN = "MSK cluster", "login enabled"
 

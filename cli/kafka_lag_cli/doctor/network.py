@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kafka_lag.wording.formatting import format_list
-from kafka_lag_cdk.config.network import Vpc
-from kafka_lag_cdk.config.services import services_of
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import MskCluster
 from kafka_lag_cli.account.subnet_choice import choose_subnets
@@ -26,6 +24,8 @@ from kafka_lag_cli.account.vpc_network import (
 )
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place, key_line
+from kafka_lag_config.network import Vpc
+from kafka_lag_config.services import services_of
 
 SUBNETS, BROKERS = "subnets", "brokers' security group"
 _NAMES = {"s3": "S3", "secrets_manager": "Secrets Manager", "monitoring": "CloudWatch"}

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.deployment import Deployment
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.deployment import Deployment
 
 _DEFAULT_PROFILE = "default"
 

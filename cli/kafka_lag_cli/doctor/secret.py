@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 
 from kafka_lag.aws import read_secret
-from kafka_lag_cdk.config.login import ScramAuth, SecretAuth
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import (
     KmsKey,
@@ -19,6 +18,7 @@ from kafka_lag_cli.account.msk_cluster import (
 )
 from kafka_lag_cli.doctor.findings import Finding, collect_findings
 from kafka_lag_cli.doctor.place import Place, key_line
+from kafka_lag_config.login import ScramAuth, SecretAuth
 
 SECRET = "secret"  # noqa: S105 - the name of a check, not a secret
 _KEY = "secret's key"

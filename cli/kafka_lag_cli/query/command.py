@@ -22,12 +22,12 @@ from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainin
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.wording.formatting import format_list, format_quantity
-from kafka_lag_cdk.saved_queries import Query, read_queries
 from kafka_lag_cli.needs import check_extra
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.terminal.group_rows import FORMATS, TABLE
 from kafka_lag_cli.terminal.text import escape_markup, printable
+from kafka_lag_config.saved_queries import Query, read_queries
 
 if TYPE_CHECKING:
     from kafka_lag_cli.query.engine import Answer

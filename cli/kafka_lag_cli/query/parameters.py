@@ -17,8 +17,8 @@ from sqlglot import exp
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError
-from kafka_lag_cdk.catalog import DATE, HISTORY
-from kafka_lag_cdk.saved_queries import Query
+from kafka_lag_config.catalog import DATE, HISTORY
+from kafka_lag_config.saved_queries import Query
 
 ATHENA = "athena"
 # What a saved query about one group has where its name belongs.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag.wording.formatting import format_quantity
-from kafka_lag_cdk.alarm_rules import (
+from kafka_lag_config.alarm_rules import (
     ANOMALY,
     ANY_GROUP,
     ANY_LOSS,
@@ -28,9 +28,9 @@ from kafka_lag_cdk.alarm_rules import (
     reporter_rules,
     within_sight,
 )
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.simulation.evaluation import Counts
-from kafka_lag_cdk.simulation.grid import Condition
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.simulation.evaluation import Counts
+from kafka_lag_config.simulation.grid import Condition
 
 # A query's alarm watches for all groups what a named group's alarm watches for one.
 _OF_ONE = {ANY_GROUP.name: STATUS.name, ANY_SLA.name: SLA.name, ANY_LOSS.name: LOSS.name}

@@ -12,15 +12,15 @@ from typing import Any
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.alarm_rules import HEARTBEAT
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.physical_names import alarm_name
-from kafka_lag_cdk.simulation.evaluation import ALARM
 from kafka_lag_cli.account.errors import using
 from kafka_lag_cli.replay.alarms import deployed_alarms, heartbeat
 from kafka_lag_cli.replay.beside_aws import AwsHistory
 from kafka_lag_cli.replay.pages import Page
 from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_config.alarm_rules import HEARTBEAT
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.physical_names import alarm_name
+from kafka_lag_config.simulation.evaluation import ALARM
 
 _RIGHT = "cloudwatch:DescribeAlarmHistory"
 _STATE, _OF_CONTRIBUTOR, _CONFIGURATION = (

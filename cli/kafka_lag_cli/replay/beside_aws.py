@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.simulation.evaluation import Assumptions
 from kafka_lag_cli.replay.changes import Change, Kind, find_changes
 from kafka_lag_cli.replay.pages import ASSUMED, READINGS, Page, find_pages
 from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.simulation.evaluation import Assumptions
 
 # CloudWatch evaluates at any second of a minute, and values come when they come.
 _SAME_SECONDS = 120

@@ -11,7 +11,6 @@ import click
 
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.wording.formatting import format_list, format_minute
-from kafka_lag_cdk.config.faults import ConfigurationError
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE
 from kafka_lag_cli.help_sections import option
 from kafka_lag_cli.replay.beside_aws import compare_recorded
@@ -37,6 +36,7 @@ from kafka_lag_cli.state.groups_over_time import AT_ONCE, DAY_MS, MINUTE_MS
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.group_rows import CSV, JSON, TABLE
 from kafka_lag_cli.terminal.text import hint_at_name, open_screen, printable
+from kafka_lag_config.faults import ConfigurationError
 
 _EXAMPLES = """\b
 examples:

@@ -17,8 +17,6 @@ from kafka_lag.errors import ConfigError
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.wording.formatting import format_list
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.config.deployment import Deployment
 from kafka_lag_cli.connecting.deployment_file import read_deployment
 from kafka_lag_cli.replay.alarms import explain_left_out, metrics_watched
 from kafka_lag_cli.replay.pages import Pages, replay_alarms
@@ -27,6 +25,8 @@ from kafka_lag_cli.state.groups_over_time import DAY_MS
 from kafka_lag_cli.state.place import SnapshotPlace
 from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.text import printable
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.deployment import Deployment
 
 # What is replayed unless days are named, and the most that history holds.
 DEFAULT_DAYS, _MOST_DAYS = 30, 400

@@ -21,7 +21,6 @@ from kafka_lag.wording.formatting import (
     format_minute,
     format_quantity,
 )
-from kafka_lag_cdk.alarm_rules import SLA
 from kafka_lag_cli.replay.beside_aws import BesideAws, describe_assumptions
 from kafka_lag_cli.replay.changes import Change, Kind, describe_kind
 from kafka_lag_cli.replay.documents import Replay
@@ -30,6 +29,7 @@ from kafka_lag_cli.replay.proposals import Proposal
 from kafka_lag_cli.terminal.csv_rows import write_csv
 from kafka_lag_cli.terminal.group_rows import JSON
 from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
+from kafka_lag_config.alarm_rules import SLA
 
 _WEEK_DAYS = 7
 # Pages and groups that are listed unless all are wanted.

@@ -11,12 +11,12 @@ from typing import Literal
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag_cdk.alarm_rules import HEARTBEAT, STATUS
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.simulation.evaluation import Assumptions
-from kafka_lag_cdk.simulation.grid import Condition, Grid, find_breaches, find_spans, find_states
 from kafka_lag_cli.replay.alarms import GroupAlarm, alarm_family, deployed_alarms, heartbeat
 from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_config.alarm_rules import HEARTBEAT, STATUS
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.simulation.evaluation import Assumptions
+from kafka_lag_config.simulation.grid import Condition, Grid, find_breaches, find_spans, find_states
 
 # What the pages that are listed assume; the others are the readings that AWS leaves open.
 ASSUMED = Assumptions()

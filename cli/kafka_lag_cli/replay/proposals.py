@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag_cdk.alarm_rules import SLA, sla_rule
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.simulation.grid import Grid, find_spans, find_states
 from kafka_lag_cli.replay.alarms import condition_of
 from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES
 from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_config.alarm_rules import SLA, sla_rule
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.simulation.grid import Grid, find_spans, find_states
 
 # Promises that people write, in seconds: half a minute to a day.
 CANDIDATES = (

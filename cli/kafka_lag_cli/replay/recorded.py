@@ -13,8 +13,6 @@ from kafka_lag.errors import ConfigError
 from kafka_lag.lag.columns import Mask
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.wording.formatting import format_minute
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.simulation.grid import Grid
 from kafka_lag_cli.state.groups_over_time import (
     MINUTE_MS,
     GroupsOverTime,
@@ -22,6 +20,8 @@ from kafka_lag_cli.state.groups_over_time import (
     Progress,
     read_period,
 )
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.simulation.grid import Grid
 
 STATUS, AGE = "status", "time_lag_seconds"
 _COLUMNS = {

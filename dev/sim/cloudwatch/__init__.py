@@ -3,8 +3,8 @@
 
 `metrics` holds values by series and minute, `alarms` reads an alarm's CloudFormation properties,
 `expressions` its metric math, `timeline` the states of hours, `autoscaling` the tasks of an ECS
-service. One state is decided by `kafka_lag_cdk.simulation`, which production uses. What AWS leaves
-open is in `Assumptions` and `ScalingAssumptions`. Minutes count from the epoch of the metrics.
+service. One state is decided by `kafka_lag_config.simulation`, which production uses. What AWS
+leaves open is in `Assumptions` and `ScalingAssumptions`. Minutes count from the metrics' epoch.
 
 Sources: Amazon CloudWatch user guide, "Alarm warm-up periods", "Acting on alarm changes", "Using
 math expressions with CloudWatch metrics"; Application Auto Scaling user guide, "How step scaling

@@ -10,7 +10,7 @@ from typing import Any
 
 from dev.sim.cloudwatch.expressions import Expression
 from dev.sim.cloudwatch.metrics import Metrics, Series, minutes_of
-from kafka_lag_cdk.simulation.evaluation import Assumptions, Counts, Point
+from kafka_lag_config.simulation.evaluation import Assumptions, Counts, Point
 
 Properties = Mapping[str, Any]
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, Protocol
 
 from dev.sim.cloudwatch.alarms import Properties, Watched
 from dev.sim.cloudwatch.metrics import Metrics
-from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, Assumptions, state_of
+from kafka_lag_config.simulation.evaluation import ALARM, INSUFFICIENT_DATA, Assumptions, state_of
 
 Resources = Mapping[str, Mapping[str, Any]]
 

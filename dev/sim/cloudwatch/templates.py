@@ -7,9 +7,9 @@ from typing import Any
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_cdk.alarm_rules import OPERATORS
-from kafka_lag_cdk.config.scaling import GroupScaling
-from kafka_lag_cdk.scaling_rules import GroupMetric, ScalingRule
+from kafka_lag_config.alarm_rules import OPERATORS
+from kafka_lag_config.scaling import GroupScaling
+from kafka_lag_config.scaling_rules import GroupMetric, ScalingRule
 
 _SECONDS = 60
 

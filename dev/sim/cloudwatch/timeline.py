@@ -9,7 +9,7 @@ from typing import Any
 
 from dev.sim.cloudwatch.alarms import Properties, Watched, query_of
 from dev.sim.cloudwatch.metrics import Metrics, Series
-from kafka_lag_cdk.simulation.evaluation import (
+from kafka_lag_config.simulation.evaluation import (
     ALARM,
     INSUFFICIENT_DATA,
     OK,

@@ -20,11 +20,11 @@ from dev.sim.cases.alarms import MINUTES, Incident, plant
 from dev.sim.reading import FIRST, MINUTE_MS, Floats
 from dev.sim.tracks import DAY, Track
 from kafka_lag import contract
-from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cli.replay.pages import replay_alarms
 from kafka_lag_cli.replay.proposals import Proposal, propose_slas
 from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
+from kafka_lag_config.cluster import Cluster
 
 # The days that choose a proposal, and those that are set aside, as in proposals.
 SPLIT = MINUTES * 2 // 3

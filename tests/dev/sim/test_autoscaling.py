@@ -12,8 +12,8 @@ import pytest
 from dev.sim.cloudwatch.autoscaling import ScalingAssumptions, Service
 from dev.sim.cloudwatch.metrics import Metrics, Series
 from dev.sim.cloudwatch.templates import template_of
-from kafka_lag_cdk.config.scaling import Scaling
-from kafka_lag_cdk.scaling_rules import rules_of
+from kafka_lag_config.scaling import Scaling
+from kafka_lag_config.scaling_rules import rules_of
 
 GROUP = {"Cluster Name": "orders", "Consumer Group": "g"}
 LAG = Series.of("KafkaLag", "ScalingLag", GROUP)

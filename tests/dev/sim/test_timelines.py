@@ -10,7 +10,7 @@ import pytest
 
 from dev.sim.cloudwatch.metrics import Metrics, Series
 from dev.sim.cloudwatch.timeline import Invocation, invocations, states, transitions
-from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK
+from kafka_lag_config.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK
 
 LAG = Series.of("KafkaLag", "OffsetLag", {"Cluster Name": "shop"})
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:alarms"

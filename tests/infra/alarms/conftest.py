@@ -14,7 +14,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
-from kafka_lag_cdk.config.cluster import Cluster
+from kafka_lag_config.cluster import Cluster
 from tests.infra.alarms.simulated import (
     AT_RISK,
     CLUSTER,

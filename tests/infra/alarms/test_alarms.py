@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.alarm_rules import (
+from kafka_lag_cdk.alarms import ClusterSubject
+from kafka_lag_config.alarm_rules import (
     ANY_GROUP,
     BY_MEMBER,
     GROUP_NOW,
@@ -20,8 +21,7 @@ from kafka_lag_cdk.alarm_rules import (
     query_groups,
     query_rules,
 )
-from kafka_lag_cdk.alarms import ClusterSubject
-from kafka_lag_cdk.saved_queries import read_queries
+from kafka_lag_config.saved_queries import read_queries
 from tests.infra.alarms.conftest import (
     ByName,
     alarms_of,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from kafka_lag.lag.group_settings import Objective
-from kafka_lag_cdk.alarm_rules import OPERATORS, Rule, burn_rules
-from kafka_lag_cdk.simulation.evaluation import Assumptions, Counts
-from kafka_lag_cdk.simulation.grid import ALARM, Condition, find_spans, find_states
+from kafka_lag_config.alarm_rules import OPERATORS, Rule, burn_rules
+from kafka_lag_config.simulation.evaluation import Assumptions, Counts
+from kafka_lag_config.simulation.grid import ALARM, Condition, find_spans, find_states
 
 AGE = 300.0
 BOTH = tuple(burn_rules(Objective(AGE, 99, 30), 1))

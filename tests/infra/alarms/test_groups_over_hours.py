@@ -15,7 +15,7 @@ from dev.sim.cloudwatch.timeline import (
     states,
     transitions,
 )
-from kafka_lag_cdk.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
+from kafka_lag_config.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Assumptions
 from tests.infra.alarms.conftest import SILENCE, ByName, Lines
 from tests.infra.alarms.simulated import (
     AT_RISK,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_cdk.alarm_rules import SLA, STATUS, Rule, alarm_shares
 from kafka_lag_cdk.alarms import ClusterSubject
 from kafka_lag_cdk.names import construct_id
+from kafka_lag_config.alarm_rules import SLA, STATUS, Rule, alarm_shares
 from tests.infra.alarms.conftest import alarms_of
 from tests.infra.configured import cluster
 

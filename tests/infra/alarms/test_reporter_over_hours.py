@@ -15,7 +15,7 @@ from dev.sim.cloudwatch.timeline import invocations, states, transitions
 from kafka_lag import contract
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet
-from kafka_lag_cdk.simulation.evaluation import ALARM, OK, Assumptions
+from kafka_lag_config.simulation.evaluation import ALARM, OK, Assumptions
 from tests.builders import MINUTE, NOON
 from tests.infra.alarms.conftest import SILENCE, ByName, Lines
 from tests.infra.alarms.simulated import CLUSTER, MINUTES, metrics_of

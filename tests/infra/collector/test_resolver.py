@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from botocore.loaders import Loader
 
-from kafka_lag_cdk.broker_lookup_code.index import FIELDS, put, respond
+from kafka_lag_config.broker_lookup.index import FIELDS, put, respond
 from tests.infra.configured import UUID
 
 ARN = f"arn:aws:kafka:eu-west-1:111122223333:cluster/orders/{UUID}"

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kafka_lag_cdk.config.document import normalised
-from kafka_lag_cdk.config.doubts import find_doubts, find_shared_doubts
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import check
+from kafka_lag_config.document import normalised
+from kafka_lag_config.doubts import find_doubts, find_shared_doubts
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.reading import check
 from tests.documents import GOOD
 from tests.golden import Golden
 from tests.infra.cases import changed, meant, read_cases

@@ -9,9 +9,9 @@ from typing import Any
 
 from jsonschema import Draft7Validator
 
-from kafka_lag_cdk.config.reading import read
-from kafka_lag_cdk.config.schema import FILE
-from kafka_lag_cdk.config.source import load
+from kafka_lag_config.reading import read
+from kafka_lag_config.schema import FILE
+from kafka_lag_config.source import load
 from tests.infra.configured import KEY, SECRET, cluster_json, deployment
 
 ROOT = Path(__file__).parents[3]

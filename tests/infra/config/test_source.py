@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_lag_cdk.config.faults import ConfigurationError
-from kafka_lag_cdk.config.reading import CONTEXT_KEY, read
+from kafka_lag_config.faults import ConfigurationError
+from kafka_lag_config.reading import CONTEXT_KEY, read
 from tests.golden import Golden
 from tests.infra.configured import cluster_json
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kafka_lag_cdk.cost.cost import Cost, Line, cost_of
-from kafka_lag_cdk.cost.prices import load_prices
+from kafka_lag_config.cost.cost import Cost, Line, cost_of
+from kafka_lag_config.cost.prices import load_prices
 from tests.infra.configured import cluster_json, deployment
 
 PRICES = load_prices()

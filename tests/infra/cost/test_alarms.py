@@ -14,9 +14,9 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
 from kafka_lag import contract
-from kafka_lag_cdk.alarm_rules import ANY_GROUP, OF_BROKERS, query_groups
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.scaling import ScaledService
+from kafka_lag_config.alarm_rules import ANY_GROUP, OF_BROKERS, query_groups
 from tests.infra.configured import cluster, cluster_json
 from tests.infra.cost.documents import cost, units
 

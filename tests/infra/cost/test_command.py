@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.config.reading import CONTEXT_KEY
 from kafka_lag_cli.command import main
+from kafka_lag_config.reading import CONTEXT_KEY
 from tests.infra.configured import cluster_json, moved
 
 US = moved(cluster_json(name="us"), "us-east-1")

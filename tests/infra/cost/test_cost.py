@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kafka_lag_cdk.config.reading import read
-from kafka_lag_cdk.cost.cost import Cost, cost_document, cost_of, sum_usd
-from kafka_lag_cdk.cost.quantities import Part
-from kafka_lag_cdk.cost.table import format_units, format_usd, print_cost
+from kafka_lag_config.cost.cost import Cost, cost_document, cost_of, sum_usd
+from kafka_lag_config.cost.quantities import Part
+from kafka_lag_config.cost.table import format_units, format_usd, print_cost
+from kafka_lag_config.reading import read
 from tests.infra.configured import cluster_json, moved
 from tests.infra.cost.documents import PRICES, all_lines, cost
 

@@ -12,7 +12,7 @@ import json
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from kafka_lag_cdk.cost.cost import Line
+from kafka_lag_config.cost.cost import Line
 from tests.golden import Golden
 from tests.infra.cases import changed, meant, read_cases
 from tests.infra.cost.documents import cost

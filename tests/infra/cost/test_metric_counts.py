@@ -16,8 +16,8 @@ from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set
-from kafka_lag_cdk.config.cluster import Cluster
-from kafka_lag_cdk.cost.metric_counts import count_published, count_wanted
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.cost.metric_counts import count_published, count_wanted
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import cluster
 

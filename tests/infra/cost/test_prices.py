@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kafka_lag_cdk.cost.cost import cost_of
-from kafka_lag_cdk.cost.prices import REFERENCE_REGION, Price, load_prices
+from kafka_lag_config.cost.cost import cost_of
+from kafka_lag_config.cost.prices import REFERENCE_REGION, Price, load_prices
 from tests.infra.configured import KEY, SECRET, cluster_json, deployment, moved
 from tests.infra.cost.documents import NOTIFY, all_lines, cost
 

@@ -19,9 +19,9 @@ from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.emf import emf_line
 from kafka_lag.sinks.metric_sets import MetricSet, lag_sets
 from kafka_lag.snapshots.parquet import to_parquet
-from kafka_lag_cdk.config.cluster import Expected
-from kafka_lag_cdk.cost.metric_counts import MetricCounts
-from kafka_lag_cdk.cost.sizes import compacted_bytes, log_bytes, snapshot_bytes
+from kafka_lag_config.cluster import Expected
+from kafka_lag_config.cost.metric_counts import MetricCounts
+from kafka_lag_config.cost.sizes import compacted_bytes, log_bytes, snapshot_bytes
 from tests.builders import NOON
 from tests.infra.cost.generated import Size, reports
 

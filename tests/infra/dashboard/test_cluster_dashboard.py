@@ -16,9 +16,9 @@ from urllib.parse import unquote
 import pytest
 
 from kafka_lag import contract
-from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.dashboard import console_url
 from kafka_lag_cdk.names import dashboard_name
+from kafka_lag_config.cluster import Cluster
 from tests.infra.configured import cluster
 from tests.infra.conftest import Options
 from tests.infra.resolve import of_type

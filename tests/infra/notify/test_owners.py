@@ -16,8 +16,8 @@ from aws_cdk.assertions import Template
 
 from kafka_lag.notify.changes import GroupChange
 from kafka_lag.notify.messages import build_messages
-from kafka_lag_cdk.config.shared import Notify
 from kafka_lag_cdk.notifications import Topics
+from kafka_lag_config.shared import Notify
 from tests.functions.notify.builders import a_change
 from tests.infra.resolve import ACCOUNT, REGION, of_type
 

@@ -10,9 +10,9 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
 from dev.sim.cloudwatch.templates import template_of
-from kafka_lag_cdk.config.cluster import Cluster
 from kafka_lag_cdk.scaling import ScaledService
-from kafka_lag_cdk.scaling_rules import rules_of
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.scaling_rules import rules_of
 from tests.infra.configured import SERVICE, STEPS, cluster
 from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve
 

@@ -11,9 +11,9 @@ import pytest
 from dev.sim.cloudwatch.autoscaling import ScalingAssumptions, Service
 from dev.sim.cloudwatch.metrics import Metrics, Series
 from dev.sim.cloudwatch.templates import template_of
-from kafka_lag_cdk.config.scaling import Scaling
-from kafka_lag_cdk.scaling_rules import rules_of
-from kafka_lag_cdk.simulation.evaluation import Assumptions
+from kafka_lag_config.scaling import Scaling
+from kafka_lag_config.scaling_rules import rules_of
+from kafka_lag_config.simulation.evaluation import Assumptions
 
 BEGUN = 4
 STEPS = {"out": [{"above": 100, "add": 2}], "below": 10}

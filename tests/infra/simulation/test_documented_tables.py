@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from dev.sim.cloudwatch.expressions import Expression
-from kafka_lag_cdk.simulation.evaluation import (
+from kafka_lag_config.simulation.evaluation import (
     ALARM,
     INSUFFICIENT_DATA,
     OK,

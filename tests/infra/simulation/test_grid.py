@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from dev.sim.cloudwatch.metrics import Metrics, Series
 from dev.sim.cloudwatch.timeline import contributor_states, states
-from kafka_lag_cdk.simulation import evaluation
-from kafka_lag_cdk.simulation.evaluation import Assumptions, Counts
-from kafka_lag_cdk.simulation.grid import (
+from kafka_lag_config.simulation import evaluation
+from kafka_lag_config.simulation.evaluation import Assumptions, Counts
+from kafka_lag_config.simulation.grid import (
     ALARM,
     INSUFFICIENT_DATA,
     OK,

@@ -13,10 +13,10 @@ from aws_cdk import App, Stack
 
 from kafka_lag_cdk.athena import make_athena
 from kafka_lag_cdk.bucket import DataBucket
-from kafka_lag_cdk.config.shared import Athena, Keep, Notify, Report
 from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.packaging import glue_package
 from kafka_lag_cdk.report_job import DailyReport
+from kafka_lag_config.shared import Athena, Keep, Notify, Report
 from tests.infra.resolve import of_type, resolve
 
 # Names that a projection must take as they are: a dot, capitals, an underscore.

@@ -10,9 +10,9 @@ from typing import Any
 from sqlglot import exp
 
 from kafka_lag.snapshots.store import FolderStore
-from kafka_lag_cdk.saved_queries import read_queries
 from kafka_lag_cli.query.engine import Engine, parse
 from kafka_lag_cli.query.parameters import PLACEHOLDER, bind
+from kafka_lag_config.saved_queries import read_queries
 
 __all__ = ["PLACEHOLDER", "QUERIES", "TEXTS", "Athena", "Row"]
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.qualify import qualify
 
 from kafka_lag import contract
-from kafka_lag_cdk.saved_queries import Query, read_queries
+from kafka_lag_config.saved_queries import Query, read_queries
 from tests.infra.storage.queries import story
 from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena
 from tests.infra.storage.queries.story import SHOP

@@ -1,0 +1,627 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every alarm as data, without CDK: when it fires, what missing data means, what to do first.
+
+All read Maximum: embedded metrics may be delivered twice, and of Lambda's and Logs' own counts it
+is at least 1 whenever anything was counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import ceil
+from zlib import crc32
+
+from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag.lag.group_settings import Objective
+from kafka_lag.sinks.config import EMF
+from kafka_lag.wording.words import find_word
+from kafka_lag_config.watched import WatchedCluster
+
+
+class Operator(Enum):
+    """Comparisons of a value with the threshold, in the words of the documentation."""
+
+    AT_LEAST = ">="
+    ABOVE = ">"
+    BELOW = "<"
+
+
+# The same as CloudFormation has them.
+OPERATORS = {
+    Operator.AT_LEAST: "GreaterThanOrEqualToThreshold",
+    Operator.ABOVE: "GreaterThanThreshold",
+    Operator.BELOW: "LessThanThreshold",
+}
+
+
+class Missing(Enum):
+    """Treatments of a period without a value, in CloudWatch's words.
+
+    MISSING makes it INSUFFICIENT_DATA, which sends nothing: no false alarm and no false recovery.
+    BREACHING is for what must come regularly. NOT_BREACHING is for counts that AWS publishes only
+    when there is something to count, where no value is none. IGNORE keeps the state: a count over
+    hours is not reached by a few bad minutes beside long gaps, and not over while nothing is known.
+    """
+
+    MISSING = "missing"
+    IGNORE = "ignore"
+    BREACHING = "breaching"
+    NOT_BREACHING = "notBreaching"
+
+
+# Percent of a broker's disk and processor from which on AWS advises to act
+# [MSK developer guide, "Best practices"].
+FULL_PERCENT, BUSY_PERCENT = 85, 60
+
+LAMBDA, LOGS, MSK = "AWS/Lambda", "AWS/Logs", "AWS/Kafka"
+
+# Alarms on named groups in a stack, which holds 500 resources and a megabyte, two kilobytes each.
+_MOST_IN_STACK = 300
+
+# A Metrics Insights alarm sees no older data [CloudWatch user guide, alarm limits].
+_QUERY_MINUTES = 180
+
+# Characters of an expression [botocore cloudwatch MetricExpression].
+_LONGEST = 2048
+_UNSURE = frozenset("'\"\\")
+
+_CLUSTER, _GROUP = f'"{contract.DIMENSION_CLUSTER}"', f'"{contract.DIMENSION_GROUP}"'
+_GROUP_BY = f"GROUP BY {_CLUSTER},{_GROUP}"
+
+# A saved query, by its title in Athena.
+GROUP_NOW = "Group: what is wrong with it now"
+BY_MEMBER = "Consumers: which member or host lags"
+_NOW = f"the saved query '{GROUP_NOW}' in Athena"
+# What makes a group ERR, in the words of pages and messages.
+_ERR_WORDS = ", ".join(
+    find_word(status)
+    for status, severity in contract.CONSUMER_STATUS_SEVERITIES.items()
+    if severity == contract.GROUP_STATUS_VALUES[contract.ERR]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One kind of alarm; `name` is a part of alarm names and its heading in the documentation.
+
+    `datapoints` of `periods` must breach; a period is `minutes`, or with None a scheduled run.
+    `namespace` is None for the reporter's own. `threshold` is None where each group has its own,
+    or CloudWatch learns it. `warm_up` alarms are not evaluated before data can be there. `counts`:
+    of faults, whose end is no news, and of which a first deploy would send each: no OK is sent.
+    """
+
+    name: str
+    metric: str
+    operator: Operator
+    threshold: float | None
+    datapoints: int
+    periods: int
+    missing: Missing
+    meaning: str
+    to_do: str
+    namespace: str | None = None
+    minutes: int | None = None
+    warm_up: bool = False
+    counts: bool = False
+
+
+HEARTBEAT = Rule(
+    name="heartbeat",
+    metric=contract.COLLECTOR_SUCCESS,
+    operator=Operator.BELOW,
+    threshold=1,
+    datapoints=3,
+    periods=3,
+    missing=Missing.BREACHING,
+    meaning="No run has succeeded for a while, so nothing else here can be trusted to alarm.",
+    to_do="Read the function's log, which names the cause; if it is silent, look at the schedule.",
+    warm_up=True,
+)
+ERRORS = Rule(
+    name="collector-errors",
+    metric="Errors",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="Runs fail again and again; what could be read was published nevertheless.",
+    to_do="Read the function's log: each failed run ends in one sentence with its causes.",
+    namespace=LAMBDA,
+    counts=True,
+)
+DROPPED = Rule(
+    name="collector-dropped",
+    metric="AsyncEventsDropped",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.NOT_BREACHING,
+    meaning="Runs are given up: they failed, which is not tried again, or could not start in time.",
+    to_do="With collector-errors, see there; alone, look for Throttles and raise the concurrency.",
+    namespace=LAMBDA,
+    counts=True,
+)
+PARSING = Rule(
+    name="emf-parsing",
+    metric="EMFParsingErrors",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.NOT_BREACHING,
+    meaning="CloudWatch cannot read lines of metrics, so some are missing.",
+    to_do="Report it as a fault of this software, with a line that has _aws from the log.",
+    namespace=LOGS,
+    counts=True,
+)
+VALIDATION = Rule(
+    name="emf-validation",
+    metric="EMFValidationErrors",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.NOT_BREACHING,
+    meaning="CloudWatch refuses names or values of metrics, so some are missing.",
+    to_do="Look which group of the snapshots is not in CloudWatch, and report its name as a fault.",
+    namespace=LOGS,
+    counts=True,
+)
+READING = Rule(
+    name="reading",
+    metric=contract.READ_ERRORS,
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="Some brokers, groups or topics have not answered for a while; the rest is right.",
+    to_do="Their names and the reason are in the function's log: down, or rights that are missing.",
+    counts=True,
+)
+OMITTED = Rule(
+    name="metrics-omitted",
+    metric=contract.METRICS_OMITTED,
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="The budget leaves metrics out, so no alarm hears of some topics or groups.",
+    to_do="Deny groups and topics that nobody needs, or raise levels.max_metrics.",
+    counts=True,
+)
+STATUS = Rule(
+    name="status",
+    metric=contract.GROUP_STATUS,
+    operator=Operator.AT_LEAST,
+    threshold=contract.GROUP_STATUS_VALUES[contract.ERR],
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning=f"The group's consumer is {_ERR_WORDS}, or records are lost that it had not committed.",
+    to_do=f"Look at its consumers; {_NOW} says which it is, of which topic and partition.",
+)
+SLA = Rule(
+    name="sla",
+    metric=contract.ESTIMATED_TIME_LAG,
+    operator=Operator.ABOVE,
+    threshold=None,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="The group's SLA is broken: its oldest unread record is older than sla_seconds.",
+    to_do="See whether the group moves at all (GroupStatus on the dashboard), then add capacity or "
+    f"look for a slow step; the saved query '{BY_MEMBER}' in Athena says where it lags.",
+)
+LOSS = Rule(
+    name="data-loss",
+    metric=contract.TIME_TO_DATA_LOSS,
+    operator=Operator.BELOW,
+    threshold=contract.NO_LOSS_SECONDS,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="A loss is near or has begun: retention deletes, or soon will delete, records that the "
+    "group has not committed; the value is seconds until then, 0 now. 30 days is the value for no "
+    "risk; it falls below only within risk_horizon_hours (24).",
+    to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going; "
+    f"{_NOW} says which topic.",
+)
+ANY_GROUP = Rule(
+    name="any-group",
+    metric=contract.GROUP_STATUS,
+    operator=Operator.AT_LEAST,
+    threshold=contract.GROUP_STATUS_VALUES[contract.ERR],
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning=f"The consumer of a group without a status alarm of its own is {_ERR_WORDS}, or "
+    "records are lost that it had not committed.",
+    to_do="The message names the group as contributor: ask its owner, or deny it if nobody cares; "
+    f"{_NOW} says which it is, of which topic and partition.",
+)
+ANY_SLA = Rule(
+    name="any-sla",
+    metric=contract.SLA_USED,
+    operator=Operator.ABOVE,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="An SLA is broken: the oldest unread record of a group without an SLA alarm of its "
+    "own is older than its sla_seconds; the value says how many times as old.",
+    to_do="The message names the group as contributor; "
+    f"the saved query '{BY_MEMBER}' in Athena says where it lags.",
+)
+ANY_LOSS = Rule(
+    name="any-loss",
+    metric=contract.TIME_TO_DATA_LOSS,
+    operator=Operator.BELOW,
+    threshold=contract.NO_LOSS_SECONDS,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="A loss is near or has begun: retention deletes, or soon will delete, records that a "
+    "group without a data-loss alarm of its own has not committed; the value is seconds until "
+    "then, 0 now.",
+    to_do="The message names the group as contributor: raise retention.ms or retention.bytes of "
+    f"the topic first; {_NOW} says which topic.",
+)
+ANY_UNUSUAL = Rule(
+    name="any-unusual",
+    metric=contract.UNUSUAL,
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="Lag, time lag or the records written to a group's topics are far from what is usual "
+    "at this hour of the week.",
+    to_do="The message names the group as contributor: see on the status page whether more or less "
+    "is written than usual, or less is read; no SLA is broken, so it may be harmless.",
+)
+ANOMALY = Rule(
+    name="anomaly",
+    metric=contract.ESTIMATED_TIME_LAG,
+    operator=Operator.ABOVE,
+    threshold=None,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="The group is farther behind than is usual for it at this hour of the week.",
+    to_do="Compare with its time lag of last week; no SLA is broken, so it may be harmless.",
+)
+
+OFFSET_LAG = Rule(
+    name="offset-lag",
+    metric=contract.OFFSET_LAG,
+    operator=Operator.ABOVE,
+    threshold=None,
+    datapoints=3,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="The group has more unread records than alarms.offset_lag allows.",
+    to_do="See on the dashboard whether it catches up; if not, add capacity. "
+    f"The saved query '{BY_MEMBER}' in Athena says where it lags.",
+)
+BROKER_DISK = Rule(
+    name="broker-disk",
+    metric="KafkaDataLogsDiskUsed",
+    operator=Operator.AT_LEAST,
+    threshold=FULL_PERCENT,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="The fullest broker's disk is used by 85 % or more: at 100 % it stops.",
+    to_do="Enlarge the disks or shorten the retention of the largest topics.",
+    namespace=MSK,
+    minutes=1,
+)
+# `CpuIdle` and not CpuUser + CpuSystem, of which no query gives the sum by broker.
+BROKER_CPU = Rule(
+    name="broker-cpu",
+    metric="CpuIdle",
+    operator=Operator.BELOW,
+    threshold=100 - BUSY_PERCENT,
+    datapoints=10,
+    periods=15,
+    missing=Missing.MISSING,
+    meaning="The busiest broker's processor is idle less than 40 % of the time; AWS advises to use "
+    "60 % at most, as a broker that fails leaves its work to the others.",
+    to_do="Look which broker leads most partitions, move some or take larger brokers.",
+    namespace=MSK,
+    minutes=1,
+)
+# A day, and two hours for the run.
+REPORT_MISSING = Rule(
+    name="report-missing",
+    metric=contract.DAILY_REPORT_SUCCESS,
+    operator=Operator.BELOW,
+    threshold=1,
+    datapoints=26,
+    periods=26,
+    missing=Missing.BREACHING,
+    meaning="No scheduled run of the daily report has succeeded for 26 hours.",
+    to_do="Look at the job's runs in Glue: none means that its trigger is deactivated, or the job "
+    "is queued or gone; a failed one says why in its log.",
+    minutes=60,
+    warm_up=True,
+)
+# Not on the queue of failed events, which nobody empties: an alarm on it would stay on for days.
+MESSAGES_DROPPED = Rule(
+    name="messages-dropped",
+    metric="AsyncEventsDropped",
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=1,
+    periods=1,
+    missing=Missing.NOT_BREACHING,
+    meaning="Snapshots were read three times over, and what changed could not be sent.",
+    to_do="Read the function's log: the bucket, the topic or the bus did not answer, or not in "
+    "time; one channel may be fine. Nothing is lost: it is sent once they do.",
+    namespace=LAMBDA,
+    # Whatever the interval of the clusters: an event is dropped only after it failed three times.
+    minutes=15,
+)
+MESSAGES_SILENT = Rule(
+    name="messages-silent",
+    metric="Invocations",
+    operator=Operator.BELOW,
+    threshold=1,
+    datapoints=2,
+    periods=2,
+    missing=Missing.BREACHING,
+    meaning="No snapshot of any cluster has led to a run for two hours, so no change is sent.",
+    to_do="See whether a heartbeat alarms too; if not, see that the bucket's events go to "
+    "EventBridge.",
+    namespace=LAMBDA,
+    minutes=60,
+    warm_up=True,
+)
+
+# An objective's budget is used up so many times as fast as it may be: an hour takes 2 % of that of
+# 30 days, and six hours 5 % [Site Reliability Workbook, "Alerting on SLOs"]. How many of an alarm's
+# periods must be broken follows from the target, see `burn_rules`.
+_BURN_FAST, _BURN_SLOW = 14.4, 6.0
+_FAST_MINUTES, _SLOW_MINUTES = 60, 360
+# As two bad runs are no incident.
+_LEAST_BROKEN = 3
+SLO_FAST = Rule(
+    name="slo-fast",
+    metric=contract.ESTIMATED_TIME_LAG,
+    operator=Operator.ABOVE,
+    threshold=None,
+    datapoints=_LEAST_BROKEN,
+    periods=_FAST_MINUTES,
+    missing=Missing.IGNORE,
+    meaning="The group's objective is being broken fast: of the last hour so much was broken that "
+    "14.4 times as much is used up of its budget as may be, 2 % of that of 30 days.",
+    to_do="As for sla; the table slo of the daily report says how much of the budget is left.",
+)
+SLO_SLOW = replace(
+    SLO_FAST,
+    name="slo-slow",
+    periods=_SLOW_MINUTES,
+    meaning="The group's objective is being broken slowly: of the last six hours so much was "
+    "broken that 6 times as much is used up of its budget as may be, 5 % of that of 30 days.",
+)
+
+OF_REPORTER = (HEARTBEAT, ERRORS, DROPPED, PARSING, VALIDATION, READING, OMITTED)
+OF_GROUP = (STATUS, SLA, LOSS, SLO_FAST, SLO_SLOW, OFFSET_LAG)
+OF_ANY_GROUP = (ANY_GROUP, ANY_SLA, ANY_LOSS)
+OF_BROKERS = (BROKER_DISK, BROKER_CPU)
+# Those of a cluster and of the daily report; messages have theirs in another page of the manual.
+RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, *OF_BROKERS, REPORT_MISSING)
+OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
+
+
+def any_group_rules(*, with_slas: bool) -> tuple[Rule, ...]:
+    """Returns the rules on all groups that can have data; `with_slas`: a group may have an SLA."""
+    return OF_ANY_GROUP if with_slas else (ANY_GROUP, ANY_LOSS)
+
+
+def group_thresholds(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | None]]:
+    """Each alarm on a named group: the group, its rule, and the threshold where that has none."""
+    for group in cluster.alarms.groups:
+        yield group, STATUS, None
+        yield group, LOSS, None
+        if (sla := cluster.sla_of(group)) is not None:
+            yield group, sla_rule(cluster, group), sla
+        if (objective := cluster.objective_of(group)) is not None:
+            for rule in burn_rules(objective, cluster.interval_minutes):
+                yield group, rule, objective.age_seconds
+    for group, records in cluster.alarms.offset_lag.items():
+        yield group, OFFSET_LAG, records
+
+
+def sla_rule(cluster: WatchedCluster, group: str) -> Rule:
+    """Returns the rule on a group's SLA, in as many runs as the configuration says."""
+    runs = cluster.alarms.sla_runs.get(group)
+    if runs is None:
+        return SLA
+    return replace(SLA, datapoints=runs.datapoints, periods=runs.periods)
+
+
+def burn_rules(objective: Objective, interval_minutes: int) -> Iterator[Rule]:
+    """Yield the reachable rules on how fast an objective's error budget is used up.
+
+    A rate that all of the window must be broken for, and more, pages for nothing else than SLA.
+    """
+    for rule, rate in ((SLO_FAST, _BURN_FAST), (SLO_SLOW, _BURN_SLOW)):
+        periods = rule.periods // interval_minutes
+        # What is a whole number but for the last digit of a double is that.
+        broken = ceil(round(rate * (100 - objective.target) / 100 * periods, 6))
+        datapoints = max(broken, _LEAST_BROKEN)
+        if datapoints <= periods:
+            yield replace(rule, datapoints=datapoints, periods=periods)
+
+
+def group_rules(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | None]]:
+    """The same with those on what is usual, which CloudWatch learns, at the end."""
+    yield from group_thresholds(cluster)
+    for group in cluster.alarms.anomalies:
+        yield group, ANOMALY, None
+
+
+def query_rules(cluster: WatchedCluster) -> Iterator[Rule]:
+    """Yield the rules that watch all groups at once."""
+    if cluster.watches_any_group:
+        yield from any_group_rules(with_slas=bool(cluster.sla_seconds))
+    if cluster.watches_unusual:
+        yield ANY_UNUSUAL
+
+
+def alarm_shares(cluster: WatchedCluster) -> tuple[frozenset[str], ...]:
+    """The named groups by the stack that holds their alarms; none: the cluster's own holds all.
+
+    A name always has the same share of as many, and where shares double a group stays or goes to a
+    later one. So deployed in order, an alarm is gone before another stack makes it: CloudFormation
+    refuses one whose name is taken.
+    """
+    weights: Counter[str] = Counter()
+    for group, rule, _ in group_rules(cluster):
+        # Of what is usual the alarm, and what learns.
+        weights[group] += 2 if rule is ANOMALY else 1
+    shares = 1
+    while True:
+        found: list[set[str]] = [set() for _ in range(shares)]
+        for group in weights:
+            found[crc32(group.encode()) % shares].add(group)
+        if all(sum(weights[group] for group in share) <= _MOST_IN_STACK for share in found):
+            return () if shares == 1 else tuple(map(frozenset, found))
+        shares *= 2
+
+
+def reporter_rules(*, paused: bool, sinks: Collection[str]) -> tuple[Rule, ...]:
+    """Return the rules on the reporter that can have data, by the `sinks` into CloudWatch.
+
+    Without any, none of its own; without EMF, none on how CloudWatch reads it. A paused cluster has
+    no heartbeat to miss.
+    """
+    without = {
+        None: not sinks,
+        LOGS: EMF not in sinks,
+    }
+    return tuple(
+        rule
+        for rule in OF_REPORTER
+        if not without.get(rule.namespace) and not (paused and rule is HEARTBEAT)
+    )
+
+
+def within_sight(rule: Rule, interval_minutes: int) -> Rule:
+    """The rule with no more runs than a query's alarm can see."""
+    periods = min(rule.periods, _QUERY_MINUTES // interval_minutes)
+    return replace(rule, periods=periods, datapoints=min(rule.datapoints, periods))
+
+
+def query_groups(rule: Rule, namespace: str, cluster: str, named: Sequence[str]) -> str:
+    """Return the Metrics Insights query of an alarm on all groups.
+
+    Exactly the level of groups: a plain FROM would bill topics and partitions as well. The
+    `named` groups page for themselves, so those of `left_out` are not asked for.
+    """
+    conditions = map(_condition, left_out(rule, namespace, cluster, named))
+    return " ".join((_select(rule, namespace, cluster), *conditions, _order(rule)))
+
+
+def left_out(rule: Rule, namespace: str, cluster: str, named: Sequence[str]) -> tuple[str, ...]:
+    """Return the named groups that the query leaves out, as many as it has room for.
+
+    One whose name holds a quotation mark or a backslash stays in: how those are written in a
+    value is not documented.
+    """
+    room = _LONGEST - len(f"{_select(rule, namespace, cluster)} {_order(rule)}")
+    found: list[str] = []
+    for group in named:
+        needed = len(_condition(group)) + len(" ")
+        if needed <= room and not _UNSURE & set(dimension_value(group)):
+            found.append(group)
+            room -= needed
+    return tuple(found)
+
+
+def query_brokers(rule: Rule, msk_name: str) -> str:
+    """The worst broker of an MSK cluster, by MSK's own metrics."""
+    worst = "MIN" if rule.operator is Operator.BELOW else "MAX"
+    clauses = (
+        f"SELECT {worst}({rule.metric})",
+        f'FROM SCHEMA("{rule.namespace}","Broker ID",{_CLUSTER})',
+        f"WHERE {_CLUSTER}='{msk_name}'",
+    )
+    return " ".join(clauses)
+
+
+def broker_rules(*, brokers: bool, disks: bool) -> tuple[Rule, ...]:
+    """Return the rules on MSK's broker metrics; Express and Serverless have no disks to watch."""
+    return tuple(rule for rule in OF_BROKERS if brokers and (disks or rule is not BROKER_DISK))
+
+
+def _order(rule: Rule) -> str:
+    """The worst first, as of more than 500 groups the rest is not seen."""
+    worst = "ASC" if rule.operator is Operator.BELOW else "DESC"
+    return f"{_GROUP_BY} ORDER BY MAX() {worst}"
+
+
+def _select(rule: Rule, namespace: str, cluster: str) -> str:
+    clauses = (
+        f"SELECT MAX({rule.metric})",
+        f'FROM SCHEMA("{namespace}",{_CLUSTER},{_GROUP})',
+        f"WHERE {_CLUSTER}='{cluster}'",
+    )
+    return " ".join(clauses)
+
+
+def _condition(group: str) -> str:
+    return f"AND {_GROUP}!='{dimension_value(group)}'"
+
+
+_DAYS = {contract.NO_LOSS_SECONDS: "30 days (no risk)"}
+_OWN = {
+    SLA.name: "its `sla_seconds`",
+    OFFSET_LAG.name: "its `alarms.offset_lag`",
+    SLO_FAST.name: "the age of its [`slo`](configuration.md#slo)",
+    SLO_SLOW.name: "the age of its [`slo`](configuration.md#slo)",
+    ANOMALY.name: "the band CloudWatch has learnt",
+}
+_BY_TARGET = (SLO_FAST, SLO_SLOW)
+_UNITS = {None: "", 1: " minutes", 60: " hours"}
+
+
+def markdown(rules: tuple[Rule, ...] = RULES) -> str:
+    """The alarms as the manual shows them: a table, and what to do under a heading each."""
+    return "\n".join([*_table(rules), "", *_sections(rules)]).rstrip() + "\n"
+
+
+def _table(rules: tuple[Rule, ...]) -> Iterator[str]:
+    yield "| alarm | metric | fires when it is | in runs | missing data |"
+    yield "|---|---|---|---|---|"
+    for rule in rules:
+        metric = f"`{rule.namespace} {rule.metric}`" if rule.namespace else f"`{rule.metric}`"
+        runs = f"{rule.datapoints} of {rule.periods}{_UNITS[rule.minutes]}"
+        if rule is SLA:
+            runs += ", or its `alarms.sla_runs`"
+        if rule in _BY_TARGET:
+            runs = f"by its target, {rule.datapoints} at least, of {rule.periods}"
+        yield f"| {rule.name} | {metric} | {_when(rule)} | {runs} | {rule.missing.value} |"
+
+
+def _when(rule: Rule) -> str:
+    if rule.threshold is None:
+        return f"{rule.operator.value} {_OWN[rule.name]}"
+    return f"{rule.operator.value} {_DAYS.get(int(rule.threshold), f'{rule.threshold:g}')}"
+
+
+def _sections(rules: tuple[Rule, ...]) -> Iterator[str]:
+    for rule in rules:
+        yield f"#### {rule.name}"
+        yield ""
+        yield f"{rule.meaning} {rule.to_do}"
+        yield ""

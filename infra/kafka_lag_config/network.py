@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network that a cluster's collector runs in; ids only, nothing is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from kafka_lag_config.faults import Fault, FaultsError
+from kafka_lag_config.strict import Strict
+from kafka_lag_config.types import (
+    Cidr,
+    Distinct,
+    Listed,
+    RouteTableId,
+    SecurityGroupId,
+    SubnetId,
+    VpcId,
+)
+
+
+class Endpoints(Strict):
+    """VPC endpoints to make; a VPC holds one of each, and many have them already."""
+
+    s3: bool = Field(default=False, description="make the (free) S3 gateway endpoint")
+    secrets_manager: bool = Field(
+        default=False,
+        description=(
+            "make the Secrets Manager endpoint; a VPC can have one. Subnets in distinct zones"
+        ),
+    )
+    monitoring: bool = Field(
+        default=False,
+        description=(
+            "make the CloudWatch endpoint, likewise; for the sink `cloudwatch` and for `otlp` "
+            "with `sigv4`"
+        ),
+    )
+
+    @property
+    def interfaces(self) -> bool:
+        """True if any endpoint is an interface endpoint, which has a price and an address range."""
+        return self.secrets_manager or self.monitoring
+
+
+class Vpc(Strict):
+    """The brokers' network; the collector gets a security group of its own there."""
+
+    id: VpcId = Field(description="the brokers' network")
+    subnets: Annotated[
+        tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)
+    ] = Field(
+        description=(
+            "private subnets of it, best two in two zones. One works, but not when its zone "
+            "fails, and is warned of"
+        )
+    )
+    brokers_security_group: SecurityGroupId | None = Field(
+        default=None,
+        description=(
+            "the brokers' own group, as MSK shows it for the cluster, not that of their "
+            "clients: the collector is let into it on the brokers' port; left out, opening "
+            "it is yours"
+        ),
+    )
+    endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = Field(
+        default=(), description="of endpoints that exist; opened for the collector on 443"
+    )
+    route_tables: Annotated[tuple[RouteTableId, ...], Listed, Distinct] = Field(
+        default=(), description="that the S3 endpoint is put into: those of the subnets"
+    )
+    endpoints: Endpoints = Endpoints()
+    existing_endpoints: Annotated[
+        tuple[Literal["s3", "secrets_manager", "monitoring"], ...], Listed, Distinct
+    ] = Field(
+        default=(),
+        description=(
+            'any of "s3", "secrets_manager", "monitoring": there is such an endpoint, and '
+            "the subnets reach it; nothing is made or changed for it"
+        ),
+    )
+    endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = Field(
+        default=(),
+        description=(
+            "where those two endpoints lie: $7.30 a month each, so one subnet halves it and "
+            "loses the endpoint with its zone (unless given: `vpc.subnets`)"
+        ),
+    )
+    cidr: Cidr | None = Field(
+        default=None, description="the VPC's range, from which those endpoints let in"
+    )
+    nat: bool = Field(
+        default=False,
+        description=(
+            "the subnets have a NAT gateway; without it synthesis and `make cost` warn of "
+            "services that no endpoint reaches"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _all_that_endpoints_need(self) -> Vpc:
+        FaultsError.raise_any(Fault((), sentence) for sentence in self._missing())
+        return self
+
+    def _missing(self) -> Iterator[str]:
+        if self.endpoints.s3 and not self.route_tables:
+            yield "endpoints.s3 needs route_tables, those of the subnets"
+        for kind in ("secrets_manager", "monitoring"):
+            if getattr(self.endpoints, kind) and not self.cidr:
+                yield f"endpoints.{kind} needs cidr, the VPC's, to be let in from"
+        if self.endpoint_subnets and not self.endpoints.interfaces:
+            yield "endpoint_subnets has no effect, as endpoints makes no interface endpoint"
+        for kind in self.existing_endpoints:
+            if getattr(self.endpoints, kind):
+                yield f"endpoints.{kind} makes what existing_endpoints says is there: drop one"

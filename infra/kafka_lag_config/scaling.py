@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scaling of an ECS service by the group that it consumes as: by tasks needed, or by lag."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from kafka_lag import contract
+from kafka_lag_config.faults import Fault, FaultsError
+from kafka_lag_config.strict import Strict
+from kafka_lag_config.tasks import TaskKeys
+from kafka_lag_config.types import (
+    Account,
+    Count,
+    GroupName,
+    Listed,
+    Name,
+    Positive,
+    Whole,
+    matching,
+)
+
+Minutes = Annotated[int, Field(ge=1, le=60)]
+Cooldown = Annotated[int, Field(ge=0, le=3600)]
+# Each task that leaves costs a rebalance, and the lag that it makes must be worked off.
+InCooldown = Annotated[int, Field(ge=600, le=3600)]
+Cron = Annotated[
+    str,
+    matching(
+        r"cron\([^()]+\)",
+        "must be a cron expression of Application Auto Scaling, as cron(0 7 ? * MON-FRI *)",
+    ),
+]
+Timezone = Annotated[
+    str, matching(r"[A-Za-z][A-Za-z0-9_+/-]*", "must be a time zone's name, as Europe/Berlin")
+]
+
+
+class Step(Strict):
+    """From this value of the metric on, add so many tasks."""
+
+    above: Positive
+    add: Whole
+
+
+class Steps(Strict):
+    """Tasks by steps of lag or age: `out` in rising order, one fewer while under `below`.
+
+    A breach must be seen in `out_minutes` of the last minutes, which are two more, and quiet in
+    every one of `in_minutes`; then nothing of the kind for a cooldown. Missing data does nothing.
+    """
+
+    metric: Literal["ScalingLag", "EstimatedTimeLag"] = Field(
+        default="ScalingLag",
+        description=(
+            "or EstimatedTimeLag. Steps add to the tasks that there are; beside `tasks` they "
+            "act only while `TasksNeeded` is unknown"
+        ),
+    )
+    out: Annotated[tuple[Step, ...], Listed, Field(min_length=1, max_length=10)] = Field(
+        description="objects of `above` and `add`, rising: from this value on, so many tasks more"
+    )
+    below: Positive = Field(description="under this value ...")
+    remove: Whole = Field(default=1, description="... so many tasks fewer")
+    out_minutes: Minutes = Field(default=3, description="how long it must be so for more tasks")
+    in_minutes: Minutes = Field(
+        default=15, description="how long it must be so for fewer; beside `tasks` it is 60"
+    )
+    out_cooldown_seconds: Cooldown = Field(
+        default=120, description="no further task is added for so long"
+    )
+    in_cooldown_seconds: InCooldown = Field(
+        default=600,
+        description=(
+            "none is taken away for so long, 600 at least, as each task that leaves costs a "
+            "rebalance; beside `tasks` it is 3600"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _rising(self) -> Steps:
+        FaultsError.raise_any(Fault((), sentence) for sentence in self._falling())
+        return self
+
+    def _falling(self) -> Iterator[str]:
+        bounds = [self.below, *(step.above for step in self.out)]
+        if bounds != sorted(set(bounds)):
+            yield "below and the steps' above must rise from one to the next"
+        added = [step.add for step in self.out]
+        if added != sorted(added):
+            yield "a higher step must not add fewer tasks"
+
+
+class Tasks(Strict):
+    """Set as many tasks as `TasksNeeded` says: of the group, or the most of it and of `groups`."""
+
+    groups: Annotated[tuple[GroupName, ...], Listed] = Field(
+        default=(),
+        description=(
+            '`"tasks": {}`: exactly as many tasks as [TasksNeeded](metrics.md#tasksneeded) '
+            "says. With further groups, that the same tasks consume as: the largest of their "
+            "numbers, and none while one is unknown"
+        ),
+    )
+
+
+class ScheduledBounds(Strict):
+    """Other bounds from some times on."""
+
+    cron: Cron = Field(description="`cron(0 7 ? * MON-FRI *)`")
+    timezone: Timezone = Field(default="UTC", description="of `cron`")
+    min: Count = Field(
+        description="tasks at least from then on, until another entry or a deploy sets others"
+    )
+    max: Whole | None = Field(
+        default=None, description="tasks at most (unless given: the service's)"
+    )
+
+
+class Tracking(Strict):
+    """Set as many tasks as keep `ScalingLagPerMember` at a value."""
+
+    lag_per_member: Positive = Field(
+        description=(
+            "instead of steps: as many tasks as keep `ScalingLagPerMember` there: about the "
+            "records a second that a task works off, times the seconds of lag that you accept"
+        )
+    )
+    out_cooldown_seconds: Cooldown = Field(default=60, description="as for steps")
+    in_cooldown_seconds: InCooldown = Field(default=600, description="as for steps")
+    scale_in: bool = Field(default=True, description="false: only ever add tasks")
+
+
+@dataclass(frozen=True, slots=True)
+class EcsService:
+    """A service by the names of its cluster and its own, which may be known on deploy only.
+
+    `account` where it is another than the watched cluster's, or written down. `path` is what
+    distinguishes it until then.
+    """
+
+    cluster: str
+    name: str
+    account: str | None = None
+    path: str | None = None
+
+    @property
+    def known_as(self) -> str:
+        """The path, or the names."""
+        return self.path or str(self)
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.name}"
+
+
+class GroupScaling(TaskKeys):
+    """Scaling of a service by a group, with at most as many tasks as there are `partitions`."""
+
+    group: GroupName = Field(
+        description="exact name of the consumer group that the service's tasks are"
+    )
+    min: Count = Field(default=1, description="tasks at least")
+    max: Whole = Field(description="tasks at most; never above `partitions`")
+    partitions: Whole = Field(
+        description=(
+            "of the topics that the group reads, of the largest one: more tasks than these "
+            "read nothing"
+        )
+    )
+    tasks: Tasks | None = None
+    steps: Steps | None = None
+    tracking: Tracking | None = None
+    schedule: Annotated[tuple[ScheduledBounds, ...], Listed] = Field(
+        default=(), description="a list, each entry of which sets other bounds at its times"
+    )
+    suspended: bool = Field(
+        default=False,
+        description="everything is deployed and nothing acts: to watch the alarms first",
+    )
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        at_all = (Fault((), sentence) for sentence in self._impossible())
+        FaultsError.raise_any(chain(at_all, self._impossible_bounds()))
+        return self
+
+    def _impossible(self) -> Iterator[str]:
+        if not (self.tasks or self.steps or self.tracking):
+            yield "give tasks, steps or tracking"
+        elif self.tracking and (self.tasks or self.steps):
+            yield (
+                "tracking stands alone, as two rules would both set the number of tasks: leave it "
+                "out, or tasks and steps"
+            )
+        if self.min > self.max:
+            yield f"min is {self.min} and above max, {self.max}"
+        if self.max > self.partitions:
+            yield (
+                f"max is {self.max}, and tasks beyond the {self.partitions} partitions read nothing"
+                ": lower max, or correct partitions"
+            )
+        if self.tracking and self.min < 1:
+            yield "tracking needs min of 1: without members there is no lag per member"
+        further = self.tasks.groups if self.tasks else ()
+        if twice := next((each for each in further if self.groups.count(each) > 1), None):
+            yield f"tasks.groups names {twice}, which the service follows already: leave it out"
+
+    def _impossible_bounds(self) -> Iterator[Fault]:
+        for index, bounds in enumerate(self.schedule):
+            place, most = ("schedule", index), self.most_at(bounds)
+            if bounds.min > most:
+                yield Fault(
+                    place, f"min is {bounds.min} and above max, {most}: lower min, or give a max"
+                )
+            if bounds.max is not None and bounds.max > self.partitions:
+                yield Fault(
+                    place,
+                    f"max is {bounds.max}, and tasks beyond the {self.partitions} partitions read "
+                    "nothing: lower max, or correct partitions",
+                )
+
+    @property
+    @abstractmethod
+    def ecs_service(self) -> EcsService:
+        """The service that is scaled."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """All groups that it consumes as."""
+        return (self.group, *(self.tasks.groups if self.tasks else ()))
+
+    @property
+    def most(self) -> int:
+        """Tasks at most; a configuration that was checked has no more than partitions."""
+        return min(self.max, self.partitions)
+
+    def most_at(self, bounds: ScheduledBounds) -> int:
+        """Tasks at most from a scheduled time on."""
+        return self.max if bounds.max is None else bounds.max
+
+    @property
+    def fallback_steps(self) -> Steps | None:
+        """The steps, with an hour of rest where they stand in for tasks that are not known."""
+        if not (self.tasks and self.steps):
+            return self.steps
+        rest = {"in_minutes": 60, "in_cooldown_seconds": 3600}
+        given = self.steps.model_fields_set
+        return self.steps.model_copy(update={k: v for k, v in rest.items() if k not in given})
+
+    @property
+    def metric(self) -> str:
+        """The metric that drives it."""
+        if self.tasks:
+            return contract.TASKS_NEEDED
+        return self.steps.metric if self.steps else contract.SCALING_LAG_PER_MEMBER
+
+
+class Scaling(GroupScaling):
+    """A service of a configuration, by names; `account`: if it is another than the cluster's."""
+
+    ecs_cluster: Name = Field(description="its name")
+    service: Name = Field(description="its name")
+    account: Account | None = Field(
+        default=None,
+        description=(
+            "the account of the service, in the cluster's region: a stack of its own there, "
+            "[see](scaling.md#a-service-in-another-account-or-region) (unless given: the "
+            "cluster's)"
+        ),
+    )
+
+    @property
+    def ecs_service(self) -> EcsService:
+        """The service that is scaled."""
+        return EcsService(self.ecs_cluster, self.service, self.account)

@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that the clusters of a region share: storage, queries, report, recipients, views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+from pydantic.json_schema import JsonSchemaValue
+
+from kafka_lag import contract
+from kafka_lag_config.strict import Strict
+from kafka_lag_config.types import (
+    AccountRegion,
+    BucketName,
+    ChatName,
+    Checked,
+    Distinct,
+    Email,
+    EventBus,
+    Https,
+    KeyArn,
+    Listed,
+    SlackChannel,
+    SlackWorkspace,
+    TeamsChannel,
+    Text,
+    TopicArn,
+    Uuid,
+    Whole,
+)
+from kafka_lag_config.watched import LogDays, MemoryMb
+
+Days = Annotated[int, Field(ge=8, le=3650)]
+
+# Requests at once, where anybody may try a token.
+_OF_STRANGERS = 10
+
+NEVER = "never"
+OFF = "off"
+
+
+class Slack(Strict):
+    """A channel of a workspace that AWS's chat integration has been let into."""
+
+    name: ChatName
+    workspace_id: SlackWorkspace
+    channel_id: SlackChannel
+
+
+class Teams(Strict):
+    """A channel of Microsoft Teams, by the ids that AWS's chat integration shows."""
+
+    name: ChatName
+    team_id: Uuid
+    channel_id: TeamsChannel
+    tenant_id: Uuid
+
+
+class OwnerReceivers(Strict):
+    """Receivers of alarms on the groups of one owner."""
+
+    email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
+    https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
+
+    @model_validator(mode="after")
+    def _somebody(self) -> OwnerReceivers:
+        if not self.email and not self.https:
+            raise ValueError("names nobody: give email or https")
+        return self
+
+
+class Notify(Strict):
+    """Receivers of alarms and reports."""
+
+    email: Annotated[tuple[Email, ...], Listed, Distinct] = Field(
+        default=(),
+        description="gets alarms and reports, from a topic each; both must be confirmed once",
+    )
+    https: Annotated[tuple[Https, ...], Listed, Distinct] = Field(
+        default=(), description="a pager: gets alarms only; must be confirmed once"
+    )
+    slack: Annotated[tuple[Slack, ...], Listed] = Field(
+        default=(),
+        description="objects of `name`, `workspace_id` (`T...`), `channel_id` (`C...`, or `G...`)",
+    )
+    teams: Annotated[tuple[Teams, ...], Listed] = Field(
+        default=(),
+        description=(
+            "objects of `name`, `team_id`, `channel_id` (`19%3a...%40thread.tacv2`), `tenant_id`"
+        ),
+    )
+    owners: dict[Text, OwnerReceivers] = Field(
+        default_factory=dict,
+        description=(
+            "by a name that a cluster's `owner` gives: an object of `email` and `https`, who "
+            "are [paged for that owner's groups](operations.md#owners), those to come too; "
+            "takes `status_messages`"
+        ),
+    )
+    recovered: bool = Field(default=True, description="send also when an alarm is over")
+    encrypted: bool = Field(
+        default=True,
+        description=(
+            "false: no key is made for the topics, and their messages are not encrypted at rest"
+        ),
+    )
+
+    @property
+    def has_chats(self) -> bool:
+        """True if any chat channel is configured."""
+        return bool(self.slack or self.teams)
+
+    @property
+    def reads(self) -> bool:
+        """True if anybody is subscribed to the topic of reports."""
+        return bool(self.email) or self.has_chats
+
+    @property
+    def pages(self) -> bool:
+        """True if anybody gets alarms of the topic that is created."""
+        return self.reads or bool(self.https)
+
+    def pagers_of_owners(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Owners by protocol and address; no address that `email` has, which gets all messages."""
+        found: dict[tuple[str, str], tuple[str, ...]] = {}
+        for owner, receivers in self.owners.items():
+            of_owner = [("email", each) for each in receivers.email if each not in self.email]
+            for pager in (*of_owner, *(("https", each) for each in receivers.https)):
+                found[pager] = (*found.get(pager, ()), owner)
+        return found
+
+    @model_validator(mode="after")
+    def _each_chat_once(self) -> Self:
+        """A name, and a channel, can be configured once an account."""
+        for kind in (self.slack, self.teams):
+            for what in ("name", "channel_id"):
+                if len({getattr(each, what) for each in kind}) < len(kind):
+                    raise ValueError(f"two chat channels have one {what}, which AWS takes once")
+        return self
+
+
+class NotifyInPlaces(Notify):
+    """The same in a configuration, for all places."""
+
+    existing_topics: dict[AccountRegion, TopicArn] = Field(
+        default_factory=dict,
+        description=(
+            "a topic of yours for alarms instead, by account and region, or by region "
+            "alone, as `existing_buckets`; `email` and `https` are subscribed to it (a "
+            "topic of another account must let this one subscribe, or leave both out) "
+            "(unless given: a new one)"
+        ),
+    )
+
+
+class Keep(Strict):
+    """Days after which data is deleted; snapshots only once the history holds their rows.
+
+    Eight at least: a collector looks for its newest snapshot up to seven days back. Reports
+    22: each is compared with those of its weekday, of which three must be known, six at most.
+    """
+
+    snapshot_days: Days = Field(
+        default=35,
+        description=(
+            "the daily job deletes raw snapshots after so many days, once it has read their "
+            "rows in the history; 8 at least"
+        ),
+    )
+    history_days: Days = Field(
+        default=400,
+        description=(
+            "compacted history; not fewer than raw snapshots, as these are deleted only while "
+            "it has their rows"
+        ),
+    )
+    report_days: Annotated[int, Field(ge=22, le=3650)] = Field(
+        default=400,
+        description=(
+            "daily reports with their pages, 22 at least: hours are compared with those of the "
+            "same weekday in six weeks, of which three must be known"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _history_outlasts_snapshots(self) -> Keep:
+        if self.history_days < self.snapshot_days:
+            raise ValueError(
+                f"history_days is {self.history_days} and below snapshot_days, "
+                f"{self.snapshot_days}: snapshots are deleted only while the history has their rows"
+            )
+        return self
+
+
+class Report(Strict):
+    """The daily job."""
+
+    enabled: bool = Field(
+        default=True,
+        description=(
+            "the daily job; false: no job, role or rule of it is made, and no snapshot is ever "
+            "deleted"
+        ),
+    )
+    hour: Annotated[int, Field(ge=0, le=23)] = Field(
+        default=1, description="it starts at this hour UTC, for the day before"
+    )
+    glue_version: Literal["6.0", "5.1"] = Field(default="6.0", description="6.0 or 5.1")
+    workers: Annotated[int, Field(ge=2, le=100)] = Field(default=2, description="of the type G.1X")
+    time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = Field(
+        default=30, description="a run that takes longer is ended"
+    )
+    summary: Literal["changes", "always", "never"] = Field(
+        default="changes",
+        description=(
+            "22 lines at most to the topic of reports: `changes`, when something is new; "
+            "`always`; `never`"
+        ),
+    )
+    log_days: LogDays = Field(default=30, description="days that the job's log is kept")
+
+    @model_validator(mode="after")
+    def _nothing_of_what_is_off(self) -> Report:
+        if not self.enabled and (others := sorted(self.model_fields_set - {"enabled"})):
+            raise ValueError(f"has no effect on {', '.join(others)} with enabled false: drop them")
+        return self
+
+
+class Athena(Strict):
+    """The most that one query may read."""
+
+    scan_limit_gb: Whole = Field(
+        default=10, description="what one query in the workgroup may read at most"
+    )
+
+
+def _off(value: Any) -> Any:
+    if value is None or value == OFF:
+        return None
+    if not isinstance(value, Mapping | BaseModel):
+        raise ValueError(f'must be an object, or "{OFF}"')
+    return value
+
+
+def _or_off(schema: JsonSchemaValue) -> JsonSchemaValue:
+    return {**schema, "anyOf": [*schema["anyOf"], {"const": OFF}]}
+
+
+# What can be had or left out: `"off"` in a configuration, or null in JSON, is None here.
+OrOff = Checked(_off, _or_off, before=True)
+# The same for a value that is no object.
+NoneIfOff = Checked(lambda value: None if value == OFF else value, _or_off, before=True)
+
+
+class Views(Strict):
+    """Burrow's API, Prometheus metrics and the status page, behind a function URL."""
+
+    auth: Literal["iam", "bearer"] = Field(
+        default="iam",
+        description=(
+            "who may ask: `iam`, requests signed by whoever has rights on the URL; `bearer`, "
+            "with a token that the stack makes"
+        ),
+    )
+    memory_mb: MemoryMb = Field(
+        default=512, description="of its Lambda, as for a cluster's `function`"
+    )
+    concurrency: Annotated[Whole | None, NoneIfOff] = Field(
+        default=None,
+        description=(
+            "so many requests at once at most, reserved; bounds what strangers who try tokens "
+            'can cost; `"off"`, as small accounts need, reserves none (unless given: none; '
+            "10 with `bearer`)"
+        ),
+    )
+    log_days: LogDays = Field(
+        default=14, description="of its Lambda, as for a cluster's `function`"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounded_for_strangers(cls, source: Any) -> Any:
+        if isinstance(source, Mapping) and source.get("auth") == contract.AUTH_BEARER:
+            return {"concurrency": _OF_STRANGERS, **source}
+        return source
+
+
+class StatusMessages(Strict):
+    """One message a changed status.
+
+    Nothing needs it `alone`, as what is sent is claimed by conditional writes.
+    """
+
+    topic: bool = Field(
+        default=True, description="to the topic of reports: to `notify.email` and chats"
+    )
+    event_bus: Annotated[EventBus | None, NoneIfOff] = Field(
+        default="default",
+        description=(
+            'and to this event bus of the account and region, which must be there; `"off"`: to none'
+        ),
+    )
+    alone: bool = Field(default=False, description="reserve a concurrency of one")
+    memory_mb: MemoryMb = Field(default=512, description="of its Lambda")
+    log_days: LogDays = Field(default=14, description="of its Lambda")
+
+    @model_validator(mode="after")
+    def _has_a_receiver(self) -> StatusMessages:
+        if not self.topic and self.event_bus is None:
+            raise ValueError(f'notifies nobody: set topic or event_bus, or say "{OFF}" instead')
+        return self
+
+
+class ExistingBucket(Strict):
+    """A bucket of the user's; a configuration may have its name alone."""
+
+    name: BucketName = Field(description="instead of the name alone, with the key beside it")
+    kms_key_arn: KeyArn | None = Field(
+        default=None,
+        description=(
+            'the KMS key of yours that encrypts it: `{"name": "our-bucket", '
+            '"kms_key_arn": "arn:aws:kms:..."}`'
+        ),
+    )
+
+
+def _with_name(source: Any) -> Any:
+    return {"name": source} if isinstance(source, str) else source
+
+
+_NameAlone = Checked(
+    _with_name, lambda schema: {"anyOf": [{"type": "string"}, schema]}, before=True
+)
+
+
+class KmsKeys(Strict):
+    """Keys of the user's in one account and region, for what is made there."""
+
+    bucket: KeyArn | None = Field(
+        default=None, description="encrypts the bucket that is made here (unless given: S3's own)"
+    )
+    logs: KeyArn | None = Field(
+        default=None,
+        description="encrypts every log group that is made here (unless given: CloudWatch's own)",
+    )
+    topic: KeyArn | None = Field(
+        default=None,
+        description="encrypts the topics of alarms and reports (unless given: one is made)",
+    )
+    assets: KeyArn | None = Field(
+        default=None,
+        description=(
+            "the key of CDK's own bucket, where the account was bootstrapped with one: the "
+            "daily job reads its script from there"
+        ),
+    )
+
+
+class SharedSettings(Strict):
+    """Settings shared in one region.
+
+    Of `views` and `status_messages` there is nothing unless somebody asked for them. Without
+    `athena` there are no catalog, workgroup and queries.
+    """
+
+    keep: Keep = Keep()
+    report: Report = Report()
+    athena: Annotated[Athena | None, OrOff] = Field(
+        default=Athena(),
+        description=(
+            'or `"off"`: no database, tables, workgroup and saved queries, as where [Lake '
+            "Formation](operations.md#accounts-with-lake-formation) governs the catalog "
+            "(unless given: an object)"
+        ),
+    )
+    notify: Notify = Notify()
+    views: Annotated[Views | None, OrOff] = Field(
+        default=None,
+        description=(
+            'an object, `{}` too, or `"off"`: [views](views.md) behind a URL: Burrow\'s API, '
+            '`/metrics`, the status page (unless given: "off")'
+        ),
+    )
+    status_messages: Annotated[StatusMessages | None, OrOff] = Field(
+        default=None,
+        description=(
+            'an object, `{}` too, or `"off"`: one [message](views.md#status-messages) a '
+            "group whose status changed and stayed, that loses records, or whose SLA is "
+            'broken (unless given: "off")'
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _owners_are_sent_something(self) -> Self:
+        messages = self.status_messages
+        if self.notify.owners and (messages is None or not messages.topic):
+            raise ValueError(
+                "notify.owners get status messages: set status_messages, with its topic, or drop "
+                "notify.owners"
+            )
+        return self
+
+    @property
+    def reported(self) -> bool:
+        """True if anything is sent to the topic of reports."""
+        return self.report.enabled or (
+            self.status_messages is not None and self.status_messages.topic
+        )
+
+
+class Shared(SharedSettings):
+    """The same in a configuration, for all places."""
+
+    existing_buckets: dict[AccountRegion, Annotated[ExistingBucket, _NameAlone]] = Field(
+        default_factory=dict,
+        description=(
+            "a bucket of yours instead, below; by account and region, as in "
+            '`{"111122223333/eu-west-1": "our-bucket"}`, or by region alone where one '
+            "account has clusters there (unless given: a new one)"
+        ),
+    )
+    kms_keys: dict[AccountRegion, KmsKeys] = Field(
+        default_factory=dict,
+        description=(
+            "[keys of yours](#keys-of-yours), by account and region or by region alone, as "
+            'above: `{"eu-west-1": {"bucket": "arn:aws:kms:...", "logs": ..., '
+            '"topic": ...}}` (unless given: AWS\'s own)'
+        ),
+    )
+    notify: NotifyInPlaces = NotifyInPlaces()
