@@ -40,9 +40,16 @@ demo: NEEDS = Java Maven
 report: NEEDS = Java
 cdk synth diff deploy destroy: NEEDS = Node
 
-# Check Python, Java, Maven and Node, and say how to get what is missing.
+# Check Python, Java, Maven and Node, and say how to get what is missing or too old.
 prerequisites:
-	@$(PYTHON) dev/prerequisites.py $(NEEDS)
+	@need() { "$$2" "$$3" 2>&1 | grep -Eq "$$4" || { echo "$$1" >&2; missing=1; }; }; missing=0; \
+	need "Python 3.11 to 3.14 is needed: name another one, for example make setup PYTHON=python3.13." \
+	  "$(PYTHON)" --version 'Python 3[.]1[1-4]'; \
+	for name in $(or $(NEEDS),Java Maven Node); do case $$name in \
+	  Java) need "Java 17 or newer is needed: apt install openjdk-17-jre-headless, or brew install temurin." java -version 'version "(1[7-9]|[2-9][0-9])';; \
+	  Maven) need "Maven 3 or newer is needed: apt install maven, or brew install maven." mvn --version 'Maven [3-9]';; \
+	  Node) need "Node 20 or newer is needed: apt install nodejs on Debian 13, or brew install node." node --version '^v[2-9][0-9]';; \
+	esac; done; exit $$missing
 
 setup: prerequisites $(INSTALLED) ## install everything the project needs, from the lock file
 

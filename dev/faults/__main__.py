@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m dev.faults`: faults on real brokers, and every published number judged.
 
-Prints faults, runs, values checked by the truth, how exact ages were, wrong values (each rule with
-its first case), what was missing with its reason, and late runs. Exits with 1 if anything was wrong
-or late, or if too little was judged.
+Prints faults, runs, values checked by the truth, wrong values (each rule with its first case), what
+was missing with its reason, and late runs. Exits with 1 if anything was wrong or late, or if too
+little was judged.
 """
 
 import argparse
-import json
 import sys
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -57,7 +52,6 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=[],
         help="only this one; may be given more than once",
     )
-    parser.add_argument("--report", type=Path, metavar="FILE.json", help="write all findings")
     return parser.parse_args(arguments)
 
 
@@ -79,39 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
         return 1
     show(result, console)
-    if given.report:
-        given.report.write_text(
-            json.dumps(document(result), indent=1, default=sorted), encoding="utf-8"
-        )
     return 0 if result.good else 1
-
-
-def document(result: Result) -> dict[str, Any]:
-    """All of a result as JSON has it."""
-    return {
-        "seed": result.seed,
-        "good": result.good,
-        "runs": result.runs,
-        "failed": result.failed,
-        "whole": result.whole,
-        "calm": result.calm,
-        "lacking": result.missing_checks,
-        "slowest": result.slowest,
-        "slow": result.slow,
-        "faults": dict(result.faults),
-        "without_effect": dict(result.without_effect),
-        "checked": dict(result.checked),
-        "ages": dict(result.ages),
-        "calm_ages": dict(result.calm_ages),
-        "missing": dict(result.missing),
-        "wrong": [asdict(each) | {"during": result.during[each.run]} for each in result.wrong],
-        "late": [
-            {"run": run, "seconds": seconds, "limit": limit, "during": result.during[run]}
-            for run, seconds, limit in result.late
-        ],
-        "errors": result.errors,
-        "first_runs": {rule: asdict(run) for rule, run in result.kept.items()},
-    }
 
 
 def show(result: Result, console: Console) -> None:
@@ -127,8 +89,6 @@ def show(result: Result, console: Console) -> None:
             table.add_row(name, f"{count:,}")
         if counts:
             console.print(table)
-    for title, ages in (("ages", result.ages), ("ages of calm runs", result.calm_ages)):
-        console.print(f"{title}: {_shares(ages)}", markup=False)
     for count, first in count_by_rule(result.wrong):
         console.print(
             f"WRONG {count} times: {first.rule}. First in run {first.run} "
@@ -152,13 +112,6 @@ def show(result: Result, console: Console) -> None:
         f"{len(result.late)} late",
         markup=False,
     )
-
-
-def _shares(ages: Counter[str]) -> str:
-    """How exact ages of unread records claim to be, the most usual first."""
-    total = max(1, ages.total())
-    shares = [f"{name} {count / total:.2%}" for name, count in ages.most_common()]
-    return f"{ages.total():,}: {', '.join(shares) or 'none'}"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ _ROUNDED = 0.0011  # seconds
 _RETENTION_SECONDS = 7 * 86_400.0  # of all topics of the campaign
 # The collector takes at most this many offsets for markers and aborted records.
 _LONGEST_REST = 10
-_STEPS = (0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
 
 
 class Ages:
@@ -48,7 +47,6 @@ class Ages:
                 self.note("recovery", where, "no age", "no fault for two runs")
             return
         self.verdict.checked["age"] += 1
-        self.verdict.ages[_exactness(error)] += 1
         least, most = self._true_age(log, position, self.real(row["read_at"]), self._now)
         less, more = self._shift(most)
         low, high = (seconds, math.inf) if error is None else (seconds - error, seconds + error)
@@ -178,11 +176,3 @@ def _position(row: Row) -> int | None:
 
 def _furthest(log: LogView, position: int) -> int:
     return position + (_LONGEST_REST if log.has_markers else 0)
-
-
-def _exactness(error: float | None) -> str:
-    """Returns the step in which an error lies, in words."""
-    if error is None:
-        return "at least"
-    step = next((step for step in _STEPS if error <= step), None)
-    return f"over {_STEPS[-1]:g} s" if step is None else f"± {step:g} s"

@@ -61,8 +61,6 @@ class Result:
     whole: int = 0
     calm: int = 0
     checked: Counter[str] = field(default_factory=Counter)
-    ages: Counter[str] = field(default_factory=Counter)
-    calm_ages: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
     wrong: list[Finding] = field(default_factory=list)
     late: list[tuple[int, float, float]] = field(default_factory=list)
@@ -72,8 +70,6 @@ class Result:
     errors: list[str] = field(default_factory=list)
     # Which faults there were when a run was wrong: the seed alone repeats no thread's timing.
     during: dict[int, str] = field(default_factory=dict)
-    # Of each rule the first run that broke it, to look at.
-    kept: dict[str, Run] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
@@ -101,12 +97,7 @@ class Result:
         self.slowest = max(self.slowest, run.seconds)
         self.checked += verdict.checked
         self.missing += verdict.missing
-        self.ages += verdict.ages
-        if run.calm:
-            self.calm_ages += verdict.ages
         self.wrong += verdict.wrong
-        for finding in verdict.wrong:
-            self.kept.setdefault(finding.rule, run)
         if verdict.late:
             self.late.append((run.number, run.seconds, run.limit))
         if verdict.wrong or verdict.late:

@@ -118,13 +118,12 @@ class Finding:
 class Verdict:
     """The outcome of one run.
 
-    `checked` counts the values held to the truth, by rule. `ages` counts ages of unread records by
-    their stated error. `missing` counts what was not published, by the named reason.
+    `checked` counts the values held to the truth, by rule. `missing` counts what was not published,
+    by the named reason.
     """
 
     checked: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
-    ages: Counter[str] = field(default_factory=Counter)
     wrong: list[Finding] = field(default_factory=list)
     late: bool = False
 

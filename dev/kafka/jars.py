@@ -103,7 +103,7 @@ def run_program(command: list[str], *, what: str) -> str:
     program = shutil.which(command[0])
     if program is None:
         raise KafkaClusterError(
-            f"{command[0]} is not on the PATH: python -m dev.prerequisites says how to install it"
+            f"{command[0]} is not on the PATH: make prerequisites says how to install it"
         )
     done = subprocess.run(
         [program, *command[1:]],

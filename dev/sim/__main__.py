@@ -50,7 +50,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="cases whose name begins with one of these",
     )
     score.add_argument("--held-out", action="store_true", help="services that were set aside")
-    score.add_argument("--policies", default="tasks,steps,keda", help="of services")
     score.add_argument("--live", action="store_true", help="on real brokers, beside memory")
     score.add_argument("--folder", type=Path, help="for snapshots of --live and of days")
     options = parser.parse_args(argv)
@@ -109,8 +108,8 @@ def _score_transactions(options: Namespace) -> bool:
 
 def _score_scaling(options: Namespace) -> bool:
     console = Console(width=150, highlight=False)
-    of = scaling.Chosen(24 * options.days, options.held_out, tuple(options.policies.split(",")))
-    return scaling.print_score(of, options.only, options.seed, console)
+    chosen = scaling.Chosen(24 * options.days, options.held_out)
+    return scaling.print_score(chosen, options.only, options.seed, console)
 
 
 def _score_tasks(options: Namespace) -> bool:
