@@ -9,8 +9,6 @@ behind, so that ages are dated as on a cluster in use.
 from __future__ import annotations
 
 import argparse
-import signal
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,7 +21,7 @@ from rich.table import Table
 
 from dev.benchmarks.collector_process import RUNS, command, options_of, read_figures
 from dev.kafka import KafkaCluster
-from dev.kafka.handout import explain, write_client_files
+from dev.kafka.__main__ import hold
 from dev.kafka.readiness import wait_until
 
 TOPICS, PARTITIONS, TOPICS_PER_GROUP = 50, 24, 25
@@ -76,7 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for sentence in too_large:
             console.print(sentence, style="red")
         if options.hold:
-            _hold(cluster, console)
+            with suppress(KeyboardInterrupt):
+                hold(cluster)
     return 1 if too_large else 0
 
 
@@ -86,16 +85,6 @@ def find_excess(size: int, peak_mb: float) -> list[str]:
     if peak_mb <= most:
         return []
     return [f"{size:,} group-partitions took {peak_mb:.0f} MB of at most {most:.0f}."]
-
-
-def _hold(cluster: KafkaCluster, console: Console) -> None:
-    write_client_files(cluster)
-    explain(cluster, console)
-    # Said out loud, for a shell starts background jobs with SIGINT ignored.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    with suppress(KeyboardInterrupt):
-        threading.Event().wait()
 
 
 def _row(groups: int, figures: dict[str, Any]) -> list[str]:

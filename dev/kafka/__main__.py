@@ -1,81 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dev.kafka`: start a cluster, say how to connect to it, end it on Ctrl-C."""
+"""`python -m dev.kafka`: starts a cluster, prints its addresses, and ends it on Ctrl-C.
 
-import argparse
+The PLAINTEXT listener takes anybody and lets them do everything. Nothing listens beyond 127.0.0.1.
+"""
+
+from __future__ import annotations
+
 import signal
 import sys
 import threading
+from argparse import ArgumentParser
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import suppress
 from pathlib import Path
-
-from rich.console import Console
 
 from dev.kafka.cluster import KafkaCluster
 from dev.kafka.errors import KafkaClusterError
-from dev.kafka.handout import explain, write_client_files
-
-EPILOG = """\
-Users: admin (may do everything) and monitor (may describe the cluster, its topics, groups and
-topic configurations, and nothing else). Both log in with SCRAM-SHA-512 or SCRAM-SHA-256; the
-SSL listener wants a client certificate instead, the PLAINTEXT listener takes anybody and lets them
-do everything. Nothing listens beyond 127.0.0.1."""
+from dev.kafka.node.settings import PROTOCOLS
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line; --help and mistakes end the process as argparse does."""
-    parser = argparse.ArgumentParser(
-        prog="python -m dev.kafka",
-        description="Start a real Kafka cluster on this machine and keep it until Ctrl-C.",
-        epilog=EPILOG,
-    )
-    parser.add_argument(
-        "--brokers", type=_positive, default=3, metavar="N", help="how many (default: 3)"
-    )
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        metavar="DIR",
-        help="where data and logs go: missing or empty (default: a temporary folder)",
-    )
-    parser.add_argument(
-        "--keep", action="store_true", help="leave the folder in place at the end, for a look"
-    )
-    return parser.parse_args(arguments)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until SIGINT or SIGTERM and return 0, or 1 with one sentence when it cannot start."""
-    options = parse(arguments)
-    # Said out loud, for a shell starts background jobs with SIGINT ignored.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs until SIGINT or SIGTERM and returns 0, or 1 with one sentence if it cannot start."""
+    parser = ArgumentParser(prog="python -m dev.kafka", description=__doc__)
+    parser.add_argument("--brokers", type=int, default=3, metavar="N", help="how many (3)")
+    parser.add_argument("--folder", type=Path, help="for data and logs, missing or empty")
+    options = parser.parse_args(argv)
     try:
-        _serve(options, Console())
+        with (
+            suppress(KeyboardInterrupt),
+            KafkaCluster(brokers=options.brokers, folder=options.folder) as cluster,
+        ):
+            hold(cluster)
     except KafkaClusterError as error:
-        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
+        print(error, file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 0
     return 0
 
 
-def _serve(options: argparse.Namespace, console: Console) -> None:
-    with ExitStack() as stack:
-        with console.status(f"Starting {options.brokers} Kafka brokers"):
-            cluster = stack.enter_context(
-                KafkaCluster(brokers=options.brokers, folder=options.folder, keep=options.keep)
-            )
-        write_client_files(cluster)
-        explain(cluster, console)
-        threading.Event().wait()
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return number
+def hold(cluster: KafkaCluster) -> None:
+    """Prints the addresses, and waits for SIGINT or SIGTERM, which is a KeyboardInterrupt."""
+    # Set here, because a shell starts background jobs with SIGINT ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    for protocol in PROTOCOLS:
+        print(f"{protocol:16}{cluster.bootstrap(protocol)}")
+    print("Ctrl-C ends it.", flush=True)
+    threading.Event().wait()
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ class KafkaCluster:
     """A context manager for brokers 1 to N, each in its own rack (az1, az2, ...).
 
     `folder` must be missing or empty and, like the temporary one made without it, is removed at
-    the end unless `keep` or a broker failed to start. `settings` are broker settings that win
-    over the ones made here. `users` are `admin` (may do all) and `monitor` (may describe, and no
+    the end unless a broker failed to start. `settings` are broker settings that win over the ones
+    made here. `users` are `admin` (may do all) and `monitor` (may describe, and no
     more). `java_options` are null for the quickest start.
     """
 
@@ -61,7 +61,6 @@ class KafkaCluster:
         *,
         brokers: int = 3,
         folder: Path | None = None,
-        keep: bool = False,
         settings: Mapping[str, str] | None = None,
         java_options: Sequence[str] | None = None,
     ) -> None:
@@ -72,7 +71,6 @@ class KafkaCluster:
         self._authority = Authority()
         self._settings = dict(settings or {})
         self._java_options = java_options
-        self._keep = keep
         self._nodes = new_nodes(brokers, self.folder)
         self._advertised: dict[int, dict[Protocol, str]] = {}
         self._processes: dict[int, BrokerProcess] = {}
@@ -169,7 +167,7 @@ class KafkaCluster:
         wait_for(self.admin().delete_acls([_exactly(binding) for binding in acls]))
 
     def close(self) -> None:
-        """Kill all nodes and remove the folder unless it is kept; a second time does nothing."""
+        """Kill all nodes and remove the folder; a second time does nothing."""
         for process in self._processes.values():
             process.kill()
         if self._guard is not None:
@@ -177,7 +175,7 @@ class KafkaCluster:
             self._guard = None
 
     def _start_all(self) -> None:
-        self._guard = guard = Guard.over(self.folder, keep=self._keep)
+        self._guard = guard = Guard(remove=self.folder)
         server = kafka_server()
         java = quick_start(server) if self._java_options is None else self._java_options
         for node in self._nodes:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from dev.kafka.extra_jars import STORAGE_TEST, extra_jar
+from dev.kafka.jars import CACHE, kafka_version, run_program
 
 # Of a topic: what is complete is copied, and at once gone from the brokers' own disks.
 TIERED_TOPIC: Mapping[str, str] = {"remote.storage.enable": "true", "local.retention.ms": "1000"}
@@ -19,7 +21,7 @@ def tiered_settings(folder: Path, *, brokers: int) -> dict[str, str]:
         "remote.log.storage.manager.class.name": (
             "org.apache.kafka.server.log.remote.storage.LocalTieredStorage"
         ),
-        "remote.log.storage.manager.class.path": str(extra_jar(STORAGE_TEST)),
+        "remote.log.storage.manager.class.path": str(_storage_jar()),
         "remote.log.storage.manager.impl.prefix": "rsm.config.",
         "rsm.config.dir": str(folder),
         "remote.log.metadata.manager.listener.name": "PLAINTEXT",
@@ -27,3 +29,18 @@ def tiered_settings(folder: Path, *, brokers: int) -> dict[str, str]:
         "rlmm.config.remote.log.metadata.topic.num.partitions": "3",
         "remote.log.manager.task.interval.ms": "500",
     }
+
+
+def _storage_jar() -> Path:
+    """Returns Kafka's storage of tests in the brokers' version, which is downloaded once."""
+    version = ".".join(map(str, kafka_version()))
+    jar = CACHE / "extra" / f"kafka-storage-{version}-test.jar"
+    if not jar.is_file():
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        wanted = f"org.apache.kafka:kafka-storage:{version}:jar:test"
+        with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
+            command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={wanted}"]
+            run_program([*command, f"-DoutputDirectory={scratch}"], what=f"fetch {wanted}")
+            with suppress(OSError):
+                Path(scratch, jar.name).rename(jar)
+    return jar

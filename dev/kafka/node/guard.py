@@ -14,7 +14,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 GONE_WITHIN = 5.0
 # A cluster's folder holds a few files a partition: thousands of them, on a slow disk.
@@ -24,21 +24,16 @@ _REMOVED_WITHIN = 60.0
 class Guard:
     """The parent's end: name the processes to end, then close it (or die)."""
 
-    def __init__(self, *, remove: Path | None) -> None:
+    def __init__(self, *, remove: Path) -> None:
         command = [sys.executable, "-I", str(Path(__file__).resolve())]
         self._process = subprocess.Popen(
-            [*command, *([str(remove)] if remove else [])],
+            [*command, str(remove.resolve())],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             # Its own session: Ctrl-C in the terminal is meant for the parent alone.
             start_new_session=True,
             bufsize=0,
         )
-
-    @classmethod
-    def over(cls, folder: Path, *, keep: bool) -> Self:
-        """Guard a cluster's processes and, unless it is to be kept, its folder."""
-        return cls(remove=None if keep else folder.resolve())
 
     def watch(self, pid: int) -> None:
         """End this process, too, when the parent is gone."""
