@@ -41,7 +41,7 @@ _SERVERS = "bootstrap_servers"
 _OTLP = "otlp"
 
 # Advice for a configuration of another release.
-_TOGETHER = "deploy both together, or write it anew with kafka-lag config"
+_TOGETHER = "deploy both together, or write it again with kafka-lag config"
 
 
 @dataclass(frozen=True, slots=True)

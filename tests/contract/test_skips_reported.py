@@ -64,7 +64,7 @@ def reported(readings: Sequence[ClusterReading]) -> tuple[list[str], str, str]:
     snapshots = Snapshots(store, lambda: now / 1_000)
     page = answer(Request.of("GET", "/cluster/shop/group/g", "", {}), snapshots, now)
     newest = read_snapshot(store, "shop", now)
-    found = explain(store, "shop", "g", newest, 1, Rules(), lambda _: lambda __: None)
+    found = explain(store, "shop", "g", newest, 1, MINUTE, lambda _: lambda __: None)
     screen = Console(width=300, file=io.StringIO())
     print_explanation(found, screen)
     assert isinstance(screen.file, io.StringIO)
@@ -78,9 +78,9 @@ def test_a_restart_that_leaves_nothing_unread_is_reported_once_as_read_or_skippe
     again = [a_minute(n, 481 * n, 481 * n) for n in range(6, 10)]
     (message,), page, why = reported([*running, *stopped, *again])
 
-    said = "read or skipped: not known of 1,443 records"
+    said = "1,443 records were read or skipped, which is not known"
     assert message.startswith("Kafka lag: g on shop: read or skipped\n")
-    assert f"g on shop, 2026-01-31 12:06 UTC: {said};" in message
+    assert f"g on shop, 2026-01-31 12:06 UTC: {said}: its commit" in message
     assert [text.count(said) for text in (message, page, why)] == [1, 1, 1]
     assert "at 12:06 UTC" in why
 
@@ -91,7 +91,7 @@ def test_records_written_below_a_commit_after_a_truncation_are_reported_with_the
     after = [a_minute(n, 1_000 + 20 * (n - 9), 1_010 + 20 * (n - 9)) for n in range(9, 14)]
     (opened, resolved), page, why = reported([*before, *cut, *after])
 
-    said = "50 records were skipped for ever, as the log was truncated"
+    said = "50 records were skipped for ever because the log was truncated"
     assert "g on shop is ERR.\n" in opened
     assert f"Skipped: {said}: they were written below its commit" in resolved
     assert "Not known" not in resolved
@@ -145,7 +145,7 @@ def test_a_topic_that_a_living_group_left_is_reported_with_what_was_unread() -> 
     (message,), page, why = reported([*both, *(a_run_with({"orders": 100}, n) for n in (3, 4, 5))])
 
     assert message.startswith("Kafka lag: g on shop: offsets gone\n")
-    said = "60 records were left unread: its offsets of them are gone"
+    said = "60 records were left unread: its offsets are gone"
     assert [text.count(said) for text in (message, page, why)] == [1, 1, 1]
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import click
 from rich.console import Console
 
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import BrowsableStore, FolderStore
 from kafka_lag.wording.formatting import format_minute
@@ -26,7 +25,6 @@ from kafka_lag_cli.connecting.collect_options import (
     refuse_without_brokers,
 )
 from kafka_lag_cli.connecting.missing_rights import check_rights_to_read
-from kafka_lag_cli.connecting.rule_options import rules_of
 from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.show import read_twice
@@ -101,7 +99,7 @@ examples:
 )
 @collect_options
 def why(**options: Any) -> None:
-    """Why a GROUP is behind: its cause, what to do, what it is not, and its last hours.
+    """Why a GROUP is behind: its cause, what to do, and its last hours.
 
     Reads the snapshots of a folder (--state, or where watch keeps them) or of a bucket (--bucket);
     with --bootstrap-servers or --config the cluster itself, beside what the folder has of it.
@@ -113,8 +111,7 @@ def why(**options: Any) -> None:
             raise click.UsageError(f"{name} is of snapshots: leave out the brokers.")
         _answer_from_brokers(request, collect_options_of(options), options)
     else:
-        # Snapshots do not say by which window they were made.
-        refuse_without_brokers(options, _OF_COLLECTOR, allowed=["rules"])
+        refuse_without_brokers(options, _OF_COLLECTOR)
         _answer_from_store(request, options)
 
 
@@ -164,8 +161,7 @@ def _answer_from_store(request: Request, options: Mapping[str, Any]) -> None:
     check_gone(store, request.group, runs, request.hours)
     run = run_of_group(request.group, runs, request.at)
     newest = read_snapshot(store, run.cluster, run.taken_at)
-    rules = rules_of(options, run.interval_seconds)
-    _answer_one(request, store, run.cluster, newest, rules)
+    _answer_one(request, store, run.cluster, newest, round(run.interval_seconds * 1000))
     if request.at is None and run.old:
         click.echo(
             f"The newest run is of {format_minute(run.taken_at)}; nothing is known since then.",
@@ -187,9 +183,8 @@ def _answer_from_brokers(
         _answer_all(request, [(report.cluster, snapshot.taken_at, snapshot.groups.to_dicts())])
         return
     check_group(snapshot, request.group, report.unread_brokers)
-    _answer_one(
-        request, FolderStore(collect.state), report.cluster, snapshot, collect.settings.rules
-    )
+    interval_ms = collect.settings.rules.interval_ms
+    _answer_one(request, FolderStore(collect.state), report.cluster, snapshot, interval_ms)
 
 
 def _answer_all(request: Request, runs: Sequence[tuple[str, int, Sequence[Row]]]) -> None:
@@ -201,10 +196,12 @@ def _answer_all(request: Request, runs: Sequence[tuple[str, int, Sequence[Row]]]
 
 
 def _answer_one(
-    request: Request, store: BrowsableStore, cluster: str, newest: Snapshot, rules: Rules
+    request: Request, store: BrowsableStore, cluster: str, newest: Snapshot, interval_ms: int
 ) -> None:
     with count_objects() as progress:
-        found = explain(store, cluster, str(request.group), newest, request.hours, rules, progress)
+        found = explain(
+            store, cluster, str(request.group), newest, request.hours, interval_ms, progress
+        )
     with ignore_closed_pipe():
         if request.output == TABLE:
             print_explanation(found, open_screen())

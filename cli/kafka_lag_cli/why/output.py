@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO, TypeAlias
 
 from rich.console import Console
@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_lag import contract
-from kafka_lag.lag.causes import shorten
 from kafka_lag.wording.advice import advise
 from kafka_lag.wording.causes import describe_cause
 from kafka_lag.wording.evidence import read_evidence
@@ -37,7 +36,7 @@ from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.terminal.group_rows import Row
 from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_level, status_words, time_lag
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
-from kafka_lag_cli.why.explanation import Explanation, Weighed
+from kafka_lag_cli.why.explanation import Explanation
 from kafka_lag_cli.why.timeline import Event, LeaderChange, Minute, Stretch, fold, list_events
 
 # A time, ms, and now: as a time of day, with its date where that is not today's.
@@ -64,7 +63,7 @@ _TROUBLES = ColumnLayout(
 
 
 def print_explanation(found: Explanation, screen: Console) -> None:
-    """Print what is wrong and what to do; then what was ruled out, and the last hours."""
+    """Prints what is wrong and what to do; then the last hours."""
     row, now = found.row, found.row["taken_at"]
     title = f"{printable(row['consumer_group'])} on {found.cluster} at {format_minute(now)}"
     screen.print(Text(title, "bold"), soft_wrap=True)
@@ -74,12 +73,6 @@ def print_explanation(found: Explanation, screen: Console) -> None:
         screen.print(Text(f"to look   {printable(found.text.command)}"), soft_wrap=True)
         if found.text.repair is not None:
             screen.print(Text(f"to repair {printable(found.text.repair)}"), soft_wrap=True)
-    if out := list(_rule_out(found)):
-        screen.print()
-        when = f" at {format_time_of_day(found.weighed_at, now)}"
-        named = ", the last run that decided the cause" if found.weighed_at != now else ""
-        screen.print(Text(f"Ruled out, by the figures{when}{named}", "bold"), soft_wrap=True)
-        _print_pairs(screen, out)
     screen.print()
     _print_timeline(found, screen)
 
@@ -179,17 +172,6 @@ def _list_others(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     return format_list(names, _MOST_OTHERS)
-
-
-def _rule_out(found: Explanation) -> Iterator[tuple[str, Text]]:
-    """Yields each cause that does not fit, once."""
-    fitting = {found.row["cause"], *(each.cause for each in found.weighed if each.fits)}
-    by_name: dict[str, Weighed] = {}
-    for each in found.weighed:
-        if each.cause not in fitting:
-            by_name.setdefault(each.cause, each)
-    for name, each in by_name.items():
-        yield find_word(name), Text(printable(found.describe(each)))
 
 
 def _print_timeline(found: Explanation, screen: Console) -> None:
@@ -310,16 +292,6 @@ def write_explanation(found: Explanation, out: TextIO) -> None:
         **_group(row),
         "cause": _cause(row),
         "skipped": _skip(found.timeline.last_skip()),
-        "weighed_at": format_iso_time(found.weighed_at),
-        "weighed": [
-            {
-                "cause": each.cause,
-                "fits": each.fits,
-                "evidence": _plain(each.evidence),
-                "text": None if each.fits else found.describe(each),
-            }
-            for each in found.weighed
-        ],
         "others": [
             {
                 name: other[name]
@@ -380,10 +352,6 @@ def _skip(row: Row | None) -> dict[str, Any] | None:
 
 def _iso(at: int | None) -> str | None:
     return None if at is None else format_iso_time(at)
-
-
-def _plain(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: shorten(value) for name, value in evidence.items() if value is not None}
 
 
 def _minute(minute: Minute) -> dict[str, Any]:

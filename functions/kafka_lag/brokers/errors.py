@@ -94,7 +94,7 @@ NO_LEADER = Failure(contract.NO_LEADER, "LEADER_NOT_AVAILABLE", MOST_RETRIES)
 # second late (replica.fetch.wait.max.ms): what was made just before the move is not there yet.
 NOT_KNOWN_YET = Failure(
     contract.NO_COORDINATOR,
-    "its coordinator does not know what it had, as one that has just taken over",
+    "its coordinator does not know what it had, because it may have just taken over",
     MOST_RETRIES,
 )
 

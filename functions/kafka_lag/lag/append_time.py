@@ -92,9 +92,9 @@ def estimate_append_times(
     )
 
     due = is_due(positions.partitions, run.taken_at, run.rules.interval_ms)[positions.part]
-    anew = ahead | (positions.compacted & due)
-    bounds = history.dated_by(carried.bounds(~anew))
-    wide = is_too_wide(bounds, positions, run.rules) & (~carried.settled | due | anew)
+    dropped = ahead | (positions.compacted & due)
+    bounds = history.dated_by(carried.bounds(~dropped))
+    wide = is_too_wide(bounds, positions, run.rules) & (~carried.settled | due | dropped)
     worth = is_worth_a_look_up(rows, positions, bounds, moved, run.rules)
     left, number = run.rules.lookup_budget, run.taken_at // run.rules.interval_ms
     for at, most in share_budget(wide, worth, run.rules.lookup_budget):

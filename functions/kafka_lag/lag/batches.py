@@ -140,5 +140,5 @@ def _learn_from_pause(batches: Batches, move: Move, lag: Records, worked: Column
         np.maximum(batches.seen - 1, 0), batches.records, batches.shortest, batches.longest
     )
     again = more.where(alike, less).where(worked.known & (batches.seen > 0), batches)
-    anew = Batches(np.ones(len(took)), lag, took, took)
-    return anew.where(whole & (again.seen == 0), again)
+    first = Batches(np.ones(len(took)), lag, took, took)
+    return first.where(whole & (again.seen == 0), again)

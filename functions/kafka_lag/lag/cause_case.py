@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -38,22 +38,6 @@ class Cause:
     name: str
     since: int | None
     evidence: Evidence
-
-
-@dataclass(frozen=True, slots=True)
-class RuledOut:
-    """A cause that does not fit a group, and the numbers that say so.
-
-    `compute` computes them only on demand, because a run needs only the cause that fits. A limit
-    stands beside its number: `..._from` is the least value that would fit, `..._below` one above
-    all that would.
-    """
-
-    name: str
-    compute: Callable[[], Evidence]
-
-
-Finding: TypeAlias = Cause | RuledOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +138,6 @@ class Case:
         group = self.group
         found: int | None = group["kept_up_at"] or group["worst_status_since"]
         return found
-
-    def count_behind(self) -> dict[str, int]:
-        behind, read = int(self.behind.sum()), int(self.active.sum())
-        return {"partitions_behind": behind, "partitions_read": read}
 
     def list_down(self) -> Rows:
         """Returns the members that are behind with nearly all that they own."""

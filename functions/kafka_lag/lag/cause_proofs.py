@@ -9,16 +9,7 @@ from typing import Any
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.cause_case import (
-    BAD,
-    NEARLY_ALL,
-    UNOWNED,
-    Case,
-    Cause,
-    Evidence,
-    Finding,
-    RuledOut,
-)
+from kafka_lag.lag.cause_case import BAD, NEARLY_ALL, UNOWNED, Case, Cause
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.sets import unique
@@ -36,7 +27,7 @@ RESET = (contract.REWOUND, contract.BEYOND_END)
 _LATEST = np.iinfo(np.int64).max
 
 
-def weigh_unavailable(case: Case) -> Finding:
+def weigh_unavailable(case: Case) -> Cause | None:
     """Weighs `unavailable`: no leader, or all behind, and no others, have followers out of sync."""
     if case.leaderless.any():
         # The partition that has been without a leader for longest.
@@ -57,16 +48,7 @@ def weigh_unavailable(case: Case) -> Finding:
     under = is_under_replicated(case.topics)
     fine = case.fine
     if not case.behind.any() or not fine.any() or not under[case.behind].all() or under[fine].any():
-        return RuledOut(
-            contract.UNAVAILABLE,
-            lambda: {
-                "partitions_without_leader": 0,
-                "partitions_behind": int(case.behind.sum()),
-                "behind_under_replicated": int(under[case.behind].sum()),
-                "partitions_in_time": int(fine.sum()),
-                "in_time_under_replicated": int(under[fine].sum()),
-            },
-        )
+        return None
     at = case.worst
     return Cause(
         contract.UNAVAILABLE,
@@ -87,19 +69,11 @@ def is_under_replicated(topics: Frame) -> Mask:
     return in_sync.fill(0) < topics.strings("replicas").lengths().fill(0)
 
 
-def weigh_reset(case: Case) -> Finding:
+def weigh_reset(case: Case) -> Cause | None:
     """Weighs `offsets_reset`: a commit went back, or lies beyond the end of the log."""
     reset, again = case.rows.strings("consumer_status").is_in(RESET), _find_read_again(case)
     if (again | ~reset).all():
-        return RuledOut(
-            contract.OFFSETS_RESET,
-            lambda: {
-                "partitions": len(case.age),
-                "partitions_read_again": int(again.sum()),
-                "partitions_set_back": int((reset & ~again).sum()),
-                "worst_status": case.group["worst_status"],
-            },
-        )
+        return None
     at = int(np.argmax(reset & ~again))
     at_reset = case.value(at, "rewound_at")
     return Cause(
@@ -140,10 +114,10 @@ def _find_fate(case: Case, at: int) -> str | None:
     return None if case.value(at, "topic_id") is None else contract.CUT
 
 
-def weigh_slow_broker(case: Case) -> Finding:
+def weigh_slow_broker(case: Case) -> Cause | None:
     broker = case.broker
     if broker is None or case.drains:
-        return RuledOut(contract.SLOW_BROKER, lambda: _count_brokers(case))
+        return None
     return Cause(
         contract.SLOW_BROKER,
         case.since,
@@ -156,35 +130,13 @@ def weigh_slow_broker(case: Case) -> Finding:
     )
 
 
-def _count_brokers(case: Case) -> Evidence:
-    """Returns how many brokers lead partitions behind; for a single one, also partition counts."""
-    leader = case.rows.numbers("leader")
-    leaders = unique(leader.fill(-1)[case.behind & leader.known])
-    if len(leaders) != 1:
-        return {"brokers_of_what_is_behind": len(leaders)}
-    there = case.active & (leader == int(leaders[0]))
-    return {
-        "brokers_of_what_is_behind": 1,
-        "broker": int(leaders[0]),
-        "partitions_behind": int(case.behind.sum()),
-        "partitions_there": int(there.sum()),
-    }
-
-
-def weigh_rebalances(case: Case) -> Finding:
+def weigh_rebalances(case: Case) -> Cause | None:
     """Weighs `rebalances`: one follows another. A consumer-protocol group reads on during one."""
     share, epoch = case.group["rebalancing_share"], case.group["group_epoch"]
     often = share is not None and share >= REBALANCING
     under_way = often and epoch is not None and not case.group["rebalances"]
     if not often or under_way:
-        return RuledOut(
-            contract.REBALANCES,
-            lambda: (
-                {"rebalancing_share": share, "same_epoch": epoch}
-                if under_way
-                else {"rebalancing_share": share, "rebalancing_share_from": REBALANCING}
-            ),
-        )
+        return None
     return Cause(
         contract.REBALANCES,
         case.since,
@@ -197,7 +149,7 @@ def weigh_rebalances(case: Case) -> Finding:
     )
 
 
-def weigh_open_transaction(case: Case) -> Finding:
+def weigh_open_transaction(case: Case) -> Cause | None:
     """Weighs `open_transaction`: it holds up a group that has read all records before it.
 
     A group in WARN or ERR for another reason has another cause.
@@ -205,10 +157,7 @@ def weigh_open_transaction(case: Case) -> Finding:
     group = case.group
     waits = group["status"] not in BAD or group["status_reason"] == contract.OPEN_TRANSACTION
     if group["held_up_records"] is None or not waits:
-        return RuledOut(
-            contract.OPEN_TRANSACTION,
-            lambda: {"held_up_records": group["held_up_records"] or 0, "status": group["status"]},
-        )
+        return None
     since = group["open_transaction_since"]
     return Cause(
         contract.OPEN_TRANSACTION,
@@ -222,19 +171,12 @@ def weigh_open_transaction(case: Case) -> Finding:
     )
 
 
-def weigh_stopped(case: Case) -> Finding:
+def weigh_stopped(case: Case) -> Cause | None:
     """Weighs `stopped`: no partition that is behind has a member."""
     owned = case.rows.strings("member_id").known
     none = case.group["members"] == 0 and case.behind.any()
     if not (none or case.group["worst_status"] in UNOWNED) or owned[case.behind].any():
-        return RuledOut(
-            contract.STOPPED,
-            lambda: {
-                "partitions_owned": int(owned[case.behind].sum()),
-                "partitions_behind": int(case.behind.sum()),
-                "worst_status": case.group["worst_status"],
-            },
-        )
+        return None
     at = case.worst
     since = case.group["worst_status_since"]
     return Cause(
@@ -249,21 +191,13 @@ def weigh_stopped(case: Case) -> Finding:
     )
 
 
-def weigh_hung(case: Case) -> Finding:
+def weigh_hung(case: Case) -> Cause | None:
     """Weighs `hung`: members own all that can be read, and no commit moves."""
     moving = case.active & ~case.still & ~case.leaderless & ~is_held_up(case.rows)
     owned = case.owned
     fits = case.group["worst_status"] == contract.STALLED and case.behind.any()
     if not fits or moving.any() or not owned[case.active].all():
-        return RuledOut(
-            contract.HUNG,
-            lambda: {
-                "partitions_moving": int(moving.sum()),
-                "partitions_owned": int(owned.sum()),
-                "partitions_read": int(case.active.sum()),
-                "worst_status": case.group["worst_status"],
-            },
-        )
+        return None
     at = case.worst
     return Cause(
         contract.HUNG,
@@ -284,7 +218,7 @@ def find_last_move(case: Case, rows: Mask) -> int | None:
     return max((at for at in changed if at is not None), default=None)
 
 
-def weigh_settings(case: Case) -> Finding:
+def weigh_settings(case: Case) -> Cause | None:
     """Weighs `settings_changed`: the topic of what is behind got another setting that explains it.
 
     A lower retention deletes records before they are read, new partitions have no reader, and
@@ -311,7 +245,7 @@ def weigh_settings(case: Case) -> Finding:
         )
         fits = bool(recent and slow and not (case.behind & ~here).any())
     if not fits or case.drains:
-        return RuledOut(contract.SETTINGS_CHANGED, lambda: dict(changed))
+        return None
     lost_here = case.rows.numbers("records_lost").only(here).fill(0)
     return Cause(
         contract.SETTINGS_CHANGED,
@@ -330,18 +264,11 @@ def read_change(text: str | None) -> dict[str, Any]:
     return found
 
 
-def weigh_stuck_record(case: Case, stuck: Mask) -> Finding:
+def weigh_stuck_record(case: Case, stuck: Mask) -> Cause | None:
     """Weighs `stuck_record`: on `stuck` partitions a commit does not move though a member owns it,
     and other commits move."""
     if not stuck.any():
-        return RuledOut(
-            contract.STUCK_RECORD,
-            lambda: {
-                "partitions_stalled": int(_find_stalled(case).sum()),
-                "partitions_behind": int(case.behind.sum()),
-                "partitions_moving": int((case.active & ~case.still).sum()),
-            },
-        )
+        return None
     at = int(np.argmax(np.where(stuck, case.age, -1.0)))
     since = case.value(at, "commit_changed_at")
     return Cause(
@@ -377,7 +304,7 @@ def _find_stalled(case: Case) -> Mask:
     return stalled & (case.members >= 0)
 
 
-def weigh_retention_race(case: Case) -> Finding:
+def weigh_retention_race(case: Case) -> Cause | None:
     """Weighs `retention_race`: records are deleted from partitions that are read all the time."""
     lost = case.rows.numbers("records_lost") > 0
     is_read = case.consumed > 0
@@ -386,14 +313,7 @@ def weigh_retention_race(case: Case) -> Finding:
         or case.group["worst_status"] in (contract.STALLED, *UNOWNED, *RESET)
         or not is_read[lost].all()
     ):
-        return RuledOut(
-            contract.RETENTION_RACE,
-            lambda: {
-                "partitions_with_losses": int(lost.sum()),
-                "of_these_read": int(is_read[lost].sum()),
-                "worst_status": case.group["worst_status"],
-            },
-        )
+        return None
     at = int(np.argmax(np.where(lost, case.rows.numbers("records_lost").fill(0), -1)))
     return Cause(
         contract.RETENTION_RACE,

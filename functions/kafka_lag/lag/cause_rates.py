@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.lag.cause_case import NEARLY_ALL, Case, Cause, Evidence, Finding, RuledOut
+from kafka_lag.lag.cause_case import NEARLY_ALL, Case, Cause, Evidence
 from kafka_lag.lag.cause_proofs import find_last_move
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.sets import unique
@@ -33,16 +32,9 @@ _AS_FAST = 0.85
 _AVERAGES_WINDOWS = 2.0
 # Rates show what members can read only if less than this share of the last runs saw a rebalance.
 FEW_REBALANCES = 0.25
-BY_RATES = (
-    contract.TOO_FEW_MEMBERS,
-    contract.SLOW_MEMBER,
-    contract.SLOW_MEMBERS,
-    contract.MORE_PRODUCED,
-    contract.CAPACITY_FELL,
-)
 
 
-def weigh_catching_up(case: Case) -> Finding:
+def weigh_catching_up(case: Case) -> Cause | None:
     """Weighs `catching_up`: nothing is wrong any more, and the backlog of an earlier time shrinks.
 
     For some windows after a cause is over the averages cover the time before, so a lag that does
@@ -60,7 +52,7 @@ def weigh_catching_up(case: Case) -> Finding:
         # The trend covers nearly half a window.
         after = case.over_for < case.window * (0.5 if growing else _AVERAGES_WINDOWS)
     if not (case.drains and normal) and not after:
-        return RuledOut(contract.CATCHING_UP, lambda: {"trend": case.group["trend"]})
+        return None
     return Cause(
         contract.CATCHING_UP,
         case.since,
@@ -88,10 +80,10 @@ def find_hot(case: Case) -> tuple[Mask, Mask]:
     return hot, waits
 
 
-def weigh_hot_partition(case: Case, hot: Mask) -> Finding:
+def weigh_hot_partition(case: Case, hot: Mask) -> Cause | None:
     """Weighs `hot_partition`: some of those behind are `hot`."""
     if not hot.any():
-        return RuledOut(contract.HOT_PARTITION, lambda: _compare_produced(case))
+        return None
     at = int(np.argmax(np.where(hot, case.age, -1.0)))
     return Cause(
         contract.HOT_PARTITION,
@@ -106,36 +98,14 @@ def weigh_hot_partition(case: Case, hot: Mask) -> Finding:
     )
 
 
-def _compare_produced(case: Case) -> Evidence:
-    others = case.produced[case.fine]
-    if not case.behind.any() or not len(others):
-        return case.count_behind()
-    if (unmoved := int(case.still[case.behind].sum())) > 0:
-        return {**case.count_behind(), "partitions_unmoved": unmoved}
-    return {
-        **case.count_behind(),
-        "partitions_behind_below": int(max(1.0, _MOST_HOT * case.active.sum())) + 1,
-        "produce_rate": float(case.produced[case.behind].min()),
-        "produce_rate_from": float(max(HOT * others.mean(), others.max())),
-        "produce_rate_of_others": float(others.mean()),
-    }
-
-
-def weigh_slow_partition(case: Case) -> Finding:
+def weigh_slow_partition(case: Case) -> Cause | None:
     """Weighs `hot_partition`: one is behind, its member's others are not: its records are slow."""
     if not case.behind.any():
-        return RuledOut(contract.HOT_PARTITION, case.count_behind)
+        return None
     at = case.worst
     own = case.active & (case.members == case.members[at])
     if case.behind.sum() > 1 or own.sum() == 1 or case.members[at] < 0 or case.still[at]:
-        return RuledOut(
-            contract.HOT_PARTITION,
-            lambda: {
-                "partitions_behind": int(case.behind.sum()),
-                "partitions_of_member": int(own.sum()),
-                "partitions_unmoved": int(case.still[case.behind].sum()),
-            },
-        )
+        return None
     return Cause(
         contract.HOT_PARTITION,
         case.since,
@@ -149,7 +119,7 @@ def weigh_slow_partition(case: Case) -> Finding:
     )
 
 
-def weigh_slow_members(case: Case) -> Finding:
+def weigh_slow_members(case: Case) -> Cause | None:
     """Weighs `slow_member`, and `slow_members` if there are several: they are behind with nearly
     all that they own, and no other member is."""
     down = case.list_down()
@@ -164,19 +134,12 @@ def weigh_slow_members(case: Case) -> Finding:
         or len(down) > max(1.0, _MOST_SLOW * counts["members_read"])
         or (len(down) > 1 and _is_all_of_one_leader(case))
     ):
-        return RuledOut(name, lambda: {**counts, **_describe_worst(case)})
+        return None
     owned = ~own & (case.members >= 0)
     written = np.bincount(case.members[owned], case.produced[owned])
     written, load = written[written > 0], float(case.produced[own].sum()) / len(down)
     if len(written) and load > HOT * written.mean():
-        return RuledOut(
-            name,
-            lambda: {
-                "produce_rate": load,
-                "produce_rate_of_others": float(written.mean()),
-                "produce_rate_below": float(HOT * written.mean()),
-            },
-        )
+        return None
     at, stands = case.worst, bool(case.still[own].all())
     return Cause(
         name,
@@ -196,29 +159,10 @@ def weigh_slow_members(case: Case) -> Finding:
     )
 
 
-def _of_members(case: Case, found: Finding) -> Iterator[Finding]:
-    """Yields a finding for one slow member, and one for several."""
-    out = found.compute if isinstance(found, RuledOut) else case.count_members
-    for name in (contract.SLOW_MEMBER, contract.SLOW_MEMBERS):
-        yield found if name == found.name else RuledOut(name, out)
-
-
 def _list_hosts(case: Case, rows: Mask) -> str:
     hosts = case.rows.strings("client_host").to_list()
     found = {str(hosts[at]).removeprefix("/") for at in np.flatnonzero(rows).tolist()}
     return ", ".join(sorted(found))
-
-
-def _describe_worst(case: Case) -> Evidence:
-    """Returns how many partitions of the member that is furthest behind are."""
-    if not case.behind.any() or len(unique(case.members[case.behind])) > 1:
-        return {}
-    own = case.active & (case.members == case.members[case.worst])
-    return {
-        "partitions_behind": int(case.behind.sum()),
-        "partitions_of_member": int(own.sum()),
-        "partitions_behind_from": int(np.ceil(NEARLY_ALL * own.sum())),
-    }
 
 
 def _is_all_of_one_leader(case: Case) -> bool:
@@ -246,46 +190,29 @@ def _is_spread(case: Case) -> bool:
     return len(case.list_down()) >= NEARLY_ALL * case.count_members()["members_read"]
 
 
-def weigh_rates(case: Case) -> Iterator[Finding]:
+def weigh_rates(case: Case) -> Iterator[Cause | None]:
     """Yields what changed since the group kept up: records written, records read, or members.
 
-    No cause fits if less than a record a window is written to the partitions behind, because the
-    rate at which they were read before is then unknown.
+    Rates say nothing in the window after a cause is over, during rebalances, and if less than a
+    record a window is written to the partitions behind.
     """
-    share = case.group["rebalancing_share"]
-    unknown: Evidence | None = None
-    to_behind = float(case.produced[case.behind].sum())
-    if case.over_for is not None and case.over_for < case.window:
-        unknown = {"over_for": case.over_for}
-    elif share is not None and share >= FEW_REBALANCES:
-        unknown = {"rebalancing_share": share, "rebalancing_share_below": FEW_REBALANCES}
-    elif to_behind * case.window < 1.0:
-        unknown = {**case.count_behind(), "produce_rate": to_behind}
-    if unknown is not None:
-        why = unknown
-        for name in BY_RATES:
-            yield RuledOut(name, lambda: why)
+    is_fresh = case.over_for is not None and case.over_for < case.window
+    rebalances = (case.group["rebalancing_share"] or 0.0) >= FEW_REBALANCES
+    if is_fresh or rebalances or case.produced[case.behind].sum() * case.window < 1.0:
         return
     change = _compare(case)
     slow = weigh_slow_members(case)
     if change is None:
-        yield from _of_members(case, slow)
+        yield slow
         yield weigh_slow_partition(case)
         yield _weigh_too_few_since_ever(case)
-        for name in (contract.MORE_PRODUCED, contract.CAPACITY_FELL):
-            yield RuledOut(name, lambda: {"kept_up": False})
         return
-    if isinstance(slow, Cause) and _has_busier_peer(case):
-        yield from _of_members(case, slow)
+    if slow is not None and _has_busier_peer(case):
+        yield slow
     yield _weigh_too_few_members(case, change)
     if change.behind.fell and not change.keeps_pace:
-        yield from _of_members(case, slow)
+        yield slow
         yield weigh_slow_partition(case)
-    else:
-        as_fast = _describe_read(change)
-        if change.behind.fell:
-            as_fast |= {"read_of_written": change.behind.grown * change.behind.read}
-        yield from _of_members(case, RuledOut(slow.name, lambda: as_fast))
     yield _weigh_more_produced(case, change)
     yield _weigh_capacity(case, change)
 
@@ -352,19 +279,7 @@ def _compare_rows(case: Case, rows: Mask) -> _Share:
     return _Share(before, grown, lately, read, tolerance)
 
 
-def _describe_read(change: _Change) -> dict[str, Any]:
-    return {"read_share": change.behind.read, "read_share_below": 1.0 - change.behind.tolerance}
-
-
-def _describe_written(change: _Change) -> Evidence:
-    return {
-        "produce_rate": change.all.grown * change.all.before,
-        "produce_rate_before": change.all.before,
-        "produce_rate_from": (1.0 + change.all.tolerance) * change.all.before,
-    }
-
-
-def _weigh_more_produced(case: Case, change: _Change) -> Finding:
+def _weigh_more_produced(case: Case, change: _Change) -> Cause | None:
     """Weighs `more_produced`: more is written in all or to what is behind, and as much is read."""
     if (change.all.rose and (not change.all.fell or change.keeps_pace)) or (
         change.behind.rose and (not change.behind.fell or change.keeps_pace)
@@ -374,11 +289,7 @@ def _weigh_more_produced(case: Case, change: _Change) -> Finding:
             case.since,
             {**case.list_rates(), **_name_grown_topic(case)},
         )
-    written, rose = _describe_written(change), change.behind.rose or change.all.rose
-    return RuledOut(
-        contract.MORE_PRODUCED,
-        lambda: {**written, **_describe_read(change)} if rose else written,
-    )
+    return None
 
 
 def _name_grown_topic(case: Case) -> Evidence:
@@ -396,7 +307,7 @@ def _name_grown_topic(case: Case) -> Evidence:
     }
 
 
-def _weigh_capacity(case: Case, change: _Change) -> Finding:
+def _weigh_capacity(case: Case, change: _Change) -> Cause | None:
     """Weighs `capacity_fell`: nearly all members read less, of nearly all that they own."""
     if change.behind.fell and case.group["members"] and _is_spread(case):
         return Cause(
@@ -404,12 +315,7 @@ def _weigh_capacity(case: Case, change: _Change) -> Finding:
             case.since,
             {**case.list_rates(), "consume_rate_before": change.all.before},
         )
-    counts = (
-        {**case.count_members(), "members_down": len(case.list_down())}
-        if change.behind.fell
-        else {}
-    )
-    return RuledOut(contract.CAPACITY_FELL, lambda: {**_describe_read(change), **counts})
+    return None
 
 
 def have_members_left(case: Case) -> bool:
@@ -418,7 +324,7 @@ def have_members_left(case: Case) -> bool:
     return bool(members) and before is not None and members <= before - _MEMBERS_LEFT
 
 
-def _weigh_too_few_members(case: Case, change: _Change) -> Finding:
+def _weigh_too_few_members(case: Case, change: _Change) -> Cause | None:
     """Weighs `too_few_members`: members left, and each of the others reads as much as before.
 
     If more is written as well, it fits only if the remaining members read less than was written
@@ -432,20 +338,10 @@ def _weigh_too_few_members(case: Case, change: _Change) -> Finding:
     as_fast = left and read / members >= _AS_FAST * written / before
     if as_fast and (not change.all.rose or would_do):
         return Cause(contract.TOO_FEW_MEMBERS, case.since, case.list_rates())
-
-    def rule_out() -> Evidence:
-        counted = {"members": members, "members_before": before}
-        if not left:
-            return counted
-        if change.all.rose:
-            return {**counted, **_describe_written(change)}
-        each = {"read_by_each": read / members, "read_by_each_before": written / before}
-        return {**counted, **each, "read_by_each_from": _AS_FAST * written / before}
-
-    return RuledOut(contract.TOO_FEW_MEMBERS, rule_out)
+    return None
 
 
-def _weigh_too_few_since_ever(case: Case) -> Finding:
+def _weigh_too_few_since_ever(case: Case) -> Cause | None:
     """Weighs `too_few_members`: the group never kept up, and its members read all they can."""
     members, capacity = case.group["members"], case.group["capacity"]
     written = float(case.produced.sum())
@@ -457,33 +353,16 @@ def _weigh_too_few_since_ever(case: Case) -> Finding:
         or members * capacity > written * (1.0 - _SAME_RATE)
         or not _is_spread(case)
     ):
-        return RuledOut(
-            contract.TOO_FEW_MEMBERS,
-            lambda: {
-                "kept_up": False,
-                "members": members,
-                "partitions_read": int(case.active.sum()),
-                "capacity": capacity,
-                "produce_rate": written,
-                **case.count_members(),
-            },
-        )
+        return None
     evidence = {**case.list_rates(), "capacity": capacity}
     return Cause(contract.TOO_FEW_MEMBERS, case.since, evidence)
 
 
-def weigh_unusual(case: Case) -> Finding:
+def weigh_unusual(case: Case) -> Cause | None:
     """Weighs `more_produced` for a group in OK: more than at this hour of other weeks."""
     usual, written = case.group["usual_produce_rate"], case.group["produce_rate"]
     if usual is None or written is None or written < HOT * usual:
-        return RuledOut(
-            contract.MORE_PRODUCED,
-            lambda: {
-                "produce_rate": written,
-                "usual_produce_rate": usual,
-                "produce_rate_from": None if usual is None else HOT * usual,
-            },
-        )
+        return None
     return Cause(
         contract.MORE_PRODUCED,
         case.group["unusual_since"],

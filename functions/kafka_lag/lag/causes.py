@@ -23,9 +23,7 @@ from kafka_lag.lag.cause_case import (
     Case,
     Cause,
     Evidence,
-    Finding,
     Partitions,
-    RuledOut,
     list_cases,
 )
 from kafka_lag.lag.cause_proofs import (
@@ -54,11 +52,10 @@ from kafka_lag.lag.cause_rates import (
 )
 from kafka_lag.lag.columns import Column, Rows, Strings
 from kafka_lag.lag.frame import Columns, Frame, locate
-from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.log_ends import align_ends
-from kafka_lag.lag.model import PreviousRuns, Snapshot
+from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.previous_rows import PreviousRows, seconds_between
-from kafka_lag.lag.rollup import Counts, counts_of
+from kafka_lag.lag.rollup import Counts
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 from kafka_lag.lag.status import find_leaderless
@@ -68,7 +65,7 @@ _UNSEEN_WINDOWS = 1.0
 # Names in evidence are cut to this length; Kafka allows 32,000 bytes.
 _LONGEST_NAME = 200
 
-_PROOFS: tuple[Callable[[Case], Finding], ...] = (
+_PROOFS: tuple[Callable[[Case], Cause | None], ...] = (
     weigh_unavailable,
     weigh_reset,
     weigh_slow_broker,
@@ -239,11 +236,10 @@ def _choose(case: Case, last: _Named) -> tuple[Cause | None, Cause | None]:
     The `last` one stays if it still fits, unless another is proven or the group catches up.
     """
     found: list[Cause] = []
-    for each in weigh(case):
-        if isinstance(each, Cause):
-            found.append(each)
-            if each.name in _PROVEN:
-                break
+    for each in _weigh(case):
+        found.append(each)
+        if each.name in _PROVEN:
+            break
     if not found:
         return None, None
     main = found[0]
@@ -257,13 +253,16 @@ def _choose(case: Case, last: _Named) -> tuple[Cause | None, Cause | None]:
     return main, next((each for each in found if each.name in beside), None)
 
 
-def weigh(case: Case) -> Iterator[Finding]:
-    """Yields the finding of each rule, in order; nothing if the group has no partition in this run.
+def _weigh(case: Case) -> Iterator[Cause]:
+    """Yields the causes that fit, in order; nothing if the group has no partition in this run.
 
     A cause may come more than once, from several rules.
     """
-    if not len(case.rows):
-        return
+    if len(case.rows):
+        yield from (each for each in _apply_rules(case) if each is not None)
+
+
+def _apply_rules(case: Case) -> Iterator[Cause | None]:
     for rule in _PROOFS:
         yield rule(case)
     stuck = find_stuck(case)
@@ -276,7 +275,7 @@ def weigh(case: Case) -> Iterator[Finding]:
     yield weigh_catching_up(rest)
     hot, waits = find_hot(rest)
     others = rest.without(hot | waits)
-    if hot.any() and others.behind.any() and isinstance(weigh_slow_members(others), RuledOut):
+    if hot.any() and others.behind.any() and weigh_slow_members(others) is None:
         hot, others = np.zeros_like(hot), rest
     yield weigh_hot_partition(rest, hot)
     yield from weigh_rates(others)
@@ -318,38 +317,6 @@ _STAYS: Mapping[str, Callable[[Case], bool]] = {
         _is_behind_still,
     ),
 }
-
-
-def weigh_causes(snapshot: Snapshot, group: str, rules: Rules) -> tuple[Finding, ...]:
-    """Returns each rule's finding for one group in a stored run; the first that fits is its cause.
-
-    Only the interval and the window of `rules` are used; a lag within the allowed one has age 0.
-    The result is empty if the run does not have the group.
-    """
-    groups, rows = snapshot.groups, snapshot.group_partitions
-    chosen = np.flatnonzero(groups.strings("consumer_group").is_in([group]))[:1]
-    at_group = locate(rows, groups, contract.GROUP_KEY)
-    rows, at_group = rows.where(at_group >= 0), at_group[at_group >= 0]
-    at_topic = locate(rows, snapshot.topic_partitions, contract.PARTITION_KEY)
-    run = Run(snapshot.taken_at, rules)
-    partitions = Partitions(
-        rows=rows,
-        topics=snapshot.topic_partitions.lazy_take(at_topic),
-        written=Column.unknown(len(rows), np.float64),
-        at_group=at_group,
-        counts=_count_stored(rows),
-        leaderless=find_leaderless(rows, run),
-        run=run,
-    )
-    cases = list_cases(chosen, groups, partitions, {})
-    return tuple(finding for case in cases for finding in weigh(case))
-
-
-def _count_stored(rows: Frame) -> Counts:
-    """Returns the counts of a stored run; which rows lag by more than was allowed is a guess."""
-    counts = counts_of(rows)
-    within = (counts.age == 0) | rows.numbers("held_up_at").known
-    return replace(counts, surplus=counts.lag * ~within)
 
 
 def write_evidence(evidence: Evidence) -> str:

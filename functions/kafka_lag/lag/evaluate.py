@@ -73,7 +73,7 @@ def _warnings(rows: Frame, previous: PreviousRows, contradicted: int) -> Iterato
     """Yields sentences about data of previous runs that was not used."""
     topics = sorted(set(rows.strings("topic").only(previous.recreated).pruned().categories))
     for topic in topics[:_NAMED]:
-        yield f"topic {topic!r} was recreated or truncated: its history starts anew"
+        yield f"topic {topic!r} was recreated or truncated: its history starts again"
     if len(topics) > _NAMED:
         yield f"and {len(topics) - _NAMED} more topics were recreated or truncated"
     if contradicted:

@@ -160,7 +160,7 @@ def _rank_severity(change: GroupChange) -> tuple[bool, int, int, int, str]:
 
 
 def _put_ends_first(changes: Sequence[GroupChange]) -> list[GroupChange]:
-    """One group's changes, but what ended stands right before what began anew."""
+    """One group's changes, but what ended stands right before what began again."""
     begun = {change.kind for change in changes}
     ends = {trouble.begun: trouble.ended for trouble in TROUBLES if trouble.begun in begun}
     ordered: list[GroupChange] = []

@@ -49,7 +49,7 @@ def _created_objects(event: Any) -> Iterator[tuple[str, str]]:
             yield _bucket_and_key(event["detail"])
     except (TypeError, KeyError, AttributeError) as error:
         raise ConfigError(
-            "The event is none of S3's: it must be a notification of S3, or its event "
+            "The event is not from S3: it must be a notification of S3, or its event "
             f"{_CREATED!r} from EventBridge. Check what calls the function."
         ) from error
 

@@ -84,7 +84,7 @@ class Authorization:
         return dict(base)
 
     def renew(self) -> bool:
-        """After a 401 or 403: whether to try once more with what is read anew. Raises SinkError."""
+        """Reads the login again after a 401 or 403; true if it changed. Raises SinkError."""
         return False
 
 
@@ -99,7 +99,7 @@ class SigV4(Authorization):
         self._region = region
 
     def headers(self, url: str, body: bytes, base: Mapping[str, str]) -> dict[str, str]:
-        """Signed anew each time: a signature is good for minutes, and credentials rotate."""
+        """Signs each request: a signature is good for minutes, and credentials rotate."""
         request = AWSRequest(method="POST", url=url, data=body, headers=dict(base))
         try:
             frozen = self._credentials.get_frozen_credentials()
@@ -127,7 +127,7 @@ class SecretHeaders(Authorization):
         return {**self._cached, **base}
 
     def renew(self) -> bool:
-        """The secret may have been rotated; it is read anew."""
+        """Reads the secret again, which may have been rotated."""
         previous, self._cached = self._cached, None
         self._cached = self._read()
         return self._cached != previous

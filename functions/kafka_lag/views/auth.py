@@ -25,7 +25,7 @@ def is_signed(event: Mapping[str, Any]) -> bool:
 
 
 class Bearer:
-    """Compares with the token that `read` gives, read anew after 5 minutes of `clock` (seconds).
+    """Compares with the token that `read` gives, read again after 5 minutes of `clock` (seconds).
 
     So long a rotated token may be taken, and the new one rejected. Only its hash is in memory.
     """

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 # Lower values are drawn as a flat line: the noise of a healthy group is no mountain.
 _FLAT_SECONDS = 10.0
 _FLAT_RECORDS = 10.0
-# How far back earlier state is looked for: a collector that comes after that starts anew.
+# How far back earlier state is looked for: a collector that comes after that starts again.
 _ABANDONED_SECONDS = 7 * 86_400.0
 # Topics of which the loss is explained; the table of topics has all.
 _MAX_LOSSES = 3

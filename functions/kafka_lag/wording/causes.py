@@ -181,7 +181,7 @@ _TEMPLATES: Mapping[str, _Template] = {
     contract.SLOW_BROKER: _Template(
         ("Broker {broker} is slow: {groups} are behind on {partitions} that it leads",),
         "look at broker {broker}: its processor, disk and network; consumers need nothing",
-        f"kafka-topics {_TOOL} --describe --under-replicated-partitions",
+        f"kafka-log-dirs {_TOOL} --describe --broker-list {{broker}}",
     ),
     contract.UNAVAILABLE: _Template(
         (

@@ -16,36 +16,22 @@ from kafka_lag.wording.formatting import (
     format_name,
     format_quantity,
     format_rate,
-    format_share,
     format_short_duration,
 )
 from kafka_lag.wording.words import find_word
 
 _RATES = (
     *("produce_rate", "produce_rate_before", "produce_rate_of_others", "usual_produce_rate"),
-    *("produce_rate_from", "produce_rate_below", "consume_rate", "consume_rate_before"),
-    *(
-        "topic_rate",
-        "topic_rate_before",
-        "capacity",
-        "read_by_each",
-        "read_by_each_before",
-        "read_by_each_from",
-    ),
-)
-_SHARES = (
-    *("rebalancing_share", "rebalancing_share_from", "rebalancing_share_below"),
-    *("read_share", "read_share_below", "read_of_written"),
+    *("consume_rate", "consume_rate_before", "topic_rate", "topic_rate_before", "capacity"),
 )
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(_RATES, format_rate),
-    **dict.fromkeys(_SHARES, format_share),
     # Newer runs count more, so it is no share of a number of runs.
     "rebalancing_share": "{:.0%}".format,
     **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
     **dict.fromkeys(("stands_since", "open_since", "changed_at"), format_minute),
     **dict.fromkeys(("over_at", "as_of"), format_minute),
-    **dict.fromkeys(("over_for", "drain_seconds"), format_short_duration),
+    "drain_seconds": format_short_duration,
     "members": lambda number: format_quantity(round(number), "member"),
     "members_before": lambda number: f"{number:,.0f}",
     "groups": lambda number: format_quantity(number, "group"),
@@ -57,7 +43,7 @@ _FATES = {
     contract.MADE_ANEW: "deleted and created again: its id is another one",
     contract.CUT: "cut: its id is as it was, and its end went back",
 }
-_WORDS = ("worst_status", "after", "trend", "setting")
+_WORDS = ("after", "setting")
 _OFFSET_FIELDS = ("committed_offset", "rewound_from", "end_offset")
 
 

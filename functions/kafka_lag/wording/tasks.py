@@ -53,7 +53,7 @@ def explain_tasks_needed(group: Mapping[str, Any]) -> str:
             read = format_rate(group["shared_limit_rate"])
             return (
                 f"{enough} read {read} with a backlog and more read no more: something that they "
-                "share, as a database, is full"
+                "share, such as a database, is full"
             )
     return written
 
@@ -96,7 +96,7 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
     if (wanted := count_partitions_wanted(row)) is not None:
         yield (
             f"{format_quantity(partitions, 'partition')} cannot be read as fast as they are "
-            f"written, as each has one reader: {wanted} or more would allow it, if each member "
+            f"written, because each has one reader: {wanted} or more would allow it if each member "
             f"still reads {format_rate(capacity)}."
         )
     elif _has_all_readers(row, members_per_task):
@@ -117,8 +117,8 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
         enough = format_quantity(row["shared_limit_members"], "member")
         yield (
             f"With a backlog {enough} read {format_rate(row['shared_limit_rate'])}, and more read "
-            "no more in all: something that they share, as a database, is full. Tasks needed stay "
-            "at that number."
+            "no more in all: something that they share, such as a database, is full. Tasks needed "
+            "stay at that number."
         )
     if row["worst_status"] in _WHATEVER_THE_TASKS:
         word = find_word(row["worst_status"])

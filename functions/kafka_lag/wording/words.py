@@ -44,7 +44,7 @@ MEANINGS = {
     contract.STOPPED: "no member owns the partition, and its commit does not move",
     contract.STALLED: "a member owns the partition, and its commit does not move",
     contract.REWOUND: "its commit went back, and has not been where it was",
-    contract.BEYOND_END: "its commit lies beyond the end of the log; was the topic made anew?",
+    contract.BEYOND_END: "its commit lies beyond the end of the log; was the topic recreated?",
     contract.FALLING_BEHIND: "the backlog does not shrink",
     contract.SLOW: (
         "the backlog shrinks, but working it off would take more than "
@@ -91,26 +91,26 @@ def name_troubles(
 
 
 _SKIPS = {
-    contract.SET_AHEAD: "{records} were skipped, as its offsets were set ahead",
+    contract.SET_AHEAD: "{records} were skipped because its offsets were set ahead",
     contract.TRUNCATED: (
-        "{records} were skipped for ever, as the log was truncated: they were written below its "
-        "commit, from which it reads on"
+        "{records} were skipped for ever because the log was truncated: they were written below "
+        "its commit, from which it reads on"
     ),
     contract.RECREATED: (
-        "{records} were skipped, as the topic was recreated: they were written below its commit of "
-        "the old topic, from which it reads on"
+        "{records} were skipped because the topic was recreated: they were written below its "
+        "commit of the old topic, from which it reads on"
     ),
     contract.BEYOND_END: (
-        "{records} were skipped, as its commit lay beyond the end of the log while they were "
+        "{records} were skipped because its commit lay beyond the end of the log while they were "
         "written"
     ),
     contract.GONE: (
-        "{records} were left unread: its offsets of them are gone, as they expired or somebody "
+        "{records} were left unread: its offsets are gone, because they expired or somebody "
         "deleted them"
     ),
     contract.READ_OR_SKIPPED: (
-        "read or skipped: not known of {records}; its commit passed them at once, and it may have "
-        "had no member meanwhile"
+        "{records} were read or skipped, which is not known: its commit passed them at once, and "
+        "it may have had no member meanwhile"
     ),
 }
 

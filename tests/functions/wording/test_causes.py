@@ -13,7 +13,6 @@ import pytest
 from kafka_lag import contract
 from kafka_lag.wording.advice import advise
 from kafka_lag.wording.causes import describe_cause
-from kafka_lag.wording.ruled_out import describe_ruled_out
 from kafka_lag.wording.words import describe_skip
 from tests.builders import NOON
 from tests.golden import Golden, write_once
@@ -75,54 +74,6 @@ UNKNOWN = {
     contract.OFFSETS_RESET: ("rewound_from", "topic_was"),
     contract.UNEXPLAINED: ("members",),
 }
-RULED_OUT: list[tuple[str, dict[str, Any]]] = [
-    (contract.OPEN_TRANSACTION, {"held_up_records": 0}),
-    (contract.OPEN_TRANSACTION, {"held_up_records": 7}),
-    (contract.RETENTION_RACE, {"partitions_with_losses": 2, "of_these_read": 1}),
-    (contract.MORE_PRODUCED, {"kept_up": False}),
-    (contract.CAPACITY_FELL, {"rebalancing_share": 0.3, "rebalancing_share_below": 0.25}),
-    (contract.REBALANCES, {"rebalancing_share": 0.9, "same_epoch": 7}),
-    (contract.OFFSETS_RESET, {"partitions": 6, "partitions_read_again": 1}),
-    (
-        contract.TOO_FEW_MEMBERS,
-        {"kept_up": False, "members": 2, "capacity": None, "produce_rate": 5.0},
-    ),
-    (
-        contract.TOO_FEW_MEMBERS,
-        {"partitions_behind": 0, "partitions_read": 4, "produce_rate": 79.0},
-    ),
-    (contract.TOO_FEW_MEMBERS, {"members": 2}),
-    (
-        contract.MORE_PRODUCED,
-        {"produce_rate": 900.0, "produce_rate_before": 850.0, "produce_rate_from": 935.0},
-    ),
-    (contract.REBALANCES, {"rebalancing_share": None, "rebalancing_share_from": 0.4}),
-    (
-        contract.STOPPED,
-        {"partitions_owned": 1, "partitions_behind": 2, "worst_status": "falling_behind"},
-    ),
-    (contract.STOPPED, {"partitions_owned": 0, "partitions_behind": 0, "worst_status": "slow"}),
-    (contract.HOT_PARTITION, {"partitions_behind": 0, "partitions_read": 5}),
-    (contract.SLOW_BROKER, {"brokers_of_what_is_behind": 0}),
-    (contract.OPEN_TRANSACTION, {"held_up_records": 7, "status": "WARN"}),
-    (
-        contract.RETENTION_RACE,
-        {"partitions_with_losses": 2, "of_these_read": 2, "worst_status": "stalled"},
-    ),
-    (
-        contract.TOO_FEW_MEMBERS,
-        {"members": 2, "members_before": 3.0, "produce_rate": 9.0, "produce_rate_before": 5.0},
-    ),
-    (contract.SLOW_MEMBER, {"read_share": 0.5, "read_share_below": 0.9, "read_of_written": 1.2}),
-    (contract.CAPACITY_FELL, {"over_for": 240.0}),
-    (contract.CAPACITY_FELL, {"read_share": 0.7, "members_down": 1, "members_read": 3}),
-    (contract.HUNG, {"partitions_moving": 3, "partitions_read": 6, "partitions_owned": 6}),
-    (contract.SETTINGS_CHANGED, {}),
-    (contract.SETTINGS_CHANGED, {"topic": "orders", "setting": "replicas", "changed_at": NOON}),
-    (contract.CATCHING_UP, {"trend": "growing"}),
-    (contract.CATCHING_UP, {"trend": None}),
-    (contract.SLOW_BROKER, {"partitions_behind": 1, "partitions_there": 1, "broker": "1\n2"}),
-]
 
 
 def a_row(cause: str | None, evidence: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -188,12 +139,11 @@ def texts() -> Iterator[tuple[str, list[str]]]:
 def test_each_cause_is_told_with_its_numbers_and_a_command(golden: Golden) -> None:
     found = list(texts())
     assert [line for _, lines in found for line in lines if "{" in line or "\n" in line] == []
-    ruled_out = [f"{cause}: {describe_ruled_out(cause, evidence)}" for cause, evidence in RULED_OUT]
     skips = [
         f"{each}: {describe_skip({'records_skipped': 1_200, 'skip_reason': each})}"
         for each in (None, *contract.SKIP_REASONS, "of_a_later_version")
     ]
-    found += [("What rules a cause out", ruled_out), ("What became of skipped records", skips)]
+    found += [("What became of skipped records", skips)]
 
     golden.holds("causes.txt", write_once(found))
     assert describe_skip({"records_skipped": 0}) is None

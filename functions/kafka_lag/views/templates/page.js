@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads the page anew when there may be news, and leaves the reader where they were.
+// Loads the page again when a run may have ended, and leaves the reader where they were.
 "use strict";
 (() => {
   const seconds = Number(document.documentElement.dataset.refresh);
