@@ -49,20 +49,12 @@ _OTHER_ACCOUNT = (
 class TopicAlarms(AlarmSettings):
     """Alarms of a configuration; topics must let CloudWatch publish."""
 
-    topic: TopicArn | None = Field(
-        default=None,
-        description=(
-            "the ARN of a topic of yours, in the cluster's region, for all alarms of this "
-            "cluster (unless given: the deployment's)"
-        ),
-    )
-    owner_topics: dict[Text, TopicArn] = Field(
-        default_factory=dict,
-        description=(
-            "by a name that `owner` gives: the ARN of the topic for alarms of that owner's "
-            "groups in `alarms.groups` and `alarms.anomalies`, before `alarms.topic`"
-        ),
-    )
+    topic: TopicArn | None = None
+    """the ARN of a topic of yours, in the cluster's region, for all alarms of this cluster (unless
+    given: the deployment's)"""
+    owner_topics: dict[Text, TopicArn] = Field(default_factory=dict)
+    """by a name that `owner` gives: the ARN of the topic for alarms of that owner's groups in
+    `alarms.groups` and `alarms.anomalies`, before `alarms.topic`"""
 
     @property
     def owners_with_topics(self) -> Collection[str]:
@@ -77,66 +69,40 @@ class Expected(Strict):
     pairs of a group and a topic that it reads, or a partition of one.
     """
 
-    groups: Count = Field(
-        default=20,
-        description=(
-            "consumer groups that remain after `groups.allow` and `groups.deny`; for `make "
-            "cost` alone, as those below"
-        ),
-    )
-    group_topics: Count = Field(
-        default=60,
-        description=(
-            "pairs of such a group and a topic that it reads: 3 groups of 4 topics each are "
-            "12, whether they share topics or not"
-        ),
-    )
-    group_partitions: Count = Field(
-        default=600,
-        description="pairs of such a group and a partition of a topic that it reads",
-    )
-    topic_partitions: Count = Field(
-        default=600,
-        description=(
-            "partitions of all topics that remain after `topics.allow` and `topics.deny`, each once"
-        ),
-    )
-    brokers: Count = Field(default=3, description="brokers, whose alarms are counted")
-    nat_gateways: Count = Field(
-        default=0,
-        description=(
-            "NAT gateways that are there for this collector: their hours and what goes "
-            "through; 0 where others need them anyway"
-        ),
-    )
+    groups: Count = 20
+    """consumer groups that remain after `groups.allow` and `groups.deny`; for `make cost` alone, as
+    those below"""
+    group_topics: Count = 60
+    """pairs of such a group and a topic that it reads: 3 groups of 4 topics each are 12, whether
+    they share topics or not"""
+    group_partitions: Count = 600
+    """pairs of such a group and a partition of a topic that it reads"""
+    topic_partitions: Count = 600
+    """partitions of all topics that remain after `topics.allow` and `topics.deny`, each once"""
+    brokers: Count = 3
+    """brokers, whose alarms are counted"""
+    nat_gateways: Count = 0
+    """NAT gateways that are there for this collector: their hours and what goes through; 0 where
+    others need them anyway"""
 
 
 class Cluster(WatchedCluster):
     """A cluster as a configuration has it, with the keys of its collector in the same object."""
 
-    region: Region | None = Field(
-        default=None, description="where the collector runs (unless given: the ARN's)"
-    )
-    account: Account | None = Field(
-        default=None, description="where the collector runs (unless given: the ARN's)"
-    )
-    arn: KafkaArn | None = Field(
-        default=None,
-        description="of an MSK cluster; gives region, account and, when deployed, the brokers",
-    )
-    bootstrap_servers: Annotated[tuple[Server, ...], Listed, Field(min_length=1)] | None = Field(
-        default=None,
-        description=(
-            "host:port each; required where there is no ARN. Of MSK's own names, a port that "
-            "MSK has for another login is refused (unless given: asked of MSK)"
-        ),
-    )
+    region: Region | None = None
+    """where the collector runs (unless given: the ARN's)"""
+    account: Account | None = None
+    """where the collector runs (unless given: the ARN's)"""
+    arn: KafkaArn | None = None
+    """of an MSK cluster; gives region, account and, when deployed, the brokers"""
+    bootstrap_servers: Annotated[tuple[Server, ...], Listed, Field(min_length=1)] | None = None
+    """host:port each; required where there is no ARN. Of MSK's own names, a port that MSK has for
+    another login is refused (unless given: asked of MSK)"""
     vpc: Vpc
     auth: Auth
     alarms: TopicAlarms = TopicAlarms()
-    scaling: Annotated[tuple[Scaling, ...], Listed] = Field(
-        default=(), description="ECS services that follow a group's lag, below"
-    )
+    scaling: Annotated[tuple[Scaling, ...], Listed] = ()
+    """ECS services that follow a group's lag, below"""
     expected: Expected = Expected()
 
     def impossible(self) -> Iterator[Fault]:

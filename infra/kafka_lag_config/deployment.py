@@ -33,40 +33,21 @@ V = TypeVar("V")
 class Deployment(Strict):
     """All clusters, and what they share."""
 
-    name: Prefix = Field(
-        default="kafka-lag",
-        description=(
-            "begins the names of all that is made; another name is another, separate "
-            "deployment (but a chat channel can belong to one)"
-        ),
-    )
-    account: Account | None = Field(
-        default=None,
-        description=(
-            "of clusters whose ARN or `account` says no other (unless given: whoever deploys)"
-        ),
-    )
-    tags: Annotated[dict[TagKey, TagValue], Field(max_length=40)] = Field(
-        default_factory=dict,
-        description=(
-            "on all that takes some, beside `application` (the deployment's name unless "
-            'given here): `{"cost-centre": "4711"}`; 40 at most, and none that differ by '
-            "case alone"
-        ),
-    )
-    permissions_boundary: PolicyName | None = Field(
-        default=None,
-        description=(
-            "the name of a managed policy, with its path, that each account has: the boundary "
-            "of every role that is made"
-        ),
-    )
-    shared: Shared = Field(
-        default=Shared(), description="what the clusters of a region share, below"
-    )
-    clusters: Annotated[tuple[Cluster, ...], Listed, Field(min_length=1)] = Field(
-        description="one object each"
-    )
+    name: Prefix = "kafka-lag"
+    """begins the names of all that is made; another name is another, separate deployment (but a
+    chat channel can belong to one)"""
+    account: Account | None = None
+    """of clusters whose ARN or `account` says no other (unless given: whoever deploys)"""
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=40)] = Field(default_factory=dict)
+    """on all that takes some, beside `application` (the deployment's name unless given here):
+    `{"cost-centre": "4711"}`; 40 at most, and none that differ by case alone"""
+    permissions_boundary: PolicyName | None = None
+    """the name of a managed policy, with its path, that each account has: the boundary of every
+    role that is made"""
+    shared: Shared = Shared()
+    """what the clusters of a region share, below"""
+    clusters: Annotated[tuple[Cluster, ...], Listed, Field(min_length=1)]
+    """one object each"""
 
     @model_validator(mode="after")
     def _together(self) -> Deployment:

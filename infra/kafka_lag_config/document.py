@@ -127,14 +127,11 @@ def _check_server(server: str) -> str:
 class FilterSection(Strict):
     """Allow and deny for names; deny wins."""
 
-    allow: Expression | None = Field(
-        default=None,
-        description=(
-            "a regular expression found anywhere in a name; without it every name. `^test-` is "
-            "every name that begins so; a shell's `test-*` is not, and is warned of"
-        ),
-    )
-    deny: Expression | None = Field(default=None, description="likewise; deny wins")
+    allow: Expression | None = None
+    """a regular expression found anywhere in a name; without it every name. `^test-` is every name
+    that begins so; a shell's `test-*` is not, and is warned of"""
+    deny: Expression | None = None
+    """likewise; deny wins"""
 
     @property
     def names(self) -> NameFilter:
@@ -145,68 +142,53 @@ class FilterSection(Strict):
 class TopicFilterSection(FilterSection):
     """The same; where nothing else is denied, topics that are Kafka's own are."""
 
-    deny: Expression | None = Field(
-        default=INTERNAL_TOPICS, description="Kafka's own topics, unless you give another"
-    )
+    deny: Expression | None = INTERNAL_TOPICS
+    """Kafka's own topics, unless you give another"""
 
 
 class PartitionsSection(Strict):
     """The allow-list of partition metrics."""
 
-    groups: FilterSection = Field(
-        default=FilterSection(),
-        description=(
-            "filter of the groups that get partition metrics; `partitions` present, as `{}`, "
-            "means on"
-        ),
-    )
-    topics: FilterSection = Field(default=FilterSection(), description="filter of their topics")
+    groups: FilterSection = FilterSection()
+    """filter of the groups that get partition metrics; `partitions` present, as `{}`, means on"""
+    topics: FilterSection = FilterSection()
+    """filter of their topics"""
 
 
 class LevelsSection(Strict):
     """The metrics to publish, and the most of them."""
 
-    max_metrics: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        default=_LEVELS.max_metrics, description="the budget, up to 1000000"
-    )
-    topics: bool = Field(default=_LEVELS.topics, description="metrics by topic")
-    max_offset_lag: bool = Field(
-        default=_LEVELS.max_offset_lag, description="`MaxOffsetLag` by topic"
-    )
+    max_metrics: Annotated[int, Field(ge=0, le=1_000_000)] = _LEVELS.max_metrics
+    """the budget, up to 1000000"""
+    topics: bool = _LEVELS.topics
+    """metrics by topic"""
+    max_offset_lag: bool = _LEVELS.max_offset_lag
+    """`MaxOffsetLag` by topic"""
     partitions: PartitionsSection | None = None
-    scaling: FilterSection | None = Field(
-        default=None,
-        description=(
-            "filter of the groups that get `ScalingLag`, `ScalingLagPerMember` and "
-            "`TasksNeeded`; present means on"
-        ),
-    )
-    drain_time: bool = Field(
-        default=_LEVELS.drain_time, description="`EstimatedDrainTime` by group"
-    )
-    members: bool = Field(default=_LEVELS.members, description="`Members` by group")
-    rebalancing: bool = Field(default=_LEVELS.rebalancing, description="`Rebalancing` by group")
-    rates: bool = Field(
-        default=_LEVELS.rates, description="`ProduceRate` and `ConsumeRate` by group"
-    )
-    unusual: bool = Field(default=_LEVELS.unusual, description="`Unusual` by group")
-    named: Annotated[tuple[str, ...], Listed] = Field(
-        default=(), description="groups that alarms or scaling watch: first in the budget"
-    )
+    scaling: FilterSection | None = None
+    """filter of the groups that get `ScalingLag`, `ScalingLagPerMember` and `TasksNeeded`; present
+    means on"""
+    drain_time: bool = _LEVELS.drain_time
+    """`EstimatedDrainTime` by group"""
+    members: bool = _LEVELS.members
+    """`Members` by group"""
+    rebalancing: bool = _LEVELS.rebalancing
+    """`Rebalancing` by group"""
+    rates: bool = _LEVELS.rates
+    """`ProduceRate` and `ConsumeRate` by group"""
+    unusual: bool = _LEVELS.unusual
+    """`Unusual` by group"""
+    named: Annotated[tuple[str, ...], Listed] = ()
+    """groups that alarms or scaling watch: first in the budget"""
 
 
 class ToleranceSection(Strict):
     """The wanted accuracy of a time lag: seconds, or a share of the age, the larger."""
 
-    seconds: Annotated[Number, Field(ge=0.001, le=3600)] = Field(
-        default=_RULES.tolerance.floor_ms / 1000,
-        description=(
-            "seconds that an age may be off: fewer cost the brokers more look-ups by time"
-        ),
-    )
-    share: Annotated[Number, Field(ge=0, le=1)] = Field(
-        default=_RULES.tolerance.share, description="or this share of the age, where that is larger"
-    )
+    seconds: Annotated[Number, Field(ge=0.001, le=3600)] = _RULES.tolerance.floor_ms / 1000
+    """seconds that an age may be off: fewer cost the brokers more look-ups by time"""
+    share: Annotated[Number, Field(ge=0, le=1)] = _RULES.tolerance.share
+    """or this share of the age, where that is larger"""
 
 
 def _check_object(levels: Any) -> Any:
@@ -219,41 +201,23 @@ def _check_object(levels: Any) -> Any:
 class OtlpSection(Strict):
     """One OTLP endpoint; without one, with `sigv4`, CloudWatch's own in the function's region."""
 
-    sigv4: bool = Field(
-        default=False,
-        description=(
-            "sign with the function's role, for CloudWatch; `endpoint` is then CloudWatch's "
-            "own in the function's region by default"
-        ),
-    )
-    headers_secret: str | None = Field(
-        default=None,
-        description=(
-            "name or ARN of a secret in Secrets Manager: a JSON object of headers, as in "
-            '`{"Authorization": "Bearer ..."}`; encrypted by the key that AWS manages, as '
-            "the collector has no right on another"
-        ),
-    )
-    names: Literal["cloudwatch", "otel"] = Field(
-        default=CLOUDWATCH,
-        description=(
-            'what metrics and attributes are called: as in CloudWatch, or "otel", as '
-            "[OpenTelemetry's receiver for Kafka](#opentelemetrys-names) calls them"
-        ),
-    )
+    sigv4: bool = False
+    """sign with the function's role, for CloudWatch; `endpoint` is then CloudWatch's own in the
+    function's region by default"""
+    headers_secret: str | None = None
+    """name or ARN of a secret in Secrets Manager: a JSON object of headers, as in
+    `{"Authorization": "Bearer ..."}`; encrypted by the key that AWS manages, as the collector has
+    no right on another"""
+    names: Literal["cloudwatch", "otel"] = CLOUDWATCH
+    """what metrics and attributes are called: as in CloudWatch, or "otel", as [OpenTelemetry's
+    receiver for Kafka](#opentelemetrys-names) calls them"""
     endpoint: Annotated[
         Annotated[str, AfterValidator(_check_url)] | None, Field(validate_default=True)
-    ] = Field(
-        default=None,
-        description="the whole URL, path included; the usual one ends in `/v1/metrics`",
-    )
-    levels: Annotated[LevelsSection | None, BeforeValidator(_check_object)] = Field(
-        default=None,
-        description=(
-            "what this endpoint gets instead: an object of the same keys, below (unless given: "
-            "the cluster's)"
-        ),
-    )
+    ] = None
+    """the whole URL, path included; the usual one ends in `/v1/metrics`"""
+    levels: Annotated[LevelsSection | None, BeforeValidator(_check_object)] = None
+    """what this endpoint gets instead: an object of the same keys, below (unless given: the
+    cluster's)"""
 
     @field_validator("headers_secret")
     @classmethod
@@ -317,125 +281,71 @@ class CollectorKeys(Strict):
 
     groups: FilterSection = FilterSection()
     topics: TopicFilterSection = TopicFilterSection()
-    uncommitted: ByExpression[Literal["earliest", "apart"]] = Field(
-        default_factory=dict,
-        description=(
-            'by group, where it never committed: "earliest" lags from the log start, '
-            '"apart" is counted apart'
-        ),
-    )
+    uncommitted: ByExpression[Literal["earliest", "apart"]] = Field(default_factory=dict)
+    """by group, where it never committed: "earliest" lags from the log start, "apart" is counted
+    apart"""
     allowed_lag: ByExpression[Annotated[int, Field(ge=0, le=_MOST_ALLOWED)]] = Field(
-        default_factory=dict,
-        description=(
-            "by topic: so many records are no lag, 0 or more; 1 for topics written in "
-            "transactions, where [learning it](metrics.md#rests-after-transaction-markers) "
-            "takes too long"
-        ),
+        default_factory=dict
     )
-    owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(
-        default_factory=dict,
-        description=(
-            "by group: who looks after it, up to 256 characters; in the snapshots and in the "
-            "description of the group's alarms"
-        ),
-    )
+    """by topic: so many records are no lag, 0 or more; 1 for topics written in transactions, where
+    [learning it](metrics.md#rests-after-transaction-markers) takes too long"""
+    owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(default_factory=dict)
+    """by group: who looks after it, up to 256 characters; in the snapshots and in the description
+    of the group's alarms"""
     runbook_url: ByExpression[Annotated[str, AfterValidator(_check_runbook)]] = Field(
-        default_factory=dict,
-        description=(
-            "by group, or by its owner where the group's name has none: a URL, up to 2,048 "
-            "characters, that messages, events, the page of a group and `kafka-lag why` show; "
-            "no user or password in it"
-        ),
+        default_factory=dict
     )
+    """by group, or by its owner where the group's name has none: a URL, up to 2,048 characters,
+    that messages, events, the page of a group and `kafka-lag why` show; no user or password in it
+    """
     sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = Field(
-        default_factory=dict,
-        description=(
-            "by group: the longest time lag allowed, above 0; kept in the snapshots, and "
-            "`SlaUsed` is published"
-        ),
+        default_factory=dict
     )
-    slo: ByExpression[ObjectiveKeys] = Field(
-        default_factory=dict,
-        description=(
-            "by group: an [objective](#slo), an object of `age_seconds`, `target` and `days`; the "
-            "daily report says how much of it is kept, and groups in `alarms.groups` page when "
-            "its budget is used up too fast"
-        ),
-    )
-    tasks: ByExpression[TaskKeys] = Field(
-        default_factory=dict,
-        description=(
-            "by group: an object of `capacity`, `catch_up_seconds`, `members_per_task` and "
-            "`prefer_even`, [as in `scaling`](#a-cluster-what-it-does), for groups that "
-            "something else scales; what an entry of `scaling` gives comes first"
-        ),
-    )
+    """by group: the longest time lag allowed, above 0; kept in the snapshots, and `SlaUsed` is
+    published"""
+    slo: ByExpression[ObjectiveKeys] = Field(default_factory=dict)
+    """by group: an [objective](#slo), an object of `age_seconds`, `target` and `days`; the daily
+    report says how much of it is kept, and groups in `alarms.groups` page when its budget is used
+    up too fast"""
+    tasks: ByExpression[TaskKeys] = Field(default_factory=dict)
+    """by group: an object of `capacity`, `catch_up_seconds`, `members_per_task` and `prefer_even`,
+    [as in `scaling`](#a-cluster-what-it-does), for groups that something else scales; what an entry
+    of `scaling` gives comes first"""
     levels: LevelsSection = LevelsSection()
-    sinks: Annotated[tuple[Sink, ...], Listed, AfterValidator(_check_sinks)] = Field(
-        default=cast("tuple[Sink, ...]", DEFAULTS.sinks),
-        description=(
-            'where metrics go: any of "emf" or "cloudwatch", and [OTLP '
-            "endpoints](sinks.md), which may have [`levels` of their "
-            "own](sinks.md#levels-of-its-own)"
-        ),
+    sinks: Annotated[tuple[Sink, ...], Listed, AfterValidator(_check_sinks)] = cast(
+        "tuple[Sink, ...]", DEFAULTS.sinks
     )
+    """where metrics go: any of "emf" or "cloudwatch", and [OTLP endpoints](sinks.md), which may
+    have [`levels` of their own](sinks.md#levels-of-its-own)"""
     namespace: Annotated[
         str,
         matching(r"(?!AWS/)[A-Za-z0-9._\-/#: ]{1,255}", "is no CloudWatch namespace of your own"),
-    ] = Field(default=DEFAULTS.namespace, description="of the metrics")
-    interval_seconds: Annotated[Number, Field(ge=1, le=3600)] = Field(
-        default=_INTERVAL, description="between scheduled runs"
-    )
-    window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = Field(
-        default=DEFAULT_WINDOW,
-        description=(
-            "a time, such as 90s, 10m or 1h, after which a commit that does not move is "
-            "stuck: three intervals at least, 24h at most; without it ten minutes, or three "
-            "intervals if that is longer"
-        ),
-    )
-    hold: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=_RULES.hold,
-        description=(
-            "runs that a status must last to be `held_status`, 1 to 1000: more hide short "
-            "troubles, and send messages of those that last later"
-        ),
-    )
+    ] = DEFAULTS.namespace
+    """of the metrics"""
+    interval_seconds: Annotated[Number, Field(ge=1, le=3600)] = _INTERVAL
+    """between scheduled runs"""
+    window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = DEFAULT_WINDOW
+    """a time, such as 90s, 10m or 1h, after which a commit that does not move is stuck: three
+    intervals at least, 24h at most; without it ten minutes, or three intervals if that is longer"""
+    hold: Annotated[int, Field(ge=1, le=1000)] = _RULES.hold
+    """runs that a status must last to be `held_status`, 1 to 1000: more hide short troubles, and
+    send messages of those that last later"""
     tolerance: ToleranceSection = ToleranceSection()
-    lookup_budget: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        default=_RULES.lookup_budget,
-        description=(
-            "most look-ups by time in a run: fewer spare the brokers and leave ages with wider "
-            "errors; with 0 they come from earlier runs alone"
-        ),
+    lookup_budget: Annotated[int, Field(ge=0, le=1_000_000)] = _RULES.lookup_budget
+    """most look-ups by time in a run: fewer spare the brokers and leave ages with wider errors;
+    with 0 they come from earlier runs alone"""
+    risk_horizon_hours: Annotated[Number, Field(gt=0, le=720)] = _RULES.risk_horizon_ms / _HOUR_MS
+    """up to 720: a loss nearer than this, and than half of what `retention.ms` or `retention.bytes`
+    keeps, is AT_RISK"""
+    ignore_inactive: bool = _RULES.ignore_inactive
+    """leave out topics that nobody in a group owns and whose commits have not moved for 24 hours"""
+    deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = DEFAULTS.deadline
+    """of a run: its state is loaded within three tenths of it, the cluster read within nine"""
+    broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = (
+        DEFAULTS.access.broker_timeout
     )
-    risk_horizon_hours: Annotated[Number, Field(gt=0, le=720)] = Field(
-        default=_RULES.risk_horizon_ms / _HOUR_MS,
-        description=(
-            "up to 720: a loss nearer than this, and than half of what `retention.ms` or "
-            "`retention.bytes` keeps, is AT_RISK"
-        ),
-    )
-    ignore_inactive: bool = Field(
-        default=_RULES.ignore_inactive,
-        description=(
-            "leave out topics that nobody in a group owns and whose commits have not moved for "
-            "24 hours"
-        ),
-    )
-    deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = Field(
-        default=DEFAULTS.deadline,
-        description=(
-            "of a run: its state is loaded within three tenths of it, the cluster read within nine"
-        ),
-    )
-    broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = Field(
-        default=DEFAULTS.access.broker_timeout,
-        description=(
-            "of each broker, and at most a quarter of the time that is left when reading "
-            "begins; a hung one costs this once a run"
-        ),
-    )
+    """of each broker, and at most a quarter of the time that is left when reading begins; a hung
+    one costs this once a run"""
 
     @field_validator("window", mode="before")
     @classmethod
@@ -487,45 +397,25 @@ class CollectorKeys(Strict):
 class Document(CollectorKeys):
     """The whole document of a collector that runs without a deployment of this project's."""
 
-    cluster: Name = Field(
-        description=(
-            "its name in metrics and keys: letters, digits, `.`, `_`, `-`; in a deployment `name`"
-        )
-    )
+    cluster: Name
+    """its name in metrics and keys: letters, digits, `.`, `_`, `-`; in a deployment `name`"""
     bootstrap_servers: Annotated[
         tuple[Annotated[str, AfterValidator(_check_server)], ...], Listed, Field(min_length=1)
-    ] = Field(
-        description=(
-            "host:port, all are tried at once; in a deployment those of `arn`, unless written"
-        )
+    ]
+    """host:port, all are tried at once; in a deployment those of `arn`, unless written"""
+    sasl_mechanism: SaslMechanism = cast("SaslMechanism", DEFAULTS.access.sasl_mechanism)
+    """or SCRAM-SHA-256, PLAIN, or OAUTHBEARER: MSK IAM, with SASL_SSL, no secret and `AWS_REGION`
+    in the environment; in a deployment by `auth`"""
+    security_protocol: SecurityProtocol = cast(
+        "SecurityProtocol", DEFAULTS.access.security_protocol
     )
-    sasl_mechanism: SaslMechanism = Field(
-        default=cast("SaslMechanism", DEFAULTS.access.sasl_mechanism),
-        description=(
-            "or SCRAM-SHA-256, PLAIN, or OAUTHBEARER: MSK IAM, with SASL_SSL, no secret and "
-            "`AWS_REGION` in the environment; in a deployment by `auth`"
-        ),
-    )
-    security_protocol: SecurityProtocol = Field(
-        default=cast("SecurityProtocol", DEFAULTS.access.security_protocol),
-        description="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; in a deployment by `auth`",
-    )
-    secret_id: str | None = Field(
-        default=DEFAULTS.secret_id,
-        validate_default=True,
-        description=(
-            "name or ARN; of user and password, required for SASL with these; with SSL, of a "
-            "client certificate; in a deployment by `auth`"
-        ),
-    )
-    cafile: str | None = Field(
-        default=DEFAULTS.access.cafile,
-        description=(
-            "CA certificates, PEM, loaded as a client would before anybody connects; a relative "
-            "path is seen from the configuration; in a deployment `ca_file` (unless given: the "
-            "system's)"
-        ),
-    )
+    """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; in a deployment by `auth`"""
+    secret_id: str | None = Field(default=DEFAULTS.secret_id, validate_default=True)
+    """name or ARN; of user and password, required for SASL with these; with SSL, of a client
+    certificate; in a deployment by `auth`"""
+    cafile: str | None = DEFAULTS.access.cafile
+    """CA certificates, PEM, loaded as a client would before anybody connects; a relative path is
+    seen from the configuration; in a deployment `ca_file` (unless given: the system's)"""
 
     @field_validator("security_protocol")
     @classmethod

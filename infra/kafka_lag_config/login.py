@@ -30,26 +30,19 @@ class SecretAuth(Strict):
     """A login by a secret; the collector's role may decrypt with its key."""
 
     type: Literal["scram", "tls"]
-    secret_arn: SecretArn = Field(
-        description="of `scram` and `tls`, required there: the secret, in the collector's region"
-    )
-    kms_key_arn: KeyArn | None = Field(
-        default=None,
-        description=(
-            "the key of yours that encrypts it (unless given: AWS's own); MSK's secrets "
-            "(`AmazonMSK_...`) always have one"
-        ),
-    )
+    secret_arn: SecretArn
+    """of `scram` and `tls`, required there: the secret, in the collector's region"""
+    kms_key_arn: KeyArn | None = None
+    """the key of yours that encrypts it (unless given: AWS's own); MSK's secrets (`AmazonMSK_...`)
+    always have one"""
 
 
 class ScramAuth(SecretAuth):
     """User name and password from Secrets Manager; MSK takes SCRAM-SHA-512 only."""
 
     type: Literal["scram"] = Field(description=_TYPE)
-    mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256"] = Field(
-        default="SCRAM-SHA-512",
-        description="of `scram`; MSK has no other, other Kafka also SCRAM-SHA-256",
-    )
+    mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256"] = "SCRAM-SHA-512"
+    """of `scram`; MSK has no other, other Kafka also SCRAM-SHA-256"""
 
 
 class IamAuth(Strict):
@@ -76,7 +69,8 @@ class OpenAuth(Strict):
     )
 
     type: Literal["none"] = Field(description=_TYPE)
-    plaintext: bool = Field(default=False, description="of `none`: not even TLS")
+    plaintext: bool = False
+    """of `none`: not even TLS"""
 
 
 Auth = Annotated[ScramAuth | IamAuth | TlsAuth | OpenAuth, Field(discriminator="type")]

@@ -24,20 +24,13 @@ from kafka_lag_config.types import (
 class Endpoints(Strict):
     """VPC endpoints to make; a VPC holds one of each, and many have them already."""
 
-    s3: bool = Field(default=False, description="make the (free) S3 gateway endpoint")
-    secrets_manager: bool = Field(
-        default=False,
-        description=(
-            "make the Secrets Manager endpoint; a VPC can have one. Subnets in distinct zones"
-        ),
-    )
-    monitoring: bool = Field(
-        default=False,
-        description=(
-            "make the CloudWatch endpoint, likewise; for the sink `cloudwatch` and for `otlp` "
-            "with `sigv4`"
-        ),
-    )
+    s3: bool = False
+    """make the (free) S3 gateway endpoint"""
+    secrets_manager: bool = False
+    """make the Secrets Manager endpoint; a VPC can have one. Subnets in distinct zones"""
+    monitoring: bool = False
+    """make the CloudWatch endpoint, likewise; for the sink `cloudwatch` and for `otlp` with `sigv4`
+    """
 
     @property
     def interfaces(self) -> bool:
@@ -48,56 +41,32 @@ class Endpoints(Strict):
 class Vpc(Strict):
     """The brokers' network; the collector gets a security group of its own there."""
 
-    id: VpcId = Field(description="the brokers' network")
-    subnets: Annotated[
-        tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)
-    ] = Field(
-        description=(
-            "private subnets of it, best two in two zones. One works, but not when its zone "
-            "fails, and is warned of"
-        )
-    )
-    brokers_security_group: SecurityGroupId | None = Field(
-        default=None,
-        description=(
-            "the brokers' own group, as MSK shows it for the cluster, not that of their "
-            "clients: the collector is let into it on the brokers' port; left out, opening "
-            "it is yours"
-        ),
-    )
-    endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = Field(
-        default=(), description="of endpoints that exist; opened for the collector on 443"
-    )
-    route_tables: Annotated[tuple[RouteTableId, ...], Listed, Distinct] = Field(
-        default=(), description="that the S3 endpoint is put into: those of the subnets"
-    )
+    id: VpcId
+    """the brokers' network"""
+    subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)]
+    """private subnets of it, best two in two zones. One works, but not when its zone fails, and is
+    warned of"""
+    brokers_security_group: SecurityGroupId | None = None
+    """the brokers' own group, as MSK shows it for the cluster, not that of their clients: the
+    collector is let into it on the brokers' port; left out, opening it is yours"""
+    endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = ()
+    """of endpoints that exist; opened for the collector on 443"""
+    route_tables: Annotated[tuple[RouteTableId, ...], Listed, Distinct] = ()
+    """that the S3 endpoint is put into: those of the subnets"""
     endpoints: Endpoints = Endpoints()
     existing_endpoints: Annotated[
         tuple[Literal["s3", "secrets_manager", "monitoring"], ...], Listed, Distinct
-    ] = Field(
-        default=(),
-        description=(
-            'any of "s3", "secrets_manager", "monitoring": there is such an endpoint, and '
-            "the subnets reach it; nothing is made or changed for it"
-        ),
-    )
-    endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = Field(
-        default=(),
-        description=(
-            "where those two endpoints lie: $7.30 a month each, so one subnet halves it and "
-            "loses the endpoint with its zone (unless given: `vpc.subnets`)"
-        ),
-    )
-    cidr: Cidr | None = Field(
-        default=None, description="the VPC's range, from which those endpoints let in"
-    )
-    nat: bool = Field(
-        default=False,
-        description=(
-            "the subnets have a NAT gateway; without it synthesis and `make cost` warn of "
-            "services that no endpoint reaches"
-        ),
-    )
+    ] = ()
+    """any of "s3", "secrets_manager", "monitoring": there is such an endpoint, and the subnets
+    reach it; nothing is made or changed for it"""
+    endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = ()
+    """where those two endpoints lie: $7.30 a month each, so one subnet halves it and loses the
+    endpoint with its zone (unless given: `vpc.subnets`)"""
+    cidr: Cidr | None = None
+    """the VPC's range, from which those endpoints let in"""
+    nat: bool = False
+    """the subnets have a NAT gateway; without it synthesis and `make cost` warn of services that no
+    endpoint reaches"""
 
     @model_validator(mode="after")
     def _all_that_endpoints_need(self) -> Vpc:

@@ -56,32 +56,24 @@ class Steps(Strict):
     every one of `in_minutes`; then nothing of the kind for a cooldown. Missing data does nothing.
     """
 
-    metric: Literal["ScalingLag", "EstimatedTimeLag"] = Field(
-        default="ScalingLag",
-        description=(
-            "or EstimatedTimeLag. Steps add to the tasks that there are; beside `tasks` they "
-            "act only while `TasksNeeded` is unknown"
-        ),
-    )
-    out: Annotated[tuple[Step, ...], Listed, Field(min_length=1, max_length=10)] = Field(
-        description="objects of `above` and `add`, rising: from this value on, so many tasks more"
-    )
-    below: Positive = Field(description="under this value ...")
-    remove: Whole = Field(default=1, description="... so many tasks fewer")
-    out_minutes: Minutes = Field(default=3, description="how long it must be so for more tasks")
-    in_minutes: Minutes = Field(
-        default=15, description="how long it must be so for fewer; beside `tasks` it is 60"
-    )
-    out_cooldown_seconds: Cooldown = Field(
-        default=120, description="no further task is added for so long"
-    )
-    in_cooldown_seconds: InCooldown = Field(
-        default=600,
-        description=(
-            "none is taken away for so long, 600 at least, as each task that leaves costs a "
-            "rebalance; beside `tasks` it is 3600"
-        ),
-    )
+    metric: Literal["ScalingLag", "EstimatedTimeLag"] = "ScalingLag"
+    """or EstimatedTimeLag. Steps add to the tasks that there are; beside `tasks` they act only
+    while `TasksNeeded` is unknown"""
+    out: Annotated[tuple[Step, ...], Listed, Field(min_length=1, max_length=10)]
+    """objects of `above` and `add`, rising: from this value on, so many tasks more"""
+    below: Positive
+    """under this value ..."""
+    remove: Whole = 1
+    """... so many tasks fewer"""
+    out_minutes: Minutes = 3
+    """how long it must be so for more tasks"""
+    in_minutes: Minutes = 15
+    """how long it must be so for fewer; beside `tasks` it is 60"""
+    out_cooldown_seconds: Cooldown = 120
+    """no further task is added for so long"""
+    in_cooldown_seconds: InCooldown = 600
+    """none is taken away for so long, 600 at least, as each task that leaves costs a rebalance;
+    beside `tasks` it is 3600"""
 
     @model_validator(mode="after")
     def _rising(self) -> Steps:
@@ -100,41 +92,37 @@ class Steps(Strict):
 class Tasks(Strict):
     """Set as many tasks as `TasksNeeded` says: of the group, or the most of it and of `groups`."""
 
-    groups: Annotated[tuple[GroupName, ...], Listed] = Field(
-        default=(),
-        description=(
-            '`"tasks": {}`: exactly as many tasks as [TasksNeeded](metrics.md#tasksneeded) '
-            "says. With further groups, that the same tasks consume as: the largest of their "
-            "numbers, and none while one is unknown"
-        ),
-    )
+    groups: Annotated[tuple[GroupName, ...], Listed] = ()
+    """`"tasks": {}`: exactly as many tasks as [TasksNeeded](metrics.md#tasksneeded) says. With
+    further groups, that the same tasks consume as: the largest of their numbers, and none while one
+    is unknown"""
 
 
 class ScheduledBounds(Strict):
     """Other bounds from some times on."""
 
-    cron: Cron = Field(description="`cron(0 7 ? * MON-FRI *)`")
-    timezone: Timezone = Field(default="UTC", description="of `cron`")
-    min: Count = Field(
-        description="tasks at least from then on, until another entry or a deploy sets others"
-    )
-    max: Whole | None = Field(
-        default=None, description="tasks at most (unless given: the service's)"
-    )
+    cron: Cron
+    """`cron(0 7 ? * MON-FRI *)`"""
+    timezone: Timezone = "UTC"
+    """of `cron`"""
+    min: Count
+    """tasks at least from then on, until another entry or a deploy sets others"""
+    max: Whole | None = None
+    """tasks at most (unless given: the service's)"""
 
 
 class Tracking(Strict):
     """Set as many tasks as keep `ScalingLagPerMember` at a value."""
 
-    lag_per_member: Positive = Field(
-        description=(
-            "instead of steps: as many tasks as keep `ScalingLagPerMember` there: about the "
-            "records a second that a task works off, times the seconds of lag that you accept"
-        )
-    )
-    out_cooldown_seconds: Cooldown = Field(default=60, description="as for steps")
-    in_cooldown_seconds: InCooldown = Field(default=600, description="as for steps")
-    scale_in: bool = Field(default=True, description="false: only ever add tasks")
+    lag_per_member: Positive
+    """instead of steps: as many tasks as keep `ScalingLagPerMember` there: about the records a
+    second that a task works off, times the seconds of lag that you accept"""
+    out_cooldown_seconds: Cooldown = 60
+    """as for steps"""
+    in_cooldown_seconds: InCooldown = 600
+    """as for steps"""
+    scale_in: bool = True
+    """false: only ever add tasks"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,27 +150,21 @@ class EcsService:
 class GroupScaling(TaskKeys):
     """Scaling of a service by a group, with at most as many tasks as there are `partitions`."""
 
-    group: GroupName = Field(
-        description="exact name of the consumer group that the service's tasks are"
-    )
-    min: Count = Field(default=1, description="tasks at least")
-    max: Whole = Field(description="tasks at most; never above `partitions`")
-    partitions: Whole = Field(
-        description=(
-            "of the topics that the group reads, of the largest one: more tasks than these "
-            "read nothing"
-        )
-    )
+    group: GroupName
+    """exact name of the consumer group that the service's tasks are"""
+    min: Count = 1
+    """tasks at least"""
+    max: Whole
+    """tasks at most; never above `partitions`"""
+    partitions: Whole
+    """of the topics that the group reads, of the largest one: more tasks than these read nothing"""
     tasks: Tasks | None = None
     steps: Steps | None = None
     tracking: Tracking | None = None
-    schedule: Annotated[tuple[ScheduledBounds, ...], Listed] = Field(
-        default=(), description="a list, each entry of which sets other bounds at its times"
-    )
-    suspended: bool = Field(
-        default=False,
-        description="everything is deployed and nothing acts: to watch the alarms first",
-    )
+    schedule: Annotated[tuple[ScheduledBounds, ...], Listed] = ()
+    """a list, each entry of which sets other bounds at its times"""
+    suspended: bool = False
+    """everything is deployed and nothing acts: to watch the alarms first"""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -264,16 +246,13 @@ class GroupScaling(TaskKeys):
 class Scaling(GroupScaling):
     """A service of a configuration, by names; `account`: if it is another than the cluster's."""
 
-    ecs_cluster: Name = Field(description="its name")
-    service: Name = Field(description="its name")
-    account: Account | None = Field(
-        default=None,
-        description=(
-            "the account of the service, in the cluster's region: a stack of its own there, "
-            "[see](scaling.md#a-service-in-another-account-or-region) (unless given: the "
-            "cluster's)"
-        ),
-    )
+    ecs_cluster: Name
+    """its name"""
+    service: Name
+    """its name"""
+    account: Account | None = None
+    """the account of the service, in the cluster's region: a stack of its own there,
+    [see](scaling.md#a-service-in-another-account-or-region) (unless given: the cluster's)"""
 
     @property
     def ecs_service(self) -> EcsService:

@@ -7,10 +7,15 @@ It is of draft 7, which is what editors of TOML know as well.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from pydantic.fields import FieldInfo
@@ -106,10 +111,11 @@ def _rows(
     found: dict[str, tuple[str, str]] = {}
     for key in keys or model.model_fields:
         field, place = model.model_fields[key], f"{above}{key}"
-        if field.description:
-            found[place] = _cells(field, field.description)
+        description = describe(model).get(key)
+        if description:
+            found[place] = _cells(field, description)
         below = models_in(field.annotation)
-        if field.description and any(issubclass(each, _EXPLAINED_APART) for each in below):
+        if description and any(issubclass(each, _EXPLAINED_APART) for each in below):
             continue
         for each in below:
             # Of several types an object has the keys of each.
@@ -124,6 +130,23 @@ def _rows(
             if found[inner][0] == _REQUIRED and _is_of_some(inner.removeprefix(f"{place}."), below)
         }
     return found
+
+
+@cache
+def describe(model: type[Strict]) -> Mapping[str, str]:
+    """Returns the text below each key of a model, those of its bases too, on one line."""
+    found: dict[str, str] = {}
+    models = [each for each in reversed(model.__mro__) if issubclass(each, Strict)]
+    for node in (ast.parse(textwrap.dedent(inspect.getsource(each))).body[0] for each in models):
+        for key, below in pairwise(getattr(node, "body", ())):
+            match key, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                    value=ast.Constant(value=str(text))
+                ):
+                    found[name] = " ".join(text.split())
+    # A text that holds a number of the code cannot stand below its key.
+    written = {key: field.description for key, field in model.model_fields.items()}
+    return found | {key: text for key, text in written.items() if text}
 
 
 def _is_of_some(key: str, models: Sequence[type[Strict]]) -> bool:
@@ -188,6 +211,7 @@ class _Writer:
     def __init__(self, source: dict[str, Any], *, merged: bool = False) -> None:
         self.source = source
         self._models = source["$defs"]
+        self._classes = {each.__name__: each for each in _classes_below(Strict)}
         self._merged = merged
 
     def written(self, node: Mapping[str, Any], *, in_list: bool = False) -> Any:
@@ -213,7 +237,7 @@ class _Writer:
                 kept[key] = [self.written(each, in_list=in_list) for each in kept[key]]
         if "properties" in kept:
             kept["properties"] = {
-                key: self._property(value, in_list=in_list)
+                key: self._property(key, value, self._described(node), in_list=in_list)
                 for key, value in kept["properties"].items()
             }
         if "items" in kept:
@@ -224,8 +248,19 @@ class _Writer:
                     kept[items] = kept.pop(length)
         return kept
 
-    def _property(self, node: Mapping[str, Any], *, in_list: bool) -> Any:
+    def _described(self, node: Mapping[str, Any]) -> Mapping[str, str]:
+        return describe(self._classes[node["title"]])
+
+    def _property(
+        self, key: str, node: Mapping[str, Any], described: Mapping[str, str], *, in_list: bool
+    ) -> Any:
         """With the description of the key, not that of the model which it may hold."""
         written = self.written(node, in_list=in_list)
-        text = _LINK.sub(r"\1", node.get("description", ""))
+        text = _LINK.sub(r"\1", described.get(key, ""))
         return {"description": text, **written} if text else written
+
+
+def _classes_below(model: type[Strict]) -> Iterator[type[Strict]]:
+    yield model
+    for below in model.__subclasses__():
+        yield from _classes_below(below)

@@ -74,38 +74,21 @@ class OwnerReceivers(Strict):
 class Notify(Strict):
     """Receivers of alarms and reports."""
 
-    email: Annotated[tuple[Email, ...], Listed, Distinct] = Field(
-        default=(),
-        description="gets alarms and reports, from a topic each; both must be confirmed once",
-    )
-    https: Annotated[tuple[Https, ...], Listed, Distinct] = Field(
-        default=(), description="a pager: gets alarms only; must be confirmed once"
-    )
-    slack: Annotated[tuple[Slack, ...], Listed] = Field(
-        default=(),
-        description="objects of `name`, `workspace_id` (`T...`), `channel_id` (`C...`, or `G...`)",
-    )
-    teams: Annotated[tuple[Teams, ...], Listed] = Field(
-        default=(),
-        description=(
-            "objects of `name`, `team_id`, `channel_id` (`19%3a...%40thread.tacv2`), `tenant_id`"
-        ),
-    )
-    owners: dict[Text, OwnerReceivers] = Field(
-        default_factory=dict,
-        description=(
-            "by a name that a cluster's `owner` gives: an object of `email` and `https`, who "
-            "are [paged for that owner's groups](operations.md#owners), those to come too; "
-            "takes `status_messages`"
-        ),
-    )
-    recovered: bool = Field(default=True, description="send also when an alarm is over")
-    encrypted: bool = Field(
-        default=True,
-        description=(
-            "false: no key is made for the topics, and their messages are not encrypted at rest"
-        ),
-    )
+    email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
+    """gets alarms and reports, from a topic each; both must be confirmed once"""
+    https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
+    """a pager: gets alarms only; must be confirmed once"""
+    slack: Annotated[tuple[Slack, ...], Listed] = ()
+    """objects of `name`, `workspace_id` (`T...`), `channel_id` (`C...`, or `G...`)"""
+    teams: Annotated[tuple[Teams, ...], Listed] = ()
+    """objects of `name`, `team_id`, `channel_id` (`19%3a...%40thread.tacv2`), `tenant_id`"""
+    owners: dict[Text, OwnerReceivers] = Field(default_factory=dict)
+    """by a name that a cluster's `owner` gives: an object of `email` and `https`, who are [paged
+    for that owner's groups](operations.md#owners), those to come too; takes `status_messages`"""
+    recovered: bool = True
+    """send also when an alarm is over"""
+    encrypted: bool = True
+    """false: no key is made for the topics, and their messages are not encrypted at rest"""
 
     @property
     def has_chats(self) -> bool:
@@ -144,15 +127,10 @@ class Notify(Strict):
 class NotifyInPlaces(Notify):
     """The same in a configuration, for all places."""
 
-    existing_topics: dict[AccountRegion, TopicArn] = Field(
-        default_factory=dict,
-        description=(
-            "a topic of yours for alarms instead, by account and region, or by region "
-            "alone, as `existing_buckets`; `email` and `https` are subscribed to it (a "
-            "topic of another account must let this one subscribe, or leave both out) "
-            "(unless given: a new one)"
-        ),
-    )
+    existing_topics: dict[AccountRegion, TopicArn] = Field(default_factory=dict)
+    """a topic of yours for alarms instead, by account and region, or by region alone, as
+    `existing_buckets`; `email` and `https` are subscribed to it (a topic of another account must
+    let this one subscribe, or leave both out) (unless given: a new one)"""
 
 
 class Keep(Strict):
@@ -162,27 +140,15 @@ class Keep(Strict):
     22: each is compared with those of its weekday, of which three must be known, six at most.
     """
 
-    snapshot_days: Days = Field(
-        default=35,
-        description=(
-            "the daily job deletes raw snapshots after so many days, once it has read their "
-            "rows in the history; 8 at least"
-        ),
-    )
-    history_days: Days = Field(
-        default=400,
-        description=(
-            "compacted history; not fewer than raw snapshots, as these are deleted only while "
-            "it has their rows"
-        ),
-    )
-    report_days: Annotated[int, Field(ge=22, le=3650)] = Field(
-        default=400,
-        description=(
-            "daily reports with their pages, 22 at least: hours are compared with those of the "
-            "same weekday in six weeks, of which three must be known"
-        ),
-    )
+    snapshot_days: Days = 35
+    """the daily job deletes raw snapshots after so many days, once it has read their rows in the
+    history; 8 at least"""
+    history_days: Days = 400
+    """compacted history; not fewer than raw snapshots, as these are deleted only while it has their
+    rows"""
+    report_days: Annotated[int, Field(ge=22, le=3650)] = 400
+    """daily reports with their pages, 22 at least: hours are compared with those of the same
+    weekday in six weeks, of which three must be known"""
 
     @model_validator(mode="after")
     def _history_outlasts_snapshots(self) -> Keep:
@@ -197,29 +163,21 @@ class Keep(Strict):
 class Report(Strict):
     """The daily job."""
 
-    enabled: bool = Field(
-        default=True,
-        description=(
-            "the daily job; false: no job, role or rule of it is made, and no snapshot is ever "
-            "deleted"
-        ),
-    )
-    hour: Annotated[int, Field(ge=0, le=23)] = Field(
-        default=1, description="it starts at this hour UTC, for the day before"
-    )
-    glue_version: Literal["6.0", "5.1"] = Field(default="6.0", description="6.0 or 5.1")
-    workers: Annotated[int, Field(ge=2, le=100)] = Field(default=2, description="of the type G.1X")
-    time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = Field(
-        default=30, description="a run that takes longer is ended"
-    )
-    summary: Literal["changes", "always", "never"] = Field(
-        default="changes",
-        description=(
-            "22 lines at most to the topic of reports: `changes`, when something is new; "
-            "`always`; `never`"
-        ),
-    )
-    log_days: LogDays = Field(default=30, description="days that the job's log is kept")
+    enabled: bool = True
+    """the daily job; false: no job, role or rule of it is made, and no snapshot is ever deleted"""
+    hour: Annotated[int, Field(ge=0, le=23)] = 1
+    """it starts at this hour UTC, for the day before"""
+    glue_version: Literal["6.0", "5.1"] = "6.0"
+    """6.0 or 5.1"""
+    workers: Annotated[int, Field(ge=2, le=100)] = 2
+    """of the type G.1X"""
+    time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = 30
+    """a run that takes longer is ended"""
+    summary: Literal["changes", "always", "never"] = "changes"
+    """22 lines at most to the topic of reports: `changes`, when something is new; `always`; `never`
+    """
+    log_days: LogDays = 30
+    """days that the job's log is kept"""
 
     @model_validator(mode="after")
     def _nothing_of_what_is_off(self) -> Report:
@@ -231,9 +189,8 @@ class Report(Strict):
 class Athena(Strict):
     """The most that one query may read."""
 
-    scan_limit_gb: Whole = Field(
-        default=10, description="what one query in the workgroup may read at most"
-    )
+    scan_limit_gb: Whole = 10
+    """what one query in the workgroup may read at most"""
 
 
 def _off(value: Any) -> Any:
@@ -257,27 +214,16 @@ NoneIfOff = Checked(lambda value: None if value == OFF else value, _or_off, befo
 class Views(Strict):
     """Burrow's API, Prometheus metrics and the status page, behind a function URL."""
 
-    auth: Literal["iam", "bearer"] = Field(
-        default="iam",
-        description=(
-            "who may ask: `iam`, requests signed by whoever has rights on the URL; `bearer`, "
-            "with a token that the stack makes"
-        ),
-    )
-    memory_mb: MemoryMb = Field(
-        default=512, description="of its Lambda, as for a cluster's `function`"
-    )
-    concurrency: Annotated[Whole | None, NoneIfOff] = Field(
-        default=None,
-        description=(
-            "so many requests at once at most, reserved; bounds what strangers who try tokens "
-            'can cost; `"off"`, as small accounts need, reserves none (unless given: none; '
-            "10 with `bearer`)"
-        ),
-    )
-    log_days: LogDays = Field(
-        default=14, description="of its Lambda, as for a cluster's `function`"
-    )
+    auth: Literal["iam", "bearer"] = "iam"
+    """who may ask: `iam`, requests signed by whoever has rights on the URL; `bearer`, with a token
+    that the stack makes"""
+    memory_mb: MemoryMb = 512
+    """of its Lambda, as for a cluster's `function`"""
+    concurrency: Annotated[Whole | None, NoneIfOff] = None
+    """so many requests at once at most, reserved; bounds what strangers who try tokens can cost;
+    `"off"`, as small accounts need, reserves none (unless given: none; 10 with `bearer`)"""
+    log_days: LogDays = 14
+    """of its Lambda, as for a cluster's `function`"""
 
     @model_validator(mode="before")
     @classmethod
@@ -293,18 +239,16 @@ class StatusMessages(Strict):
     Nothing needs it `alone`, as what is sent is claimed by conditional writes.
     """
 
-    topic: bool = Field(
-        default=True, description="to the topic of reports: to `notify.email` and chats"
-    )
-    event_bus: Annotated[EventBus | None, NoneIfOff] = Field(
-        default="default",
-        description=(
-            'and to this event bus of the account and region, which must be there; `"off"`: to none'
-        ),
-    )
-    alone: bool = Field(default=False, description="reserve a concurrency of one")
-    memory_mb: MemoryMb = Field(default=512, description="of its Lambda")
-    log_days: LogDays = Field(default=14, description="of its Lambda")
+    topic: bool = True
+    """to the topic of reports: to `notify.email` and chats"""
+    event_bus: Annotated[EventBus | None, NoneIfOff] = "default"
+    """and to this event bus of the account and region, which must be there; `"off"`: to none"""
+    alone: bool = False
+    """reserve a concurrency of one"""
+    memory_mb: MemoryMb = 512
+    """of its Lambda"""
+    log_days: LogDays = 14
+    """of its Lambda"""
 
     @model_validator(mode="after")
     def _has_a_receiver(self) -> StatusMessages:
@@ -316,14 +260,11 @@ class StatusMessages(Strict):
 class ExistingBucket(Strict):
     """A bucket of the user's; a configuration may have its name alone."""
 
-    name: BucketName = Field(description="instead of the name alone, with the key beside it")
-    kms_key_arn: KeyArn | None = Field(
-        default=None,
-        description=(
-            'the KMS key of yours that encrypts it: `{"name": "our-bucket", '
-            '"kms_key_arn": "arn:aws:kms:..."}`'
-        ),
-    )
+    name: BucketName
+    """instead of the name alone, with the key beside it"""
+    kms_key_arn: KeyArn | None = None
+    """the KMS key of yours that encrypts it: `{"name": "our-bucket", "kms_key_arn":
+    "arn:aws:kms:..."}`"""
 
 
 def _with_name(source: Any) -> Any:
@@ -338,24 +279,15 @@ _NameAlone = Checked(
 class KmsKeys(Strict):
     """Keys of the user's in one account and region, for what is made there."""
 
-    bucket: KeyArn | None = Field(
-        default=None, description="encrypts the bucket that is made here (unless given: S3's own)"
-    )
-    logs: KeyArn | None = Field(
-        default=None,
-        description="encrypts every log group that is made here (unless given: CloudWatch's own)",
-    )
-    topic: KeyArn | None = Field(
-        default=None,
-        description="encrypts the topics of alarms and reports (unless given: one is made)",
-    )
-    assets: KeyArn | None = Field(
-        default=None,
-        description=(
-            "the key of CDK's own bucket, where the account was bootstrapped with one: the "
-            "daily job reads its script from there"
-        ),
-    )
+    bucket: KeyArn | None = None
+    """encrypts the bucket that is made here (unless given: S3's own)"""
+    logs: KeyArn | None = None
+    """encrypts every log group that is made here (unless given: CloudWatch's own)"""
+    topic: KeyArn | None = None
+    """encrypts the topics of alarms and reports (unless given: one is made)"""
+    assets: KeyArn | None = None
+    """the key of CDK's own bucket, where the account was bootstrapped with one: the daily job reads
+    its script from there"""
 
 
 class SharedSettings(Strict):
@@ -367,30 +299,17 @@ class SharedSettings(Strict):
 
     keep: Keep = Keep()
     report: Report = Report()
-    athena: Annotated[Athena | None, OrOff] = Field(
-        default=Athena(),
-        description=(
-            'or `"off"`: no database, tables, workgroup and saved queries, as where [Lake '
-            "Formation](operations.md#accounts-with-lake-formation) governs the catalog "
-            "(unless given: an object)"
-        ),
-    )
+    athena: Annotated[Athena | None, OrOff] = Athena()
+    """or `"off"`: no database, tables, workgroup and saved queries, as where [Lake
+    Formation](operations.md#accounts-with-lake-formation) governs the catalog (unless given: an
+    object)"""
     notify: Notify = Notify()
-    views: Annotated[Views | None, OrOff] = Field(
-        default=None,
-        description=(
-            'an object, `{}` too, or `"off"`: [views](views.md) behind a URL: Burrow\'s API, '
-            '`/metrics`, the status page (unless given: "off")'
-        ),
-    )
-    status_messages: Annotated[StatusMessages | None, OrOff] = Field(
-        default=None,
-        description=(
-            'an object, `{}` too, or `"off"`: one [message](views.md#status-messages) a '
-            "group whose status changed and stayed, that loses records, or whose SLA is "
-            'broken (unless given: "off")'
-        ),
-    )
+    views: Annotated[Views | None, OrOff] = None
+    """an object, `{}` too, or `"off"`: [views](views.md) behind a URL: Burrow's API, `/metrics`,
+    the status page (unless given: "off")"""
+    status_messages: Annotated[StatusMessages | None, OrOff] = None
+    """an object, `{}` too, or `"off"`: one [message](views.md#status-messages) a group whose status
+    changed and stayed, that loses records, or whose SLA is broken (unless given: "off")"""
 
     @model_validator(mode="after")
     def _owners_are_sent_something(self) -> Self:
@@ -414,19 +333,13 @@ class Shared(SharedSettings):
     """The same in a configuration, for all places."""
 
     existing_buckets: dict[AccountRegion, Annotated[ExistingBucket, _NameAlone]] = Field(
-        default_factory=dict,
-        description=(
-            "a bucket of yours instead, below; by account and region, as in "
-            '`{"111122223333/eu-west-1": "our-bucket"}`, or by region alone where one '
-            "account has clusters there (unless given: a new one)"
-        ),
+        default_factory=dict
     )
-    kms_keys: dict[AccountRegion, KmsKeys] = Field(
-        default_factory=dict,
-        description=(
-            "[keys of yours](#keys-of-yours), by account and region or by region alone, as "
-            'above: `{"eu-west-1": {"bucket": "arn:aws:kms:...", "logs": ..., '
-            '"topic": ...}}` (unless given: AWS\'s own)'
-        ),
-    )
+    """a bucket of yours instead, below; by account and region, as in `{"111122223333/eu-west-1":
+    "our-bucket"}`, or by region alone where one account has clusters there (unless given: a new
+    one)"""
+    kms_keys: dict[AccountRegion, KmsKeys] = Field(default_factory=dict)
+    """[keys of yours](#keys-of-yours), by account and region or by region alone, as above:
+    `{"eu-west-1": {"bucket": "arn:aws:kms:...", "logs": ..., "topic": ...}}` (unless given: AWS's
+    own)"""
     notify: NotifyInPlaces = NotifyInPlaces()

@@ -62,23 +62,25 @@ Count = Annotated[int, Field(ge=1)]
 class Function(Strict):
     """The collector's Lambda."""
 
-    memory_mb: MemoryMb = Field(default=512, description="of the Lambda")
-    alone: bool = Field(
-        default=False,
-        description="reserve a concurrency of one; small accounts have none to reserve",
-    )
-    log_days: LogDays = Field(
-        default=14, description="that its log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"
-    )
-    python: Literal["3.13", "3.14"] = Field(default="3.13", description="or 3.14")
-    architecture: Literal["arm64", "x86_64"] = Field(default="arm64", description="or x86_64")
+    memory_mb: MemoryMb = 512
+    """of the Lambda"""
+    alone: bool = False
+    """reserve a concurrency of one; small accounts have none to reserve"""
+    log_days: LogDays = 14
+    """that its log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"""
+    python: Literal["3.13", "3.14"] = "3.13"
+    """or 3.14"""
+    architecture: Literal["arm64", "x86_64"] = "arm64"
+    """or x86_64"""
 
 
 class SlaRuns(Strict):
     """In how many of how many runs an SLA must be broken for a page."""
 
-    datapoints: Count = Field(description="runs that must be above the SLA")
-    periods: Count = Field(description="of so many runs, a day's at most")
+    datapoints: Count
+    """runs that must be above the SLA"""
+    periods: Count
+    """of so many runs, a day's at most"""
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
@@ -90,53 +92,26 @@ class SlaRuns(Strict):
 class AlarmSettings(Strict):
     """The alarms to create; those on the reporter's own health always exist."""
 
-    groups: Groups = Field(
-        default=(),
-        description=(
-            "exact names of groups with alarms of their own: status, data loss, the age in "
-            "`sla_seconds`, the budget of `slo`"
-        ),
-    )
-    any_group: bool = Field(
-        default=True,
-        description=(
-            "an alarm each that watches status, data loss and (where there are `sla_seconds`) "
-            "SLA of every group that is not in `alarms.groups`"
-        ),
-    )
-    any_unusual: bool = Field(
-        default=False,
-        description=(
-            "an alarm on groups that are unlike what the daily report has learnt of this hour "
-            "of the week; `levels.unusual` is true with it"
-        ),
-    )
-    anomalies: Groups = Field(
-        default=(), description="exact names of groups whose time lag is compared with its own past"
-    )
-    offset_lag: dict[GroupName, Whole] = Field(
-        default_factory=dict,
-        description=(
-            "by exact name of a group: an alarm when more records than these are unread, named "
-            "in `alarms.groups` or not"
-        ),
-    )
-    sla_runs: dict[GroupName, SlaRuns] = Field(
-        default_factory=dict,
-        description=(
-            "by exact name of a group in `alarms.groups`: in how many runs its SLA must be "
-            'broken for a page, as in `{"datapoints": 5, "periods": 10}` '
-            "(unless given: 3 of 5); [`kafka-lag replay --propose`](command-line.md#replay) "
-            "finds them"
-        ),
-    )
-    brokers: bool = Field(
-        default=True,
-        description=(
-            "alarms on MSK's own metrics of its brokers: disk 85 % full, processor idle less "
-            "than 40 %"
-        ),
-    )
+    groups: Groups = ()
+    """exact names of groups with alarms of their own: status, data loss, the age in `sla_seconds`,
+    the budget of `slo`"""
+    any_group: bool = True
+    """an alarm each that watches status, data loss and (where there are `sla_seconds`) SLA of every
+    group that is not in `alarms.groups`"""
+    any_unusual: bool = False
+    """an alarm on groups that are unlike what the daily report has learnt of this hour of the week;
+    `levels.unusual` is true with it"""
+    anomalies: Groups = ()
+    """exact names of groups whose time lag is compared with its own past"""
+    offset_lag: dict[GroupName, Whole] = Field(default_factory=dict)
+    """by exact name of a group: an alarm when more records than these are unread, named in
+    `alarms.groups` or not"""
+    sla_runs: dict[GroupName, SlaRuns] = Field(default_factory=dict)
+    """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for a
+    page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5); [`kafka-lag replay
+    --propose`](command-line.md#replay) finds them"""
+    brokers: bool = True
+    """alarms on MSK's own metrics of its brokers: disk 85 % full, processor idle less than 40 %"""
 
     @property
     def owners_with_topics(self) -> Collection[str]:
@@ -172,36 +147,21 @@ class WatchedCluster(CollectorKeys):
         "secret_id": _FOLLOWS,
     }
 
-    name: Name = Field(
-        description=(
-            "in metrics, keys and the stack's name, once an account: letters, digits, `.`, `_`, `-`"
-        )
-    )
-    ca_file: Text | None = Field(
-        default=None,
-        description=(
-            "PEM file of a private authority that signed the brokers' certificates, seen from "
-            "this file; every certificate in it must be readable (unless given: the system's)"
-        ),
-    )
-    broker_type: Literal["standard", "express"] = Field(
-        default="standard",
-        description=(
-            "`express` for MSK's Express brokers, which have no disks: no alarm and no graph "
-            "of them"
-        ),
-    )
+    name: Name
+    """in metrics, keys and the stack's name, once an account: letters, digits, `.`, `_`, `-`"""
+    ca_file: Text | None = None
+    """PEM file of a private authority that signed the brokers' certificates, seen from this file;
+    every certificate in it must be readable (unless given: the system's)"""
+    broker_type: Literal["standard", "express"] = "standard"
+    """`express` for MSK's Express brokers, which have no disks: no alarm and no graph of them"""
     function: Function = Function()
     alarms: AlarmSettings = AlarmSettings()
     scaling: Annotated[tuple[GroupScaling, ...], Listed] = ()
-    dashboard: bool = Field(default=True, description="one a cluster")
-    paused: bool = Field(
-        default=False,
-        description=(
-            "run nothing: the schedule is kept, but disabled; the alarms that would miss the "
-            "runs are not"
-        ),
-    )
+    dashboard: bool = True
+    """one a cluster"""
+    paused: bool = False
+    """run nothing: the schedule is kept, but disabled; the alarms that would miss the runs are not
+    """
 
     @field_validator("interval_seconds")
     @classmethod
