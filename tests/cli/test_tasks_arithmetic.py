@@ -145,6 +145,7 @@ def test_each_reason_why_more_tasks_do_not_help_has_its_sentence(golden: Golden)
         {"members": 8},
         {"produce_rate": 600.0},
         {"produce_rate": 700.0},
+        {"produce_rate": 700.0, "rates_lately": (590.0, 610.0)},
         # All of them get too much: the one with most of it is not worth a sentence.
         {"produce_rate": 700.0, "hottest_share": 0.24},
         {"produce_rate": 700.0, "hottest_share": 0.26},

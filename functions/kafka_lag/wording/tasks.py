@@ -34,12 +34,11 @@ def explain_tasks_needed(group: Mapping[str, Any]) -> str:
     reason, partition = group["tasks_needed_reason"], group["hottest_partition"]
     if reason in _WHY_UNKNOWN:
         return _WHY_UNKNOWN[reason]
-    rates = group["rates_lately"] or (0.0,)
     member = f"one member reads {format_rate(group['capacity'])}"
-    written = f"{format_rate(sum(rates) / len(rates))} are written, {member}"
+    written = f"{format_rate(_find_written(group) or 0.0)} are written, {member}"
     match reason:
         case contract.NEEDED_FOR_RECENT_RATE:
-            greatest = format_rate(max(rates))
+            greatest = format_rate(max(group["rates_lately"] or (0.0,)))
             return f"up to {greatest} were written in the last 15 minutes, {member}"
         case contract.NEEDED_FOR_BACKLOG:
             return f"{written}, {format_count(group['lag'])} records lie there"
@@ -74,7 +73,7 @@ def count_partitions_wanted(row: Mapping[str, Any]) -> int | None:
 
     All partitions are taken to get as much as each other.
     """
-    rate, capacity, partitions = row["produce_rate"], row["capacity"], row["partitions"]
+    rate, capacity, partitions = _find_written(row), row["capacity"], row["partitions"]
     if rate is None or not capacity or partitions is None:
         return None
     wanted = math.ceil(rate / capacity)
@@ -104,7 +103,7 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
             "Each partition has a member of its own: more tasks read nothing. More partitions "
             "would let the backlog be worked off sooner."
         )
-    share, rate = row["hottest_share"], row["produce_rate"]
+    share, rate = row["hottest_share"], _find_written(row)
     is_hot = share is not None and (wanted is None or share * partitions >= _HOT)
     if is_hot and rate is not None and capacity and share * rate > capacity:
         yield (
@@ -123,6 +122,14 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
     if row["worst_status"] in _WHATEVER_THE_TASKS:
         word = find_word(row["worst_status"])
         yield f"A partition is {word}: {MEANINGS[row['worst_status']]}. More tasks do not read it."
+
+
+def _find_written(row: Mapping[str, Any]) -> float | None:
+    """Returns records/s written in the last 15 minutes, from which the tasks needed follow; the
+    average of the produce rate if these are unknown."""
+    rates = row["rates_lately"]
+    rate: float | None = sum(rates) / len(rates) if rates else row["produce_rate"]
+    return rate
 
 
 def is_in_vain(row: Mapping[str, Any]) -> bool:
