@@ -8,7 +8,7 @@ A jump is also a skip if it is more than a client can read from one partition an
 is usual there. If a group that usually has members may have had none between two runs, and its
 commit passed all unread records, the group may or may not have read them: the jump is
 `read_or_skipped`. Records written below a commit that lies beyond the end of the log are skipped as
-well, once the end has passed the commit. docs/why.md has the limits and what they were tried on.
+well, once the end has passed the commit. docs/metrics.md has the limits.
 """
 
 from __future__ import annotations
