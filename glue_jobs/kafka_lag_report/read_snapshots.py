@@ -26,7 +26,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from kafka_lag.contract import RISES
+from kafka_lag.contract import KEYS, RISES, SCHEMA_VERSION
 from kafka_lag_report.errors import (
     UNDECODED,
     CorruptObjectsError,
@@ -51,129 +51,9 @@ T = TypeVar("T")
 FROM_SNAPSHOTS = "snapshots"
 FROM_HISTORY = "history"
 
-MAJOR = 2
-# Columns that came later, by dataset: files of versions before the one named may lack them.
-ADDED: dict[str, dict[str, tuple[int, int]]] = {
-    "groups": {
-        "status_since": (2, 0),
-        "group_epoch": (2, 2),
-        "rebalances": (2, 2),
-        "usual_lag": (2, 3),
-        "usual_time_lag": (2, 3),
-        "unusual": (2, 3),
-        "members_hash": (2, 4),
-        "rebalancing_share": (2, 4),
-        "usual_produce_rate": (2, 4),
-        "unusual_since": (2, 4),
-        "worst_status": (2, 5),
-        "worst_status_since": (2, 5),
-        "loss_since": (2, 5),
-        "loss_seen_at": (2, 5),
-        "held_loss_since": (2, 5),
-        "at_risk_since": (2, 5),
-        "at_risk_seen_at": (2, 5),
-        "held_at_risk_since": (2, 5),
-        "sla_broken_since": (2, 5),
-        "sla_broken_seen_at": (2, 5),
-        "held_sla_broken_since": (2, 5),
-        "settled_since": (2, 5),
-        "capacity": (2, 5),
-        "capacity_low": (2, 5),
-        "capacity_high": (2, 5),
-        "capacity_samples": (2, 5),
-        "rates_lately": (2, 5),
-        "tasks_needed": (2, 5),
-        "last_tasks_needed": (2, 5),
-        "tasks_needed_reason": (2, 5),
-        "hottest_topic": (2, 5),
-        "hottest_partition": (2, 5),
-        "hottest_share": (2, 5),
-        "records_rewound": (2, 5),
-        "records_skipped": (2, 5),
-        "unwatched_topic": (2, 5),
-        "unwatched_partition": (2, 5),
-        "cause": (2, 6),
-        "cause_since": (2, 6),
-        "cause_evidence": (2, 6),
-        "kept_up_at": (2, 6),
-        "kept_up_members": (2, 6),
-        "kept_up_produce_rate": (2, 6),
-        "held_up_records": (2, 6),
-        "open_transaction_since": (2, 6),
-        "open_transaction_topic": (2, 6),
-        "open_transaction_partition": (2, 6),
-        "runbook_url": (2, 6),
-        "slo_age_seconds": (2, 6),
-        "slo_target": (2, 6),
-        "slo_days": (2, 6),
-        "capacity_members": (2, 6),
-        "shared_limit_members": (2, 6),
-        "shared_limit_rate": (2, 6),
-        "shared_limit_since": (2, 6),
-        "skipped_at": (2, 7),
-        "skip_reason": (2, 7),
-        "lags_lately": (2, 8),
-        "trend": (2, 8),
-        "incident_id": (2, 8),
-        "incident_from": (2, 8),
-        "incident_until": (2, 8),
-        "incident_status": (2, 8),
-        "incident_worst_status": (2, 8),
-        "incident_worst_status_since": (2, 8),
-        "incident_peak_lag": (2, 8),
-        "incident_peak_lag_at": (2, 8),
-        "incident_peak_time_lag": (2, 8),
-        "incident_lost": (2, 8),
-        "incident_skipped": (2, 8),
-        "incident_sla_broken_since": (2, 8),
-        "incident_at_risk_since": (2, 8),
-        "incident_cause": (2, 8),
-        "incident_cause_since": (2, 8),
-        "other_level_since": (2, 8),
-        "settings_changed": (2, 8),
-    },
-    "group_partitions": {
-        "work_between_pauses": (2, 1),
-        "work_since_pause": (2, 1),
-        "pause_age_left": (2, 1),
-        "long_pause_seconds": (2, 1),
-        "long_pauses_seen": (2, 1),
-        "work_between_long_pauses": (2, 1),
-        "work_since_long_pause": (2, 1),
-        "long_pause_age_left": (2, 1),
-        "not_catching_up_since": (2, 1),
-        "last_lag": (2, 1),
-        "last_time_lag_seconds": (2, 1),
-        "uncounted": (2, 1),
-        "commit_gap_seconds": (2, 4),
-        "progress_from": (2, 4),
-        "progress_from_lag": (2, 4),
-        "skipped_from": (2, 4),
-        "skipped_to": (2, 4),
-        "skipped_at": (2, 4),
-        "consumer_status": (2, 5),
-        "batches_seen": (2, 5),
-        "batch_records": (2, 5),
-        "shortest_batch_seconds": (2, 5),
-        "longest_batch_seconds": (2, 5),
-        "commit_epoch": (2, 6),
-        "stable_offset": (2, 6),
-        "held_up_at": (2, 6),
-        "rest_end": (2, 6),
-        "rest_left_at": (2, 6),
-        "rests_seen": (2, 6),
-        "rest_records": (2, 6),
-        "reads_remote": (2, 6),
-        "skip_reason": (2, 7),
-        "kept_up_rate": (2, 8),
-    },
-    "topic_partitions": {
-        "stable_offset": (2, 6),
-        "open_transaction_since": (2, 6),
-        "transaction_seen_at": (2, 6),
-        "local_start_offset": (2, 6),
-    },
-}
+# The version whose columns are the contract's.
+_NEWEST = tuple(map(int, SCHEMA_VERSION.split(".")))
+MAJOR = _NEWEST[0]
 DAMAGED = "not a Parquet file, or a damaged one"
 
 # Each repeats the whole work; damage that footers do not show is rare.
@@ -412,10 +292,11 @@ def flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
             f"{run.path} is of schema version {footer.version} and this job reads up to {MAJOR}.x; "
             "deploy the job of the collector's release"
         )
-    added = ADDED.get(dataset, {})
+    # an older version lacks what came after it, which is null then
+    required = SNAPSHOTS[dataset].names if version >= _NEWEST else (*KEYS[dataset], "taken_at")
     for column in SNAPSHOTS[dataset]:
         expected, found = column.dataType.simpleString(), footer.columns.get(column.name)
-        if found is None and version >= added.get(column.name, (1, 0)):
+        if found is None and column.name in required:
             return f"no snapshot of {dataset}: column {column.name} is missing"
         if found is not None and found not in _TYPES[expected]:
             return f"column {column.name} is {found} and should be {expected}"

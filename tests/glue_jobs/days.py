@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from kafka_lag_report.read_snapshots import ADDED, Day
+from kafka_lag.contract import KEYS
+from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.schemas import SNAPSHOTS
 
 Row = dict[str, Any]
@@ -61,17 +62,16 @@ def write_run(
     folder: str = "demo",
     lean: bool = False,
 ) -> Path:
-    """One object of one run; columns that a row does not name are null, or if `lean`, and if the
-    first collectors had none, absent: half of what many objects cost.
+    """One object of one run; columns that a row does not name are null, or if `lean` absent: half
+    of what many objects cost.
     """
     place = root / "snapshots" / dataset / f"cluster={folder}"
     place = place / f"dt={at:%Y-%m-%d}" / f"hour={at:%H}"
     place.mkdir(parents=True, exist_ok=True)
     path = place / f"{at:%Y%m%dT%H%M%S}Z-0of1.parquet"
     kinds = {field.name: field.dataType.simpleString() for field in SNAPSHOTS[dataset].fields}
-    later = {name for name, version in ADDED[dataset].items() if version > (2, 0)}
-    absent = later - {name for row in rows for name in row} if lean else ()
-    columns = [(name, ARROW[kind]) for name, kind in kinds.items() if name not in absent]
+    named = {*KEYS[dataset], "taken_at", "read_at", *(name for row in rows for name in row)}
+    columns = [(name, ARROW[kind]) for name, kind in kinds.items() if name in named or not lean]
     schema = pa.schema(columns, metadata={"kafka_lag_schema_version": "2"})
     full = [{"taken_at": at, "read_at": at, **row} for row in rows]
     if not rows:
