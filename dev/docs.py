@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 
 from kafka_lag import contract
+from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag.lag.steps import STEPS
 from kafka_lag.wording.words import MEANINGS, WORDS
 from kafka_lag_config import alarm_rules, schema
-from kafka_lag_config.report_columns import REPORT_COLUMNS
 from kafka_lag_config.saved_queries import read_queries
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -15,8 +15,8 @@ import pytest
 
 from dev.docs import cells_of, texts
 from kafka_lag import contract
+from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag.views import burrow, page
-from kafka_lag_config.report_columns import REPORT_COLUMNS
 from tests.commands import subcommands
 
 ROOT = Path(__file__).parents[1]

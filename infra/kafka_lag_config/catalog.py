@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kafka_lag import contract
-from kafka_lag_config import report_columns as reports
+from kafka_lag.contract import reports
 
 CLUSTER, DATE, HOUR = "cluster", "dt", "hour"
 HISTORY = "history_"

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_lag import contract
+from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.parquet import to_parquet
-from kafka_lag_config.report_columns import REPORT_COLUMNS
 from kafka_lag_report import schemas
 from tests.infra.storage.stack import tables
 

@@ -8,25 +8,32 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import DataType, StructField, StructType
 
 from kafka_lag_report.findings import Findings, Limits
 from kafka_lag_report.page.drawn import Bar, Peak, Stretch
 from kafka_lag_report.page.render import read_page
 from kafka_lag_report.queries import Queries
 from kafka_lag_report.read_findings import read_findings
-from kafka_lag_report.schemas import DOUBLE, INT, LONG, REPORTS, STRING, columns, report_schema
+from kafka_lag_report.schemas import DOUBLE, INT, LONG, REPORTS, STRING, report_schema
 from tests.glue_jobs.days import Row, frame, frame_of
 from tests.glue_jobs.page.pages import DAY, at
 
 Rows = Sequence[Mapping[str, Any]]
-PARTITIONS = columns(
+
+
+def _columns(**types: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in types.items()])
+
+
+PARTITIONS = _columns(
     consumer_group=STRING,
     topic=STRING,
     partition_id=INT,
     leader=INT,
     mean_lag=DOUBLE,
 )
-PRODUCTION = columns(topic=STRING, partition_id=INT, produced=LONG)
+PRODUCTION = _columns(topic=STRING, partition_id=INT, produced=LONG)
 MADE: Row = {"topic": "orders", "partition_id": 1, "produced": 4}
 AGED = {"time_lag_error_seconds": 0.0}
 

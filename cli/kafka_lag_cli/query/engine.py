@@ -22,13 +22,13 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from kafka_lag import contract
+from kafka_lag.contract.reports import COVERAGE
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
 from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_cli.query.parameters import ATHENA, as_of
 from kafka_lag_config.catalog import DATE, Table, catalog_tables
-from kafka_lag_config.report_columns import COVERAGE
 
 _DUCKDB = "duckdb"
 _TYPES = {

@@ -9,12 +9,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from kafka_lag_report.queries import Queries
-from kafka_lag_report.schemas import LAG_HOURLY
+from kafka_lag_report.schemas import REPORTS
 from tests.glue_jobs.days import Row, frame_of
 
 pytestmark = pytest.mark.spark
 
-BEFORE = StructType([*LAG_HOURLY.fields, StructField("dt", StringType())])
+BEFORE = StructType([*REPORTS["lag_hourly"].fields, StructField("dt", StringType())])
 TIME_LAG, LAG, PRODUCED = "time_lag_seconds", "lag", "produce_rate"
 STEADY: list[float | None] = [100.0] * 6
 ODD_WEEKS: list[float | None] = [100.0, 110.0, 90.0, 100.0, 120.0, 9000.0]
@@ -64,7 +64,7 @@ QUIET_DAY = "by the spread of the hour alone"
 def unusual(spark: SparkSession, today: list[Row], before: list[Row]) -> list[Row]:
     """The rows of the report on these hours."""
     queries = Queries(spark)
-    queries.view("lag_hourly", frame_of(spark, LAG_HOURLY, today))
+    queries.view("lag_hourly", frame_of(spark, REPORTS["lag_hourly"], today))
     queries.view("past_hours", frame_of(spark, BEFORE, before))
     queries.derive("reductions/usual_hours")
     return [row.asDict() for row in queries.run("tables/anomalies").collect()]

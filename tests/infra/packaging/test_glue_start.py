@@ -14,9 +14,9 @@ import pytest
 
 from dev.aws import AwsStandIn
 from kafka_lag import contract
+from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag_cdk.packaging import glue_package
 from kafka_lag_cdk.report_job import SCRIPT
-from kafka_lag_config.report_columns import REPORT_COLUMNS
 from tests.glue_jobs.days import NOON, group_row, topic_row, write_run
 from tests.infra.packaging.glue import Glue
 from tests.infra.storage.stack import only

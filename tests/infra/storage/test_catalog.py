@@ -14,9 +14,9 @@ import pytest
 from moto import mock_aws
 
 from kafka_lag import contract
+from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag.snapshots.s3_store import S3Store
 from kafka_lag.snapshots.store import write_snapshot
-from kafka_lag_config.report_columns import REPORT_COLUMNS
 from tests.builders import HOUR, NOON, a_snapshot
 from tests.infra.storage.stack import CLUSTERS, tables, template
 

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from kafka_lag import contract
+from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag_cli.report import report
-from kafka_lag_config.report_columns import REPORT_COLUMNS
 from tests.infra.storage.queries import story
 from tests.infra.storage.queries.athena import Athena
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafka_lag import contract
-from kafka_lag_config.report_columns import REPORT_COLUMNS
+from kafka_lag.contract.reports import REPORT_COLUMNS
 from tests.infra.storage.queries.story import SHOP
 
 SATURDAY, FRIDAY = "2026-01-31", "2026-01-30"

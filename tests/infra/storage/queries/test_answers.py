@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from kafka_lag.contract import reports
+from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
-from kafka_lag_config import report_columns as reports
-from kafka_lag_config.report_columns import REPORT_COLUMNS
 from tests.builders import MINUTE, NOON
 from tests.cli.snapshots import a_group, a_snapshot_of
 from tests.golden import Golden

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the daily reports in the contract's types, by report.
+"""The columns of the daily reports, by report."""
 
-The job that writes them has its own in Spark's types and imports nothing from here; a test holds
-the two together.
-"""
-
-from kafka_lag.contract import BOOLEAN, DOUBLE, INT, INT_LIST, LONG, STRING, TIMESTAMP
+from kafka_lag.contract.columns import BOOLEAN, DOUBLE, INT, INT_LIST, LONG, STRING, TIMESTAMP
 
 PARTITION_SKEW = "partition_skew"
 RETENTION_RISK = "retention_risk"
