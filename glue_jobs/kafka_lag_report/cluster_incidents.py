@@ -321,7 +321,7 @@ def _no_runs(clock: Clock, findings: Findings, *, first_day: bool) -> Iterator[I
                 measure=worst.dataset,
                 count=worst.runs,
                 usual=worst.expected_runs,
-                minutes=worst.longest_gap / 60 if worst.longest_gap else None,
+                minutes=worst.longest_gap_seconds / 60 if worst.longest_gap_seconds else None,
             )
 
 
@@ -342,12 +342,12 @@ def _uneven(skews: Iterable[TopicSkew]) -> Iterator[Incident]:
     for skew in skews:
         if skew.production_skewed and skew.topic not in done:
             done.add(skew.topic)
-            top = skew.made_top_partition
+            top = skew.production_top_partition
             yield Incident(
                 kind=Kind.UNEVEN,
                 level=NOTICE,
                 topic=skew.topic,
                 partitions=() if top is None else (top,),
-                share=skew.made_top_share,
-                even=skew.made_even_share,
+                share=skew.production_top_share,
+                even=skew.production_even_share,
             )

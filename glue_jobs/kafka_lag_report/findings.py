@@ -5,11 +5,11 @@ Page and message render this model and judge nothing themselves. None is unknown
 and UTC, durations are seconds unless the name says minutes, shares are of 1.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kafka_lag_report.incident import Incident
 from kafka_lag_report.thresholds import (
@@ -22,12 +22,25 @@ from kafka_lag_report.thresholds import (
 )
 
 T = TypeVar("T")
+S = TypeVar("S")
+# A row of a report's table.
+Row = Mapping[str, Any]
 # The key of a topic as one group reads it.
 GroupTopic = tuple[str, str]
 
 # The values of `cause`; there may be others in reports of a later version.
 PRODUCTION, BROKER, CONSUMER = "production", "broker", "consumer"
 STOPPED, STALLED, UNEXPLAINED = "stopped", "stalled", "unexplained"
+
+
+def read_value(kind: type[T], row: Row, **more: Any) -> T:
+    """The columns of a row in the fields that are called as they are, and these.
+
+    What a table calls `consumer_group` is `group`, as in all that is said of one.
+    """
+    columns = {**row, "group": row.get("consumer_group"), **more}
+    names = (each.name for each in fields(kind))  # type: ignore[arg-type]
+    return kind(**{name: columns[name] for name in names if name in columns})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +64,10 @@ class Listed(Generic[T]):
     def more(self) -> int:
         """How many are not listed."""
         return max(0, self.total - len(self.rows))
+
+    def made(self, make: Callable[[T], S]) -> "Listed[S]":
+        """The same of what is made of each row."""
+        return Listed(tuple(map(make, self.rows)), self.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,24 +171,24 @@ class TopicSkew:
 
     group: str
     topic: str
-    lag_skewed: bool
-    production_skewed: bool
-    partitions: int | None = None
-    mean: float | None = None
-    max_to_mean: float | None = None
-    top_partition: int | None = None
-    top_share: float | None = None
-    even_share: float | None = None
-    skewed_minutes: float | None = None
-    made_top_partition: int | None = None
-    made_top_share: float | None = None
-    made_even_share: float | None = None
+    lag_skewed: bool | None
+    production_skewed: bool | None
+    lag_partitions: int | None = None
+    lag_mean: float | None = None
+    lag_max_to_mean: float | None = None
+    lag_top_partition: int | None = None
+    lag_top_share: float | None = None
+    lag_even_share: float | None = None
+    lag_skewed_minutes: float | None = None
+    production_top_partition: int | None = None
+    production_top_share: float | None = None
+    production_even_share: float | None = None
     cause: str | None = None
     cause_partitions: tuple[int, ...] = ()
     cause_leader: int | None = None
     cause_member: str | None = None
-    cause_client: str | None = None
-    cause_host: str | None = None
+    cause_client_id: str | None = None
+    cause_client_host: str | None = None
     group_stopped: bool = False
 
     @property
@@ -191,105 +208,9 @@ class TopicSkew:
     @property
     def lag(self) -> float | None:
         """Of all its partitions together, on average over the day."""
-        if self.mean is None or self.partitions is None:
+        if self.lag_mean is None or self.lag_partitions is None:
             return None
-        return self.mean * self.partitions
-
-    @property
-    def excess(self) -> float:
-        """Records of the top partition's lag beyond an even share: what makes one skew worse.
-
-        By a ratio three hundred records to one hundred would come before a million to half of it.
-        """
-        return (self.mean or 0.0) * ((self.max_to_mean or 1.0) - 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Broker:
-    """A row of `broker_hotspots`; leader None: partitions that nobody led."""
-
-    leader: int | None
-    rack: str | None = None
-    partitions_led: float | None = None
-    partitions_share: float | None = None
-    produce_share: float | None = None
-    lag_mean: float | None = None
-    lag_share: float | None = None
-    lag_to_partitions: float | None = None
-    hot: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Consumer:
-    """A hot row of `consumer_hotspots`; member None: partitions that nobody owned."""
-
-    group: str
-    host: str | None = None
-    client: str | None = None
-    member: str | None = None
-    partitions_owned: float | None = None
-    partitions_share: float | None = None
-    lag_mean: float | None = None
-    lag_share: float | None = None
-    lag_to_partitions: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UnusualHour:
-    """An hour in which a group's measure left its usual range."""
-
-    group: str
-    hour: int
-    measure: str
-    value: float | None
-    usual: float | None
-    deviation: float | None
-    direction: str
-    days: int | None = None
-    is_least: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GroupTasks:
-    """What `tasks_needed` says of a group's day: whole numbers of tasks, and of members.
-
-    `hours` are the upper quartiles of the hours in which it is known.
-    """
-
-    group: str
-    known_minutes: float | None = None
-    lower: int | None = None
-    median: int | None = None
-    upper: int | None = None
-    most: int | None = None
-    members: int | None = None
-    last: int | None = None
-    reason: str | None = None
-    hours: Mapping[int, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupObjective:
-    """What `slo` says of a group: its objective, the day's minutes, and those of the window."""
-
-    group: str
-    age_seconds: float | None = None
-    target: float | None = None
-    days: int | None = None
-    kept_minutes: float | None = None
-    broken_minutes: float | None = None
-    unknown_minutes: float | None = None
-    window_kept_minutes: float | None = None
-    window_broken_minutes: float | None = None
-    window_unknown_minutes: float | None = None
-    budget_minutes: float | None = None
-    budget_left_minutes: float | None = None
-    burn_rate: float | None = None
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether more minutes of the window were broken than may be."""
-        return (self.budget_left_minutes or 0.0) < 0
+        return self.lag_mean * self.lag_partitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +225,8 @@ class Coverage:
     skipped: str | None = None
     first_run: datetime | None = None
     last_run: datetime | None = None
-    interval: float | None = None
-    longest_gap: float | None = None
+    interval_seconds: float | None = None
+    longest_gap_seconds: float | None = None
     in_progress: bool | None = None
     source: str | None = None
 
@@ -320,8 +241,8 @@ class Coverage:
     def has_gap(self) -> bool:
         """Whether more is missing than any deploy costs."""
         few = self.share is not None and self.share < SEEN_SHARE
-        interval = self.interval or LONGEST_INTERVAL
-        return few or self.runs == 0 or (self.longest_gap or 0.0) > GAP_INTERVALS * interval
+        interval = self.interval_seconds or LONGEST_INTERVAL
+        return few or self.runs == 0 or (self.longest_gap_seconds or 0.0) > GAP_INTERVALS * interval
 
     @property
     def doubtful(self) -> bool:
@@ -331,18 +252,22 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """One cluster's day; every list is worst first."""
+    """One cluster's day; every list is worst first.
+
+    Those without a class of their own are rows of their tables: `tasks` are of whole days, each
+    with the upper quartile of its `hours` in which it is known.
+    """
 
     cluster: str
     day: date
     groups: Listed[GroupDay] = field(default_factory=Listed)
     risks: Listed[TopicRisk] = field(default_factory=Listed)
     skews: Listed[TopicSkew] = field(default_factory=Listed)
-    brokers: Listed[Broker] = field(default_factory=Listed)
-    consumers: Listed[Consumer] = field(default_factory=Listed)
-    tasks: Listed[GroupTasks] = field(default_factory=Listed)
-    objectives: Listed[GroupObjective] = field(default_factory=Listed)
-    unusual: Listed[UnusualHour] = field(default_factory=Listed)
+    brokers: Listed[Row] = field(default_factory=Listed)
+    consumers: Listed[Row] = field(default_factory=Listed)
+    tasks: Listed[Row] = field(default_factory=Listed)
+    objectives: Listed[Row] = field(default_factory=Listed)
+    unusual: Listed[Row] = field(default_factory=Listed)
     coverage: tuple[Coverage, ...] = ()
     incidents: tuple[Incident, ...] = ()
 
@@ -368,7 +293,9 @@ class Findings:
         if last is None:
             return None
         midnight = datetime.combine(self.day, time(), UTC) + _DAY
-        interval = max((one.interval for one in self.coverage if one.interval), default=60.0)
+        interval = max(
+            (one.interval_seconds for one in self.coverage if one.interval_seconds), default=60.0
+        )
         early = (midnight - last).total_seconds() > GAP_INTERVALS * interval
         return last if self.in_progress or early else None
 
@@ -453,22 +380,22 @@ def since_first_run(coverage: Coverage, day: date) -> Coverage:
     The longest gap is then unknown, unless the one after the last run accounts for all that is
     missing, as of gaps the report holds the longest alone.
     """
-    first, last, interval = coverage.first_run, coverage.last_run, coverage.interval
+    first, last, interval = coverage.first_run, coverage.last_run, coverage.interval_seconds
     if first is None or last is None or not interval:
         return coverage
     midnight = datetime.combine(day, time(), UTC)
     end = last + timedelta(seconds=interval) if coverage.in_progress else midnight + _DAY
     expected = round((end - first).total_seconds() / interval)
-    longest = coverage.longest_gap
+    longest = coverage.longest_gap_seconds
     if longest is not None and longest <= (first - midnight).total_seconds():
         after = (end - last).total_seconds()
         missing = expected - (coverage.runs or 0)
         longest = max(after, interval) if missing <= round(after / interval) - 1 else None
-    return replace(coverage, expected_runs=expected, longest_gap=longest)
+    return replace(coverage, expected_runs=expected, longest_gap_seconds=longest)
 
 
 _DAY = timedelta(days=1)
 
 
 def _seen_least(coverage: Coverage) -> tuple[float, float]:
-    return 1.0 if coverage.share is None else coverage.share, -(coverage.longest_gap or 0.0)
+    return 1.0 if coverage.share is None else coverage.share, -(coverage.longest_gap_seconds or 0.0)

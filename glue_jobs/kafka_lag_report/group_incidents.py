@@ -26,7 +26,7 @@ from kafka_lag.contract import (
 from kafka_lag.wording.causes import describe_cause
 from kafka_lag.wording.evidence import read_evidence
 from kafka_lag_report.evidence import Evidence, GroupSpell, IncidentRows
-from kafka_lag_report.findings import Consumer, Findings, GroupDay, TopicRisk
+from kafka_lag_report.findings import Findings, GroupDay, Row, TopicRisk
 from kafka_lag_report.incident import NOTICE, SERIOUS, URGENT, WARNED, Incident, Kind
 from kafka_lag_report.run_clock import Clock, chained
 from kafka_lag_report.thresholds import (
@@ -59,8 +59,8 @@ def group_incidents(evidence: Evidence, findings: Findings, clock: Clock) -> Ite
     for rows in evidence.incidents:
         find(rows.group).published.append(rows)
     for consumer in findings.consumers.rows:
-        if consumer.group in groups and consumer.member:
-            groups[consumer.group].members[consumer.member] = consumer
+        if consumer["consumer_group"] in groups and consumer["member_id"]:
+            groups[consumer["consumer_group"]].members[consumer["member_id"]] = consumer
     for risk in findings.risks.rows:
         if risk.records_lost:
             find(risk.group).losses.append(risk)
@@ -75,7 +75,7 @@ class _Group:
     spells: list[GroupSpell] = field(default_factory=list)
     published: list[IncidentRows] = field(default_factory=list)
     losses: list[TopicRisk] = field(default_factory=list)
-    members: dict[str, Consumer] = field(default_factory=dict)
+    members: dict[str, Row] = field(default_factory=dict)
 
     def incidents(self) -> Iterator[Incident]:
         # one that ended on the day before stays in the rows for some minutes; partitions without a
@@ -141,7 +141,7 @@ class _Group:
             )
         made = _with_cause(made, rows, clock)
         if (consumer := self.members.get(made.member or "")) and made.client is None:
-            made = replace(made, client=consumer.client, host=consumer.host)
+            made = replace(made, client=consumer["client_id"], host=consumer["client_host"])
         return self._with_loss(made, rows)
 
     def _worst(

@@ -8,8 +8,7 @@ partition of a group, and of it only topics with a finding are looked at one by 
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -20,19 +19,16 @@ import pyarrow.compute as pc
 from kafka_lag.contract import AT_RISK, LOST
 from kafka_lag_report.findings import (
     STOPPED,
-    Broker,
-    Consumer,
     Coverage,
     Findings,
     GroupDay,
-    GroupObjective,
-    GroupTasks,
     GroupTopic,
     Limits,
     Listed,
+    Row,
     TopicRisk,
     TopicSkew,
-    UnusualHour,
+    read_value,
     since_first_run,
     worst_first,
     worst_topics,
@@ -40,7 +36,6 @@ from kafka_lag_report.findings import (
 from kafka_lag_report.incident import TABLE, from_table
 from kafka_lag_report.thresholds import NO_LOSS
 
-Row = Mapping[str, Any]
 # Of two the lesser one comes first.
 Order = tuple[float | str, ...]
 T = TypeVar("T")
@@ -60,8 +55,6 @@ _RISK_COLUMNS = (
     "retention_needed_seconds",
     "retention_unlimited",
 )
-_GROUP_COLUMNS = tuple(each.name for each in fields(GroupDay) if each.name != "group")
-_OBJECTIVE_COLUMNS = tuple(each.name for each in fields(GroupObjective) if each.name != "group")
 
 
 def read_findings(
@@ -87,18 +80,18 @@ def read_findings(
     own = reports["lag_summary"].filter(pc.field("topic").is_null())
     hot = reports["consumer_hotspots"].filter(pc.field("hot"))
     first_risks = tuple(heapq.nsmallest(limits.topics, risks, key=_risk_order))
-    groups = _worst(_rows(own), _group_order, limits.groups, _group)
+    groups = _worst(_rows(own), _group_order, limits.groups).made(partial(read_value, GroupDay))
     return Findings(
         cluster=cluster,
         day=day,
         groups=Listed(worst_first(groups.rows, worst_topics(first_risks)), groups.total),
         risks=Listed(first_risks, len(risks)),
-        skews=_worst(skews, _skew_order, limits.topics, partial(_skew, stopped)),
-        brokers=_worst(_rows(reports["broker_hotspots"]), _broker_order, limits.rows, _broker),
-        consumers=_worst(_rows(hot), _consumer_order, limits.rows, _consumer),
+        skews=_worst(skews, _skew_order, limits.topics).made(partial(_skew, stopped)),
+        brokers=_worst(_rows(reports["broker_hotspots"]), _broker_order, limits.rows),
+        consumers=_worst(_rows(hot), _consumer_order, limits.rows),
         tasks=_tasks(reports["tasks_needed"], limits.rows),
-        objectives=_worst(_rows(reports["slo"]), _objective_order, limits.rows, _objective),
-        unusual=_worst(_rows(reports["anomalies"]), _hour_order, limits.hours, _hour),
+        objectives=_worst(_rows(reports["slo"]), _objective_order, limits.rows),
+        unusual=_worst(_rows(reports["anomalies"]), _hour_order, limits.hours),
         coverage=tuple(since_first_run(each, day) if first_day else each for each in coverage),
         incidents=from_table(reports[TABLE]) if TABLE in reports else (),
     )
@@ -109,12 +102,9 @@ def _rows(table: pa.Table) -> list[Row]:
     return rows
 
 
-def _worst(
-    rows: Iterable[Any], order: Callable[[Any], Order], limit: int, made: Callable[[Any], T]
-) -> Listed[T]:
+def _worst(rows: Sequence[Row], order: Callable[[Row], Order], limit: int) -> Listed[Row]:
     """At most `limit` of the rows in this order, and how many there are."""
-    found = list(rows)
-    return Listed(tuple(map(made, heapq.nsmallest(limit, found, key=order))), len(found))
+    return Listed(tuple(heapq.nsmallest(limit, rows, key=order)), len(rows))
 
 
 def _falling(value: float | None) -> tuple[bool, float]:
@@ -132,20 +122,8 @@ def _key(row: Row) -> GroupTopic:
 
 
 def _coverage(row: Row) -> Coverage:
-    return Coverage(
-        dataset=row["dataset"],
-        runs=row["runs"],
-        expected_runs=row["expected_runs"],
-        objects=row["objects"],
-        objects_skipped=row["objects_skipped"],
-        skipped=row["skipped"],
-        first_run=_second(row["first_run"]),
-        last_run=_second(row["last_run"]),
-        interval=row["interval_seconds"],
-        longest_gap=row["longest_gap_seconds"],
-        in_progress=row["in_progress"],
-        source=row["source"],
-    )
+    first, last = (_second(row[name]) for name in ("first_run", "last_run"))
+    return read_value(Coverage, row, first_run=first, last_run=last)
 
 
 def _second(time: datetime | None) -> datetime | None:
@@ -163,10 +141,6 @@ def _group_order(row: Row) -> Order:
         *_falling(row["time_lag_max"]),
         row["consumer_group"],
     )
-
-
-def _group(row: Row) -> GroupDay:
-    return GroupDay(row["consumer_group"], *(row[name] for name in _GROUP_COLUMNS))
 
 
 def _risks(report: pa.Table) -> list[TopicRisk]:
@@ -271,27 +245,11 @@ def _stopped_groups(consumers: pa.Table) -> frozenset[str]:
 
 def _skew(stopped: Collection[str], row: Row) -> TopicSkew:
     group_stopped = row["consumer_group"] in stopped
-    return TopicSkew(
-        group=row["consumer_group"],
-        topic=row["topic"],
-        lag_skewed=bool(row["lag_skewed"]),
-        production_skewed=bool(row["production_skewed"]),
-        partitions=row["lag_partitions"],
-        mean=row["lag_mean"],
-        max_to_mean=row["lag_max_to_mean"],
-        top_partition=row["lag_top_partition"],
-        top_share=row["lag_top_share"],
-        even_share=row["lag_even_share"],
-        skewed_minutes=row["lag_skewed_minutes"],
-        made_top_partition=row["production_top_partition"],
-        made_top_share=row["production_top_share"],
-        made_even_share=row["production_even_share"],
+    return read_value(
+        TopicSkew,
+        row,
         cause=STOPPED if group_stopped and row["lag_skewed"] else row["cause"],
         cause_partitions=tuple(row["cause_partitions"] or ()),
-        cause_leader=row["cause_leader"],
-        cause_member=row["cause_member"],
-        cause_client=row["cause_client_id"],
-        cause_host=row["cause_client_host"],
         group_stopped=group_stopped,
     )
 
@@ -306,68 +264,24 @@ def _broker_order(row: Row) -> Order:
     )
 
 
-def _broker(row: Row) -> Broker:
-    return Broker(
-        leader=row["leader"],
-        rack=row["leader_rack"],
-        partitions_led=row["partitions_led"],
-        partitions_share=row["partitions_share"],
-        produce_share=row["produce_share"],
-        lag_mean=row["lag_mean"],
-        lag_share=row["lag_share"],
-        lag_to_partitions=row["lag_to_partitions"],
-        hot=row["hot"],
-    )
-
-
 def _consumer_order(row: Row) -> Order:
     """The one with most records behind first."""
     names = ("consumer_group", "client_host", "client_id", "member_id")
     return *_falling(row["lag_mean"]), *(row[name] or "" for name in names)
 
 
-def _consumer(row: Row) -> Consumer:
-    return Consumer(
-        group=row["consumer_group"],
-        host=row["client_host"],
-        client=row["client_id"],
-        member=row["member_id"],
-        partitions_owned=row["partitions_owned"],
-        partitions_share=row["partitions_share"],
-        lag_mean=row["lag_mean"],
-        lag_share=row["lag_share"],
-        lag_to_partitions=row["lag_to_partitions"],
-    )
-
-
-def _tasks(report: pa.Table, limit: int) -> Listed[GroupTasks]:
+def _tasks(report: pa.Table, limit: int) -> Listed[Row]:
     """Of each group its day with its hours; first who had the fewest members for what it needed."""
     hours: dict[str, dict[int, int]] = defaultdict(dict)
     for row in _rows(report.filter(pc.field("hour").is_valid())):
         hours[row["consumer_group"]][row["hour"]] = row["upper_quartile"]
-    days = _rows(report.filter(pc.field("hour").is_null()))
-    return _worst(days, _tasks_order, limit, lambda row: _group_tasks(row, hours))
+    days = _worst(_rows(report.filter(pc.field("hour").is_null())), _tasks_order, limit)
+    return days.made(lambda row: {**row, "hours": hours[row["consumer_group"]]})
 
 
 def _tasks_order(row: Row) -> Order:
     missing = _difference(row["median"], row["members"])
     return *_falling(missing), *_falling(row["most"]), row["consumer_group"]
-
-
-def _group_tasks(row: Row, hours: Mapping[str, Mapping[int, int]]) -> GroupTasks:
-    group = row["consumer_group"]
-    return GroupTasks(
-        group=group,
-        known_minutes=row["known_minutes"],
-        lower=row["lower_quartile"],
-        median=row["median"],
-        upper=row["upper_quartile"],
-        most=row["most"],
-        members=row["members"],
-        last=row["last_tasks_needed"],
-        reason=row["tasks_needed_reason"],
-        hours=hours.get(group, {}),
-    )
 
 
 def _objective_order(row: Row) -> Order:
@@ -376,26 +290,8 @@ def _objective_order(row: Row) -> Order:
     return *_rising(left / budget if budget else None), row["consumer_group"]
 
 
-def _objective(row: Row) -> GroupObjective:
-    return GroupObjective(row["consumer_group"], *(row[name] for name in _OBJECTIVE_COLUMNS))
-
-
 def _hour_order(row: Row) -> Order:
     """The furthest from its usual first."""
     deviation = row["deviation"]
     far = None if deviation is None else abs(deviation)
     return *_falling(far), row["consumer_group"], row["measure"], row["hour"]
-
-
-def _hour(row: Row) -> UnusualHour:
-    return UnusualHour(
-        group=row["consumer_group"],
-        hour=row["hour"],
-        measure=row["measure"],
-        value=row["value"],
-        usual=row["usual"],
-        deviation=row["deviation"],
-        direction=row["direction"],
-        days=row["days"],
-        is_least=bool(row["value_is_least"]),
-    )

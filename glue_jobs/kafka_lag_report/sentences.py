@@ -482,10 +482,10 @@ def minutes(count: float | None, space: str = " ") -> str:
 
 
 def _member(skew: TopicSkew) -> Sentence:
-    who = skew.cause_client or skew.cause_member
+    who = skew.cause_client_id or skew.cause_member
     if not who:
         return ()
-    host = skew.cause_host
+    host = skew.cause_client_host
     return ("consumer ", Name(who), *((" on ", Name(host)) if host else ()))
 
 

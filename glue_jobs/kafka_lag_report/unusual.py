@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 
-from kafka_lag_report.findings import Findings, UnusualHour
+from kafka_lag_report.findings import Findings, Row
 from kafka_lag_report.incident import NOTICE, Incident, Kind
 from kafka_lag_report.thresholds import AFTERWARDS_SECONDS, MANY_GROUPS, MOST, TAIL_PART
 
@@ -26,7 +26,7 @@ def unusual_incidents(findings: Findings, others: Sequence[Incident]) -> tuple[I
     `others` are the day's incidents.
     """
     midnight = datetime.combine(findings.day, time(), UTC)
-    kept: dict[tuple[str, str], dict[str, list[UnusualHour]]] = defaultdict(dict)
+    kept: dict[tuple[str, str], dict[str, list[Row]]] = defaultdict(dict)
     for (group, measure, direction), hours in _series(findings.unusual.rows).items():
         if measure != _RATE and direction != _HIGH:
             continue
@@ -40,14 +40,14 @@ def unusual_incidents(findings: Findings, others: Sequence[Incident]) -> tuple[I
     of_many: list[Incident] = []
     of_one: list[Incident] = []
     for (measure, direction), groups in kept.items():
-        counted = Counter(hour.hour for hours in groups.values() for hour in hours)
+        counted = Counter(hour["hour"] for hours in groups.values() for hour in hours)
         shared = sorted(hour for hour, count in counted.items() if count >= MANY_GROUPS)
         of_many += (
             _of_many(measure, direction, span, groups, findings, midnight)
             for span in _spans(shared)
         )
         for hours in groups.values():
-            by_hour = {hour.hour: hour for hour in hours}
+            by_hour = {hour["hour"]: hour for hour in hours}
             of_one += (
                 _of_one([by_hour[number] for number in span], midnight)
                 for span in _spans(sorted(by_hour))
@@ -83,50 +83,48 @@ def _is_same_matter(one: Incident, other: Incident) -> bool:
 
 
 def _series(
-    hours: Iterable[UnusualHour],
-) -> dict[tuple[str, str, str], list[UnusualHour]]:
-    found: dict[tuple[str, str, str], list[UnusualHour]] = defaultdict(list)
-    for hour in sorted(hours, key=lambda each: each.hour):
-        found[hour.group, hour.measure, hour.direction].append(hour)
+    hours: Iterable[Row],
+) -> dict[tuple[str, str, str], list[Row]]:
+    found: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for hour in sorted(hours, key=lambda each: each["hour"]):
+        found[hour["consumer_group"], hour["measure"], hour["direction"]].append(hour)
     return found
 
 
-def _without_tails(hours: Sequence[UnusualHour], measure: str) -> Iterator[UnusualHour]:
-    before: UnusualHour | None = None
+def _without_tails(hours: Sequence[Row], measure: str) -> Iterator[Row]:
+    before: Row | None = None
     for hour in hours:
-        follows = before is not None and hour.hour == before.hour + 1
-        far = abs(hour.deviation or 0.0)
-        is_tail = follows and before and far < TAIL_PART * abs(before.deviation or 0.0)
+        follows = before is not None and hour["hour"] == before["hour"] + 1
+        far = abs(hour["deviation"] or 0.0)
+        is_tail = follows and before and far < TAIL_PART * abs(before["deviation"] or 0.0)
         if not (is_tail and measure == _RATE):
             yield hour
         before = hour
 
 
-def _explained(
-    hour: UnusualHour, measure: str, others: Iterable[Incident], midnight: datetime
-) -> bool:
-    begin = midnight + hour.hour * _HOUR
+def _explained(hour: Row, measure: str, others: Iterable[Incident], midnight: datetime) -> bool:
+    begin = midnight + hour["hour"] * _HOUR
     return measure != _RATE and any(
-        one.group == hour.group
+        one.group == hour["consumer_group"]
         and (one.since or midnight) < begin + _HOUR
         and begin < (one.until or midnight + 24 * _HOUR) + _AFTERWARDS
         for one in others
     )
 
 
-def _of_one(hours: Sequence[UnusualHour], midnight: datetime) -> Incident:
-    worst = max(hours, key=lambda hour: abs(hour.deviation or 0.0))
+def _of_one(hours: Sequence[Row], midnight: datetime) -> Incident:
+    worst = max(hours, key=lambda hour: abs(hour["deviation"] or 0.0))
     return Incident(
         kind=Kind.UNUSUAL,
         level=NOTICE,
-        group=worst.group,
-        measure=worst.measure,
-        direction=worst.direction,
-        value=worst.value,
-        is_least=worst.is_least,
-        usual=worst.usual,
-        since=midnight + hours[0].hour * _HOUR,
-        until=midnight + (hours[-1].hour + 1) * _HOUR,
+        group=worst["consumer_group"],
+        measure=worst["measure"],
+        direction=worst["direction"],
+        value=worst["value"],
+        is_least=bool(worst["value_is_least"]),
+        usual=worst["usual"],
+        since=midnight + hours[0]["hour"] * _HOUR,
+        until=midnight + (hours[-1]["hour"] + 1) * _HOUR,
         minutes=60.0 * len(hours),
         count=1,
     )
@@ -136,12 +134,12 @@ def _of_many(
     measure: str,
     direction: str,
     span: Sequence[int],
-    groups: Mapping[str, Sequence[UnusualHour]],
+    groups: Mapping[str, Sequence[Row]],
     findings: Findings,
     midnight: datetime,
 ) -> Incident:
     sharing = sorted(
-        group for group, hours in groups.items() if any(hour.hour in span for hour in hours)
+        group for group, hours in groups.items() if any(hour["hour"] in span for hour in hours)
     )
     return Incident(
         kind=Kind.UNUSUAL,

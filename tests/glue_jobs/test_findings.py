@@ -116,7 +116,7 @@ def test_skew_of_lag_without_a_cause_is_no_finding(
 
 def evening(**more: Any) -> Coverage:
     """A collector that was deployed at 17:00."""
-    first = {"first_run": at(17), "last_run": at(23, 59), "interval": 60.0}
+    first = {"first_run": at(17), "last_run": at(23, 59), "interval_seconds": 60.0}
     return Coverage("groups", **{"runs": 420, "expected_runs": 1440, **first, **more})
 
 
@@ -138,13 +138,13 @@ def evening(**more: Any) -> Coverage:
 def test_a_collector_s_first_day_begins_with_its_first_run(
     runs: dict[str, Any], gap: float, longest: float | None, has_gap: bool
 ) -> None:
-    day = since_first_run(evening(longest_gap=gap, **runs), DAY)
+    day = since_first_run(evening(longest_gap_seconds=gap, **runs), DAY)
 
-    assert (day.longest_gap, day.has_gap) == (longest, has_gap)
+    assert (day.longest_gap_seconds, day.has_gap) == (longest, has_gap)
 
 
 @pytest.mark.parametrize(
-    "unknown", [{"first_run": None}, {"last_run": None}, {"interval": None}], ids=str
+    "unknown", [{"first_run": None}, {"last_run": None}, {"interval_seconds": None}], ids=str
 )
 def test_nothing_is_counted_from_a_run_that_nobody_knows(unknown: dict[str, Any]) -> None:
     day = evening(**unknown)
@@ -152,12 +152,19 @@ def test_nothing_is_counted_from_a_run_that_nobody_knows(unknown: dict[str, Any]
     assert since_first_run(day, DAY) == day
 
 
+def _gap(dataset: str, runs: int | None, expected: int | None, longest: float) -> Coverage:
+    times = {"interval_seconds": 60.0, "longest_gap_seconds": longest}
+    return Coverage(dataset, runs, expected, **times)  # type: ignore[arg-type]
+
+
 def test_the_worst_gap_is_of_the_dataset_that_saw_least_and_then_the_longest() -> None:
     gaps = {
-        "unknown": Coverage("unknown", None, None, interval=60.0, longest_gap=9_000.0),
-        "less": Coverage("less", 90, 100, interval=60.0, longest_gap=600.0),
-        "longer": Coverage("longer", 90, 100, interval=60.0, longest_gap=1_200.0),
-        "all": Coverage("all", 100, 100, interval=60.0, longest_gap=60.0),
+        "unknown": Coverage(
+            "unknown", None, None, interval_seconds=60.0, longest_gap_seconds=9_000.0
+        ),
+        "less": _gap("less", 90, 100, 600.0),
+        "longer": _gap("longer", 90, 100, 1_200.0),
+        "all": _gap("all", 100, 100, 60.0),
     }
     names = []
     while worst := Findings("c", DAY, coverage=tuple(gaps.values())).worst_gap:
@@ -168,7 +175,7 @@ def test_the_worst_gap_is_of_the_dataset_that_saw_least_and_then_the_longest() -
 
 
 def test_a_first_day_in_progress_counts_up_to_its_newest_run() -> None:
-    so_far = evening(runs=60, last_run=at(17, 59), longest_gap=61_200.0, in_progress=True)
+    so_far = evening(runs=60, last_run=at(17, 59), longest_gap_seconds=61_200.0, in_progress=True)
 
     assert since_first_run(so_far, DAY).expected_runs == 60
 

@@ -16,7 +16,7 @@ from kafka_lag_report.sentences import name_of
 from tests.golden import Golden
 
 _DAY = date(2026, 1, 31)
-_SEEN = (Coverage("groups", 1440, 1440, interval=60.0, longest_gap=60.0),)
+_SEEN = (Coverage("groups", 1440, 1440, interval_seconds=60.0, longest_gap_seconds=60.0),)
 # What SNS takes as a message, and wants of a subject: less than 100 letters.
 _MOST_BYTES, _MOST_LETTERS = 262_144, 99
 

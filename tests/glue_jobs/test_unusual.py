@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_report.findings import Findings, GroupDay, Listed, UnusualHour
+from kafka_lag_report.findings import Findings, GroupDay, Listed, Row
 from kafka_lag_report.incident import Incident, Kind
 from kafka_lag_report.sentences import incident_of, plain
 from kafka_lag_report.unusual import unusual_incidents
+from tests.glue_jobs.page.pages import row_of
 from tests.golden import Golden, write_once
 
 DAY = date(2026, 1, 31)
@@ -20,12 +21,12 @@ def at(hour: int) -> datetime:
     return datetime(2026, 1, 31, hour, tzinfo=UTC)
 
 
-def hour(number: int, group: str = "g", measure: str = "produce_rate", **more: Any) -> UnusualHour:
+def hour(number: int, group: str = "g", measure: str = "produce_rate", **more: Any) -> Row:
     values = {"value": 91.0, "usual": 20.0, "deviation": 30.0, "direction": "high", **more}
-    return UnusualHour(group, number, measure, **values)
+    return row_of("anomalies", consumer_group=group, hour=number, measure=measure, **values)
 
 
-def lines(*hours: UnusualHour, others: tuple[Incident, ...] = (), groups: int = 20) -> list[str]:
+def lines(*hours: Row, others: tuple[Incident, ...] = (), groups: int = 20) -> list[str]:
     days = Listed((GroupDay("g"),), groups)
     findings = Findings("c", DAY, groups=days, unusual=Listed(hours, len(hours)))
     return [plain(incident_of(one, DAY)) for one in unusual_incidents(findings, others)]
@@ -35,7 +36,7 @@ STALL = Incident(kind=Kind.STALLED, level="serious", group="g", since=at(9), unt
 LOW: dict[str, Any] = {"direction": "low", "deviation": -8.0}
 SHARED = [hour(number, name) for name in "abc" for number in (8, 9, 10)]
 # Unusual hours; their lines are in the golden file.
-CASES: dict[str, Sequence[UnusualHour]] = {
+CASES: dict[str, Sequence[Row]] = {
     "hours in a row, with the farthest value": [hour(9), hour(10, value=120.0, deviation=40.0)],
     "the tail of a moving average": [hour(10), hour(11, deviation=5.9)],
     "no tail": [hour(10), hour(11, deviation=6.0)],

@@ -132,8 +132,8 @@ def axis_of(findings: Findings) -> Axis:
 
 def interval_of(findings: Findings) -> float:
     """Seconds between two runs; a minute where nobody can say."""
-    known = (one.interval for one in findings.coverage if one.dataset == _GROUPS and one.interval)
-    return next(known, MINUTE)
+    known = (one.interval_seconds for one in findings.coverage if one.dataset == _GROUPS)
+    return next(known, None) or MINUTE
 
 
 def read_curves(

@@ -273,7 +273,9 @@ def skewed_topics(page: Page) -> tuple[SkewedTopic, ...]:
     for skew in page.findings.actionable_skews:
         bars = page.bars.get(skew.key)
         if bars and bars.rows:
-            columns = plots.columns(bars.rows, skew.mean, skew.lag, skew.cause_partitions, colours)
+            columns = plots.columns(
+                bars.rows, skew.lag_mean, skew.lag, skew.cause_partitions, colours
+            )
             drawn.append(SkewedTopic(skew, cause_of(skew), columns, bars.total, bars.more))
     return tuple(drawn)
 

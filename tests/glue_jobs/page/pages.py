@@ -5,18 +5,15 @@ from datetime import UTC, date, datetime
 from html.parser import HTMLParser
 from typing import Any, ClassVar
 
+from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag_report.findings import (
-    Broker,
-    Consumer,
     Coverage,
     Findings,
     GroupDay,
-    GroupObjective,
-    GroupTasks,
     Listed,
+    Row,
     TopicRisk,
     TopicSkew,
-    UnusualHour,
 )
 from kafka_lag_report.incident import NOTICE, SERIOUS, Incident, Kind
 from kafka_lag_report.page.drawn import Bar, Curve, Peak, Stretch
@@ -48,6 +45,16 @@ def of(*groups: GroupDay) -> Listed[GroupDay]:
     return Listed(groups, len(groups))
 
 
+def row_of(report: str, **more: Any) -> Row:
+    """A row of a report's table: what is not named is null."""
+    return {**dict.fromkeys(REPORT_COLUMNS[report]), **more}
+
+
+def only(report: str, **more: Any) -> Listed[Row]:
+    """The one row that there is of a report."""
+    return Listed((row_of(report, **more),), 1)
+
+
 def full(name: str = NASTY, groups: int = 3) -> Page:
     """A page with a row in every section, each name in it being `name`."""
     days = (
@@ -57,13 +64,13 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
     skew: dict[str, Any] = {
         "lag_skewed": True,
         "production_skewed": False,
-        "mean": 9.0,
-        "top_partition": 1,
+        "lag_mean": 9.0,
+        "lag_top_partition": 1,
     }
     blamed: dict[str, Any] = {
         "cause": "consumer",
-        "cause_client": name,
-        "cause_host": name,
+        "cause_client_id": name,
+        "cause_client_host": name,
         "cause_member": name,
     }
     return page(
@@ -73,11 +80,20 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
         risks=Listed((TopicRisk(name, name, 1, 1, 5, 1, 60.0, at(14)),), 1),
         skews=Listed((TopicSkew(name, name, **skew, **blamed, cause_partitions=(1,)),), 1),
         bars={(name, name): Listed((Bar(0, 1, 3.0, 5), Bar(1, None, None)), 2)},
-        brokers=Listed((Broker(1, name, hot=True),), 1),
-        consumers=Listed((Consumer(name, name, name, name),), 1),
-        tasks=Listed((GroupTasks(name, 60.0, 1, 2, 3, 4, 2, 3, name, {3: 2, 4: 4}),), 1),
-        objectives=Listed((GroupObjective(name, 300.0, 99.5, 30, *_MINUTES),), 1),
-        unusual=Listed((UnusualHour(name, 3, "produce_rate", 1.0, 9.0, -6.0, "low", 9),), 1),
+        brokers=only("broker_hotspots", leader=1, leader_rack=name, hot=True),
+        consumers=only(
+            "consumer_hotspots",
+            **dict.fromkeys(("consumer_group", "client_host", "client_id", "member_id"), name),
+        ),
+        tasks=only(
+            "tasks_needed",
+            **_TASKS,
+            consumer_group=name,
+            tasks_needed_reason=name,
+            hours={3: 2, 4: 4},
+        ),
+        objectives=only("slo", consumer_group=name, **_OBJECTIVE),
+        unusual=only("anomalies", consumer_group=name, **_UNUSUAL),
         coverage=(Coverage("groups", 1430, 1440, 1440, 2, f"{name},{name}"),),
         incidents=(
             Incident(kind=Kind.STALLED, level=SERIOUS, group=name, topic=name, client=name),
@@ -86,8 +102,38 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
     )
 
 
-# Kept, broken, unknown, the same of the window; budget, what is left, burn rate.
-_MINUTES = (1_400.0, 30.0, 10.0, 41_000.0, 240.0, 90.0, 216.0, -24.0, 4.2)
+_TASKS = {
+    "known_minutes": 60.0,
+    "lower_quartile": 1,
+    "median": 2,
+    "upper_quartile": 3,
+    "most": 4,
+    "members": 2,
+    "last_tasks_needed": 3,
+}
+_OBJECTIVE = {
+    "age_seconds": 300.0,
+    "target": 99.5,
+    "days": 30,
+    "kept_minutes": 1_400.0,
+    "broken_minutes": 30.0,
+    "unknown_minutes": 10.0,
+    "window_kept_minutes": 41_000.0,
+    "window_broken_minutes": 240.0,
+    "window_unknown_minutes": 90.0,
+    "budget_minutes": 216.0,
+    "budget_left_minutes": -24.0,
+    "burn_rate": 4.2,
+}
+_UNUSUAL = {
+    "hour": 3,
+    "measure": "produce_rate",
+    "value": 1.0,
+    "usual": 9.0,
+    "deviation": -6.0,
+    "direction": "low",
+    "days": 9,
+}
 
 
 def curve(topic: str | None = None) -> Curve:

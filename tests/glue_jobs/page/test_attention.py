@@ -83,7 +83,7 @@ def test_of_many_a_few_are_named() -> None:
     ],
 )
 def test_what_is_not_over_is_still_so_when_it_was_last_seen(more: dict[str, Any], end: str) -> None:
-    coverage = (Coverage("groups", 1440, 1440, interval=60.0, **more),)
+    coverage = (Coverage("groups", 1440, 1440, interval_seconds=60.0, **more),)
 
     assert f"stalled from 09:00, {end}." in said([still()], coverage=coverage)[-1]
 

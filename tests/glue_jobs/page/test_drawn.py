@@ -58,7 +58,7 @@ def seen(
         "groups",
         first_run=at(*first),
         last_run=at(*last),
-        interval=interval,
+        interval_seconds=interval,
         in_progress=in_progress,
     )
     return Findings("demo", DAY, coverage=(runs,))

@@ -18,18 +18,15 @@ import pytest
 import kafka_lag
 import kafka_lag_report
 from kafka_lag_report.findings import (
-    Broker,
-    Consumer,
     Coverage,
     GroupDay,
     Listed,
     TopicRisk,
     TopicSkew,
-    UnusualHour,
 )
 from kafka_lag_report.page.drawn import Curve, Peak
 from kafka_lag_report.page.render import render
-from tests.glue_jobs.page.pages import Tags, at, calm, curve, full, of, page
+from tests.glue_jobs.page.pages import Tags, at, calm, curve, full, of, only, page
 
 WIDEST = 3_000_000
 
@@ -158,9 +155,9 @@ def test_a_page_of_which_nothing_is_known_has_no_word_of_python() -> None:
         skews=Listed(
             (skewed, replace(skewed, cause="broker"), TopicSkew("g", "u", False, True)), 3
         ),
-        brokers=Listed((Broker(None, hot=True),), 1),
-        consumers=Listed((Consumer("g"),), 1),
-        unusual=Listed((UnusualHour("g", 0, "lag", None, None, None, "high"),), 1),
+        brokers=only("broker_hotspots", hot=True),
+        consumers=only("consumer_hotspots", consumer_group="g"),
+        unusual=only("anomalies", consumer_group="g", hour=0, measure="lag", direction="high"),
         coverage=(Coverage("groups"),),
     )
 
