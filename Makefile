@@ -146,7 +146,7 @@ cdk: setup $(CDK)
 
 diff: cdk ## what a deploy would change; with AGAINST=old.json and BUCKET=NAME or STATE=DIR its pages too
 	$(CDK) diff $(CDK_CONFIG) $(ARGS)
-	$(if $(AGAINST),@$(BIN)/kafka-lag diff --against $(AGAINST) $(if $(BUCKET),--bucket $(BUCKET)) $(if $(REGION),--region $(REGION)) $(if $(STATE),--state $(STATE)) $(if $(CONFIG),--config $(CONFIG)))
+	$(if $(AGAINST),@$(BIN)/kafka-lag diff --against $(AGAINST) $(if $(BUCKET),--state s3://$(BUCKET)) $(if $(STATE),--state $(STATE)) $(if $(CONFIG),--config $(CONFIG)))
 
 # Words for the CDK command line: make deploy ARGS="--concurrency 5 --require-approval never"
 ARGS ?=

@@ -50,10 +50,24 @@ _INSTEAD = {
     "--json": "It is --output json.",
     "--format": "It is --output.",
     "--password": "It is --password-env VAR, or --password-file F: others see options.",
+    "--brokers": "It is --bootstrap-servers.",
+    "--security-protocol": "It is -X security.protocol=SASL_SSL.",
+    "--sasl-mechanism": "It is -X sasl.mechanism=SCRAM-SHA-256.",
+    "--cafile": "It is -X ssl.truststore.location=ca.pem.",
+    "--certfile": "It is -X ssl.keystore.location=F, a file with the key and its certificates.",
+    "--keyfile": "It is -X ssl.keystore.location=F, a file with the key and its certificates.",
+    "--timeout": "It is -X request.timeout.ms=10000.",
+    "--role": "It is --profile P, a profile of ~/.aws/config with role_arn.",
+    "--bucket": "It is --state s3://BUCKET.",
+    "--region": "It is AWS_REGION, or the region of --profile.",
+    "--groups-allow": "It is --set groups.allow=RE.",
+    "--groups-deny": "It is --set groups.deny=RE.",
+    "--topics-allow": "It is --set topics.allow=RE.",
+    "--topics-deny": "It is --set topics.deny=RE.",
 }
 _LIKE_ENOUGH = 0.75
 # On the command line they make KAFKA_LAG_CONFIG count for nothing.
-_SERVERS = {"-b", "--bootstrap-servers", "--bootstrap-server", "--brokers"}
+_SERVERS = {"-b", "--bootstrap-servers", "--bootstrap-server"}
 _EXAMPLES = """\b
 examples:
   kafka-lag show --bootstrap-servers localhost:9092
@@ -63,7 +77,7 @@ examples:
 
 \b
 Variables, unless the option is there: KAFKA_LAG_BOOTSTRAP_SERVERS, _COMMAND_CONFIG, _CONFIG,
-_STATE, _BUCKET and _PROFILE; KAFKA_LAG_PASSWORD.
+_STATE and _PROFILE; KAFKA_LAG_PASSWORD.
 
 \b
 exit codes:
@@ -115,10 +129,7 @@ class _Root(click.Group):
         words = {word.partition("=")[0] for word in ctx.args}
         other = words & {*_SERVERS, "--command-config"}
         in_variable = f"{_PREFIX}_CONFIG" in os.environ and not other
-        wording = wording_of(
-            config="--config" in words or in_variable,
-            command_config="--command-config" in words or f"{_PREFIX}_COMMAND_CONFIG" in os.environ,
-        )
+        wording = wording_of(config="--config" in words or in_variable)
         try:
             code = super().invoke(ctx)
         except ReporterError as error:

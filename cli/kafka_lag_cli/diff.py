@@ -47,7 +47,7 @@ from kafka_lag_config.faults import ConfigurationError
 _EXAMPLES = """\b
 examples:
   kafka-lag diff --against deployed.json --config new.json
-  kafka-lag diff --against deployed.json --config new.json --bucket kafka-lag-data
+  kafka-lag diff --against deployed.json --config new.json --state s3://kafka-lag-data
 """
 # Characters that are shown of a key's value, which may be a long list.
 _SHOWN = 60
@@ -94,7 +94,7 @@ def diff(
 ) -> None:
     """What another configuration would change: keys, alarms, cost, and pages.
 
-    Pages are those of past days, where --bucket or --state says which snapshots are theirs:
+    Pages are those of past days, if --state says which snapshots are theirs:
     the last 30 days, each as `kafka-lag replay` finds it.
     """
     try:

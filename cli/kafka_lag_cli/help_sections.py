@@ -16,16 +16,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 _GENERAL = "options"
 
 # The options that a variable may set, too, by their long names.
-_WITH_VARIABLE = ("bootstrap-servers", "command-config", "config", "state", "bucket", "profile")
-_SNAPSHOTS = {"bucket", "at"}
-_LOGIN = {"iam", "role", "certfile", "keyfile", "security_protocol", "sasl_mechanism"}
-_PASSWORD = {"username", "password_env", "password_file"}
+_WITH_VARIABLE = ("bootstrap-servers", "command-config", "config", "state", "profile")
+_SNAPSHOTS = {"s3", "at"}
+_LOGIN = {"iam", "username", "password_env", "password_file"}
 # What on the command line makes a parameter's variable count for nothing: another source.
 _REPLACED_BY = {
-    "state": {"bucket"},
-    "bucket": {"state", "bootstrap_servers", "command_config", "config"},
     "bootstrap_servers": {"config", *_SNAPSHOTS},
-    "command_config": {"config", "profile", *_SNAPSHOTS, *_LOGIN, *_PASSWORD},
+    "command_config": {"config", "profile", *_SNAPSHOTS, *_LOGIN},
     "config": {"bootstrap_servers", "command_config", *_SNAPSHOTS},
 }
 
@@ -42,7 +39,8 @@ class _Option(click.Option):
     ) -> tuple[Any, ParameterSource]:
         """The value and where it is from: not from a variable that the command line replaces."""
         value, source = super().consume_value(ctx, opts)
-        replaced = _REPLACED_BY.get(str(self.name), set()) & opts.keys()
+        given = opts.keys() | ({"s3"} if str(opts.get("state")).startswith("s3://") else set())
+        replaced = _REPLACED_BY.get(str(self.name), set()) & given
         if source is ParameterSource.ENVIRONMENT and replaced:
             return None, ParameterSource.DEFAULT
         return value, source

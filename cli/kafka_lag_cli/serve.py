@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from kafka_lag_cli.collecting import Collecting
 from kafka_lag_cli.connecting.collect_options import (
     collect_options,
     collect_options_of,
+    keep_days_option,
     names_brokers,
     refuse_without_brokers,
 )
@@ -32,10 +33,13 @@ from kafka_lag_cli.help_sections import FILE, SectionedCommand, option
 from kafka_lag_cli.local_server import LocalServer, load_certificate
 from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.state.folder import default_state
+from kafka_lag_cli.state.place import SnapshotPlace
 from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup, wording_of
 
 _MAX_PORT = 65_535
+# Clients of the views that wait for S3 at the same time.
+_CONNECTIONS = 10
 _LOOPBACK = "127.0.0.1"
 _SECTION = "what is served, and to whom"
 _OF_COLLECTOR = ("interval", "cluster", "keep_days")
@@ -76,13 +80,12 @@ def _address(text: str) -> Address:
 examples:
   kafka-lag serve
   kafka-lag serve --state ./lag --listen 8080
-  AWS_PROFILE=ops kafka-lag serve --bucket kafka-lag-snapshots --region eu-west-1
+  kafka-lag serve --state s3://kafka-lag-snapshots --profile ops
   kafka-lag serve --bootstrap-servers localhost:9092 --interval 15
   kafka-lag serve --bootstrap-servers b-1.example:9096 --command-config client.properties
   kafka-lag serve --config deployment.toml --listen 0.0.0.0:8000 --token-file token
 """,
 )
-@option("--bucket", metavar="NAME", help="snapshots in S3, with your credentials", section=_SECTION)
 @option(
     "--listen",
     type=_address,
@@ -119,11 +122,12 @@ examples:
     section=_SECTION,
 )
 @option("--interval", type=SECONDS, metavar="S", help="seconds between runs (60)")
+@keep_days_option
 @collect_options
 def serve(**options: Any) -> int:
     """Answers with the status page, Burrow's API and /metrics until Ctrl-C or SIGTERM.
 
-    Shows the snapshots of a folder (--state) or of a bucket (--bucket). With --bootstrap-servers,
+    Shows the snapshots of a folder or a bucket (--state). With --bootstrap-servers,
     or --config, it reads the cluster itself: an exporter for Prometheus, in one process. Only this
     machine is answered unless --listen names another address, which needs --token-file or
     --no-token. /healthz needs no token.
@@ -141,7 +145,7 @@ def serve(**options: Any) -> int:
     try:
         if names_brokers(options):
             collect = collect_options_of(options, options["interval"])
-            wording = wording_of(config=options["config"], command_config=options["command_config"])
+            wording = wording_of(config=options["config"])
             logger = WarningPrinter(stderr, wording)
             running = Collecting(collect, logger, time.time)
             store = running.own(FolderStore(collect.state))
@@ -173,12 +177,7 @@ def serve(**options: Any) -> int:
 
 def _check_source(options: Mapping[str, Any]) -> None:
     """One source of what is shown, with no option that is of another."""
-    collects = names_brokers(options)
-    if collects and options["bucket"]:
-        raise click.UsageError("--bucket shows what others collect: leave out the brokers.")
-    if options["bucket"] and options["state"]:
-        raise click.UsageError("--bucket and --state are two sources: leave one out.")
-    if not collects:
+    if not names_brokers(options):
         refuse_without_brokers(options, _OF_COLLECTOR)
 
 
@@ -230,15 +229,20 @@ def _warnings(address: Address, options: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _no_snapshots_yet(options: Mapping[str, Any]) -> str:
-    if options["bucket"]:
-        where = f"under {contract.SNAPSHOT_PREFIX}/ in the bucket {options['bucket']}"
+    place = _place_of(options)
+    if place.bucket:
+        where = f"under {contract.SNAPSHOT_PREFIX}/ in the bucket {place.bucket}"
     else:
-        where = f"under {_folder_of(options) / contract.SNAPSHOT_PREFIX}/"
+        where = f"under {_folder_of(place) / contract.SNAPSHOT_PREFIX}/"
     return f"There are no snapshots {where} yet; they are shown once they come."
 
 
-def _folder_of(options: Mapping[str, Any]) -> Path:
-    return Path(options["state"] or default_state(os.environ)).expanduser()
+def _place_of(options: Mapping[str, Any]) -> SnapshotPlace:
+    return replace(options["state"] or SnapshotPlace(), profile=options["profile"])
+
+
+def _folder_of(place: SnapshotPlace) -> Path:
+    return place.state or default_state(os.environ).expanduser()
 
 
 def _load_bearer(token_file: Path) -> Bearer:
@@ -259,14 +263,11 @@ def _read_token(token_file: Path) -> str:
 
 
 def _open_store(options: Mapping[str, Any]) -> BrowsableStore:
-    if not options["bucket"]:
-        folder = _folder_of(options)
-        if options["state"] and not folder.is_dir():
-            raise click.UsageError(f"--state: there is no folder {folder}.")
+    place = _place_of(options)
+    if not place.bucket:
+        folder = _folder_of(place)
+        place.check_folder()
         if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
             raise click.UsageError(f"--state: the folder {folder} cannot be read by you.")
         return open_folder(folder)
-    # Costs the start of those alone who use AWS.
-    from kafka_lag_cli.state.bucket import open_bucket  # noqa: PLC0415
-
-    return open_bucket(options["bucket"], options["region"], options["profile"])
+    return place.open_bucket(_CONNECTIONS)

@@ -67,9 +67,7 @@ examples:
   kafka-lag show --bootstrap-servers localhost:9092
   kafka-lag show --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 --iam
   kafka-lag show --bootstrap-servers b-1.example:9096 --command-config client.properties
-  PASSWORD=... kafka-lag show --bootstrap-servers b-1.example:9096,b-2.example:9096 \\
-      --security-protocol SASL_SSL --username monitor --password-env PASSWORD
-  kafka-lag show --bootstrap-servers b-1.example:9094 --certfile me.pem --keyfile me.key
+  kafka-lag show --bootstrap-servers b-1.example:9096 --username monitor --password-file F
   kafka-lag show --config deployment.toml --cluster orders --group billing
   kafka-lag show --bootstrap-servers localhost:9092 --sort lag --top 10 --output csv
   kafka-lag show --bootstrap-servers localhost:9092 --fail-on ERR >/dev/null || echo behind
@@ -101,7 +99,7 @@ def show(**options: Any) -> int:
     collect = collect_options_of(options)
     stderr = Console(stderr=True)
     by_document = bool(options["config"])
-    wording = wording_of(config=by_document, command_config=options["command_config"])
+    wording = wording_of(config=by_document)
     logger = WarningPrinter(stderr, wording)
     report = read_twice(collect, options["gap"], stderr, logger, by_document=by_document)
     if not len(report.snapshot.groups):

@@ -26,7 +26,11 @@ from kafka_lag.collector import WarningLogger
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.wording.formatting import format_duration, format_quantity
-from kafka_lag_cli.connecting.collect_options import collect_options, collect_options_of
+from kafka_lag_cli.connecting.collect_options import (
+    collect_options,
+    collect_options_of,
+    keep_days_option,
+)
 from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.schedule import Run, run_on_schedule
@@ -63,6 +67,7 @@ examples:
 )
 @selection_options
 @option("--interval", type=SECONDS, metavar="S", help="seconds between runs (60)")
+@keep_days_option
 @collect_options
 def watch(**options: Any) -> int:
     """Shows the lag of a cluster's consumer groups until Ctrl-C, and keeps the snapshots.
@@ -74,7 +79,7 @@ def watch(**options: Any) -> int:
     collect = collect_options_of(options, options["interval"])
     screen, stderr = open_screen(), Console(stderr=True)
     redraws = options["output"] == TABLE and screen.is_terminal
-    wording = wording_of(config=options["config"], command_config=options["command_config"])
+    wording = wording_of(config=options["config"])
     view = WatchView(selection, collect.settings.rules, wording)
     logger: WarningLogger = view if redraws else WarningPrinter(stderr, wording)
     collector = collect.open_collector(logger)

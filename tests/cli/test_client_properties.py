@@ -121,7 +121,7 @@ def test_a_role_is_assumed_as_the_file_says(
             servers=MSK,
         )
         assert SECRET not in repr(found)
-        login = found.make_login()
+        (login,) = found.make_source().candidates()
         assert isinstance(login, TokenLogin)
         token = b64decode(login.token() + "==", b"-_").decode()
 
@@ -249,7 +249,7 @@ def test_another_authority_may_stand_beside_a_store_of_java(tmp_path: Path) -> N
     (tmp_path / "ca.pem").write_text(CA_PEM)
     text = "security.protocol=SSL\nssl.truststore.location=/etc/kafka/truststore.jks\n"
 
-    found = options(tmp_path, text, "--cafile", str(tmp_path / "ca.pem"))
+    found = options(tmp_path, text, "-X", f"ssl.truststore.location={tmp_path}/ca.pem")
 
     assert found.access.cafile == str(tmp_path / "ca.pem")
 

@@ -19,7 +19,7 @@ SUBCOMMANDS = (
     *("show", "watch", "serve", "doctor", "why", "tasks", "replay", "diff"),
     *("query", "report", "init", "config", "cost", "completion"),
 )
-NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--timeout", "0.5")
+NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "-X", "request.timeout.ms=500")
 
 
 def printed_by(capsys: pytest.CaptureFixture[str], *argv: str) -> str:

@@ -61,10 +61,9 @@ ACL = Acl("topic", "*", "User:monitor", "Describe")
 EVERYTHING = WantedNames()
 OPTIONS: dict[str, Any] = {
     "username": "monitor",
+    "properties": (),
     "password_env": "P",
-    **dict.fromkeys(
-        ("password_file", "cafile", "certfile", "keyfile", "profile", "role", "region")
-    ),
+    **dict.fromkeys(("password_file", "profile")),
 }
 
 
@@ -380,13 +379,26 @@ def test_a_topic_kept_for_less_than_an_interval_gives_no_warning_in_time(
     assert bool([*kept_for(retention_ms, policy)]) is is_named
 
 
-@pytest.mark.parametrize(
-    ("options", "priced"), [([], False), (["--iam", "--region", "eu-west-1"], True)]
-)
+@pytest.mark.parametrize(("options", "priced"), [([], False), (["--iam"], True)])
 def test_metrics_are_priced_for_those_who_have_aws(
-    options: list[str], priced: bool, capsys: pytest.CaptureFixture[str]
+    options: list[str],
+    priced: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    main(["doctor", "-b", "127.0.0.1:1", "--timeout", "1", "--output", "json", *options])
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    main(
+        [
+            "doctor",
+            "-b",
+            "127.0.0.1:1",
+            "-X",
+            "request.timeout.ms=1000",
+            "--output",
+            "json",
+            *options,
+        ]
+    )
     checks = {each["check"] for each in json.loads(capsys.readouterr().out)}
     assert ("metrics" in checks) is priced
     assert "login" in checks

@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import os
-from base64 import b64decode
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
+import click
 import pytest
-from moto import mock_aws
+import trustme
 
-from kafka_lag.brokers.access import IAM, Credentials
+from kafka_lag.brokers.access import IAM, Credentials, Login
 from kafka_lag.brokers.aws_login import TokenLogin
-from kafka_lag.brokers.login import CredentialSource
+from kafka_lag.brokers.login import CertifiedLogin, ClientCertificate, CredentialSource
 from kafka_lag_cli.connecting.login_options import BrokerOptions, brokers_of
 from kafka_lag_cli.show import show
 
 MSK = "b-1.orders.a1b2c3.c4.kafka.eu-west-1.amazonaws.com:9098"
-SASL = ("--security-protocol", "SASL_SSL", "--username", "monitor")
+SASL = ("-X", "security.protocol=SASL_SSL", "--username", "monitor")
 SERVERLESS = "boot-a1b2c3.c1.kafka-serverless.us-east-1.amazonaws.com:9098"
 
 
@@ -35,26 +34,29 @@ def options(*more: str, servers: str = "b:9092", **environ: str) -> BrokerOption
         return brokers_of(ctx.params, environ)
 
 
+def login_of(found: BrokerOptions) -> Login | None:
+    (login,) = found.make_source().candidates()
+    return login
+
+
 def test_without_a_word_there_is_no_login() -> None:
     found = options()
     assert (found.access.security_protocol, found.access.sasl_mechanism) == ("PLAINTEXT", None)
-    assert found.make_login() is None
+    assert login_of(found) is None
 
 
 @pytest.mark.parametrize(("more", "guess"), [((), "PLAINTEXT"), (("--username", "u"), "SASL_SSL")])
 def test_a_protocol_that_nobody_names_is_a_guess(more: tuple[str, ...], guess: str) -> None:
     found = options(*more, KAFKA_LAG_PASSWORD="word")
     assert (found.protocol_named, found.access.security_protocol) == (False, guess)
-    named = options("--security-protocol", guess, *more, KAFKA_LAG_PASSWORD="word")
+    named = options("-X", f"security.protocol={guess}", *more, KAFKA_LAG_PASSWORD="word")
     assert named.protocol_named
 
 
 def test_a_password_comes_from_the_environment_and_is_in_no_repr() -> None:
-    login = ("--security-protocol", "SASL_SSL", "--username", "monitor", "--password-env", "P")
-    found = options(*login, P="secret-word")
+    found = options(*SASL, "--password-env", "P", P="secret-word")
     assert found.access.sasl_mechanism == "SCRAM-SHA-512"
-    assert found.credentials is not None
-    assert found.credentials.password == "secret-word"
+    assert login_of(found) == Credentials("monitor", "secret-word")
     assert "secret-word" not in repr(found)
 
 
@@ -64,14 +66,14 @@ def test_a_password_comes_from_the_environment_and_is_in_no_repr() -> None:
         (MSK, [], "eu-west-1"),
         (SERVERLESS, [], "us-east-1"),
         (f"other:9098,{MSK}", [], "eu-west-1"),
-        (MSK, ["--region", "eu-central-1"], "eu-central-1"),
-        ("vpce.example:14001", ["--region", "eu-west-1"], "eu-west-1"),
-        (MSK, ["--security-protocol", "SASL_SSL"], "eu-west-1"),
+        ("vpce.example:14001", [], "eu-central-1"),
+        (MSK, ["-X", "security.protocol=SASL_SSL"], "eu-west-1"),
     ],
 )
 def test_iam_needs_no_more_than_the_brokers_names(
-    servers: str, more: list[str], region: str
+    servers: str, more: list[str], region: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     found = options("--iam", *more, servers=servers)
     assert (found.access.security_protocol, found.access.sasl_mechanism) == ("SASL_SSL", IAM)
     assert found.region == region
@@ -82,7 +84,7 @@ def test_iam_signs_a_token_with_the_credentials_of_the_environment(
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    login = options("--iam", servers=MSK).make_login()
+    login = login_of(options("--iam", servers=MSK))
     assert isinstance(login, TokenLogin)
     assert len(login.token()) > 100
 
@@ -109,14 +111,42 @@ def test_a_password_in_a_file_is_read_again_when_it_is_rejected(tmp_path: Path) 
     assert list(source.candidates()) == [login, Credentials("monitor", "second")]
 
 
-def test_iam_can_take_a_role_which_is_assumed_when_a_token_is_made() -> None:
-    role = "arn:aws:iam::123456789012:role/lag-reader"
-    with mock_aws():
-        login = options("--iam", "--role", role, servers=MSK).make_login()
-        assert isinstance(login, TokenLogin)
-        query = parse_qs(urlsplit(b64decode(login.token() + "==", b"-_").decode()).query)
-    # The stand-in's own keys of an assumed role, as AWS's begin.
-    assert query["X-Amz-Credential"][0].startswith("ASIA")
+def test_a_property_of_the_command_line_goes_before_the_files(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_bytes(trustme.CA().cert_pem.bytes())
+    file = tmp_path / "client.properties"
+    file.write_text("security.protocol=SSL\nssl.truststore.location=/no.jks\n")
+    given = ("-X", f"ssl.truststore.location={tmp_path}/ca.pem", "-X", "request.timeout.ms=2500")
+    access = options("--command-config", str(file), *given).access
+    assert (access.security_protocol, access.cafile) == ("SSL", str(tmp_path / "ca.pem"))
+    assert access.broker_timeout == 2.5
+
+
+def test_a_certificate_is_in_one_file_with_its_key_and_goes_with_a_password(tmp_path: Path) -> None:
+    leaf = trustme.CA().issue_cert("monitor.example")
+    leaf.private_key_and_cert_chain_pem.write_to_path(tmp_path / "me.pem")
+    certificate = ("-X", f"ssl.keystore.location={tmp_path}/me.pem")
+    alone = options(*certificate)
+    assert alone.access.security_protocol == "SSL"
+    assert isinstance(login_of(alone), ClientCertificate)
+    both = login_of(options(*SASL, *certificate, KAFKA_LAG_PASSWORD="word"))
+    assert isinstance(both, CertifiedLogin)
+    assert both.credentials == Credentials("monitor", "word")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("sasl.jaas.config", "ssl.key.password", "ssl.keystore.password", "ssl.keystore.key"),
+        *("ssl.truststore.password", "sasl.password", "ssl.key.pem", "sasl.oauthbearer.token"),
+    ],
+)
+@pytest.mark.parametrize("sign", ["=", ":"])
+def test_no_property_of_the_command_line_holds_a_secret(key: str, sign: str) -> None:
+    with pytest.raises(click.UsageError) as raised:
+        options("-X", f"{key}{sign}secret-word")
+    assert "secret-word" not in raised.value.message
+    if sign == "=":
+        assert "--command-config" in raised.value.message
 
 
 @pytest.mark.parametrize("later", ["", None, "\udcff"], ids=["empty", "gone", "no text"])

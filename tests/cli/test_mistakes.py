@@ -78,7 +78,7 @@ def test_a_mistake_is_answered_with_one_line_that_leads_to_its_repair(
         ["a\nb\x1b[2J"],
         ["show", "--a\nb\x1b"],
         ["show", "-b", "b:9092", "--sort", "a\r\n\tb"],
-        ["show", "-b", "b:9092", "--groups-allow", "(\x1b[2J\u202e"],
+        ["show", "-b", "b:9092", "--set", "groups.allow=(\x1b[2J\u202e"],
         ["query", "\x1b"],
         ["query", "records_lost", "-p", "x\x1b\n=a"],
     ],

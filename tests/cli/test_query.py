@@ -368,7 +368,7 @@ def _s3(state: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
         yield client
 
 
-IN_BUCKET = ("--bucket", BUCKET, "--region", "us-east-1")
+IN_BUCKET = ("--state", f"s3://{BUCKET}")
 
 
 @pytest.mark.usefixtures("s3")

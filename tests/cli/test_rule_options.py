@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from kafka_lag.lag.group_settings import ByName, Rules, Tolerance
-from kafka_lag.settings import settings_of
+from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, Tolerance
+from kafka_lag.settings import INTERNAL_TOPICS, settings_of
 from kafka_lag_cli.connecting.collect_options import CollectOptions, collect_options_of
 from kafka_lag_cli.connecting.rule_options import rules_of
 from kafka_lag_cli.show import show
@@ -31,9 +33,7 @@ def collected(*argv: str, **environ: str) -> CollectOptions:
 
 
 def test_without_options_the_rules_are_those_of_the_least_document() -> None:
-    assert rules() == Rules()
-    least = settings_of(document(topics={"deny": None})).rules
-    assert rules() == least
+    assert rules() == settings_of(document()).rules
 
 
 def test_every_option_arrives() -> None:
@@ -57,17 +57,19 @@ def test_every_option_arrives() -> None:
         lookup_budget=0,
         risk_horizon_ms=5_400_000,
         ignore_inactive=True,
+        topics=NameFilter(None, re.compile(INTERNAL_TOPICS)),
     )
 
 
 def test_the_watcher_takes_them_with_its_own_filters_and_interval() -> None:
-    call = ("--interval", "30", "--groups-allow", "g", *_set("allowed_lag.o=1", "window=10m"))
+    call = ("--interval", "30", "--set", "groups.allow=g", *_set("allowed_lag.o=1", "window=10m"))
     result = collected(*call).settings.rules
     assert (result.interval_ms, result.window_ms) == (30_000, 600_000)
     assert result.groups.accepts("group")
     assert not result.groups.accepts("team")
     assert result.allowed_lag.get("orders") == 1
     assert result.topics == settings_of(document()).rules.topics
+    assert rules("--set", "topics.allow=^a=b$").topics.accepts("a=b")
 
 
 @pytest.mark.parametrize(

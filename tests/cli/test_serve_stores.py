@@ -42,8 +42,8 @@ def s3_error(code: str) -> ClientError:
     [
         (aws.NoCredentialsError(), "No AWS credentials here: set AWS_PROFILE, or run aws sso "
             "login."),
-        (s3_error("AccessDenied"), "b cannot be read (AccessDenied). Check the name, the region (--"
-            "region), and your right to s3:ListBucket."),
+        (s3_error("AccessDenied"), "b cannot be read (AccessDenied). Check the name, the AWS "
+            "region, and your right to s3:ListBucket."),
         (s3_error("NoSuchBucket"), "The bucket b cannot be read (NoSuchBucket). Check the name"),
         (s3_error("ExpiredToken"), "your credentials (ExpiredToken): run aws sso login"),
         (aws.UnauthorizedSSOTokenError(), "(UnauthorizedSSOTokenError): run aws sso login"),

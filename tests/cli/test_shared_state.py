@@ -122,8 +122,8 @@ def collect(folder: Path, *filters: str, minutes: range) -> list[str]:
 @pytest.mark.parametrize(
     "filters",
     [
-        ("--groups-allow", "^billing$"),
-        ("--topics-deny", "returns"),
+        ("--set", "groups.allow=^billing$"),
+        ("--set", "topics.deny=returns"),
     ],
 )
 def test_runs_that_filters_narrow_are_kept_in_a_folder_of_their_own_alone(

@@ -194,7 +194,7 @@ def test_a_bucket_answers_as_a_folder(billing: Any) -> None:
     client.create_bucket(Bucket=BUCKET)
     write_days(S3Store(client, BUCKET))
 
-    assert answer("billing", "--bucket", BUCKET, "--region", "us-east-1") == billing
+    assert answer("billing", "--state", f"s3://{BUCKET}") == billing
 
 
 def test_a_group_of_two_clusters_needs_the_cluster(tmp_path: Path) -> None:

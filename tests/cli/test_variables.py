@@ -11,9 +11,9 @@ import pytest
 from kafka_lag_cli.command import kafka_lag, main
 from kafka_lag_cli.connecting.collect_options import collect_options_of, refuse_without_brokers
 
-SERVERS, LOGIN, CONFIG, STATE, BUCKET, PROFILE = (
+SERVERS, LOGIN, CONFIG, STATE, PROFILE = (
     f"KAFKA_LAG_{name}"
-    for name in ("BOOTSTRAP_SERVERS", "COMMAND_CONFIG", "CONFIG", "STATE", "BUCKET", "PROFILE")
+    for name in ("BOOTSTRAP_SERVERS", "COMMAND_CONFIG", "CONFIG", "STATE", "PROFILE")
 )
 
 
@@ -34,25 +34,21 @@ def test_only_what_means_the_same_everywhere_has_a_variable() -> None:
         for parameter in command.params:
             if parameter.envvar:
                 found.setdefault(str(parameter.envvar), set()).add(name)
-    assert set(found) == {SERVERS, LOGIN, CONFIG, STATE, BUCKET, PROFILE}
+    assert set(found) == {SERVERS, LOGIN, CONFIG, STATE, PROFILE}
     # Everybody who may read AWS takes a profile.
-    assert found[PROFILE] >= found[BUCKET] | found[SERVERS] | {"init"}
+    assert found[PROFILE] >= found[SERVERS] | {"init"}
 
 
 @pytest.mark.parametrize(
     ("variable", "command", "kept"),
     [
-        (STATE, "query records_lost --bucket b", False),
-        (STATE, "serve --bucket b", False),
         (STATE, "serve -b broker:9092", True),
-        (BUCKET, "tasks billing --state .", False),
-        (BUCKET, "why billing -b broker:9092", False),
-        (BUCKET, "replay --config deployment.toml", True),
         (SERVERS, "show --config file", False),
+        (SERVERS, "serve --state s3://b", False),
         (SERVERS, "show --command-config file", True),
         (SERVERS, "why billing --at 03:10", False),
         (CONFIG, "show -b broker:9092", False),
-        (CONFIG, "replay --bucket b", True),
+        (CONFIG, "replay --state s3://b", True),
         (LOGIN, "show -b broker:9092", True),
         (LOGIN, "show -b broker:9092 --iam", False),
         (LOGIN, "doctor --config file", False),
@@ -63,7 +59,7 @@ def test_a_variable_yields_to_another_source_on_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
-    values = {SERVERS: "other:9092", STATE: ".", BUCKET: "other"}
+    values = {SERVERS: "other:9092", STATE: "."}
     monkeypatch.setenv(variable, values.get(variable, "file"))
     context = parsed(*command.split())
     (parameter,) = (each for each in context.command.params if each.envvar == variable)
@@ -90,9 +86,8 @@ def test_a_profile_in_a_variable_is_for_those_who_read_aws(
 def test_each_command_that_reads_aws_takes_a_profile(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in (SERVERS, BUCKET):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv(SERVERS, raising=False)
     place = ["-b", "b-1.x.kafka.eu-west-1.amazonaws.com:9098"]
-    place = place if "--iam" in command else ["--bucket", "b"]
+    place = place if "--iam" in command else ["--state", "s3://b"]
     assert main([*command.split(), *place, "--profile", "nobody"]) == 1
     assert "profile (nobody)" in capsys.readouterr().err

@@ -198,7 +198,7 @@ def test_a_bucket_gives_the_same_answer_as_a_folder(billing: Any, state: Path) -
         folder = FolderStore(state)
         for key in folder.keys("snapshots/"):
             store.write_once(key, folder.read(key))
-        found = answer("billing", "--bucket", BUCKET, "--region", "us-east-1")
+        found = answer("billing", "--state", f"s3://{BUCKET}")
 
     assert found == billing
 

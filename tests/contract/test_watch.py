@@ -37,10 +37,10 @@ def _arguments(
     monkeypatch.setenv(VARIABLE, shared_cluster.users["monitor"].password)
     return [
         *("--bootstrap-servers", shared_cluster.bootstrap("SASL_SSL")),
-        *("--security-protocol", "SASL_SSL", "--username", "monitor"),
-        *("--password-env", VARIABLE, "--cafile", str(shared_cluster.cafile)),
-        *("--timeout", "120"),
-        *("--groups-allow", "^watchers$", "--topics-allow", "^watched$"),
+        *("-X", "security.protocol=SASL_SSL", "--username", "monitor"),
+        *("--password-env", VARIABLE, "-X", f"ssl.truststore.location={shared_cluster.cafile}"),
+        *("-X", "request.timeout.ms=120000"),
+        *("--set", "groups.allow=^watchers$", "--set", "topics.allow=^watched$"),
         *("--state", str(tmp_path / "state")),
     ]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A login in a file of Java properties, which Kafka's own tools take as --command-config.
+"""A login in the properties of Kafka's own tools: of a file, and of `-X KEY=VALUE`.
 
-The format is that of java.util.Properties, the value of `sasl.jaas.config` that of JAAS. Keys that
-say nothing of where brokers are or who we are to them are left out, as they are in Java.
+The format of a file is that of java.util.Properties, the value of `sasl.jaas.config` that of JAAS.
+Keys of a file that do not describe the brokers or the login are left out, as they are in Java.
 """
 
 from __future__ import annotations
@@ -33,6 +33,17 @@ from kafka_lag_cli.needs import how_to_add
 from kafka_lag_config.protocols import PASSWORD_MECHANISMS, PROTOCOLS
 
 _KERBEROS: Final = "GSSAPI"
+DEFAULT_MECHANISM: Final = "SCRAM-SHA-512"
+_TIMEOUT: Final = "request.timeout.ms"
+_LEAST_TIMEOUT, _LONGEST_TIMEOUT = 100, 300_000
+_DEFAULT_TIMEOUT = 10_000
+# Options of a command are seen by others on the machine.
+_SECRET: Final = re.compile(r"jaas|password|passphrase|secret|credential|token|\.key$|key\.pem")
+_NO_SECRETS: Final = (
+    "is not taken here, because others on this machine see options: give a password by --username "
+    "U with --password-env VAR or --password-file F, and other secrets in a file by "
+    "--command-config F."
+)
 _IAM_CLASSES: Final = (
     "software.amazon.msk.auth.iam.IAMLoginModule",
     "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
@@ -105,6 +116,7 @@ _KEYS: Final = (
     "ssl.enabled.protocols",
     "ssl.protocol",
     "ssl.cipher.suites",
+    _TIMEOUT,
     *_OF_JAVA,
 )
 _TAKE: Final = "Kafka's own tools, and this one, take"
@@ -133,17 +145,18 @@ _JAAS_WORD: Final = re.compile(
     r"""|(?P<bare>[^\s;="']+))"""
 )
 _MODULE_AND_FLAG: Final = 2
+_JAAS: Final = "sasl.jaas.config"
 _JAAS_FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientProperties:
-    """A login as the file has it; what proves it is in no repr.
+    """A login as the properties have it; what proves it is in no repr.
 
-    `security_protocol` None where the file does not name it. CA certificates are in the PEM file
-    `cafile`, or are the PEM text `authorities`; None of both are the system's, which the file does
-    not mean if there is a `missing_truststore`, a sentence. `client_pem` is the client's key with
-    its certificates.
+    `security_protocol` is null if they do not name it. `timeout` is in seconds. CA certificates are
+    in the PEM file `cafile`, or are the PEM text `authorities`; without both they are the system's,
+    which the file does not mean if there is a `missing_truststore`, a sentence. `client_pem` is the
+    client's key with its certificates.
     """
 
     bootstrap_servers: str | None = None
@@ -159,21 +172,49 @@ class ClientProperties:
     missing_truststore: str | None = None
     client_pem: str | None = field(default=None, repr=False)
     key_password: str = field(default="", repr=False)
+    timeout: float = _DEFAULT_TIMEOUT / 1000
 
 
-def read_client_properties(path: Path, *, has_cafile: bool = False) -> ClientProperties:
-    """Raises ConfigError: one sentence with the file and the key, without the value of a secret.
+def read_given(texts: Sequence[str]) -> dict[str, str]:
+    """Returns the properties of `-X KEY=VALUE`. Raises ConfigError, which quotes no secret."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        key = key.strip()
+        if not sign:
+            raise ConfigError("-X must be KEY=VALUE, such as security.protocol=SSL.")
+        if key == "sasl.username":
+            raise ConfigError(f"-X {key} is not read: give --username U.")
+        if _SECRET.search(key.lower()):
+            raise ConfigError(f"-X {key} {_NO_SECRETS}")
+        if key not in (*_KEYS, *_OF_LIBRDKAFKA):
+            near = difflib.get_close_matches(key, _KEYS, 1)
+            advice = f"did you mean {near[0]}?" if near else "it is not about brokers or a login."
+            raise ConfigError(f"-X {key} is not read: {advice}")
+        found[key] = value.strip()
+    return found
 
-    With `has_cafile` somebody else names the authorities, and the truststore is not looked at.
+
+def read_client_properties(
+    path: Path | None, given: Mapping[str, str] | None = None, username: str | None = None
+) -> ClientProperties:
+    """Returns the login of a file and of `given` properties, which win.
+
+    Somebody with a `username` logs in by a password that is given elsewhere. Raises ConfigError:
+    one sentence with the file and the key, without the value of a secret.
     """
+    given = given or {}
     try:
-        content = path.read_bytes()
+        content = path.read_bytes() if path else b""
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror}).") from None
     try:
-        return _login(parse_properties(_decode(content)), path.parent, has_cafile=has_cafile)
+        properties = {**parse_properties(_decode(content)), **given}
+        return _login(properties, path.parent if path else Path(), username)
     except _FaultError as error:
-        raise ConfigError(f"{path}: {error}") from None
+        key = str(error).partition(":")[0].partition(" ")[0]
+        place = "-X " if key in given else f"{path}: " if path else ""
+        raise ConfigError(f"{place}{error}") from None
 
 
 def parse_properties(text: str) -> dict[str, str]:
@@ -238,7 +279,7 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", escaped, text, flags=re.DOTALL)
 
 
-def _login(properties: Mapping[str, str], folder: Path, *, has_cafile: bool) -> ClientProperties:
+def _login(properties: Mapping[str, str], folder: Path, username: str | None) -> ClientProperties:
     _check_keys(properties)
     _check_disguised(properties)
     protocol = properties.get("security.protocol", "").strip().upper() or None
@@ -248,25 +289,57 @@ def _login(properties: Mapping[str, str], folder: Path, *, has_cafile: bool) -> 
         raise _FaultError(
             f"security.protocol: {_shown(protocol)} is none of {', '.join(PROTOCOLS)}{advice}"
         )
-    logs_in = "sasl.jaas.config" in properties or "sasl.mechanism" in properties
-    if protocol is None and logs_in and properties.get("sasl.jaas.config") is None:
-        raise _FaultError(
-            "sasl.mechanism is there without sasl.jaas.config, which names who logs in."
-        )
+    logs_in = username is not None or _JAAS in properties or "sasl.mechanism" in properties
     sasl = protocol.startswith("SASL") if protocol else logs_in
+    if username is not None and not sasl:
+        raise _FaultError(
+            f"security.protocol: {protocol} takes no --username: set it to SASL_SSL, or leave it "
+            "out."
+        )
     over_tls = protocol is None or protocol.endswith("SSL")
     found = ClientProperties(
         bootstrap_servers=properties.get("bootstrap.servers", "").strip() or None,
         security_protocol=protocol,
+        timeout=_timeout(properties),
     )
     _check_java(properties, over_tls=over_tls)
     if over_tls:
-        found = replace(found, tls_versions=_tls_versions(properties))
-        if not has_cafile:
-            found = replace(found, **_truststore(properties, folder))
-        pem, password = _client_pem(properties, folder), properties.get("ssl.key.password", "")
-        found = replace(found, client_pem=pem, key_password=password)
-    return replace(found, **_sasl(properties)) if sasl else found
+        found = replace(
+            found,
+            tls_versions=_tls_versions(properties),
+            client_pem=_client_pem(properties, folder),
+            key_password=properties.get("ssl.key.password", ""),
+            **_truststore(properties, folder),
+        )
+    if not sasl:
+        return found
+    return replace(found, **(_by_name(properties, username) if username else _sasl(properties)))
+
+
+def _timeout(properties: Mapping[str, str]) -> float:
+    """Returns the seconds that a broker has to answer."""
+    text = properties.get(_TIMEOUT, "").strip() or str(_DEFAULT_TIMEOUT)
+    if not text.isdecimal() or not _LEAST_TIMEOUT <= int(text) <= _LONGEST_TIMEOUT:
+        raise _FaultError(
+            f"{_TIMEOUT}: {_shown(text)} must be milliseconds, from {_LEAST_TIMEOUT} to "
+            f"{_LONGEST_TIMEOUT:,}."
+        )
+    return int(text) / 1000
+
+
+def _by_name(properties: Mapping[str, str], username: str) -> dict[str, Any]:
+    """Returns the login of somebody who gives the password apart from the properties."""
+    if _JAAS in properties:
+        raise _FaultError(f"{_JAAS} names who logs in: leave --username out.")
+    mechanism = properties.get("sasl.mechanism", DEFAULT_MECHANISM).strip().upper()
+    if mechanism not in PASSWORD_MECHANISMS:
+        near = difflib.get_close_matches(mechanism, PASSWORD_MECHANISMS, 1)
+        advice = f", did you mean {near[0]}?" if near else "."
+        raise _FaultError(
+            f"sasl.mechanism: {_shown(mechanism)} is none of {', '.join(PASSWORD_MECHANISMS)}"
+            f"{advice}"
+        )
+    return {"sasl_mechanism": mechanism, "username": username}
 
 
 def _check_keys(properties: Mapping[str, str]) -> None:
@@ -341,6 +414,12 @@ def _check_disguised(properties: Mapping[str, str]) -> None:
 
 def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
     """The mechanism and who logs in by it."""
+    jaas = properties.get(_JAAS)
+    if jaas is None:
+        raise _FaultError(
+            "sasl.jaas.config is missing, which names who logs in: add it to the file of "
+            "--command-config, or give --username or --iam."
+        )
     mechanism = properties.get("sasl.mechanism", _KERBEROS).strip().upper()
     if mechanism == _KERBEROS:
         missing = (
@@ -349,12 +428,6 @@ def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
         raise _FaultError(
             f"sasl.mechanism{missing} is GSSAPI (Kerberos), which is not spoken here: use one of "
             f"{_listed()}."
-        )
-    jaas = properties.get("sasl.jaas.config")
-    if jaas is None:
-        raise _FaultError(
-            "sasl.jaas.config is missing, which names who logs in; a file of -Djava.security.auth"
-            ".login.config is not read."
         )
     module, options = _parse_jaas(jaas)
     named = {key: properties.get(key, "").strip() for key in _HANDLERS}

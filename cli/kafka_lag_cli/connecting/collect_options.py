@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,8 +15,7 @@ import click
 from kafka_lag.brokers.login import CredentialSource
 from kafka_lag.brokers.source import KafkaSource, quiet_library
 from kafka_lag.collector import Collector, WarningLogger
-from kafka_lag.lag.group_settings import NameFilter
-from kafka_lag.settings import INTERNAL_TOPICS, Settings
+from kafka_lag.settings import Settings
 from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import CLUSTER_NAME
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore
@@ -25,18 +23,16 @@ from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
 from kafka_lag_cli.connecting.login_options import SERVERS, BrokerOptions, brokers_of, login_options
 from kafka_lag_cli.connecting.protocol import find_protocol
 from kafka_lag_cli.connecting.rule_options import SECTION as RULES
-from kafka_lag_cli.connecting.rule_options import rule_options, rules_of
+from kafka_lag_cli.connecting.rule_options import names_filters, rule_options, rules_of
 from kafka_lag_cli.help_sections import FILE, add_options, given_name, is_from_variable, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.folder import DEFAULT_KEEP_DAYS, default_state, remove_old_days
+from kafka_lag_cli.state.place import STATE, SnapshotPlace
 from kafka_lag_cli.state.shared import NarrowedStore
-from kafka_lag_config.expressions import find_expression_fault
 
-FILTERS = "filters (unanchored regular expressions; deny wins)"
 _LEAST_DEADLINE = 45.0
-_FILTERS = ("groups_allow", "groups_deny", "topics_allow", "topics_deny")
 _BROKERS = ("bootstrap_servers", "config", "command_config")
-_OF_AWS = ("profile", "region")
+_OF_AWS = ("profile",)
 _DEFAULT_INTERVAL = 60
 
 
@@ -105,20 +101,10 @@ class CollectOptions:
             remove_old_days(self.state, self.keep_days, time.time())
 
 
-def _regex(text: str) -> re.Pattern[str]:
-    if fault := find_expression_fault(text):
-        raise click.BadParameter(fault)
-    return re.compile(text)
-
-
 def _cluster(text: str) -> str:
     if not CLUSTER_NAME.fullmatch(text):
         raise click.BadParameter(f"{text!r} must be letters, digits, '.', '_' or '-'")
     return text
-
-
-def _filter(name: str, text: str | None = None) -> Callable[[Any], Any]:
-    return option(name, type=_regex, metavar="RE", help=text, section=FILTERS)
 
 
 # What is read and by which rules, without where it is kept.
@@ -128,30 +114,28 @@ source_options = add_options(
         "--config",
         type=FILE,
         metavar="FILE",
-        help="the configuration, or a collector's: brokers, login and rules are its own",
+        help="a configuration: brokers, login and rules are its own",
+        section=ACCESS,
     ),
-    option("--cluster", type=_cluster, metavar="NAME", help="its name (default: Kafka's own id)"),
+    option(
+        "--cluster",
+        type=_cluster,
+        metavar="NAME",
+        help="the cluster's name (Kafka's own id)",
+        section=ACCESS,
+    ),
     login_options,
-    _filter("--groups-allow"),
-    _filter("--groups-deny"),
-    _filter("--topics-allow"),
-    _filter("--topics-deny", "replaces the default, which hides Kafka's own topics"),
     rule_options,
 )
 collect_options = add_options(
-    option(
-        "--state",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="snapshots go here (default: your cache folder)",
-    ),
-    option(
-        "--keep-days",
-        type=WholeNumber(1, 3650),
-        metavar="N",
-        help=f"remove older snapshots ({DEFAULT_KEEP_DAYS} in the cache folder, else never)",
-    ),
+    STATE,
     source_options,
+)
+keep_days_option = option(
+    "--keep-days",
+    type=WholeNumber(1, 3650),
+    metavar="N",
+    help=f"remove older snapshots ({DEFAULT_KEEP_DAYS} in the cache folder, else never)",
 )
 
 
@@ -164,8 +148,13 @@ def collect_options_of(
 
     Raises click.UsageError for what does not fit, ConfigError for a configuration with faults.
     """
-    chosen, keep = options.get("state"), options.get("keep_days")
-    state = (chosen or default_state(environ)).expanduser()
+    place, keep = options.get("state") or SnapshotPlace(), options.get("keep_days")
+    if place.bucket and not is_from_variable("state"):
+        raise click.UsageError(
+            "--state: a bucket holds what others collect: leave out the brokers, or name a folder."
+        )
+    chosen = None if place.bucket else place.state
+    state = chosen or default_state(environ).expanduser()
     if state.exists() and not state.is_dir():
         raise click.UsageError(f"--state: {state} is no folder.")
     if options["config"]:
@@ -184,7 +173,7 @@ def collect_options_of(
         make_source, named = brokers.make_source, brokers.protocol_named
     if keep is None and chosen is None:
         keep = DEFAULT_KEEP_DAYS
-    narrowed = any(options[name] for name in _FILTERS)
+    narrowed = names_filters(options)
     return CollectOptions(
         settings, make_source, state, keep, protocol_named=named, narrowed=narrowed
     )
@@ -195,20 +184,23 @@ def names_brokers(options: Mapping[str, Any]) -> bool:
     return any(options[name] for name in _BROKERS)
 
 
-def refuse_without_brokers(options: Mapping[str, Any], of_collector: Collection[str]) -> None:
+def refuse_without_brokers(
+    options: Mapping[str, Any], of_collector: Collection[str], allowed: Collection[str] = ()
+) -> None:
     """Raises click.UsageError for options of a collector, of which there is none: those of the
-    login, the filters and the rules, and these; and for AWS's without --bucket.
+    login and the rules but for the `allowed`, and these; and for AWS's without a bucket.
     """
     ctx = click.get_current_context()
+    reads_bucket = bool(options["state"] and options["state"].bucket)
     for parameter in ctx.command.params:
         section, name = getattr(parameter, "section", None), str(parameter.name)
         given = given_name(ctx, parameter) if isinstance(parameter, click.Option) else None
-        if given is None:
+        if given is None or name in allowed:
             continue
         if name in _OF_AWS:
-            if not (options["bucket"] or is_from_variable(name)):
-                raise click.UsageError(f"{given} is for --bucket, or for --iam: leave it out.")
-        elif name in of_collector or section in (ACCESS, FILTERS, RULES):
+            if not (reads_bucket or is_from_variable(name)):
+                raise click.UsageError(f"{given} is for a bucket, or for --iam: leave it out.")
+        elif name in of_collector or section in (ACCESS, RULES):
             raise click.UsageError(
                 f"{given} is for a cluster that is read here: add "
                 "--bootstrap-servers HOST:PORT or --config FILE, or leave it out."
@@ -218,17 +210,11 @@ def refuse_without_brokers(options: Mapping[str, Any], of_collector: Collection[
 def _by_options(
     options: Mapping[str, Any], interval: int, environ: Mapping[str, str]
 ) -> tuple[Settings, BrokerOptions]:
-    deny = options["topics_deny"] or re.compile(INTERNAL_TOPICS)
-    rules = replace(
-        rules_of(options, interval),
-        groups=NameFilter(options["groups_allow"], options["groups_deny"]),
-        topics=NameFilter(options["topics_allow"], deny),
-    )
     brokers = brokers_of(options, environ)
     settings = Settings(
         options["cluster"] or "",
         brokers.access,
-        rules,
+        rules_of(options, interval),
         interval_ms=interval * 1000,
         deadline=max(_LEAST_DEADLINE, brokers.access.broker_timeout),
     )
@@ -245,9 +231,9 @@ def _refuse_beside_config() -> None:
     ctx = click.get_current_context()
     for parameter in ctx.command.params:
         section, name = getattr(parameter, "section", None), str(parameter.name)
-        if section not in (ACCESS, FILTERS, RULES):
+        if section not in (ACCESS, RULES):
             continue
-        if name in ("bootstrap_servers", "profile"):
+        if name in ("bootstrap_servers", "profile", "config", "cluster"):
             continue
         if given := given_name(ctx, parameter):
             raise click.UsageError(

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
 
-from kafka_lag.lag.group_settings import ByName, Rules, Tolerance
+from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, Tolerance
+from kafka_lag.settings import INTERNAL_TOPICS
 from kafka_lag_cli.help_sections import option
 from kafka_lag_config.window import parse_window
 
@@ -19,6 +21,7 @@ _BY_NAME = ("allowed_lag", "owner", "runbook_url", "sla_seconds", "uncommitted")
 # Values of these stay text, even if they look like a number.
 _TEXTS = ("owner", "runbook_url", "uncommitted")
 _SECTIONS = (*_BY_NAME, "tolerance")
+_FILTERS = tuple(f"{name}.{rule}" for name in ("groups", "topics") for rule in ("allow", "deny"))
 _PLAIN = ("hold", "ignore_inactive", "lookup_budget", "risk_horizon_hours", "window")
 
 rule_options = option(
@@ -26,23 +29,24 @@ rule_options = option(
     "rules",
     multiple=True,
     metavar="KEY=VALUE",
-    help=(
-        "a rule by its key in the configuration, repeatable: hold=5, window=20m, "
-        "sla_seconds.^billing$=60, allowed_lag.^audit=1, owner.^pay=team-a"
-    ),
+    help="a rule by its key in the configuration: groups.deny=^test, sla_seconds.^pay=60",
     section=SECTION,
 )
 
 
 def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rules:
-    """Returns the rules of runs that are so far apart; no name is filtered.
+    """Returns the rules of runs that are so far apart.
 
     Raises click.UsageError for a key or a value that a configuration would not take.
     """
     interval_ms = round(interval_seconds * 1000)
     given = _read(options["rules"])
     if not given:
-        return Rules(interval_ms=interval_ms, window_ms=parse_window(None, interval_seconds))
+        return Rules(
+            interval_ms=interval_ms,
+            window_ms=parse_window(None, interval_seconds),
+            topics=NameFilter(None, re.compile(INTERNAL_TOPICS)),
+        )
     # The model costs the start of those alone who change a rule.
     from kafka_lag_config.document import CollectorKeys  # noqa: PLC0415
     from kafka_lag_config.strict import validate  # noqa: PLC0415
@@ -54,6 +58,8 @@ def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rule
         raise click.UsageError(f"--set {'.'.join(map(str, fault.place))}: {fault.sentence}")
     return Rules(
         interval_ms=interval_ms,
+        groups=keys.groups.names,
+        topics=keys.topics.names,
         window_ms=parse_window(given.get("window"), interval_seconds),
         uncommitted=ByName.of(keys.uncommitted.items()),
         allowed_lag=ByName.of(keys.allowed_lag.items()),
@@ -73,19 +79,26 @@ def names_owners(options: Mapping[str, Any]) -> bool:
     return "owner" in _read(options["rules"])
 
 
+def names_filters(options: Mapping[str, Any]) -> bool:
+    """Returns true if the options leave out groups or topics."""
+    return not {"groups", "topics"}.isdisjoint(_read(options["rules"]))
+
+
 def _read(texts: Sequence[str]) -> dict[str, Any]:
     """Returns the keys with their values, as a configuration has them."""
     found: dict[str, Any] = {}
     for text in texts:
-        # An expression may hold a =, a value none.
-        path, sign, value = text.rpartition("=")
+        # An expression may hold a =, another value none.
+        is_filter = text.startswith(tuple(f"{each}=" for each in _FILTERS))
+        path, sign, value = text.partition("=") if is_filter else text.rpartition("=")
         key, dot, name = path.partition(".")
-        known = key in _SECTIONS if dot else key in _PLAIN
+        known = is_filter or (key in _SECTIONS if dot else key in _PLAIN)
         if not (sign and known and (name or not dot)):
-            keys = ", ".join([*_PLAIN, *(f"{each}.RE" for each in _BY_NAME), "tolerance.seconds"])
+            by_name = (f"{each}.RE" for each in _BY_NAME)
+            keys = ", ".join([*_PLAIN, *_FILTERS, *by_name, "tolerance.seconds"])
             raise click.UsageError(f"--set {text}: must be KEY=VALUE, with one of the keys {keys}.")
         if dot:
-            found.setdefault(key, {})[name] = value if key in _TEXTS else _value(value)
+            found.setdefault(key, {})[name] = value if is_filter or key in _TEXTS else _value(value)
         else:
             found[key] = _value(value)
     return found

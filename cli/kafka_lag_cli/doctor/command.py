@@ -19,6 +19,7 @@ from kafka_lag.brokers.source import quiet_library
 from kafka_lag.errors import ConfigError, LoginError, ReporterError
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
+from kafka_lag_cli.connecting.client_properties import read_given
 from kafka_lag_cli.connecting.collect_options import (
     CollectOptions,
     collect_options_of,
@@ -74,7 +75,7 @@ examples:
   kafka-lag doctor --bootstrap-servers localhost:9092
   kafka-lag doctor --bootstrap-servers b-1.example:9096 --command-config client.properties
   PASSWORD=... kafka-lag doctor --bootstrap-servers b-1.example:9096 \\
-      --security-protocol SASL_SSL --username monitor --password-env PASSWORD
+      --username monitor --password-env PASSWORD
   kafka-lag doctor --config deployment.toml --cluster orders --invoke
   kafka-lag doctor --config deployment.toml --deployed
   kafka-lag doctor --bootstrap-servers localhost:9092 --output json
@@ -117,8 +118,9 @@ def doctor(**options: Any) -> int:
         if collect is None:
             findings = _check_document(options)
         else:
+            access = collect.settings.access
             findings = examine(collect, options)
-            if not (options["region"] or region_of(collect.settings.access.bootstrap_servers)):
+            if access.sasl_mechanism != IAM and not region_of(access.bootstrap_servers):
                 # Whoever has neither a deployment nor brokers in AWS pays nothing for metrics.
                 findings = [each for each in findings if each.check != METRICS]
     if options["output"] == _JSON:
@@ -163,10 +165,11 @@ def examine(
     try:
         collect = collect.find_protocol()
     except ConfigError as error:
-        wording = wording_of(config=options["config"], command_config=options["command_config"])
+        wording = wording_of(config=options["config"])
         without_tls = Finding(PROTOCOL, "fault", printable(wording(str(error))))
         return [without_tls, *not_looked_at(LOGIN, *RIGHTS, *AFTER_LOGIN, because="the connection")]
     access = collect.settings.access
+    certfile = read_given(options["properties"]).get("ssl.keystore.location")
     # Of a file's login no line of options can be printed.
     shown = None if options["config"] or options["command_config"] else options
     probed = _probe(access, access.bootstrap_servers)
@@ -174,7 +177,7 @@ def examine(
         access,
         probed,
         # A deployed collector has the one of its secret.
-        has_certificate=bool(options["certfile"] or options["config"] or options["command_config"]),
+        has_certificate=bool(certfile or options["config"] or options["command_config"]),
         options=shown,
     )
     if not is_usable(findings):
@@ -191,8 +194,7 @@ def examine(
         fault = isinstance(error, LoginError) and _find_other_mechanism(collect, shown, probed)
         fault = fault or Finding(LOGIN, "fault", printable(str(error)))
         return [*findings, fault, *not_looked_at(*RIGHTS, *AFTER_LOGIN, because="the login")]
-    certfile = options["certfile"]
-    repair = rights_repair(access, inspection.login, str(certfile) if certfile else None)
+    repair = rights_repair(access, inspection.login, certfile)
     wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
     findings = [*_known_by_login(findings), _login(access, repair)]
     findings += check_rights(inspection, repair, wanted)

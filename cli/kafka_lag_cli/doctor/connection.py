@@ -11,6 +11,7 @@ from kafka_lag.brokers.access import IAM, Access
 from kafka_lag.brokers.diagnosis.ports import ServerFindings
 from kafka_lag.brokers.diagnosis.unreachable import Fault, find_fault
 from kafka_lag.wording.formatting import format_list, format_quantity
+from kafka_lag_cli.connecting.client_properties import read_given
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.rights_repair import shell_word
 from kafka_lag_cli.terminal.text import printable
@@ -189,21 +190,27 @@ def options_line(
     """The command's options with these in place of its own; what is missing is in capitals."""
     words: list[tuple[str, Any]] = [("--bootstrap-servers", ",".join(servers))]
     if mechanism == IAM:
-        words += [(f"--{name}", options[name]) for name in ("profile", "role", "region", "cafile")]
-        return " ".join(["--iam", *_words(words)])
-    words.append(("--security-protocol", protocol))
+        words.append(("--profile", options["profile"]))
+        return " ".join(["--iam", *_words([*words, *_properties(options, {})])])
+    right = {"security.protocol": protocol}
     if protocol.startswith("SASL"):
         words += [
-            ("--sasl-mechanism", mechanism),
             ("--username", options["username"] or "USERNAME"),
             ("--password-env", options["password_env"]),
             ("--password-file", options["password_file"]),
         ]
-    else:
-        words += [("--certfile", options["certfile"]), ("--keyfile", options["keyfile"])]
-    if protocol.endswith("SSL"):
-        words.append(("--cafile", options["cafile"]))
-    return " ".join(_words(words))
+        right["sasl.mechanism"] = str(mechanism)
+    return " ".join(_words([*words, *_properties(options, right)]))
+
+
+def _properties(options: Mapping[str, Any], right: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    """Returns the properties of the command line, with these in place of its own."""
+    given = {
+        key: value
+        for key, value in read_given(options["properties"]).items()
+        if key not in ("security.protocol", "sasl.mechanism")
+    }
+    return (("-X", f"{key}={value}") for key, value in {**right, **given}.items())
 
 
 def _words(options: Iterable[tuple[str, Any]]) -> Iterable[str]:

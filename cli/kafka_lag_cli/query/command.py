@@ -45,7 +45,7 @@ examples:
   kafka-lag query --list
   kafka-lag query group_wrong_now -p group=billing --state ./lag
   kafka-lag query status_by_day -p day=2026-01-31 -p days=3 --output csv
-  kafka-lag query records_lost --bucket kafka-lag-data --region eu-west-1
+  kafka-lag query records_lost --state s3://kafka-lag-data
   kafka-lag query --execute "SELECT dt, max(lag) FROM groups WHERE dt >= '2026-01-01' GROUP BY dt"
 """
 

@@ -42,7 +42,7 @@ _EXAMPLES = """\b
 examples:
   kafka-lag replay --config deployment.json --state ./lag
   kafka-lag replay --config new.json --from 2026-01-01 --to 2026-01-31 --output json
-  kafka-lag replay --config deployment.json --bucket kafka-lag-data --propose 2
+  kafka-lag replay --config deployment.json --state s3://kafka-lag-data --propose 2
 """
 
 

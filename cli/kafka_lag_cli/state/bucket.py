@@ -29,7 +29,6 @@ _EXPIRED_CREDENTIALS = (
 
 def open_bucket(
     bucket: str,
-    region: str | None = None,
     profile: str | None = None,
     connections: int = _CONNECTIONS,
 ) -> OwnBucket:
@@ -41,7 +40,7 @@ def open_bucket(
         max_pool_connections=connections,
     )
     try:
-        client = open_session(profile, region).client("s3", config=config)
+        client = open_session(profile).client("s3", config=config)
     except aws.BotoCoreError as error:
         raise ConfigError(f"AWS cannot be used as it is configured here: {error}") from error
     return OwnBucket(client, bucket)
@@ -83,10 +82,10 @@ def _explain(error: Exception, bucket: str, right: str) -> str:
     if code in _EXPIRED_CREDENTIALS:
         return f"AWS does not take your credentials ({code}): run aws sso login, or renew them."
     if isinstance(error, aws.ParamValidationError):
-        return f"{bucket} cannot be the name of a bucket: check it (--bucket)."
+        return f"{bucket} cannot be the name of a bucket: check it (--state)."
     if isinstance(error, aws.ConnectionError | aws.HTTPClientError):
-        return f"S3 cannot be reached ({code}). Check your network and the region (--region)."
+        return f"S3 cannot be reached ({code}). Check your network and the AWS region."
     return (
         f"The bucket {bucket} cannot be read ({code}). "
-        f"Check the name, the region (--region), and your right to {right}."
+        f"Check the name, the AWS region, and your right to {right}."
     )

@@ -33,7 +33,7 @@ _MOST_DAYS = 400
 _EXAMPLES = """\b
 examples:
   kafka-lag tasks billing --state ./lag
-  kafka-lag tasks billing --bucket kafka-lag-data --region eu-west-1 --days 28
+  kafka-lag tasks billing --state s3://kafka-lag-data --days 28
   kafka-lag tasks --all --output csv
 """
 

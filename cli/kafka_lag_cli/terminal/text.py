@@ -31,7 +31,12 @@ from kafka_lag.wording.formatting import (
 _ANY_WIDTH = 100_000
 _WIDE_GAP, _NARROW_GAP = 2, 1
 _FEW_NAMES = 3
-_PROPERTIES = {"security_protocol": "security.protocol", "sasl_mechanism": "sasl.mechanism"}
+_OPTIONS = {
+    "bootstrap_servers": "--bootstrap-servers",
+    "security_protocol": "security.protocol",
+    "sasl_mechanism": "sasl.mechanism",
+    "cafile": "ssl.truststore.location",
+}
 _KEYS = re.compile(
     r"(?<![\w/.-])(?:bootstrap_servers|security_protocol|sasl_mechanism|cafile)(?![\w/-]|\.\w)"
 )
@@ -59,20 +64,13 @@ def escape_markup(text: str) -> str:
 
 
 def name_options(text: str) -> str:
-    """A sentence that names keys of a configuration, for somebody who gave options."""
-    return _KEYS.sub(lambda key: f"--{key[0].replace('_', '-')}", text)
+    """Returns a sentence that names keys of a configuration, in the words of the options."""
+    return _KEYS.sub(lambda key: _OPTIONS[key[0]], text)
 
 
-def name_properties(text: str) -> str:
-    """The same for somebody who gave `client.properties`, beside which no login is an option."""
-    return name_options(_KEYS.sub(lambda key: _PROPERTIES.get(key[0], key[0]), text))
-
-
-def wording_of(*, config: object, command_config: object) -> Callable[[str], str]:
-    """Return the wording for sentences that name configuration keys, by the given options."""
-    if config:
-        return str
-    return name_properties if command_config else name_options
+def wording_of(*, config: object) -> Callable[[str], str]:
+    """Returns the wording for sentences that name configuration keys, by the given options."""
+    return str if config else name_options
 
 
 class _Screen(Console):

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -47,7 +47,7 @@ _SECTION = "what is explained"
 _HOURS, _MOST_HOURS = 3, 72
 # Until the second reading, as for `show`.
 _GAP = 6
-_OF_COLLECTOR = ("keep_days", "gap")
+_OF_COLLECTOR = ("gap",)
 _TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 
@@ -67,7 +67,7 @@ class Request:
     epilog="""\b
 examples:
   kafka-lag why billing
-  kafka-lag why billing --bucket kafka-lag-data --region eu-west-1 --at 2026-01-31T03:10
+  kafka-lag why billing --state s3://kafka-lag-data --at 2026-01-31T03:10
   kafka-lag why billing --bootstrap-servers localhost:9092
   kafka-lag why --all --output json
 """,
@@ -89,7 +89,6 @@ examples:
     section=_SECTION,
 )
 @option("--output", type=click.Choice([TABLE, JSON]), default=TABLE, section=_SECTION)
-@option("--bucket", metavar="NAME", help="a deployment's bucket, with your AWS credentials")
 @option(
     "--gap",
     type=WholeNumber(0, 3600),
@@ -101,17 +100,16 @@ examples:
 def why(**options: Any) -> None:
     """Why a GROUP is behind: its cause, what to do, and its last hours.
 
-    Reads the snapshots of a folder (--state, or where watch keeps them) or of a bucket (--bucket);
+    Reads the snapshots of a folder or a bucket (--state);
     with --bootstrap-servers or --config the cluster itself, beside what the folder has of it.
     """
     request = _request_of(options)
     if names_brokers(options):
-        if options["bucket"] or request.at is not None:
-            name = "--bucket" if options["bucket"] else "--at"
-            raise click.UsageError(f"{name} is of snapshots: leave out the brokers.")
+        if request.at is not None:
+            raise click.UsageError("--at is of snapshots: leave out the brokers.")
         _answer_from_brokers(request, collect_options_of(options), options)
     else:
-        refuse_without_brokers(options, _OF_COLLECTOR)
+        refuse_without_brokers(options, _OF_COLLECTOR, allowed=["cluster"])
         _answer_from_store(request, options)
 
 
@@ -147,12 +145,8 @@ def parse_time(text: str, now: float) -> int:
 
 
 def _answer_from_store(request: Request, options: Mapping[str, Any]) -> None:
-    if options["state"] and options["bucket"]:
-        raise click.UsageError("--state and --bucket cannot go together.")
-    state = options["state"].expanduser() if options["state"] else None
-    place = SnapshotPlace(state, options["bucket"], options["region"], options["profile"])
-    if state is not None and not state.is_dir():
-        raise click.UsageError(f"--state: there is no folder {state}.")
+    place = replace(options["state"] or SnapshotPlace(), profile=options["profile"])
+    place.check_folder()
     store = place.open_store(AT_ONCE)
     runs = find_runs(store, place.describe(), options["cluster"], request.at)
     if request.group is None:
@@ -173,7 +167,7 @@ def _answer_from_brokers(
     request: Request, collect: CollectOptions, options: Mapping[str, Any]
 ) -> None:
     stderr, by_document = Console(stderr=True), bool(options["config"])
-    wording = wording_of(config=by_document, command_config=options["command_config"])
+    wording = wording_of(config=by_document)
     logger = WarningPrinter(stderr, wording)
     report = read_twice(collect, options["gap"], stderr, logger, by_document=by_document)
     snapshot = report.snapshot

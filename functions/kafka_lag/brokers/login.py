@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 from kafka_lag.brokers.access import Credentials, Login, TlsVersions, tls_context
@@ -93,22 +92,6 @@ def client_certificate(secret_id: str, fields: Any, cafile: str | None) -> Clien
     fault = _fault(context, f"{chain}\n{key}", password)
     if fault:
         raise ConfigError(f"The secret {secret_id} holds no client certificate to use: {fault}.")
-    return ClientCertificate(chain, context)
-
-
-def certificate_of_files(certfile: Path, keyfile: Path, cafile: str | None) -> ClientCertificate:
-    """The login of a certificate and its key, which has no password, in PEM files.
-
-    Raises ConfigError, which names the files and quotes nothing of them.
-    """
-    try:
-        chain, key = certfile.read_text(), keyfile.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no PEM text"
-        raise ConfigError(f"{certfile} and {keyfile} cannot be read ({reason}).") from None
-    context = tls_context(cafile)
-    if fault := _fault(context, f"{chain}\n{key}", ""):
-        raise ConfigError(f"{certfile} and {keyfile} are no client certificate to use: {fault}.")
     return ClientCertificate(chain, context)
 
 
