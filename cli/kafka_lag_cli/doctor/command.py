@@ -271,7 +271,7 @@ def _check_cluster(
             *not_looked_at(METRICS, because=READING),
         ]
     levels = collect.settings.levels
-    region = options["region"] or region_of(access.bootstrap_servers)
+    region = region_of(access.bootstrap_servers)
     reading = check_reading(report, inspection)
     findings += [reading, *check_commits(report), *check_retention(report, rules.interval_ms)]
     if not len(report.snapshot.group_partitions) and reading.severity != "info":
