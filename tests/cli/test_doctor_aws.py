@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +23,6 @@ from tests.cli.fake_aws import (
     PASSWORD,
     REGION,
     FakeAccount,
-    FakeLambda,
     client_error,
     run_aws_line,
     without_ids,
@@ -143,11 +141,6 @@ def _name_no_group(_: FakeAccount, document: Document) -> None:
     del _vpc(document)["brokers_security_group"]
 
 
-def _turn_names_off(account: FakeAccount, document: Document) -> None:
-    account.ec2.modify_vpc_attribute(VpcId=account.vpc, EnableDnsHostnames={"Value": False})
-    _vpc(document).update(endpoints={"secrets_manager": True}, cidr="10.0.0.0/16")
-
-
 def _cut_off(account: FakeAccount, document: Document) -> None:
     account.cut_off()
     _vpc(document)["cidr"] = "10.0.0.0/16"
@@ -167,23 +160,6 @@ def _leave_out_tables(account: FakeAccount, document: Document) -> None:
 def _serve_one_table(account: FakeAccount, document: Document) -> None:
     _cut_off_s3(account, document)
     account.s3 = account.new_gateway(account.tables[:1])
-
-
-def _make_s3_twice(account: FakeAccount, document: Document) -> None:
-    _vpc(document).update(endpoints={"s3": True}, route_tables=account.tables)
-
-
-def _make_secrets_manager_twice(account: FakeAccount, document: Document) -> None:
-    group = account.new_group("endpoint")
-    account.let_in(group, "10.0.0.0/16", 443)
-    account.new_interface("secretsmanager", group)
-    _vpc(document).update(endpoints={"secrets_manager": True}, cidr="10.0.0.0/16")
-
-
-def _make_two_in_a_zone(account: FakeAccount, document: Document) -> None:
-    subnets = [*account.subnets, account.new_subnet("10.0.7.0/24", "a")]
-    made = {"endpoints": {"secrets_manager": True}, "cidr": "10.0.0.0/16"}
-    _vpc(document).update(endpoint_subnets=subnets, **made)
 
 
 def _publish_from_nowhere(account: FakeAccount, document: Document) -> None:
@@ -226,8 +202,6 @@ _FAULTS: dict[str, Breaks] = {
         brokers_security_group=account.new_group("of others")
     ),
     "no group": _name_no_group,
-    "S3 twice": _make_s3_twice,
-    "names are off": _turn_names_off,
 }
 # Faults that the document gets round, each in a network of its own.
 _FAULTS_OF_A_NETWORK: dict[str, Breaks] = {
@@ -235,11 +209,9 @@ _FAULTS_OF_A_NETWORK: dict[str, Breaks] = {
     "no way to S3": _cut_off_s3,
     "a table is left out": _leave_out_tables,
     "S3 for one table": _serve_one_table,
-    "Secrets Manager twice": _make_secrets_manager_twice,
     "a closed endpoint": lambda account, _: account.new_interface(
         "secretsmanager", account.new_group("endpoint")
     ),
-    "two in a zone": _make_two_in_a_zone,
     "metrics from nowhere": _publish_from_nowhere,
 }
 
@@ -477,81 +449,3 @@ def test_an_endpoint_without_a_private_name_is_no_way_and_in_nobodys_way(
     assert str(found.repair).startswith("aws ec2 modify-vpc-endpoint ")
     # Moto takes the line, and does not do what it says.
     run_aws_line(account.session, str(found.repair), tmp_path)
-
-
-def _deploy(account: FakeAccount, resources: dict[str, Any] | None = None) -> None:
-    outputs = {"Function": "the-function", "LogGroup": "/the/log"}
-    account.deploy("kafka-lag-orders", outputs, resources)
-
-
-def test_an_endpoint_of_the_stack_itself_is_not_made_twice(account: FakeAccount) -> None:
-    account.remove_gateway()
-    properties = {
-        "VpcId": account.vpc,
-        "VpcEndpointType": "Gateway",
-        "ServiceName": f"com.amazonaws.{REGION}.s3",
-        "RouteTableIds": account.tables,
-    }
-    endpoint = {"Type": "AWS::EC2::VPCEndpoint", "Properties": properties}
-    _deploy(account, {"Endpoint": endpoint})
-    document = account.document()
-    _make_s3_twice(account, document)
-    assert _bad(_find(account, document)) == []
-
-
-class _FakeLambda(FakeLambda):
-    """Answers each event with one payload, or an error."""
-
-    def __init__(self, payload: Any = None, *, failed: bool = False, error: str = "") -> None:
-        super().__init__()
-        self.payload, self.failed, self.error = payload, failed, error
-        self.events: list[tuple[str, Any]] = []
-
-    def invoke(self, **request: Any) -> dict[str, Any]:
-        if self.error:
-            raise client_error(self.error, "Invoke")
-        self.events.append((request["FunctionName"], json.loads(request["Payload"])))
-        body = {"Payload": io.BytesIO(json.dumps(self.payload).encode())}
-        return {**body, "FunctionError": "Unhandled"} if self.failed else body
-
-
-def _failed(kind: str, message: str) -> _FakeLambda:
-    return _FakeLambda({"errorType": kind, "errorMessage": message}, failed=True)
-
-
-_TIMED_OUT = "RequestId: 1 Error: Task timed out after 55.00 seconds"
-_ANSWERS = {
-    "it saw groups": _FakeLambda({"groups": 7, "objects_written": 4}),
-    "it saw none": _FakeLambda({"groups": 0, "objects_written": 4}),
-    "login": _failed("LoginError", "The brokers rejected the login."),
-    "time limit": _failed("Sandbox.Timedout", _TIMED_OUT),
-    "denied": _failed("StoreError", "Cannot write x in bucket b (AccessDenied)."),
-    "package": _failed("Runtime.ImportModuleError", "No module named numpy"),
-    "memory": _failed("Runtime.ExitError", "Error: exited with error: signal: killed"),
-    "a stranger's name": _failed("SourceError", "group \x1b[31m"),
-    "no right to start it": _FakeLambda(error="AccessDeniedException"),
-    "too many": _FakeLambda(error="TooManyRequestsException"),
-    "no function": _FakeLambda(error="ResourceNotFoundException"),
-}
-
-
-def test_a_run_is_started_on_request_alone_and_its_answer_is_explained(
-    account: FakeAccount, golden: Golden
-) -> None:
-    def run() -> str:
-        found = _find(account, invoke=True, clock=lambda: 1_769_860_812.5)
-        line = _line(_the(found, "run"))
-        assert line.isprintable()
-        return line
-
-    lines = [f"not deployed -> {run()}"]
-    _deploy(account)
-    for name, answer in _ANSWERS.items():
-        account.session.fakes["lambda"] = answer
-        lines.append(f"{name} -> {run()}")
-    golden.holds("doctor-run.txt", "\n".join(lines))
-    account.session.fakes["lambda"] = _ANSWERS["it saw groups"]
-    _find(account)
-    # The event has the minute of now.
-    event = {"cluster": "orders", "scheduled_time": "2026-01-31T12:00:00Z"}
-    assert _ANSWERS["it saw groups"].events == [("the-function", event)]

@@ -169,20 +169,6 @@ def default_security_group(client: Any, vpc: str) -> str | None:
     return next(iter(found), None)
 
 
-def dns_attributes_off(client: Any, vpc: str) -> list[str]:
-    """Return which of the two attributes that private names of endpoints need are off.
-
-    Raises AwsError.
-    """
-    off = []
-    with using("ec2:DescribeVpcAttribute"):
-        for name in ("enableDnsSupport", "enableDnsHostnames"):
-            answer = client.describe_vpc_attribute(VpcId=vpc, Attribute=name)
-            if not answer[name[0].upper() + name[1:]]["Value"]:
-                off.append(name)
-    return off
-
-
 def _way_out(table: Mapping[str, Any]) -> WayOut:
     for route in table.get("Routes", ()):
         if route.get("DestinationCidrBlock") != _EVERYWHERE:

@@ -76,7 +76,7 @@ examples:
   kafka-lag doctor --bootstrap-servers b-1.example:9096 --command-config client.properties
   PASSWORD=... kafka-lag doctor --bootstrap-servers b-1.example:9096 \\
       --username monitor --password-env PASSWORD
-  kafka-lag doctor --config deployment.toml --cluster orders --invoke
+  kafka-lag doctor --config deployment.toml --cluster orders --deployed
   kafka-lag doctor --config deployment.toml --deployed
   kafka-lag doctor --bootstrap-servers localhost:9092 --output json
 
@@ -94,7 +94,6 @@ exit codes:
     default=_TEXT,
     help=f"lines for people ({_TEXT}), or an array of findings",
 )
-@option("--invoke", is_flag=True, help="with --config: start the deployed function once")
 @option(
     "--deployed",
     is_flag=True,
@@ -108,9 +107,8 @@ def doctor(**options: Any) -> int:
     clocks, versions, kinds of groups, transactions, and what the metrics would cost; with the
     configuration also at what AWS says of it. Reads no record and changes nothing.
     """
-    for switch in ("invoke", "deployed"):
-        if options[switch] and not options["config"]:
-            raise click.UsageError(f"--{switch} is for --config.")
+    if options["deployed"] and not options["config"]:
+        raise click.UsageError("--deployed is for --config.")
     quiet_library()
     # May ask for a password.
     collect = None if options["config"] else collect_options_of(options)
@@ -139,7 +137,6 @@ def _check_document(options: Mapping[str, Any]) -> list[Finding]:
         options["config"],
         options["cluster"],
         options["profile"],
-        invoke=options["invoke"],
         deployed=options["deployed"],
     )
     try:
@@ -198,7 +195,7 @@ def examine(
     wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
     findings = [*_known_by_login(findings), _login(access, repair)]
     findings += check_rights(inspection, repair, wanted)
-    return [*findings, *_check_cluster(collect, options, inspection, repair)]
+    return [*findings, *_check_cluster(collect, inspection, repair)]
 
 
 def _known_by_login(findings: Sequence[Finding]) -> list[Finding]:
@@ -249,7 +246,6 @@ def _from_elsewhere(finding: Finding) -> Finding:
 
 def _check_cluster(
     collect: CollectOptions,
-    options: Mapping[str, Any],
     inspection: Inspection,
     repair: RightsRepair,
 ) -> list[Finding]:

@@ -141,7 +141,7 @@ class _Deployed:
                 else f"the newest snapshot is of {format_minute(newest)}"
             ),
             expected=expected,
-            to_do="Read the function's log; `--invoke` says what a run waits for.",
+            to_do="Read the function's log: its last line says what a run waits for.",
             repair=self.place.aws(f"logs tail {group}", since="15m") if group else None,
         )
 

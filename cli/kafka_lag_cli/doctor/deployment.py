@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of `doctor` in AWS: credentials, clock, cluster, login, secret, network, limits, a run.
+"""Checks of `doctor` in AWS: credentials, clock, cluster, login, secret, network, limits.
 
 Each check says what is so, what follows, and the line that repairs it. One that takes a right that
 is missing says which, and is "unknown".
@@ -17,7 +17,6 @@ from kafka_lag_cli.account.session import open_session
 from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
 from kafka_lag_cli.doctor.credentials import CREDENTIALS, Clock, check_credentials
 from kafka_lag_cli.doctor.deployed import Fetch, check_deployed, fetch_status
-from kafka_lag_cli.doctor.deployed_function import check_run
 from kafka_lag_cli.doctor.findings import (
     Finding,
     collect_findings,
@@ -40,7 +39,6 @@ def check_document(
     cluster: str | None,
     profile: str | None,
     *,
-    invoke: bool = False,
     deployed: bool = False,
 ) -> list[Finding]:
     """Check a cluster of a deployment's configuration in AWS; empty for another configuration.
@@ -51,7 +49,7 @@ def check_document(
     found = read_deployed_cluster(path, cluster)
     if found is None:
         return []
-    return check_deployment(*found, open_session(profile), invoke=invoke, deployed=deployed)
+    return check_deployment(*found, open_session(profile), deployed=deployed)
 
 
 def check_deployment(
@@ -59,15 +57,14 @@ def check_deployment(
     cluster: Cluster,
     session: Any,
     *,
-    invoke: bool = False,
     deployed: bool = False,
     clock: Clock = time.time,
     fetch: Fetch = fetch_status,
 ) -> list[Finding]:
     """Check one cluster of a deployment in AWS, with the credentials of a boto3 session.
 
-    With `invoke` the deployed function runs once, with `deployed` all that runs is looked at, its
-    URL by `fetch`. Raises nothing for what AWS answers.
+    With `deployed` all that runs is looked at, its URL by `fetch`. Raises nothing for what AWS
+    answers.
     """
     place = Place(deployment, cluster, session)
     findings = list(check_credentials(place, clock))
@@ -85,8 +82,6 @@ def check_deployment(
     for check, found_there in check_network(place, msk):
         findings += collect_findings(check, found_there)
     findings += collect_findings(CONCURRENCY, check_concurrency(place))
-    if invoke:
-        findings += collect_findings("run", check_run(place, clock))
     if deployed:
         for check, found_there in check_deployed(place, clock, fetch):
             findings += collect_findings(check, found_there)

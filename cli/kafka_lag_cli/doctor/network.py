@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kafka_lag.wording.formatting import format_list
-from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import MskCluster
 from kafka_lag_cli.account.subnet_choice import choose_subnets
 from kafka_lag_cli.account.vpc_network import (
@@ -16,7 +15,6 @@ from kafka_lag_cli.account.vpc_network import (
     Subnet,
     VpcNetwork,
     default_security_group,
-    dns_attributes_off,
     read_network,
     read_security_groups,
     vpc_exists,
@@ -24,17 +22,11 @@ from kafka_lag_cli.account.vpc_network import (
 )
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place, key_line
-from kafka_lag_config.network import Vpc
 from kafka_lag_config.services import services_of
 
 SUBNETS, BROKERS = "subnets", "brokers' security group"
 _NAMES = {"s3": "S3", "secrets_manager": "Secrets Manager", "monitoring": "CloudWatch"}
 _NAMED = 5
-_DNS = {
-    "enableDnsSupport": "enable_dns_support",
-    "enableDnsHostnames": "enable_dns_hostnames",
-}
-_NO_STACK = "ValidationError"
 
 
 def check_network(place: Place, msk: MskCluster | None) -> Iterator[tuple[str, Iterable[Finding]]]:
@@ -47,9 +39,6 @@ def check_network(place: Place, msk: MskCluster | None) -> Iterator[tuple[str, I
     yield "way to S3", _check_s3(place)
     for name, kind, purpose in services_of(place.cluster):
         yield f"way to {name}", _check_service(place, kind, f"{name} ({purpose})")
-    for kind, wanted in place.cluster.vpc.endpoints:
-        if wanted:
-            yield f"endpoint of {_NAMES[kind]}", _check_new_endpoint(place, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,84 +312,6 @@ def _check_endpoint_group(
         "until its end. Named in the configuration, its group is opened by the deploy.",
         key_line("vpc.endpoint_security_groups", [*named, *endpoint.security_groups[:1]]),
     )
-
-
-def _check_new_endpoint(place: Place, kind: str) -> Iterator[Finding]:
-    check = f"endpoint of {_NAMES[kind]}"
-    inside = _read(place)
-    if inside is None:
-        return
-    there = _in_the_way(inside.network, place.cluster.vpc, kind)
-    if there and there.id not in _own_endpoints(place):
-        yield Finding(
-            check,
-            "fault",
-            f"{there.id} is there already",
-            "The deploy would fail, as "
-            + ("a route table" if kind == "s3" else "a VPC")
-            + " takes one of each service.",
-            key_line(f"vpc.endpoints.{kind}", value=False),
-        )
-        return
-    if kind != "s3":
-        yield from _check_names(place, check, inside)
-    if there is None:
-        yield Finding(check, "ok", "none is there yet; the deploy makes it")
-
-
-def _in_the_way(network: VpcNetwork, vpc: Vpc, kind: str) -> Endpoint | None:
-    if kind != "s3":
-        return network.interface(kind)
-    for endpoint in network.endpoints:
-        shared = set(endpoint.route_tables) & set(vpc.route_tables)
-        if endpoint.is_gateway and endpoint.kind == kind and shared:
-            return endpoint
-    return None
-
-
-def _own_endpoints(place: Place) -> set[str]:
-    """The endpoints that an earlier deploy of this cluster made."""
-    try:
-        with using("cloudformation:ListStackResources"):
-            pages = place.client("cloudformation").get_paginator("list_stack_resources")
-            return {
-                each["PhysicalResourceId"]
-                for page in pages.paginate(StackName=place.stack)
-                for each in page["StackResourceSummaries"]
-                if each["ResourceType"] == "AWS::EC2::VPCEndpoint"
-            }
-    except AwsError as error:
-        if error.code == _NO_STACK:
-            return set()
-        raise
-
-
-def _check_names(place: Place, check: str, inside: _Inside) -> Iterator[Finding]:
-    """Check what interface endpoints need too: names in the VPC, and a subnet in each zone."""
-    for attribute in dns_attributes_off(place.client("ec2"), inside.network.id):
-        yield Finding(
-            check,
-            "fault",
-            f"{attribute} of {inside.network.id} is off",
-            "An endpoint's private name needs it: the deploy would fail.",
-            place.aws(
-                "ec2 modify-vpc-attribute",
-                vpc_id=inside.network.id,
-                **{_DNS[attribute]: {"Value": True}},
-            ),
-        )
-    vpc = place.cluster.vpc
-    zones: dict[str, str] = {}
-    for subnet in inside.network.by_id(vpc.endpoint_subnets or vpc.subnets):
-        zones.setdefault(subnet.zone, subnet.id)
-    if len(zones) < len(vpc.endpoint_subnets or vpc.subnets):
-        yield Finding(
-            check,
-            "fault",
-            "two of its subnets lie in one zone",
-            "An endpoint takes one a zone: the deploy would fail.",
-            key_line("vpc.endpoint_subnets", list(zones.values())),
-        )
 
 
 def _through(check: str, subnets: Sequence[Subnet]) -> Finding:
