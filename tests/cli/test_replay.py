@@ -278,7 +278,7 @@ def test_what_people_read_of_a_replay(state: State, golden: Golden) -> None:
     state.document("none", alarms={"any_group": False})
     cases = {
         "a.json": [],
-        "a.json --lines --group audit": ["--lines", "--group", "audit"],
+        "a.json --group audit": ["--group", "audit"],
         "none.json": [],
         "a.json --propose 5 --from 2026-01-02": ["--propose", "5", "--from", "2026-01-02"],
     }

@@ -6,7 +6,6 @@ moto knows no DescribeAlarmHistory: botocore's description checks requests and a
 
 from __future__ import annotations
 
-import io
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -19,19 +18,15 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.model import Shape
 from botocore.validate import validate_parameters
-from rich.console import Console
 
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.connecting.deployment_file import read_deployment
 from kafka_lag_cli.replay.alarms import metrics_watched
-from kafka_lag_cli.replay.aws_history import read_history
-from kafka_lag_cli.replay.beside_aws import Agreement, BesideAws, compare_recorded
-from kafka_lag_cli.replay.output import print_beside_aws, write_beside_aws
+from kafka_lag_cli.replay.beside_aws import compare_with_aws, describe_beside_aws
 from kafka_lag_cli.replay.recorded import read_recorded
-from kafka_lag_config.simulation.evaluation import Assumptions
 from tests.builders import MINUTE
-from tests.cli.test_replay import MIDNIGHT, MINUTES, Group, a_document, at, write_day
+from tests.cli.test_replay import DAY, MIDNIGHT, MINUTES, Group, a_document, at, write_day
 
 _SHAPE = botocore.session.get_session().get_service_model("cloudwatch")
 _OPERATION = _SHAPE.operation_model("DescribeAlarmHistory")
@@ -83,23 +78,23 @@ class FakeCloudWatch:
                 yield {"AlarmHistoryItems": [item]}
 
 
-def compare(folder: Path, aws: FakeCloudWatch, **groups: Group) -> BesideAws:
+def compare(folder: Path, aws: FakeCloudWatch, **groups: Group) -> dict[str, Any]:
     """The model on a recorded day beside CloudWatch."""
     write_day(folder, groups)
     cluster = read_deployment(a_document(folder / "a.json")).clusters[0]
     until = MIDNIGHT + MINUTES * MINUTE - 1
     metrics, store = metrics_watched(cluster), FolderStore(folder)
     recorded = read_recorded(store, "shop", metrics, MIDNIGHT, until, lambda _: lambda _: None)
-    return compare_recorded(recorded, cluster, read_history(aws, "kafka-lag", cluster, recorded))
+    return compare_with_aws(aws, "kafka-lag", recorded, cluster)
 
 
-def counts(found: Agreement) -> tuple[int, int, int, int]:
-    return found.same, found.moved, found.aws_alone, found.model_alone
+def counts(found: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(found[key] for key in ("same", "moved", "cloudwatch_alone", "model_alone"))
 
 
-def as_assumed(beside: BesideAws) -> Agreement:
-    (found,) = [each for each in beside.agreements if each.assumed == Assumptions()]
-    return found
+def as_assumed(beside: Mapping[str, Any]) -> dict[str, Any]:
+    (found,) = [each for each in beside["readings"] if each["as_replayed"]]
+    return dict(found)
 
 
 @pytest.fixture
@@ -120,7 +115,7 @@ def test_a_page_within_two_minutes_of_cloudwatchs_is_the_same(
     groups = {name: Group().stops(600, 660) for name in ("billing", "mailer")}
     beside = compare(tmp_path, aws, **groups)
     assert counts(as_assumed(beside)) == (2, 0, 0, 0)
-    assert beside.differences == ()
+    assert beside["differences"] == []
 
 
 def test_what_only_one_of_the_two_has_and_what_comes_later_is_listed(
@@ -132,12 +127,11 @@ def test_what_only_one_of_the_two_has_and_what_comes_later_is_listed(
     beside = compare(tmp_path, aws, billing=Group().stops(600, 660).stops(900, 960))
     # The second begins while CloudWatch's is still on, but is another one.
     assert counts(as_assumed(beside)) == (0, 1, 1, 1)
-    screen = Console(file=io.StringIO(), width=120)
-    print_beside_aws([beside], screen)
-    text = screen.file.getvalue()  # type: ignore[attr-defined]
-    assert "01:40 UTC status of billing: CloudWatch alone" in text
-    assert "10:18 UTC status of billing: CloudWatch 5 min later" in text
-    assert "15:13 UTC status of billing: the model alone" in text
+    assert describe_beside_aws(beside)[-3:] == [
+        f"status of billing: model no page, CloudWatch {DAY}T01:40:12Z",
+        f"status of billing: model {at(613)}, CloudWatch {at(618)}",
+        f"status of billing: model {at(913)}, CloudWatch no page",
+    ]
 
 
 def test_the_assumptions_that_fit_best_come_first_by_name(
@@ -149,29 +143,12 @@ def test_the_assumptions_that_fit_best_come_first_by_name(
     aws.changed(STATUS, 648, "ALARM")
     aws.changed(STATUS, 703, "OK")
     beside = compare(tmp_path, aws, billing=Group().stops(600, 700).is_unread(640, 645))
-    best = beside.agreements[0]
-    assert (best.assumed.extra_points, counts(best)) == (0, (2, 0, 0, 0))
+    best = beside["readings"][0]
+    assert (best["extra_points"], counts(best)) == (0, (2, 0, 0, 0))
     assert counts(as_assumed(beside)) == (1, 0, 1, 0)
-    out = io.StringIO()
-    write_beside_aws([beside], out)
-    (found,) = json.loads(out.getvalue())
-    assert found["assumptions"][0]["extra_points"] == 0
-    assert [each["as_replayed"] for each in found["assumptions"]].count(True) == 1
-    assert found["differences"] == [
+    assert beside["differences"] == [
         {"alarm": "status", "consumer_group": "billing", "model": None, "cloudwatch": at(648)}
     ]
-
-
-def test_what_an_alarm_did_before_it_was_changed_is_left_out(
-    tmp_path: Path, aws: FakeCloudWatch
-) -> None:
-    aws.changed(STATUS, 100, "ALARM")
-    aws.changed(STATUS, 110, "OK")
-    aws.add(STATUS, 300, {"HistoryItemType": "ConfigurationUpdate", "HistoryData": "{}"})
-    beside = compare(tmp_path, aws, billing=Group().stops(200, 260).stops(600, 660))
-    assert counts(as_assumed(beside)) == (0, 0, 0, 1)
-    # Without a history are data loss of billing and the heartbeat; queries watch nobody else.
-    assert (beside.history.alarms, beside.history.unknown) == (3, 2)
 
 
 def test_a_right_that_is_missing_is_named(tmp_path: Path, aws: FakeCloudWatch) -> None:

@@ -1,110 +1,130 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model held against what CloudWatch did: how many pages agree, by each set of assumptions."""
+"""The model beside what CloudWatch did: how many pages agree, by each reading of its rules."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
 
+from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag.wording.formatting import format_iso_time
+from kafka_lag_cli.account.errors import using
+from kafka_lag_cli.replay.alarms import deployed_alarms, heartbeat
 from kafka_lag_cli.replay.changes import Change, Kind, find_changes
 from kafka_lag_cli.replay.pages import ASSUMED, READINGS, Page, find_pages
 from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_config.alarm_rules import HEARTBEAT
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.simulation.evaluation import Assumptions
+from kafka_lag_config.physical_names import alarm_name
+from kafka_lag_config.simulation.evaluation import ALARM
 
 # CloudWatch evaluates at any second of a minute, and values come when they come.
 _SAME_SECONDS = 120
+_Groups: TypeAlias = dict[str, str]
+_OF_ALARM, _OF_CONTRIBUTOR = "StateUpdate", "AlarmContributorStateUpdate"
 
 
-@dataclass(frozen=True, slots=True)
-class AwsHistory:
-    """The history of one cluster's alarms.
-
-    `since`: of each alarm, by rule and group, when it was last made or changed, ms UTC; what it did
-    before, another configuration decided. `unknown` alarms have no history: they were never
-    deployed, or nothing happened to them.
+def compare_with_aws(
+    client: Any, deployment: str, recorded: Recorded, cluster: Cluster
+) -> dict[str, Any]:
+    """Returns how many pages each reading has in common with CloudWatch's own history, the best
+    first, and where the replayed reading differs. Raises AwsError.
     """
-
-    pages: tuple[Page, ...]
-    since: Mapping[tuple[str, str | None], int]
-    unknown: int
-    alarms: int
-
-    def covers(self, page: Page) -> bool:
-        """Return true if a page's alarm was already as it is now when the page began."""
-        own = self.since.get((page.rule, page.group), 0)
-        return page.begin >= max(own, self.since.get((page.rule, None), 0))
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """The fit of one set of assumptions: pages of both at the same time or at another, of
-    CloudWatch alone, and of the model alone.
-    """
-
-    assumed: Assumptions
-    same: int
-    moved: int
-    aws_alone: int
-    model_alone: int
-
-    @property
-    def different(self) -> int:
-        """Pages that are not of both at the same time."""
-        return self.moved + self.aws_alone + self.model_alone
-
-
-@dataclass(frozen=True, slots=True)
-class BesideAws:
-    """One cluster's comparison: the best set of assumptions first, and what is left of ASSUMED.
-
-    Changes are from the model's page to CloudWatch's.
-    """
-
-    cluster: str
-    history: AwsHistory
-    agreements: tuple[Agreement, ...]
-    differences: tuple[Change, ...]
-
-
-def compare_recorded(recorded: Recorded, cluster: Cluster, history: AwsHistory) -> BesideAws:
-    """Every reading of what AWS leaves open beside what it did."""
-    readings = (ASSUMED, *(reading for reading in READINGS if reading != ASSUMED))
-    changes = {reading: _changes(recorded, cluster, history, reading) for reading in readings}
-    agreements = [_agree(reading, found) for reading, found in changes.items()]
-    agreements.sort(key=lambda each: each.different)
-    left = tuple(each for each in changes[ASSUMED] if _kind(each) is not Kind.SAME)
-    return BesideAws(cluster.name, history, tuple(agreements), left)
-
-
-def describe_assumptions(assumed: Assumptions) -> str:
-    """Their names and what is taken."""
-    return (
-        f"extra_points {assumed.extra_points}, undecided {assumed.undecided}, "
-        f"series_end {assumed.series_end}"
-    )
-
-
-def _changes(
-    recorded: Recorded, cluster: Cluster, history: AwsHistory, assumed: Assumptions
-) -> Sequence[Change]:
-    pages = find_pages(recorded, cluster, assumed)
-    both = ([page for page in each if history.covers(page)] for each in (pages, history.pages))
-    return find_changes(*both)
-
-
-def _agree(assumed: Assumptions, changes: Sequence[Change]) -> Agreement:
-    kinds = Counter(map(_kind, changes))
-    return Agreement(
-        assumed,
-        same=kinds[Kind.SAME],
-        moved=kinds[Kind.MOVED],
-        aws_alone=kinds[Kind.ADDED],
-        model_alone=kinds[Kind.REMOVED],
-    )
+    there = [
+        page
+        for parts, groups in _deployed(cluster, recorded.groups)
+        for name in [alarm_name(deployment, cluster.name, *parts)]
+        for page in _read_pages(client, cluster.name, name, parts[0], recorded, groups)
+    ]
+    found = {
+        reading: find_changes(find_pages(recorded, cluster, reading), there)
+        for reading in (ASSUMED, *(each for each in READINGS if each != ASSUMED))
+    }
+    counts = {reading: Counter(map(_kind, changes)) for reading, changes in found.items()}
+    readings = [
+        {
+            **asdict(reading),
+            "as_replayed": reading == ASSUMED,
+            "same": kinds[Kind.SAME],
+            "moved": kinds[Kind.MOVED],
+            "cloudwatch_alone": kinds[Kind.ADDED],
+            "model_alone": kinds[Kind.REMOVED],
+        }
+        for reading, kinds in sorted(counts.items(), key=lambda each: -each[1][Kind.SAME])
+    ]
+    differences = [
+        {
+            "alarm": each.page.rule,
+            "consumer_group": each.page.group,
+            "model": None if each.before is None else format_iso_time(each.before.begin),
+            "cloudwatch": None if each.after is None else format_iso_time(each.after.begin),
+        }
+        for each in found[ASSUMED]
+        if _kind(each) is not Kind.SAME
+    ]
+    return {"cluster": cluster.name, "readings": readings, "differences": differences}
 
 
 def _kind(change: Change) -> Kind:
     later = change.later_seconds
     return Kind.SAME if later is not None and abs(later) <= _SAME_SECONDS else change.kind
+
+
+def _deployed(cluster: Cluster, groups: Sequence[str]) -> Iterator[tuple[list[str], _Groups]]:
+    """Yields each alarm's rule with the rest of its name, and its groups by contributor."""
+    if heartbeat(cluster) is not None:
+        yield [HEARTBEAT.name], {"": ""}
+    for alarm in deployed_alarms(cluster, groups):
+        if alarm.condition.contributors:
+            yield [alarm.name], {dimension_value(group): group for group in groups}
+        else:
+            for group in (groups[at] for at in alarm.groups):
+                yield [alarm.name, dimension_value(group)], {"": group}
+
+
+def _read_pages(
+    client: Any, cluster: str, name: str, rule: str, recorded: Recorded, groups: Mapping[str, str]
+) -> Iterator[Page]:
+    """Yields a page for each change to ALARM within the recorded minutes."""
+    kind = _OF_ALARM if "" in groups else _OF_CONTRIBUTOR
+    changes: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    times = (recorded.begin, recorded.time(len(recorded.has_run)))
+    since, until = (datetime.fromtimestamp(at / 1000, UTC) for at in times)
+    with using("cloudwatch:DescribeAlarmHistory"):
+        for page in client.get_paginator("describe_alarm_history").paginate(
+            AlarmName=name, StartDate=since, EndDate=until, ScanBy="TimestampAscending"
+        ):
+            for item in page["AlarmHistoryItems"]:
+                if item["HistoryItemType"] == kind:
+                    of = item.get("AlarmContributorAttributes", {})
+                    state = json.loads(item["HistoryData"])["newState"]["stateValue"]
+                    at = int(item["Timestamp"].timestamp() * 1000)
+                    changes[of.get(contract.DIMENSION_GROUP, "")].append((at, state))
+    for contributor, states in changes.items():
+        for place, (begin, state) in enumerate(states):
+            if state == ALARM:
+                end = next((at for at, other in states[place + 1 :] if other != ALARM), None)
+                group = groups.get(contributor, contributor) or None
+                yield Page.at(cluster, rule, group, begin, end)
+
+
+def describe_beside_aws(found: Mapping[str, Any]) -> Sequence[str]:
+    """Returns the same as lines for people."""
+    lines = [f"{found['cluster']}: the model beside CloudWatch's history of the last 30 days"]
+    for each in found["readings"]:
+        mark = ", as replayed" if each["as_replayed"] else ""
+        lines.append(
+            f"{each['same']} same, {each['moved']} moved, {each['cloudwatch_alone']} in CloudWatch "
+            f"alone, {each['model_alone']} in the model alone (extra_points {each['extra_points']},"
+            f" undecided {each['undecided']}, series_end {each['series_end']}{mark})"
+        )
+    for each in found["differences"]:
+        of_group = f" of {each['consumer_group']}" if each["consumer_group"] else ""
+        model, there = each["model"] or "no page", each["cloudwatch"] or "no page"
+        lines.append(f"{each['alarm']}{of_group}: model {model}, CloudWatch {there}")
+    return lines

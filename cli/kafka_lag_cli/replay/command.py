@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.wording.formatting import format_list, format_minute
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE
 from kafka_lag_cli.help_sections import option
-from kafka_lag_cli.replay.beside_aws import compare_recorded
+from kafka_lag_cli.replay.beside_aws import compare_with_aws as compare
 from kafka_lag_cli.replay.documents import (
     DEFAULT_DAYS,
     Days,
@@ -26,7 +27,6 @@ from kafka_lag_cli.replay.output import (
     print_beside_aws,
     print_proposals,
     print_replays,
-    write_beside_aws,
     write_proposals,
     write_replays,
 )
@@ -75,7 +75,6 @@ class _PagesAMonth(click.FloatRange):
     metavar="N",
     help="For each group the SLA (sla_seconds, in M of N runs) with N pages a month at most.",
 )
-@click.option("--lines", is_flag=True, help="Every page, however many there are.")
 @click.option(
     "--compare-with-aws",
     is_flag=True,
@@ -92,7 +91,6 @@ def replay(
     propose: float | None,
     output: str,
     *,
-    lines: bool,
     compare_with_aws: bool,
 ) -> None:
     """Which pages a configuration would have sent on past days.
@@ -103,13 +101,10 @@ def replay(
     range. `kafka-lag diff` compares the pages of two configurations.
     """
     since, until = find_period(first, last)
-    if propose is not None:
-        _refuse("--propose is about SLAs", {"--lines": lines})
-        if until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
-            raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
+    if propose is not None and until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
+        raise click.UsageError(f"--propose needs {LEAST_DAYS} days at least: see --from.")
     if compare_with_aws:
         others_too = {
-            "--lines": lines,
             "--group": bool(groups),
             "--propose": propose is not None,
             "--output csv": output == CSV,
@@ -127,7 +122,7 @@ def replay(
         else:
             replays = [replay_days(days, own, groups) for days, own, _ in read]
             if output == TABLE:
-                print_replays(replays, open_screen(), every_line=lines)
+                print_replays(replays, open_screen())
             else:
                 write_replays(replays, output, sys.stdout)
     except ConfigurationError as error:
@@ -169,17 +164,15 @@ def _show_beside_aws(
     """Raises ConfigError, AwsError."""
     # Costs the start of those alone who use AWS.
     from kafka_lag_cli.account.session import open_session  # noqa: PLC0415
-    from kafka_lag_cli.replay.aws_history import read_history  # noqa: PLC0415
 
     found = []
     for recorded, cluster, _ in read:
         session = open_session(place.profile, cluster.place[1])
-        history = read_history(session.client("cloudwatch"), deployment, cluster, recorded)
-        found.append(compare_recorded(recorded, cluster, history))
+        found.append(compare(session.client("cloudwatch"), deployment, recorded, cluster))
     if output == TABLE:
         print_beside_aws(found, open_screen())
     else:
-        write_beside_aws(found, sys.stdout)
+        click.echo(json.dumps(found))
 
 
 def _check_groups(groups: tuple[str, ...], read: Sequence[Recorded]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from statistics import median
 from typing import Any, TextIO
@@ -21,8 +21,7 @@ from kafka_lag.wording.formatting import (
     format_minute,
     format_quantity,
 )
-from kafka_lag_cli.replay.beside_aws import BesideAws, describe_assumptions
-from kafka_lag_cli.replay.changes import Change, Kind, describe_kind
+from kafka_lag_cli.replay.beside_aws import describe_beside_aws
 from kafka_lag_cli.replay.documents import Replay
 from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page, count_by_rule
 from kafka_lag_cli.replay.proposals import Proposal
@@ -32,7 +31,7 @@ from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
 from kafka_lag_config.alarm_rules import SLA
 
 _WEEK_DAYS = 7
-# Pages and groups that are listed unless all are wanted.
+# Pages and groups that are listed for people.
 _LISTED, _MOST_GROUPS = 20, 10
 PAGES = ColumnLayout(
     names=("alarm", "group", "begin UTC", "lasts", "delay", "worst age", "worst status"),
@@ -57,12 +56,12 @@ _CSV = (
 )
 
 
-def print_replays(replays: Sequence[Replay], screen: Console, *, every_line: bool) -> None:
+def print_replays(replays: Sequence[Replay], screen: Console) -> None:
     """Each cluster's pages by alarm, by group and one by one, the newest last."""
     for number, replay in enumerate(replays):
         if number:
             screen.print()
-        _print_one(replay, screen, every_line=every_line)
+        _print_one(replay, screen)
     _print(
         screen,
         f"A model of CloudWatch, not AWS: a value is seen {DELAY_MINUTES} minute later, an alarm "
@@ -71,7 +70,7 @@ def print_replays(replays: Sequence[Replay], screen: Console, *, every_line: boo
     )
 
 
-def _print_one(replay: Replay, screen: Console, *, every_line: bool) -> None:
+def _print_one(replay: Replay, screen: Console) -> None:
     recorded, pages = replay.recorded, replay.pages.pages
     minutes, runs = len(recorded.has_run), int(recorded.has_run.sum())
     unreadable = (
@@ -87,8 +86,8 @@ def _print_one(replay: Replay, screen: Console, *, every_line: bool) -> None:
     screen.print(Text(printable_line(head), "bold"), soft_wrap=True)
     _print(screen, _summarise(replay))
     if pages:
-        shown = pages if every_line else pages[-_LISTED:]
-        captions = [f"the newest {len(shown)} of {len(pages):,}; all of them by --lines"]
+        shown = pages[-_LISTED:]
+        captions = [f"the newest {len(shown)} of {len(pages):,}; all of them by --output csv"]
         cells = [cells_of_page(each, recorded.time(minutes)) for each in shown]
         screen.print()
         screen.print(_by_alarm(replay))
@@ -224,82 +223,12 @@ def _later(seconds: float | None) -> Text:
     return Text(f"{'-' if seconds < 0 else ''}{format_duration(abs(seconds))}")
 
 
-def print_beside_aws(found: Sequence[BesideAws], screen: Console) -> None:
-    """Print how many pages agree under each set of assumptions, and where the model is wrong."""
-    for number, beside in enumerate(found):
-        if number:
-            screen.print()
-        history = beside.history
-        head = (
-            f"{beside.cluster}: {format_quantity(len(history.pages), 'page')} of "
-            f"{format_quantity(history.alarms, 'alarm')} in CloudWatch's history"
-        )
-        screen.print(Text(printable_line(head), "bold"), soft_wrap=True)
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-        for name in ("assumed", "same", "earlier or later", "CloudWatch alone", "model alone"):
-            table.add_column(name, justify="left" if name == "assumed" else "right")
-        for each in beside.agreements:
-            counts = (each.same, each.moved, each.aws_alone, each.model_alone)
-            mark = " (as replayed)" if each.assumed == ASSUMED else ""
-            table.add_row(describe_assumptions(each.assumed) + mark, *map(format_count, counts))
-        screen.print(table)
-        for change in beside.differences[:_LISTED]:
-            _print(screen, _describe_difference(change))
-        if (more := len(beside.differences) - _LISTED) > 0:
-            _print(screen, f"and {more:,} more, which --output json has.")
-        if history.unknown:
-            _print(screen, f"Of {format_quantity(history.unknown, 'alarm')} there is no history.")
-    _print(
-        screen,
-        "Same: both begin within two minutes of each other. What an alarm did before it was last "
-        "changed is left out; CloudWatch keeps 30 days.",
-    )
-
-
-def _describe_difference(change: Change) -> str:
-    page = change.page
-    about = f"{page.rule} of {page.group}" if page.group is not None else page.rule
-    if change.kind == Kind.ADDED:
-        who = "CloudWatch alone"
-    elif change.kind == Kind.REMOVED:
-        who = "the model alone"
-    else:
-        who = f"CloudWatch {describe_kind(change)}"
-    return f"{format_minute(page.begin)} {about}: {who}"
-
-
-def write_beside_aws(found: Sequence[BesideAws], out: TextIO) -> None:
-    """The same as JSON, with every difference."""
-    objects = [
-        {
-            "cluster": beside.cluster,
-            "alarms": beside.history.alarms,
-            "alarms_without_history": beside.history.unknown,
-            "assumptions": [
-                {
-                    **asdict(each.assumed),
-                    "as_replayed": each.assumed == ASSUMED,
-                    "same": each.same,
-                    "moved": each.moved,
-                    "cloudwatch_alone": each.aws_alone,
-                    "model_alone": each.model_alone,
-                }
-                for each in beside.agreements
-            ],
-            "differences": [
-                {
-                    "alarm": each.page.rule,
-                    "consumer_group": each.page.group,
-                    "model": None if each.before is None else format_iso_time(each.before.begin),
-                    "cloudwatch": None if each.after is None else format_iso_time(each.after.begin),
-                }
-                for each in beside.differences
-            ],
-        }
-        for beside in found
-    ]
-    out.write(json.dumps(objects) + "\n")
-    out.flush()
+def print_beside_aws(found: Sequence[Mapping[str, Any]], screen: Console) -> None:
+    """Prints how many pages agree by each reading, and where the model is wrong."""
+    for each in found:
+        for line in describe_beside_aws(each):
+            _print(screen, line)
+    _print(screen, "Same: both begin within two minutes of each other.")
 
 
 def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:

@@ -51,6 +51,20 @@ class Page:
     worst_age_seconds: float | None
     worst_status: str | None
 
+    @classmethod
+    def at(cls, cluster: str, rule: str, group: str | None, begin: int, end: int | None) -> Page:
+        """Returns a page of which no more is known than its time."""
+        return cls(
+            cluster=cluster,
+            rule=rule,
+            group=group,
+            begin=begin,
+            end=end,
+            delay_seconds=None,
+            worst_age_seconds=None,
+            worst_status=None,
+        )
+
     @property
     def family(self) -> str:
         """What the page is about: the same for a group's own alarm and the query on others."""
