@@ -107,8 +107,8 @@ def _parts() -> Iterator[Part]:
     for table in schema.TABLES:
         yield Part(table.file, table.behind, _always(table.rows()))
     alarms = _always([*alarm_rules.markdown().splitlines(), ""])
-    yield Part("operations.md", "## Alarms", alarms, until="#### job failure")
-    yield Part("operations.md", "## Queries", partial(_known_rows, [*_queries()]))
+    yield Part("alarms.md", "## All alarms", alarms, until="#### job failure")
+    yield Part("report.md", "## Queries", partial(_known_rows, [*_queries()]))
     words: list[Cells] = [(name, WORDS[name], None) for name in MEANINGS]
     yield Part("metrics.md", "### In words", partial(_known_rows, words))
     for dataset, columns in contract.COLUMNS.items():

@@ -48,7 +48,7 @@ NAMED: list[tuple[str, str, int, Iterable[str]]] = [
     ("command-line.md", "### Variables", 0, {*_VARIABLES, "KAFKA_LAG_PASSWORD"}),
     ("burrow.md", "## Endpoints", 0, burrow.PATHS),
     ("status-page.md", "## Addresses", 0, _PAGES),
-    ("causes.md", "| cause | what decides | evidence |", 0, contract.CAUSES),
+    ("concepts.md", "| cause | what decides | evidence |", 0, contract.CAUSES),
     *(("snapshots.md", f"## {name}", 0, columns) for name, columns in contract.COLUMNS.items()),
     *(("snapshots.md", f"### {name}", 0, columns) for name, columns in REPORT_COLUMNS.items()),
 ]

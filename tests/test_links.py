@@ -12,13 +12,16 @@ PAGES = (
     "README.md",
     "SECURITY.md",
     "docs/architecture.md",
+    "docs/deploy.md",
     "docs/first-account.md",
     "docs/migrating.md",
+    "docs/operate.md",
     "docs/scaling.md",
     "docs/security.md",
     "docs/troubleshooting.md",
 )
-LINKING = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"] + [
+# Without the changelog, whose entries name the pages of their time.
+LINKING = ["README.md", "SECURITY.md", "CONTRIBUTING.md"] + [
     f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))
 ]
 _LINK = re.compile(r"\[[^\]\[]*\]\(([^)\s]+)\)")

@@ -114,7 +114,7 @@ class ClusterSubject:
         """Within what CloudWatch takes, however long the names are."""
         owner = None if self.group is None else self.cluster.owner_of(self.group)
         shown = "" if owner is None else f"Owner: {_shortened(owner)}."
-        return _describe(str(self), rule, f"{shown} {where}".strip(), "docs/operations.md")
+        return _describe(str(self), rule, f"{shown} {where}".strip(), "docs/alarms.md")
 
     @property
     def shown(self) -> str:
@@ -378,7 +378,7 @@ def report_alarm(
         deployment=name,
         word="daily-report",
         shown="The daily report",
-        manual="docs/operations.md",
+        manual="docs/alarms.md",
         # It first runs on the next day, and the alarm may see an hour of the day before.
         warm_up_minutes=REPORT_MISSING.periods * 60,
     )
@@ -413,7 +413,7 @@ def message_alarms(
         deployment=name,
         word="status-messages",
         shown="Messages on a changed status",
-        manual="docs/views.md",
+        manual="docs/alarms.md",
         # What a first deploy may take until the first run, and one period of an hour beside it.
         warm_up_minutes=90,
     )

@@ -156,7 +156,7 @@ def _header(cluster: WatchedCluster, *, region: str, log_group: str, workgroup: 
     if workgroup is not None:
         url = console_url(region, "athena", f"/workgroups/details/{workgroup}")
         links.append(f"[Athena, workgroup {workgroup}]({url})")
-    links.append("what each alarm asks for: `docs/operations.md#alarms`")
+    links.append("what each alarm asks for: `docs/alarms.md#alarms`")
     return (
         f"# Consumer lag on `{cluster.name}`\n"
         f"Read {every}. Each graph shows its worst {_MOST_LINES} lines. "

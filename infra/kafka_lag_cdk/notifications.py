@@ -371,7 +371,7 @@ def _failure_message(scope: Construct) -> events.RuleTargetInput:
                 "textType": "client-markdown",
                 "title": f"Kafka lag: no report, {name} is {state}",
                 "description": f"Run {run} in {region} did not finish. Its log in Glue says why; "
-                "start the job again for the same date. See docs/operations.md#the-daily-report.",
+                "start the job again for the same date. See docs/report.md#the-daily-report.",
             },
         }
     )

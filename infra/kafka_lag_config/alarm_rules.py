@@ -401,16 +401,16 @@ SLO_FAST = Rule(
     datapoints=_LEAST_BROKEN,
     periods=_FAST_MINUTES,
     missing=Missing.IGNORE,
-    meaning="The group's objective is being broken fast: of the last hour so much was broken that "
-    "14.4 times as much is used up of its budget as may be, 2 % of that of 30 days.",
+    meaning="The error budget of the group's slo burns 14.4 times too fast: 2 % of 30 days in the "
+    "last hour.",
     to_do="As for sla; the table slo of the daily report says how much of the budget is left.",
 )
 SLO_SLOW = replace(
     SLO_FAST,
     name="slo-slow",
     periods=_SLOW_MINUTES,
-    meaning="The group's objective is being broken slowly: of the last six hours so much was "
-    "broken that 6 times as much is used up of its budget as may be, 5 % of that of 30 days.",
+    meaning="The error budget of the group's slo burns 6 times too fast: 5 % of 30 days in the "
+    "last six hours.",
 )
 
 OF_REPORTER = (HEARTBEAT, ERRORS, DROPPED, PARSING, VALIDATION, READING, OMITTED)

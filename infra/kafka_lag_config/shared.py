@@ -84,7 +84,7 @@ class Notify(Strict):
     """objects of `name`, `team_id`, `channel_id` (`19%3a...%40thread.tacv2`), `tenant_id`"""
     owners: dict[Text, OwnerReceivers] = Field(default_factory=dict)
     """by a name that a cluster's `owner` gives: an object of `email` and `https`, who are [paged
-    for that owner's groups](operations.md#owners), those to come too; takes `status_messages`"""
+    for that owner's groups](alarms.md#owners), those to come too; takes `status_messages`"""
     recovered: bool = True
     """send also when an alarm is over"""
     encrypted: bool = True
@@ -301,7 +301,7 @@ class SharedSettings(Strict):
     report: Report = Report()
     athena: Annotated[Athena | None, OrOff] = Athena()
     """or `"off"`: no database, tables, workgroup and saved queries, as where [Lake
-    Formation](operations.md#accounts-with-lake-formation) governs the catalog (unless given: an
+    Formation](deploy.md#accounts-with-lake-formation) governs the catalog (unless given: an
     object)"""
     notify: Notify = Notify()
     views: Annotated[Views | None, OrOff] = None

@@ -36,7 +36,7 @@ OF_NOW = {"group_wrong_now", "lag_by_broker", "lag_by_member", "losing_records_s
 # Reports have a table of their own; what is said of today needs the snapshots.
 WITHOUT_OLD_DAYS = {*OVER_REPORTS, *OF_NOW, "groups_new_and_gone"}
 NAMES = ("cluster", "consumer_group", "topic")
-MANUAL = Path(__file__).parents[4] / "docs" / "operations.md"
+MANUAL = Path(__file__).parents[4] / "docs" / "alarms.md"
 
 # What cannot be a name in a SELECT of Athena unless quoted [Athena user guide, reserved keywords].
 _WORDS = """
