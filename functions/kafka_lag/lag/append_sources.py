@@ -174,11 +174,10 @@ def _read_index(positions: Positions, search: Search) -> tuple[Bounds, Column, C
     )
 
 
-def carry_estimates(old: Frame, same: Mask, positions: Positions, doubted: Column) -> AppendTimes:
+def carry_estimates(old: Frame, same: Mask, positions: Positions) -> AppendTimes:
     """Returns the previous run's estimates by position; unknown if no group was at the position.
 
     `old` holds the previous row of each row, and `same` marks rows that are still at its position.
-    A time at or after `doubted`, ms, by position (see `Ends`), is not carried.
     """
     times = AppendTimes(
         reported_append_time(old),
@@ -192,8 +191,7 @@ def carry_estimates(old: Frame, same: Mask, positions: Positions, doubted: Colum
     rows = rows[np.argsort(times.settled[rows], kind="stable")]
     chosen = np.full(len(positions), -1, np.int64)
     chosen[positions.of_row[rows]] = rows
-    times = times.take(chosen)
-    return times.only(~((times.before >= doubted) | (times.after >= doubted)))
+    return times.take(chosen)
 
 
 def find_previous_positions(old: Frame) -> Column:

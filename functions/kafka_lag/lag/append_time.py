@@ -39,7 +39,7 @@ from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.index_search import search
-from kafka_lag.lag.log_ends import Ends, find_bounds, read_ends
+from kafka_lag.lag.log_ends import Ends, align_ends, find_bounds
 from kafka_lag.lag.lookup_plan import (
     Queue,
     is_due,
@@ -81,11 +81,11 @@ def estimate_append_times(
     row of its partition in `topics`. `old` holds the previous row of each row.
     """
     positions = find_positions(topics, at_topic, unread)
-    ends = read_ends(positions.partitions, previous_runs, run.taken_at, run.rules.interval_ms)
+    ends = align_ends(positions.partitions, previous_runs.ends)
     history = _bound_by_ends(ends, positions)
     previous = find_previous_positions(old)
     same, moved = previous == unread, previous != unread
-    carried = carry_estimates(old, same, positions, ends.doubted.take(positions.part))
+    carried = carry_estimates(old, same, positions)
     ahead = carried.best > positions.now
     times = choose_without_index(
         history.dated_by(carried.bounds(~ahead)), carried, positions, run.rules

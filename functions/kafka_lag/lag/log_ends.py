@@ -15,13 +15,9 @@ from kafka_lag import contract
 from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame, have_same_keys, locate, stack_numbers
-from kafka_lag.lag.model import PreviousRuns
-from kafka_lag.lag.previous_rows import is_read
 
 _LOG = (*contract.PARTITION_KEY, "topic_id")
 _NEVER = np.iinfo(np.int64).max
-# A run begins when scheduled, or later; the clocks of AWS agree much better than this.
-_EARLY_MS, _LATE_MS = 1_000, 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +26,7 @@ class Ends:
 
     `end`: the offset. `requested_at`, `read_at`: ms, by the clock of the run, before and after the
     request. `usable`: the run has read the partition, and its clock agrees with those of others.
-    `contradicted` counts readings whose clock does not agree. `doubted`, per partition: the
-    earliest time, ms, that the last wrong clock may have shown, if no good reading came after it.
-    Carried times from then on are not used, because a run with that clock may have found them.
+    `contradicted` counts readings whose clock does not agree.
     """
 
     end: Rows
@@ -40,50 +34,10 @@ class Ends:
     read_at: Rows
     usable: Mask
     contradicted: int
-    doubted: Column
 
 
-def read_ends(
-    partitions: Frame, previous_runs: PreviousRuns, taken_at: int, interval_ms: int
-) -> Ends:
-    """Returns the ends of these partitions, in this run and earlier ones.
-
-    Each run has a clock of its own, and `taken_at`, this run's scheduled time, is by none of them.
-    A clock that shows another time than scheduled is wrong. If this run itself is early or late,
-    earlier runs may be late as well; then only those are wrong that are earlier than usual, than
-    this run and than scheduled.
-    """
-    earlier = previous_runs.ends
-    most = max(interval_ms, _LATE_MS)
-    scheduled: Rows = np.array(previous_runs.scheduled[: len(earlier)], np.int64)
-    times = scheduled.tolist()
-    found = [_find_lateness(run, time) for run, time in zip(earlier, times, strict=False)]
-    found += [None] * (len(earlier) - len(found))
-    lateness = Column.optional(found)
-    late = _find_lateness(partitions, taken_at) or 0
-    if not -_EARLY_MS <= late <= most:
-        usual = int(np.median([each for each in found if each is not None] or [0]))
-        return align_ends(partitions, earlier, ~(lateness < min(0, late, usual) - _EARLY_MS))
-    on_time = ~((lateness < -_EARLY_MS) | (lateness > most))
-    # A run with a wrong clock may have dated records that came since the run scheduled before it,
-    # and while it was late.
-    unseen = np.full(len(earlier), most, np.int64)
-    unseen[1 : len(scheduled)] += scheduled[1:] - scheduled[:-1]
-    return align_ends(partitions, earlier, on_time, unseen)
-
-
-def align_ends(
-    partitions: Frame,
-    earlier: tuple[Frame, ...],
-    on_time: Mask | None = None,
-    unseen: Rows | None = None,
-) -> Ends:
-    """Returns the ends of these partitions, all read in this run, in this and `earlier` runs.
-
-    A value per earlier run: `on_time`: its clock agrees with its schedule; `unseen`: how long, ms,
-    before its reading the records it found may have come. Without `on_time` every clock counts as
-    agreeing, without `unseen` nothing is doubted.
-    """
+def align_ends(partitions: Frame, earlier: tuple[Frame, ...]) -> Ends:
+    """Returns the ends of these partitions, all read in this run, in this and `earlier` runs."""
     runs = _align(partitions, earlier)
     runs.append((partitions, np.zeros(len(partitions), bool)))
     frames = [frame for frame, _ in runs]
@@ -91,14 +45,9 @@ def align_ends(
     requested, was_requested = stack_numbers(frames, "asked_at")
     read, was_read = stack_numbers(frames, "read_at")
     known = _find_first_readings(requested, read, known & was_requested & was_read)
-    same = _is_unbroken(end, known, np.array([other for _, other in runs]))
-    known = same if on_time is None else same & np.append(on_time, True)[:, np.newaxis]
-    trusted = _is_in_order(requested, read, known)
-    contradicted = int((known & ~trusted).sum())
-    doubted = Column.unknown(len(partitions))
-    if unseen is not None:
-        doubted = _find_doubted(requested[:-1] - unseen[:, np.newaxis], same, trusted)
-    return Ends(end, requested, read, trusted, contradicted, doubted)
+    known = _is_unbroken(end, known, np.array([other for _, other in runs]))
+    usable = _is_in_order(requested, read, known)
+    return Ends(end, requested, read, usable, int((known & ~usable).sum()))
 
 
 def find_bounds(ends: Ends, column: Rows, offset: Rows) -> Bounds:
@@ -133,25 +82,6 @@ def _align(partitions: Frame, earlier: tuple[Frame, ...]) -> list[tuple[Frame, M
             other = partitions.strings("topic_id") != theirs
         aligned.append((run.lazy_take(rows), other))
     return aligned
-
-
-def _find_lateness(run: Frame, taken_at: int) -> int | None:
-    """Returns how long after `taken_at` the run sent its last request, ms; null if it read nothing.
-
-    Unread rows do not count, because their times are of earlier runs.
-    """
-    requested = run.numbers("asked_at").only(is_read(run))
-    return int(requested.fill(0).max()) - taken_at if requested.known.any() else None
-
-
-def _find_doubted(since: Rows, known: Mask, trusted: Mask) -> Column:
-    """Returns the earliest `since` of readings by a wrong clock with no good reading after them."""
-    good = known[:-1] & trusted[:-1]
-    # Only the last readings count: a good one after a wrong clock makes up for it.
-    last = ~np.logical_or.accumulate(good[::-1], axis=0)[::-1]
-    bad = known[:-1] & last
-    earliest = np.where(bad, since, _NEVER).min(axis=0, initial=_NEVER)
-    return Column(earliest, np.asarray(bad.any(axis=0)))
 
 
 def _find_first_readings(requested: Rows, read: Rows, known: Mask) -> Mask:

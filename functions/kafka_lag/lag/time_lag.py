@@ -11,7 +11,7 @@ from kafka_lag import contract
 from kafka_lag.lag.append_sources import AppendTimes
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.log_ends import find_bounds, read_ends
+from kafka_lag.lag.log_ends import align_ends, find_bounds
 from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.positions import find_positions
 from kafka_lag.lag.previous_rows import is_read
@@ -126,7 +126,7 @@ def widen_for_short_rests(
     at = np.flatnonzero(positions.of_row >= 0)
     if not len(at):
         return ages
-    ends = read_ends(positions.partitions, previous_runs, run.taken_at, run.rules.interval_ms)
+    ends = align_ends(positions.partitions, previous_runs.ends)
     part, offset = positions.part[positions.of_row[at]], position.take(at).fill(0)
     seen = find_bounds(ends, part, offset + records.take(at).fill(0) - 1).before
     mask = np.zeros(len(rows), bool)
