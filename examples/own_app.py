@@ -22,11 +22,11 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from kafka_lag_cdk import (
-    Alarms,
-    KafkaCluster,
+    AlarmSettings,
+    CollectorSettings,
+    GroupScaling,
     LagCollector,
     LagReports,
-    Network,
     NoLogin,
     Report,
     Scram,
@@ -149,35 +149,41 @@ class Watched(Stack):
     def _watch_orders(self, kafka: Kafka, key: kms.IKey, reports: LagReports) -> None:
         """A cluster of MSK; its pages have a topic of their own, and a service follows it."""
         billing = Billing(self, "Billing", vpc=kafka.vpc)
-        orders = KafkaCluster(
+        LagCollector(
+            self,
+            "LagCollector",
             name="orders",
             msk=kafka.cluster,
-            network=Network(vpc=kafka.vpc, brokers=kafka.brokers),
+            vpc=kafka.vpc,
+            brokers=kafka.brokers,
             login=Scram(kafka.login),
-            sla_seconds={"^billing$": 300},
-            alarms=Alarms(
-                groups=("billing",),
-                topic=sns.Topic(self, "OrdersAlarms", master_key=key, enforce_ssl=True),
-            ),
-            scaling=(
+            reports=reports,
+            settings=CollectorSettings(sla_seconds={"^billing$": 300}),
+            alarms=AlarmSettings(groups=("billing",)),
+            alarm_topic=sns.Topic(self, "OrdersAlarms", master_key=key, enforce_ssl=True),
+            services=[
                 ServiceScaling(
-                    service=billing.service, group="billing", max=12, partitions=12, tasks=Tasks()
-                ),
-            ),
+                    billing.service,
+                    GroupScaling(group="billing", max=12, partitions=12, tasks=Tasks()),
+                )
+            ],
+            package=self._package,
         )
-        LagCollector(self, "LagCollector", cluster=orders, reports=reports, package=self._package)
 
     def _watch_audit(self, vpc: ec2.IVpc, reports: LagReports) -> None:
         """A cluster of whoever writes the addresses of its brokers into a parameter."""
         brokers = ssm.StringParameter.value_for_string_parameter(self, "/audit/brokers")
-        audit = KafkaCluster(
+        LagCollector(
+            self,
+            "Audit",
             name="audit",
             bootstrap_servers=brokers,
             broker_ports=(9092,),
-            network=Network(vpc=vpc),
+            vpc=vpc,
             login=NoLogin(plaintext=True),
+            reports=reports,
+            package=self._package,
         )
-        LagCollector(self, "Audit", cluster=audit, reports=reports, package=self._package)
 
     @property
     def availability_zones(self) -> list[str]:

@@ -268,11 +268,10 @@ def _alarms_of(deployment: Deployment) -> _Alarms:
 
 
 def _rules_of(cluster: Cluster) -> Iterator[tuple[str | None, Rule, float | None]]:
-    shared = [*reporter_rules(paused=cluster.paused, sinks=cluster.sink_names)]
-    shared += broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)
-    shared += query_rules(cluster)
+    facts = cluster.facts
+    shared = [*reporter_rules(facts), *broker_rules(facts), *query_rules(facts)]
     yield from ((None, rule, None) for rule in shared)
-    yield from group_rules(cluster)
+    yield from group_rules(facts)
 
 
 def _costs(old: Deployment, new: Deployment) -> tuple[float, float]:

@@ -6,10 +6,8 @@ from kafka_lag_cdk.alarms import Recipients as Recipients
 from kafka_lag_cdk.lag_collector import LagCollector as LagCollector
 from kafka_lag_cdk.lag_reports import LagReports as LagReports
 from kafka_lag_cdk.names import SharedNames as SharedNames
-from kafka_lag_cdk.props import Alarms as Alarms
 from kafka_lag_cdk.props import Iam as Iam
-from kafka_lag_cdk.props import KafkaCluster as KafkaCluster
-from kafka_lag_cdk.props import Network as Network
+from kafka_lag_cdk.props import NewEndpoints as NewEndpoints
 from kafka_lag_cdk.props import NoLogin as NoLogin
 from kafka_lag_cdk.props import Scram as Scram
 from kafka_lag_cdk.props import ServiceScaling as ServiceScaling
@@ -22,12 +20,17 @@ from kafka_lag_config.document import OtlpSink as OtlpSink
 from kafka_lag_config.document import PartitionsSection as PartitionsSection
 from kafka_lag_config.document import ToleranceSection as ToleranceSection
 from kafka_lag_config.document import TopicFilterSection as TopicFilterSection
+from kafka_lag_config.faults import ConfigurationError as ConfigurationError
 from kafka_lag_config.scaling import EcsService as EcsService
+from kafka_lag_config.scaling import GroupScaling as GroupScaling
 from kafka_lag_config.scaling import ScheduledBounds as ScheduledBounds
 from kafka_lag_config.scaling import Step as Step
 from kafka_lag_config.scaling import Steps as Steps
 from kafka_lag_config.scaling import Tasks as Tasks
 from kafka_lag_config.scaling import Tracking as Tracking
+from kafka_lag_config.settings import AlarmSettings as AlarmSettings
+from kafka_lag_config.settings import CollectorSettings as CollectorSettings
+from kafka_lag_config.settings import Function as Function
 from kafka_lag_config.shared import Athena as Athena
 from kafka_lag_config.shared import Keep as Keep
 from kafka_lag_config.shared import Notify as Notify
@@ -39,4 +42,3 @@ from kafka_lag_config.shared import StatusMessages as StatusMessages
 from kafka_lag_config.shared import Teams as Teams
 from kafka_lag_config.shared import Views as Views
 from kafka_lag_config.tasks import TaskKeys as TaskKeys
-from kafka_lag_config.watched import Function as Function

@@ -30,16 +30,16 @@ from kafka_lag_config.alarm_rules import (
     Missing,
     Operator,
     Rule,
-    any_group_rules,
     broker_rules,
     group_rules,
     query_brokers,
     query_groups,
+    query_rules,
     reporter_rules,
     within_sight,
 )
+from kafka_lag_config.facts import ClusterFacts
 from kafka_lag_config.physical_names import alarm_name
-from kafka_lag_config.watched import WatchedCluster
 
 OPERATORS = {
     Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -73,9 +73,11 @@ class Recipients:
     recovered: bool
     owners: Mapping[str, sns.ITopic] = field(default_factory=dict)
 
-    def of_group(self, cluster: WatchedCluster, group: str) -> Recipients:
+    def of_group(self, cluster: ClusterFacts, group: str) -> Recipients:
         """The same, at the topic of the group's owner where there is one."""
-        return replace(self, topic=self.owners.get(cluster.owner_of(group) or "", self.topic))
+        return replace(
+            self, topic=self.owners.get(cluster.settings.owner_of(group) or "", self.topic)
+        )
 
 
 class Subject(Protocol):
@@ -96,14 +98,14 @@ class Subject(Protocol):
 class ClusterSubject:
     """A cluster, or one group in it, as one deployment watches it."""
 
-    cluster: WatchedCluster
+    cluster: ClusterFacts
     group: str | None = None
     deployment: str = DEPLOYMENT
 
     @property
     def warm_up_minutes(self) -> int:
         """The first run, and what the stack takes until then."""
-        return _DEPLOY_MINUTES + self.cluster.interval_minutes
+        return _DEPLOY_MINUTES + self.cluster.settings.interval_minutes
 
     def name(self, rule: Rule) -> str:
         """`<deployment>/<cluster>/<rule>`, and the group."""
@@ -112,7 +114,7 @@ class ClusterSubject:
 
     def description(self, rule: Rule, where: str) -> str:
         """Within what CloudWatch takes, however long the names are."""
-        owner = None if self.group is None else self.cluster.owner_of(self.group)
+        owner = None if self.group is None else self.cluster.settings.owner_of(self.group)
         shown = "" if owner is None else f"Owner: {_shortened(owner)}."
         return _describe(str(self), rule, f"{shown} {where}".strip(), "docs/alarms.md")
 
@@ -120,7 +122,7 @@ class ClusterSubject:
     def shown(self) -> str:
         """The dashboard that shows it, nothing where the cluster has none."""
         named = dashboard_name(self.cluster.name, self.deployment)
-        return f"Dashboard: {named}." if self.cluster.dashboard else ""
+        return f"Dashboard: {named}." if self.cluster.settings.dashboard else ""
 
     def __str__(self) -> str:
         if self.group is None:
@@ -212,7 +214,7 @@ class ClusterAlarms:
     """
 
     scope: Construct
-    cluster: WatchedCluster
+    cluster: ClusterFacts
     function: lambda_.IFunction
     log_group: logs.ILogGroup
     recipients: Recipients
@@ -224,8 +226,7 @@ class ClusterAlarms:
         named = NamedGroupAlarms(self.scope, self.cluster, self.recipients, self.name)
         return (
             *self._reporter(),
-            *(self._any_group() if self.cluster.watches_any_group else ()),
-            *(self._any_unusual() if self.cluster.watches_unusual else ()),
+            *self._any_group(),
             *(named.known() if self.groups_apart else named.make()),
             *self._brokers(),
         )
@@ -238,7 +239,7 @@ class ClusterAlarms:
         range, which is somewhat longer than three runs.
         """
         scope = Construct(self.scope, "Reporter")
-        for rule in reporter_rules(paused=self.cluster.paused, sinks=self.cluster.sink_names):
+        for rule in reporter_rules(self.cluster):
             alarm = rule_alarm(
                 scope,
                 pascal_case(rule.name),
@@ -277,14 +278,17 @@ class ClusterAlarms:
         would be reported as recovered [CloudWatch user guide, "Missing data in Metrics Insights
         alarms"]. Of more than 500 groups some are not seen.
         """
-        cluster = self.cluster
-        scope = Construct(self.scope, "AnyGroup")
-        for rule in any_group_rules(with_slas=bool(cluster.sla_seconds)):
-            yield self._by_query(scope, rule, cluster.alarms.groups)
-
-    def _any_unusual(self) -> Iterator[cloudwatch.IAlarm]:
-        """Yield the alarm on anything unusual in any group; no named group has one of its own."""
-        yield self._by_query(Construct(self.scope, "AnyUnusual"), ANY_UNUSUAL, ())
+        scopes: dict[str, Construct] = {}
+        for rule in query_rules(self.cluster):
+            # No named group has an alarm of its own on what is unusual.
+            place, named = (
+                ("AnyUnusual", ())
+                if rule is ANY_UNUSUAL
+                else ("AnyGroup", self.cluster.alarms.groups)
+            )
+            if place not in scopes:
+                scopes[place] = Construct(self.scope, place)
+            yield self._by_query(scopes[place], rule, named)
 
     def _by_query(self, scope: Construct, rule: Rule, named: Sequence[str]) -> cloudwatch.IAlarm:
         """An alarm on all groups but those named."""
@@ -293,7 +297,7 @@ class ClusterAlarms:
         return rule_alarm(
             scope,
             pascal_case(rule.name),
-            rule=within_sight(rule, cluster.interval_minutes),
+            rule=within_sight(rule, cluster.settings.interval_minutes),
             subject=subject,
             metric=_query(
                 query_groups(rule, metrics.namespace, cluster.name, named), metrics.period
@@ -307,14 +311,15 @@ class ClusterAlarms:
         cluster = self.cluster
         subject = ClusterSubject(cluster, deployment=self.name)
         scope = Construct(self.scope, "Brokers")
-        for rule in broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks):
+        for rule in broker_rules(cluster):
             yield rule_alarm(
                 scope,
                 pascal_case(rule.name),
                 rule=rule,
                 subject=subject,
                 metric=_query(
-                    query_brokers(rule, cluster.msk_name or ""), Duration.minutes(rule.minutes or 1)
+                    query_brokers(rule, cluster.reach.msk_name or ""),
+                    Duration.minutes(rule.minutes or 1),
                 ),
                 recipients=self.recipients,
                 where=subject.shown,
@@ -326,7 +331,7 @@ class NamedGroupAlarms:
     """The alarms on groups that a cluster names: on all of them, or on a share for one stack."""
 
     scope: Construct
-    cluster: WatchedCluster
+    cluster: ClusterFacts
     recipients: Recipients
     name: str = DEPLOYMENT
     share: frozenset[str] | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 from aws_cdk import aws_lambda as lambda_
 
 from kafka_lag_cdk.packaging import Target, build
-from kafka_lag_config.watched import Function
+from kafka_lag_config.settings import Function
 
 RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_3_14}
 ARCHITECTURES = {

@@ -25,7 +25,7 @@ from kafka_lag_cdk.broker_lookup import BootstrapServers
 from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.network import CollectorNetwork
-from kafka_lag_cdk.props import Iam, KafkaCluster, Scram, Tls
+from kafka_lag_cdk.props import Iam, WatchedCluster
 from kafka_lag_cdk.rights import (
     Right,
     allow,
@@ -36,7 +36,8 @@ from kafka_lag_cdk.rights import (
     writing,
 )
 from kafka_lag_config.document import CLOUDWATCH
-from kafka_lag_config.watched import CA_FILE, WatchedCluster
+from kafka_lag_config.facts import CA_FILE, ClusterFacts
+from kafka_lag_config.settings import Function
 
 # What Secrets Manager puts behind a secret's name.
 _SIX = "-??????"
@@ -62,6 +63,8 @@ _NO_RETRIES = scheduler.CfnSchedule.RetryPolicyProperty(
 )
 
 _FOLDER, _DOCUMENT = "kafka-lag", "config.json"
+# Its keys that the environment has where a deploy alone knows them.
+_BY_ENVIRONMENT = ("bootstrap_servers", "secret_id")
 
 # A run ends before the next begins; its deadline, 45 s by default, is well within.
 _TIMEOUT = Duration.seconds(55)
@@ -80,26 +83,30 @@ class CollectorFunction(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: KafkaCluster,
+        cluster: WatchedCluster,
+        facts: ClusterFacts,
         bucket: str,
         code: lambda_.Code,
         bucket_key_arn: str | None = None,
         log_key_arn: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
+        self._cluster, self._facts, settings = cluster, facts, facts.settings.function
         self._bucket_key_arn, self._log_key_arn = bucket_key_arn, log_key_arn
-        self.log_group = make_log_group(self, days=cluster.function.log_days, key_arn=log_key_arn)
-        self.function = self._new_function(cluster, bucket, code)
-        if cluster.function.python == "3.13":
+        self.log_group = make_log_group(self, days=settings.log_days, key_arn=log_key_arn)
+        self.function = self._new_function(settings, bucket, code)
+        if settings.python == "3.13":
             acknowledge_runtime(self.function)
 
     def _new_function(
-        self, cluster: KafkaCluster, bucket: str, code: lambda_.Code
+        self, settings: Function, bucket: str, code: lambda_.Code
     ) -> lambda_.Function:
-        network = CollectorNetwork(self, "Network", cluster=cluster)
+        cluster, facts = self._cluster, self._facts
+        network = CollectorNetwork(self, "Network", network=cluster.network, cluster=facts)
         role = collector_role(
             self,
             cluster=cluster,
+            facts=facts,
             bucket=bucket,
             bucket_key_arn=self._bucket_key_arn,
             log_group=self.log_group,
@@ -108,20 +115,20 @@ class CollectorFunction(Construct):
             self,
             "Function",
             description=f"Consumer lag of {cluster.name}",
-            runtime=RUNTIMES[cluster.function.python],
-            architecture=ARCHITECTURES[cluster.function.architecture],
+            runtime=RUNTIMES[settings.python],
+            architecture=ARCHITECTURES[settings.architecture],
             code=code,
             handler="kafka_lag.collect_lag.handler",
-            layers=[_document_layer(self, cluster)],
-            environment=self._environment(cluster, bucket),
+            layers=[_document_layer(self, facts)],
+            environment=self._environment(bucket),
             role=role,
             vpc=cluster.network.vpc,
             vpc_subnets=network.subnets,
             security_groups=[network.group],
-            memory_size=cluster.function.memory_mb,
+            memory_size=settings.memory_mb,
             timeout=_TIMEOUT,
             log_group=self.log_group,
-            reserved_concurrent_executions=1 if cluster.function.alone else None,
+            reserved_concurrent_executions=1 if settings.alone else None,
             # A minute is reported in its minute or not at all; the next run knows as much.
             retry_attempts=0,
             max_event_age=_EVENT_AGE,
@@ -129,41 +136,44 @@ class CollectorFunction(Construct):
         deny_interfaces(self, role, function.function_arn)
         return function
 
-    def _environment(self, cluster: KafkaCluster, bucket: str) -> dict[str, str]:
+    def _environment(self, bucket: str) -> dict[str, str]:
         variables = {
             contract.ENV_CONFIG: f"/opt/{_FOLDER}/{_DOCUMENT}",
             contract.ENV_BUCKET: bucket,
             **contract.MEMORY_SETTINGS,
             **contract.THREAD_SETTINGS,
         }
-        login = cluster.login
-        if isinstance(login, Scram | Tls) and Token.is_unresolved(login.secret.secret_arn):
-            variables[contract.ENV_SECRET_ID] = login.secret.secret_arn
-        servers = ",".join(cluster.servers)
+        reach = self._facts.reach
+        if reach.secret_arn and Token.is_unresolved(reach.secret_arn):
+            variables[contract.ENV_SECRET_ID] = reach.secret_arn
+        servers = ",".join(reach.servers)
         if not servers:
-            variables[contract.ENV_BOOTSTRAP_SERVERS] = self._ask_msk(cluster)
+            variables[contract.ENV_BOOTSTRAP_SERVERS] = self._ask_msk()
         elif Token.is_unresolved(servers):
             variables[contract.ENV_BOOTSTRAP_SERVERS] = servers
         return variables
 
-    def _ask_msk(self, cluster: KafkaCluster) -> str:
+    def _ask_msk(self) -> str:
         return BootstrapServers(
             self,
             "BootstrapServers",
-            name=cluster.name,
-            arn=cluster.arn or "",
-            way_in=cluster.way_in,
+            name=self._facts.name,
+            arn=self._facts.reach.arn or "",
+            way_in=self._facts.reach.way_in,
             log_key_arn=self._log_key_arn,
         ).servers
 
 
-def _document_layer(scope: Construct, cluster: KafkaCluster) -> lambda_.LayerVersion:
+def _document_layer(scope: Construct, cluster: ClusterFacts) -> lambda_.LayerVersion:
     """A layer of its own, so that a change of settings does not upload the code again."""
     with TemporaryDirectory() as made:
         folder = Path(made, _FOLDER)
         folder.mkdir()
         # In the order it was written: of several expressions the first that fits decides.
         document = cluster.document()
+        for key in _BY_ENVIRONMENT:
+            if Token.is_unresolved(json.dumps(document[key])):
+                document[key] = None
         tokens = [key for key, value in document.items() if Token.is_unresolved(json.dumps(value))]
         if tokens:
             raise ValueError(
@@ -172,8 +182,8 @@ def _document_layer(scope: Construct, cluster: KafkaCluster) -> lambda_.LayerVer
             )
         text = json.dumps(document, indent=2)
         (folder / _DOCUMENT).write_text(text + "\n")
-        if cluster.ca_file:
-            shutil.copyfile(cluster.ca_file, folder / CA_FILE)
+        if cluster.settings.ca_file:
+            shutil.copyfile(cluster.settings.ca_file, folder / CA_FILE)
         # Whoever deploys may have a umask under which Lambda could not read them.
         for path in folder.iterdir():
             path.chmod(0o644)
@@ -199,7 +209,7 @@ class CollectorSchedule(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: WatchedCluster,
+        cluster: ClusterFacts,
         function: lambda_.IFunction,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -213,8 +223,8 @@ class CollectorSchedule(Construct):
             self,
             "Schedule",
             description=f"Lag collector of {cluster.name}",
-            state="DISABLED" if cluster.paused else "ENABLED",
-            schedule_expression=cron_of(cluster.interval_minutes),
+            state="DISABLED" if cluster.settings.paused else "ENABLED",
+            schedule_expression=cron_of(cluster.settings.interval_minutes),
             flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
             target=scheduler.CfnSchedule.TargetProperty(
                 arn=function.function_arn,
@@ -230,7 +240,7 @@ def cron_of(minutes: int) -> str:
     return f"cron({_MINUTES.get(minutes, f'0/{minutes}')} * * * ? *)"
 
 
-def _event_of(cluster: WatchedCluster) -> str:
+def _event_of(cluster: ClusterFacts) -> str:
     event = {
         contract.EVENT_CLUSTER: cluster.name,
         contract.EVENT_SCHEDULED_TIME: _SCHEDULED_TIME,
@@ -241,7 +251,8 @@ def _event_of(cluster: WatchedCluster) -> str:
 def collector_role(
     scope: Construct,
     *,
-    cluster: KafkaCluster,
+    cluster: WatchedCluster,
+    facts: ClusterFacts,
     bucket: str,
     bucket_key_arn: str | None,
     log_group: logs.ILogGroup,
@@ -251,7 +262,7 @@ def collector_role(
     return role_with(
         scope,
         (
-            *_rights(scope, cluster, arn, log_group),
+            *_rights(scope, cluster, facts, arn, log_group),
             *using_key(bucket_key_arn, arn, writes=True),
         ),
         service="lambda.amazonaws.com",
@@ -280,7 +291,11 @@ def deny_interfaces(scope: Construct, role: iam.IRole, function_arn: str) -> Non
 
 
 def _rights(
-    scope: Construct, cluster: KafkaCluster, bucket_arn: str, log_group: logs.ILogGroup
+    scope: Construct,
+    cluster: WatchedCluster,
+    facts: ClusterFacts,
+    bucket_arn: str,
+    log_group: logs.ILogGroup,
 ) -> Iterator[Right]:
     yield writing(log_group)
     yield allow(
@@ -289,23 +304,21 @@ def _rights(
         because="Lambda makes the function's network interfaces in its name: their ids are not "
         "known before, and Describe takes no resource at all",
     )
-    yield from _on_bucket(cluster, bucket_arn)
-    login = cluster.login
-    if isinstance(login, Scram | Tls):
-        yield allow("secretsmanager:GetSecretValue", on=login.secret.secret_arn)
-        if login.secret.encryption_key:
-            yield allow("kms:Decrypt", on=login.secret.encryption_key.key_arn)
-    if isinstance(login, Iam):
+    yield from _on_bucket(cluster.name, bucket_arn)
+    if secret := cluster.secret:
+        yield allow("secretsmanager:GetSecretValue", on=secret.secret_arn)
+        if secret.encryption_key:
+            yield allow("kms:Decrypt", on=secret.encryption_key.key_arn)
+    if isinstance(cluster.login, Iam):
         yield from _on_cluster(cluster.arn or "")
-    yield from sink_rights(scope, cluster)
+    yield from sink_rights(scope, facts)
 
 
-def _on_bucket(cluster: WatchedCluster, arn: str) -> Iterator[Right]:
+def _on_bucket(cluster: str, arn: str) -> Iterator[Right]:
     own = [
-        f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster.name}/*"
-        for dataset in contract.DATASETS
+        f"{contract.SNAPSHOT_PREFIX}/{dataset}/cluster={cluster}/*" for dataset in contract.DATASETS
     ]
-    usual = contract.usual_key(f"cluster={cluster.name}")
+    usual = contract.usual_key(f"cluster={cluster}")
     yield listing(arn, *own, usual)
     keys = "a key a minute, this cluster's only"
     runs = [f"{arn}/{prefix}" for prefix in own]
@@ -332,12 +345,13 @@ def _within(arn: str, kind: str) -> str:
     return f"{place}:{kind}/{Fn.select(1, slashes)}/{Fn.select(2, slashes)}"
 
 
-def sink_rights(scope: Construct, cluster: WatchedCluster) -> Iterator[Right]:
+def sink_rights(scope: Construct, cluster: ClusterFacts) -> Iterator[Right]:
     """To publish and to read what authorises it; none for the log."""
-    anywhere = any(each.sigv4 for each in cluster.otlp_endpoints)
-    if anywhere or CLOUDWATCH in cluster.sink_names:
-        yield publishing_metrics(None if anywhere else cluster.namespace)
-    secrets = (each.headers_secret for each in cluster.otlp_endpoints)
+    settings = cluster.settings
+    anywhere = any(each.sigv4 for each in settings.otlp_endpoints)
+    if anywhere or CLOUDWATCH in settings.sink_names:
+        yield publishing_metrics(None if anywhere else settings.namespace)
+    secrets = (each.headers_secret for each in settings.otlp_endpoints)
     for secret in dict.fromkeys(filter(None, secrets)):
         yield allow("secretsmanager:GetSecretValue", on=_arn(scope, secret))
 

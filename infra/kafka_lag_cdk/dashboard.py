@@ -22,8 +22,7 @@ from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT, dashboard_name
 from kafka_lag_config.alarm_rules import BUSY_PERCENT, FULL_PERCENT, MSK
-from kafka_lag_config.scaling import GroupScaling
-from kafka_lag_config.watched import WatchedCluster
+from kafka_lag_config.facts import ClusterFacts, FollowingService
 
 # A row of the page, which has 24 columns.
 Row = list[cloudwatch.IWidget]
@@ -113,7 +112,7 @@ class ClusterDashboard(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: WatchedCluster,
+        cluster: ClusterFacts,
         function: lambda_.IFunction,
         log_group: logs.ILogGroup,
         alarms: Sequence[cloudwatch.IAlarm] = (),
@@ -145,9 +144,9 @@ class ClusterDashboard(Construct):
         )
 
 
-def _header(cluster: WatchedCluster, *, region: str, log_group: str, workgroup: str | None) -> str:
+def _header(cluster: ClusterFacts, *, region: str, log_group: str, workgroup: str | None) -> str:
     """Return the header in Markdown; the name is code, because it may hold underscores."""
-    minutes = cluster.interval_minutes
+    minutes = cluster.settings.interval_minutes
     every = "every minute" if minutes == 1 else f"every {minutes} minutes"
     links = [
         f"[Alarms]({console_url(region, 'cloudwatch', 'alarmsV2:')})",
@@ -185,12 +184,12 @@ def _log_url(region: str, log_group: str) -> str:
     )
 
 
-def _group_rows(cluster: WatchedCluster, metrics: LagMetrics) -> list[Row]:
+def _group_rows(cluster: ClusterFacts, metrics: LagMetrics) -> list[Row]:
     """Return rows on statuses, lag, time lag and near losses; then groups with an SLA."""
     service_levels = {
         group: seconds
         for group in cluster.named_groups
-        if (seconds := cluster.sla_of(group)) is not None
+        if (seconds := cluster.settings.sla_of(group)) is not None
     }
     status = _graph(
         "Status by group: 0 OK, 1 WARN, 2 ERR",
@@ -202,7 +201,11 @@ def _group_rows(cluster: WatchedCluster, metrics: LagMetrics) -> list[Row]:
         _heading("Groups"),
         [status],
         _lag_row(metrics, "group", _BY_GROUP, _service_level_marks(service_levels)),
-        *([_lag_row(metrics, "group and topic", _BY_TOPIC)] if cluster.levels.topics else []),
+        *(
+            [_lag_row(metrics, "group and topic", _BY_TOPIC)]
+            if cluster.settings.levels.topics
+            else []
+        ),
         [_retention_risk(cluster, metrics)],
         *_switched_rows(cluster, metrics),
         *_service_level_rows(cluster, metrics, service_levels),
@@ -220,8 +223,8 @@ def _lag_row(
     ]
 
 
-def _retention_risk(cluster: WatchedCluster, metrics: LagMetrics) -> cloudwatch.IWidget:
-    horizon = cluster.risk_horizon_hours * 3_600.0
+def _retention_risk(cluster: ClusterFacts, metrics: LagMetrics) -> cloudwatch.IWidget:
+    horizon = cluster.settings.risk_horizon_hours * 3_600.0
     return _graph(
         "Retention risk: time until unread records are deleted (no line: none soon, or unknown)",
         _search(metrics, contract.TIME_TO_DATA_LOSS, lowest=True),
@@ -232,11 +235,11 @@ def _retention_risk(cluster: WatchedCluster, metrics: LagMetrics) -> cloudwatch.
     )
 
 
-def _switched_rows(cluster: WatchedCluster, metrics: LagMetrics) -> list[Row]:
+def _switched_rows(cluster: ClusterFacts, metrics: LagMetrics) -> list[Row]:
     """Graphs of the metrics that `levels` switch on."""
     graphs = []
     for key, (title, unit) in _SWITCHED_METRICS.items():
-        if getattr(cluster.levels, key):
+        if getattr(cluster.settings.levels, key):
             lines = [
                 _search(metrics, name, label=_LEGENDS.get(name, ""))
                 for name in contract.CHOSEN_METRICS[key]
@@ -254,11 +257,11 @@ def _service_level_marks(service_levels: dict[str, float]) -> list[Mark]:
 
 
 def _service_level_rows(
-    cluster: WatchedCluster, metrics: LagMetrics, service_levels: dict[str, float]
+    cluster: ClusterFacts, metrics: LagMetrics, service_levels: dict[str, float]
 ) -> list[Row]:
     """Return the used share of all SLAs, and a graph with the SLA marked for each named group."""
     rows: list[Row] = []
-    if cluster.sla_seconds:
+    if cluster.settings.sla_seconds:
         title = "Time lag as a share of the service level, by group"
         used = _search(metrics, contract.SLA_USED)
         rows.append([_graph(title, used, width=_WHOLE, marks=[("broken above", 1)])])
@@ -278,10 +281,10 @@ def _service_level_rows(
 
 
 def _scaling_rows(
-    cluster: WatchedCluster, metrics: LagMetrics, alarms: Sequence[cloudwatch.IAlarm]
+    cluster: ClusterFacts, metrics: LagMetrics, alarms: Sequence[cloudwatch.IAlarm]
 ) -> list[Row]:
     """A graph a service and the states of their `alarms`, nothing where none is scaled."""
-    graphs = [_service_graph(scaling, metrics) for scaling in cluster.scaling][:_MOST_NAMED]
+    graphs = [_service_graph(each, metrics) for each in cluster.services][:_MOST_NAMED]
     if not graphs:
         return []
     title = "In ALARM is how they act: tasks-needed always, scale-in whenever there is little to do"
@@ -289,9 +292,9 @@ def _scaling_rows(
     return [_heading("Services scaled by lag"), *_in_rows(graphs, 2), *states]
 
 
-def _service_graph(scaling: GroupScaling, metrics: LagMetrics) -> cloudwatch.IWidget:
+def _service_graph(following: FollowingService, metrics: LagMetrics) -> cloudwatch.IWidget:
     """Return a graph of the metric that drives a service, its thresholds, and the running tasks."""
-    service = scaling.ecs_service
+    service, scaling = following.service, following.scaling
     marks: list[Mark] = []
     if scaling.steps and not scaling.tasks:
         marks = [(f"+{step.add}", step.above) for step in scaling.steps.out]
@@ -317,7 +320,7 @@ def _service_graph(scaling: GroupScaling, metrics: LagMetrics) -> cloudwatch.IWi
 
 
 def _reporter_rows(
-    cluster: WatchedCluster,
+    cluster: ClusterFacts,
     metrics: LagMetrics,
     function: lambda_.IFunction,
     log_group: logs.ILogGroup,
@@ -340,7 +343,7 @@ def _reporter_rows(
                 metrics.of_reporter(contract.COLLECTOR_DURATION),
                 width=_THIRD,
                 unit=_SECONDS,
-                marks=[("deadline", cluster.deadline_seconds)],
+                marks=[("deadline", cluster.settings.deadline_seconds)],
             ),
             own("Groups read", contract.GROUPS_READ),
         ],
@@ -378,10 +381,10 @@ def _reporter_rows(
     ]
 
 
-def _broker_rows(cluster: WatchedCluster) -> list[Row]:
+def _broker_rows(cluster: ClusterFacts) -> list[Row]:
     """MSK's own numbers, all of its free level: a slow consumer is often a full or busy broker."""
-    msk_name = cluster.msk_name
-    if msk_name is None or not cluster.has_brokers:
+    msk_name = cluster.reach.msk_name
+    if msk_name is None or not cluster.reach.has_brokers:
         return []
     disk = _graph(
         "Disk used by data logs",

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The props of a configuration's cluster: its ids and ARNs, imported as objects of CDK."""
+"""A configuration's cluster as a construct: its ids and ARNs, imported as objects of CDK."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
@@ -9,13 +11,12 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from kafka_lag_cdk.lag_collector import LagCollector
+from kafka_lag_cdk.names import SharedNames
 from kafka_lag_cdk.props import (
     ENDPOINTS,
-    Alarms,
     Iam,
-    KafkaCluster,
     Login,
-    Network,
     NewEndpoints,
     NoLogin,
     Scram,
@@ -24,38 +25,30 @@ from kafka_lag_cdk.props import (
 )
 from kafka_lag_config.cluster import Cluster, TopicAlarms
 from kafka_lag_config.login import Auth, IamAuth, OpenAuth, ScramAuth, SecretAuth, TlsAuth
-from kafka_lag_config.network import Vpc
-from kafka_lag_config.scaling import GroupScaling, Scaling
-from kafka_lag_config.watched import AlarmSettings, WatchedCluster
 
 # Needed by an import and in no resource: one of each a subnet.
 _UNKNOWN = "unknown"
 
 
-def import_cluster(scope: Construct, cluster: Cluster) -> KafkaCluster:
-    """A cluster as LagCollector takes it; nothing is looked up."""
-    alike = WatchedCluster.model_fields.keys() - {"alarms", "scaling"}
-    keys = {key: getattr(cluster, key) for key in cluster.model_fields_set & alike}
-    if cluster.bootstrap_servers is not None:
-        keys["bootstrap_servers"] = cluster.bootstrap_servers
-    if "alarms" in cluster.model_fields_set:
-        keys["alarms"] = _import_alarms(scope, cluster.alarms)
-    if "scaling" in cluster.model_fields_set:
-        near = cluster.scaling_in(None)
-        keys["scaling"] = tuple(_import_service(each, each not in near) for each in cluster.scaling)
-    return KafkaCluster(
-        network=import_network(scope, cluster.vpc),
-        login=_import_login(scope, cluster.auth),
+def collect_configured(
+    scope: Construct,
+    construct_id: str,
+    cluster: Cluster,
+    *,
+    reports: SharedNames,
+    recovered: bool = True,
+    package: Path | None = None,
+    groups_apart: bool = False,
+) -> LagCollector:
+    """The collector of a configured cluster, whose ids and ARNs are imported; none is looked up."""
+    vpc, alarms = cluster.vpc, cluster.alarms
+    ids, brokers = list(vpc.subnets), vpc.brokers_security_group
+    return LagCollector(
+        scope,
+        construct_id,
+        name=cluster.name,
         msk=cluster.arn,
-        **keys,
-    )
-
-
-def import_network(scope: Construct, vpc: Vpc) -> Network:
-    """The network of ids."""
-    ids = list(vpc.subnets)
-    brokers = vpc.brokers_security_group
-    return Network(
+        bootstrap_servers=cluster.bootstrap_servers or (),
         vpc=ec2.Vpc.from_vpc_attributes(
             scope,
             "Vpc",
@@ -65,7 +58,7 @@ def import_network(scope: Construct, vpc: Vpc) -> Network:
             private_subnet_route_table_ids=[_UNKNOWN] * len(ids),
         ),
         brokers=_import_group(scope, "Brokers", brokers) if brokers else None,
-        endpoints=[
+        endpoint_groups=[
             _import_group(scope, f"Endpoint{index}", known)
             for index, known in enumerate(vpc.endpoint_security_groups)
         ],
@@ -77,6 +70,19 @@ def import_network(scope: Construct, vpc: Vpc) -> Network:
             route_tables=vpc.route_tables,
             cidr=vpc.cidr,
         ),
+        login=_import_login(scope, cluster.auth),
+        settings=cluster,
+        alarms=alarms,
+        alarm_topic=import_topic(scope, "AlarmTopic", alarms.topic) if alarms.topic else None,
+        owner_topics=import_owner_topics(scope, alarms),
+        services=[
+            ServiceScaling(each.service, each.scaling, each.apart)
+            for each in cluster.facts.services
+        ],
+        reports=reports,
+        recovered=recovered,
+        package=package,
+        groups_apart=groups_apart,
     )
 
 
@@ -106,15 +112,6 @@ def _import_secret(scope: Construct, auth: SecretAuth) -> secretsmanager.ISecret
     )
 
 
-def _import_alarms(scope: Construct, alarms: TopicAlarms) -> Alarms:
-    alike = alarms.model_fields_set & AlarmSettings.model_fields.keys()
-    return Alarms(
-        topic=import_topic(scope, "AlarmTopic", alarms.topic) if alarms.topic else None,
-        owner_topics=import_owner_topics(scope, alarms),
-        **{key: getattr(alarms, key) for key in alike},
-    )
-
-
 def import_owner_topics(scope: Construct, alarms: TopicAlarms) -> dict[str, sns.ITopic]:
     """Topics by the owner whose groups' alarms they get."""
     return {
@@ -126,9 +123,3 @@ def import_owner_topics(scope: Construct, alarms: TopicAlarms) -> dict[str, sns.
 def import_topic(scope: Construct, construct_id: str, arn: str) -> sns.ITopic:
     """The topic of an ARN, left as it is."""
     return sns.Topic.from_topic_arn(scope, construct_id, arn)
-
-
-def _import_service(scaling: Scaling, apart: bool) -> ServiceScaling:
-    alike = scaling.model_fields_set & GroupScaling.model_fields.keys()
-    keys = {key: getattr(scaling, key) for key in alike}
-    return ServiceScaling(service=scaling.ecs_service, apart=apart, **keys)

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
@@ -19,26 +20,52 @@ from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.notifications import let_alarms_in
-from kafka_lag_cdk.props import KafkaCluster
+from kafka_lag_cdk.props import (
+    Endpoint,
+    Login,
+    Msk,
+    Network,
+    NewEndpoints,
+    ServiceScaling,
+    WatchedCluster,
+)
 from kafka_lag_cdk.scaling import ScaledService
 from kafka_lag_config.alarm_rules import alarm_shares
 from kafka_lag_config.doubts import find_doubts
+from kafka_lag_config.settings import AlarmSettings, CollectorSettings
 
 
 class LagCollector(Construct):
-    """Collects the lag of `cluster` into the bucket of `reports`; alarms go to its topic.
+    """Collects the lag of the cluster `name` into the bucket of `reports`; alarms go to its topic.
 
-    `reports` is the region's shared part, or its names where another stack holds it; alarms and
-    dashboard are named after its deployment. With `recovered` the topic also gets that an alarm
-    is over. `package` is the collector's folder or zip; unless given, it is built from this
-    project's lock file.
+    Required: `name` is what metrics, alarms and objects call the cluster. `vpc` holds private
+    subnets from which the brokers are reached. `login` is Iam(), Scram(secret), Tls(secret) or
+    NoLogin(). `reports` is the region's shared part, or its names where another stack holds it;
+    alarms and dashboard are named after its deployment.
 
-    A stack holds the alarms of 100 to 150 named groups. Those of more are a ValueError, or with
-    `groups_apart` not made here: the app makes a `NamedGroupAlarms` for each of `alarm_shares`, in
-    stacks of their own, after this. Of fewer there are no shares, and all are here.
+    Brokers: `msk` is a cluster of the app, or an ARN; MSK is asked for its brokers unless
+    `bootstrap_servers` names them, host:port each, or one text with commas between. Of servers that
+    are known on deploy only, `broker_ports` are the ports, MSK's unless given.
+
+    Network: `subnets` are the VPC's private ones unless chosen. `brokers` is a security group that
+    is opened for the collector on the brokers' port, each of `endpoint_groups`, those of VPC
+    endpoints, on 443; left out, opening them is the app's. Of subnets without a way to services of
+    AWS there are warnings: `existing_endpoints` says which endpoints they reach, `nat` that they
+    have a NAT gateway (unless given: as the VPC knows). `new_endpoints` are made.
+
+    What it does: `settings` and `alarms` have the keys of docs/configuration.md; `services` follow
+    a group each. Alarms go to `alarm_topic` instead of the deployment's, those of a named group to
+    the topic that `owner_topics` has for its owner. Of topics and keys of the app CloudWatch is let
+    in; an imported one must do so itself. With `recovered` a topic also gets that an alarm is over.
+    `package` is the collector's folder or zip; unless given, it is built from this project's lock.
+
+    Whatever is wrong is a ConfigurationError with the sentences of a configuration file. A stack
+    holds the alarms of 100 to 150 named groups. Those of more are a ValueError, or with
+    `groups_apart` not made here: the app makes a `NamedGroupAlarms` for each of
+    `alarm_shares(collector.facts)`, in stacks of their own, after this.
 
     `alarms` reach people, `scaling_alarms` only set numbers of tasks; `dashboard` is None where the
-    cluster wants none.
+    settings want none.
     """
 
     def __init__(
@@ -46,38 +73,78 @@ class LagCollector(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: KafkaCluster,
+        name: str,
+        vpc: ec2.IVpc,
+        login: Login,
         reports: LagReports | SharedNames,
+        msk: Msk | None = None,
+        bootstrap_servers: str | Sequence[str] = (),
+        broker_ports: Sequence[int] = (),
+        subnets: ec2.SubnetSelection | Sequence[ec2.ISubnet] | None = None,
+        brokers: ec2.ISecurityGroup | None = None,
+        endpoint_groups: Sequence[ec2.ISecurityGroup] = (),
+        existing_endpoints: Collection[Endpoint] = (),
+        nat: bool | None = None,
+        new_endpoints: NewEndpoints | None = None,
+        settings: CollectorSettings | None = None,
+        alarms: AlarmSettings | None = None,
+        services: Sequence[ServiceScaling] = (),
+        alarm_topic: sns.ITopic | None = None,
+        owner_topics: Mapping[str, sns.ITopic] | None = None,
         recovered: bool = True,
         package: Path | None = None,
         groups_apart: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
-        shares = alarm_shares(cluster)
+        network = Network(
+            vpc=vpc,
+            subnets=subnets,
+            brokers=brokers,
+            endpoints=endpoint_groups,
+            existing_endpoints=existing_endpoints,
+            nat=nat,
+            new_endpoints=new_endpoints,
+        )
+        self._cluster = WatchedCluster(
+            name=name,
+            network=network,
+            login=login,
+            settings=CollectorSettings() if settings is None else settings,
+            alarms=AlarmSettings() if alarms is None else alarms,
+            msk=msk,
+            bootstrap_servers=bootstrap_servers,
+            broker_ports=broker_ports,
+            services=services,
+            alarm_topic=alarm_topic,
+            owner_topics=owner_topics or {},
+        )
+        self.facts = facts = self._cluster.check(self.node.path)
+        shares = alarm_shares(facts)
         if shares and not groups_apart:
             raise ValueError(
                 f"The alarms on the {len(frozenset().union(*shares)):,} groups that alarms of "
-                f"{cluster.name} name are more than one stack holds: give LagCollector "
+                f"{name} name are more than one stack holds: give LagCollector "
                 "groups_apart=True, and make NamedGroupAlarms in a stack of its own for each of "
-                f"the {len(shares)} alarm_shares(cluster)."
+                f"the {len(shares)} alarm_shares(collector.facts)."
             )
         shared = reports.names if isinstance(reports, LagReports) else reports
-        self._cluster, self._name = cluster, shared.name
+        self._name = shared.name
         self._workgroup = shared.name if shared.queries else None
         collector = CollectorFunction(
             self,
             "Collector",
-            cluster=cluster,
+            cluster=self._cluster,
+            facts=facts,
             bucket=shared.bucket,
-            code=collector_code(cluster.function, package),
+            code=collector_code(facts.settings.function, package),
             bucket_key_arn=shared.bucket_key_arn,
             log_key_arn=shared.log_key_arn,
         )
         self.function, self.log_group = collector.function, collector.log_group
-        CollectorSchedule(self, "Schedule", cluster=cluster, function=self.function)
+        CollectorSchedule(self, "Schedule", cluster=facts, function=self.function)
         self.alarms = ClusterAlarms(
             scope=self,
-            cluster=cluster,
+            cluster=facts,
             function=self.function,
             log_group=self.log_group,
             recipients=self._recipients(shared.topic_arn, recovered),
@@ -85,37 +152,36 @@ class LagCollector(Construct):
             groups_apart=bool(shares),
         ).make()
         self.scaling_alarms = tuple(self._scale_services())
-        self.dashboard = self._make_dashboard() if cluster.dashboard else None
-        doubts = [*find_doubts(cluster)]
+        self.dashboard = self._make_dashboard() if facts.settings.dashboard else None
+        doubts = [*find_doubts(facts)]
         if isinstance(reports, LagReports):
-            doubts += reports.expect(cluster)
+            doubts += reports.expect(facts)
         for doubt in doubts:
-            warn(self, doubt, f"{cluster.name}: ")
+            warn(self, doubt, f"{name}: ")
 
     def _recipients(self, topic_arn: str, recovered: bool) -> Recipients:
-        alarms = self._cluster.alarms
-        for own in (*([alarms.topic] if alarms.topic else []), *alarms.owner_topics.values()):
+        topic, owners = self._cluster.alarm_topic, self._cluster.owner_topics
+        for own in (*([topic] if topic else []), *owners.values()):
             let_alarms_in(self, own)
-        topic = alarms.topic or sns.Topic.from_topic_arn(self, "Topic", topic_arn)
-        return Recipients(topic, recovered, alarms.owner_topics)
+        topic = topic or sns.Topic.from_topic_arn(self, "Topic", topic_arn)
+        return Recipients(topic, recovered, owners)
 
     def _scale_services(self) -> Iterator[cloudwatch.IAlarm]:
-        for scaling in self._cluster.scaling:
-            if scaling.apart:
-                continue
-            yield from ScaledService(
-                self,
-                id_of("Scaling", scaling.ecs_service.known_as),
-                cluster=self._cluster,
-                scaling=scaling,
-                name=self._name,
-            ).alarms
+        for following in self.facts.services:
+            if not following.apart:
+                yield from ScaledService(
+                    self,
+                    id_of("Scaling", following.service.known_as),
+                    cluster=self.facts,
+                    following=following,
+                    name=self._name,
+                ).alarms
 
     def _make_dashboard(self) -> cloudwatch.Dashboard:
         return ClusterDashboard(
             self,
             "Dashboard",
-            cluster=self._cluster,
+            cluster=self.facts,
             function=self.function,
             log_group=self.log_group,
             alarms=self.alarms,

@@ -35,8 +35,9 @@ from kafka_lag_config.doubts import (
     find_unknown_owners,
     find_unlisted,
 )
+from kafka_lag_config.facts import ClusterFacts
+from kafka_lag_config.settings import Function
 from kafka_lag_config.shared import Notify, SharedSettings
-from kafka_lag_config.watched import Function, WatchedCluster
 
 # What an app calls them.
 _SETTINGS = "settings"
@@ -88,7 +89,7 @@ class LagReports(Construct):
         super().__init__(scope, construct_id)
         settings = settings or SharedSettings()
         self._clusters = frozenset(clusters)
-        self._collected: list[WatchedCluster] = []
+        self._collected: list[ClusterFacts] = []
         if doubts is None:
             doubts = find_unheard(
                 settings,
@@ -135,7 +136,7 @@ class LagReports(Construct):
         self.views = self._make_views(settings, bucket, package)
         self.status_messages = self._make_status_messages(settings, bucket, package, watched)
 
-    def expect(self, cluster: WatchedCluster) -> list[Doubt]:
+    def expect(self, cluster: ClusterFacts) -> list[Doubt]:
         """Register a cluster with its owners. Return the warnings about it."""
         self._collected.append(cluster)
         doubts: list[Doubt] = []
@@ -251,13 +252,15 @@ class _UnknownOwners:
     """
 
     def __init__(
-        self, reports: LagReports, notify: Notify, clusters: Sequence[WatchedCluster]
+        self, reports: LagReports, notify: Notify, clusters: Sequence[ClusterFacts]
     ) -> None:
         self._reports, self._notify, self._clusters = reports, notify, clusters
 
     def visit(self, node: IConstruct) -> None:
         """Each construct below; the warnings are those of the topmost."""
         if self._clusters and node.node.path == self._reports.node.path:
-            named = {owner for cluster in self._clusters for owner in cluster.owner.values()}
+            named = {
+                owner for cluster in self._clusters for owner in cluster.settings.owner.values()
+            }
             for doubt in find_unknown_owners(self._notify, named, _SETTINGS):
                 warn(self._reports, doubt)

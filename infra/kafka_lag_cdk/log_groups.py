@@ -8,7 +8,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from kafka_lag_config.watched import LogDays
+from kafka_lag_config.settings import LogDays
 
 # CDK names what CloudWatch counts in days.
 _RETENTION = {

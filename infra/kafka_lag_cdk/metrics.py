@@ -12,7 +12,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_config.watched import WatchedCluster
+from kafka_lag_config.facts import ClusterFacts
 
 MAXIMUM = "Maximum"
 
@@ -25,13 +25,13 @@ class LagMetrics:
     """
 
     def __init__(
-        self, cluster: WatchedCluster, *, elsewhere: tuple[str | None, str] | None = None
+        self, cluster: ClusterFacts, *, elsewhere: tuple[str | None, str] | None = None
     ) -> None:
         nowhere: tuple[str | None, str | None] = (None, None)
         self._account, self._region = elsewhere or nowhere
         self.cluster_name = cluster.name
-        self.namespace = cluster.namespace
-        self.period = Duration.minutes(cluster.interval_minutes)
+        self.namespace = cluster.settings.namespace
+        self.period = Duration.minutes(cluster.settings.interval_minutes)
 
     def of_reporter(self, name: str) -> cloudwatch.Metric:
         """The reporter's own, such as CollectorSuccess."""

@@ -9,8 +9,8 @@ from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from kafka_lag_cdk.props import KafkaCluster, NewEndpoints
-from kafka_lag_config.watched import WatchedCluster
+from kafka_lag_cdk.props import Network, NewEndpoints
+from kafka_lag_config.facts import ClusterFacts
 
 _PORTS = {"http": 80, "https": 443}
 _HTTPS = _PORTS["https"]
@@ -23,9 +23,10 @@ class CollectorNetwork(Construct):
     id, or two stacks would wait for each other.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, cluster: KafkaCluster) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, network: Network, cluster: ClusterFacts
+    ) -> None:
         super().__init__(scope, construct_id)
-        network = cluster.network
         self.subnets = ec2.SubnetSelection(subnets=network.chosen().subnets)
         self.group = ec2.SecurityGroup(
             self,
@@ -34,7 +35,7 @@ class CollectorNetwork(Construct):
             description=f"Lag collector of {cluster.name}: out to brokers and AWS, nothing in",
             allow_all_outbound=False,
         )
-        for first, last in cluster.ports:
+        for first, last in cluster.reach.ports:
             self._open_brokers(network.brokers, first, last)
         # The S3 gateway is reached at S3's public addresses, whose list only AWS knows.
         https = ec2.Port.tcp(_HTTPS)
@@ -107,8 +108,8 @@ class VpcEndpoints(Construct):
         )
 
 
-def sink_ports(cluster: WatchedCluster) -> list[int]:
+def sink_ports(cluster: ClusterFacts) -> list[int]:
     """The ports of OTLP endpoints, each once, 443 left out as it is open anyway."""
-    urls = [urlsplit(each.endpoint) for each in cluster.otlp_endpoints if each.endpoint]
+    urls = [urlsplit(each.endpoint) for each in cluster.settings.otlp_endpoints if each.endpoint]
     ports = {url.port or _PORTS[url.scheme] for url in urls}
     return sorted(ports - {_PORTS["https"]})

@@ -26,10 +26,10 @@ from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.alarms import OPERATORS
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
 from kafka_lag_cdk.names import DEPLOYMENT
+from kafka_lag_config.facts import ClusterFacts, FollowingService
 from kafka_lag_config.physical_names import alarm_name
 from kafka_lag_config.scaling import GroupScaling, Tracking
 from kafka_lag_config.scaling_rules import IN, OUT, ScalingRule, rules_of
-from kafka_lag_config.watched import WatchedCluster
 
 # A description holds 1,024 characters; a group's name may be as long.
 _LONGEST_GROUP = 200
@@ -51,14 +51,15 @@ class ScaledService(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        cluster: WatchedCluster,
-        scaling: GroupScaling,
+        cluster: ClusterFacts,
+        following: FollowingService,
         name: str = DEPLOYMENT,
         metrics: LagMetrics | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
+        scaling = following.scaling
         self._cluster, self._scaling, self._name = cluster, scaling, name
-        self._service = scaling.ecs_service
+        self._service = following.service
         self._metrics = metrics or LagMetrics(cluster)
         resource_id = f"service/{self._service}"
         shown = "service/CLUSTER/NAME" if self._service.path else resource_id
@@ -101,7 +102,7 @@ class ScaledService(Construct):
         }
         lag_per_member = _Policy.CustomizedMetricSpecificationProperty(
             metric_name=contract.SCALING_LAG_PER_MEMBER,
-            namespace=self._cluster.namespace,
+            namespace=self._cluster.settings.namespace,
             statistic=MAXIMUM,
             dimensions=[
                 _Policy.MetricDimensionProperty(name=name, value=value)
@@ -138,7 +139,7 @@ class ScaledService(Construct):
                 yield self._act(self, f"Needed{next(numbers) or ''}", rule)
 
     def _act(self, scope: Construct, construct_id: str, rule: ScalingRule) -> cloudwatch.Alarm:
-        datapoints, periods = rule.periods(self._cluster.interval_minutes)
+        datapoints, periods = rule.periods(self._cluster.settings.interval_minutes)
         alarm = cloudwatch.Alarm(
             scope,
             f"{construct_id}Alarm",

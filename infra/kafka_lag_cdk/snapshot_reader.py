@@ -19,7 +19,7 @@ from kafka_lag_cdk.acknowledgements import acknowledge_runtime
 from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
 from kafka_lag_cdk.log_groups import make_log_group
 from kafka_lag_cdk.rights import Right, role_with, writing
-from kafka_lag_config.watched import Function, LogDays
+from kafka_lag_config.settings import Function, LogDays
 
 
 class SnapshotReader(Construct):

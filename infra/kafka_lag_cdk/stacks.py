@@ -24,8 +24,7 @@ from constructs import Construct
 
 from kafka_lag_cdk.alarms import NamedGroupAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
-from kafka_lag_cdk.from_document import import_cluster, import_owner_topics, import_topic
-from kafka_lag_cdk.lag_collector import LagCollector
+from kafka_lag_cdk.from_document import collect_configured, import_owner_topics, import_topic
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.metrics import LagMetrics
 from kafka_lag_cdk.names import SharedNames, published_bucket, published_topic
@@ -37,9 +36,9 @@ from kafka_lag_config.alarm_rules import alarm_shares
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.deployment import Deployment
 from kafka_lag_config.doubts import find_shared_doubts
+from kafka_lag_config.settings import Function
 from kafka_lag_config.shared import Shared, SharedSettings, Views
 from kafka_lag_config.stack_names import chat_regions, scaling_accounts
-from kafka_lag_config.watched import Function
 
 # Account (None: whichever deploys) and region.
 _Place = tuple[str | None, str]
@@ -208,10 +207,10 @@ class ClusterStack(Stack):
         )
         self.cluster = cluster
         keys = deployment.kms_keys(*deployment.place_of(cluster))
-        collector = LagCollector(
+        collector = collect_configured(
             self,
             "Lag",
-            cluster=import_cluster(self, cluster),
+            cluster,
             reports=SharedNames.published(
                 self,
                 deployment.name,
@@ -221,7 +220,7 @@ class ClusterStack(Stack):
             ),
             recovered=deployment.shared.notify.recovered,
             package=package,
-            groups_apart=bool(alarm_shares(cluster)),
+            groups_apart=bool(alarm_shares(cluster.facts)),
         )
         _output(self, "Function", collector.function.function_name)
         _output(self, "LogGroup", collector.log_group.log_group_name)
@@ -256,7 +255,7 @@ class GroupAlarmsStack(Stack):
             deployment.shared.notify.recovered,
             import_owner_topics(self, cluster.alarms),
         )
-        NamedGroupAlarms(self, cluster, recipients, deployment.name, share).make()
+        NamedGroupAlarms(self, cluster.facts, recipients, deployment.name, share).make()
 
 
 class ScalingStack(Stack):
@@ -278,15 +277,16 @@ class ScalingStack(Stack):
             description=f"ECS services that follow groups of the cluster {cluster.name}",
             env=env,
         )
-        for scaling in cluster.scaling_in(env.account):
-            ScaledService(
-                self,
-                id_of("Scaling", str(scaling.ecs_service)),
-                cluster=cluster,
-                scaling=scaling,
-                name=deployment.name,
-                metrics=LagMetrics(cluster, elsewhere=cluster.place),
-            )
+        for following in cluster.facts.services:
+            if following.service.account == env.account:
+                ScaledService(
+                    self,
+                    id_of("Scaling", str(following.service)),
+                    cluster=cluster.facts,
+                    following=following,
+                    name=deployment.name,
+                    metrics=LagMetrics(cluster.facts, elsewhere=cluster.place),
+                )
 
 
 def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> list[Stack]:
@@ -337,7 +337,7 @@ def _group_alarms(
 ) -> list[GroupAlarmsStack]:
     """Each after the one before, the first after the cluster's: what moves is gone there first."""
     made: list[GroupAlarmsStack] = []
-    for number, share in enumerate(alarm_shares(cluster), start=1):
+    for number, share in enumerate(alarm_shares(cluster.facts), start=1):
         stack = GroupAlarmsStack(
             app,
             _stack_id(own.node.id, "groups", str(number)),

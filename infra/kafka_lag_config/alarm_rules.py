@@ -8,7 +8,7 @@ is at least 1 whenever anything was counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil
@@ -19,7 +19,7 @@ from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.lag.group_settings import Objective
 from kafka_lag.sinks.config import EMF
 from kafka_lag.wording.words import find_word
-from kafka_lag_config.watched import WatchedCluster
+from kafka_lag_config.facts import ClusterFacts
 
 
 class Operator(Enum):
@@ -422,26 +422,21 @@ RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, *OF_BROKE
 OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
 
 
-def any_group_rules(*, with_slas: bool) -> tuple[Rule, ...]:
-    """Returns the rules on all groups that can have data; `with_slas`: a group may have an SLA."""
-    return OF_ANY_GROUP if with_slas else (ANY_GROUP, ANY_LOSS)
-
-
-def group_thresholds(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | None]]:
+def group_thresholds(cluster: ClusterFacts) -> Iterator[tuple[str, Rule, float | None]]:
     """Each alarm on a named group: the group, its rule, and the threshold where that has none."""
     for group in cluster.alarms.groups:
         yield group, STATUS, None
         yield group, LOSS, None
-        if (sla := cluster.sla_of(group)) is not None:
+        if (sla := cluster.settings.sla_of(group)) is not None:
             yield group, sla_rule(cluster, group), sla
-        if (objective := cluster.objective_of(group)) is not None:
-            for rule in burn_rules(objective, cluster.interval_minutes):
+        if (objective := cluster.settings.objective_of(group)) is not None:
+            for rule in burn_rules(objective, cluster.settings.interval_minutes):
                 yield group, rule, objective.age_seconds
     for group, records in cluster.alarms.offset_lag.items():
         yield group, OFFSET_LAG, records
 
 
-def sla_rule(cluster: WatchedCluster, group: str) -> Rule:
+def sla_rule(cluster: ClusterFacts, group: str) -> Rule:
     """Returns the rule on a group's SLA, in as many runs as the configuration says."""
     runs = cluster.alarms.sla_runs.get(group)
     if runs is None:
@@ -463,22 +458,22 @@ def burn_rules(objective: Objective, interval_minutes: int) -> Iterator[Rule]:
             yield replace(rule, datapoints=datapoints, periods=periods)
 
 
-def group_rules(cluster: WatchedCluster) -> Iterator[tuple[str, Rule, float | None]]:
+def group_rules(cluster: ClusterFacts) -> Iterator[tuple[str, Rule, float | None]]:
     """The same with those on what is usual, which CloudWatch learns, at the end."""
     yield from group_thresholds(cluster)
     for group in cluster.alarms.anomalies:
         yield group, ANOMALY, None
 
 
-def query_rules(cluster: WatchedCluster) -> Iterator[Rule]:
-    """Yield the rules that watch all groups at once."""
+def query_rules(cluster: ClusterFacts) -> Iterator[Rule]:
+    """Yield the rules that watch all groups at once and can have data."""
     if cluster.watches_any_group:
-        yield from any_group_rules(with_slas=bool(cluster.sla_seconds))
+        yield from OF_ANY_GROUP if cluster.settings.sla_seconds else (ANY_GROUP, ANY_LOSS)
     if cluster.watches_unusual:
         yield ANY_UNUSUAL
 
 
-def alarm_shares(cluster: WatchedCluster) -> tuple[frozenset[str], ...]:
+def alarm_shares(cluster: ClusterFacts) -> tuple[frozenset[str], ...]:
     """The named groups by the stack that holds their alarms; none: the cluster's own holds all.
 
     A name always has the same share of as many, and where shares double a group stays or goes to a
@@ -499,12 +494,13 @@ def alarm_shares(cluster: WatchedCluster) -> tuple[frozenset[str], ...]:
         shares *= 2
 
 
-def reporter_rules(*, paused: bool, sinks: Collection[str]) -> tuple[Rule, ...]:
-    """Return the rules on the reporter that can have data, by the `sinks` into CloudWatch.
+def reporter_rules(cluster: ClusterFacts) -> tuple[Rule, ...]:
+    """Return the rules on the reporter that can have data.
 
-    Without any, none of its own; without EMF, none on how CloudWatch reads it. A paused cluster has
-    no heartbeat to miss.
+    Without a sink into CloudWatch, none of its own; without EMF, none on how CloudWatch reads it. A
+    paused cluster has no heartbeat to miss.
     """
+    sinks, paused = cluster.settings.sink_names, cluster.settings.paused
     without = {
         None: not sinks,
         LOGS: EMF not in sinks,
@@ -559,9 +555,11 @@ def query_brokers(rule: Rule, msk_name: str) -> str:
     return " ".join(clauses)
 
 
-def broker_rules(*, brokers: bool, disks: bool) -> tuple[Rule, ...]:
+def broker_rules(cluster: ClusterFacts) -> tuple[Rule, ...]:
     """Return the rules on MSK's broker metrics; Express and Serverless have no disks to watch."""
-    return tuple(rule for rule in OF_BROKERS if brokers and (disks or rule is not BROKER_DISK))
+    if not cluster.watches_brokers:
+        return ()
+    return OF_BROKERS if cluster.has_disks else (BROKER_CPU,)
 
 
 def _order(rule: Rule) -> str:

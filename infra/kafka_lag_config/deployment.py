@@ -100,7 +100,7 @@ class Deployment(Strict):
 
     def group_alarms_stack_names(self, cluster: Cluster) -> tuple[str, ...]:
         """Return the stack names of alarms on named groups that do not fit into one stack."""
-        numbers = range(1, len(alarm_shares(cluster)) + 1)
+        numbers = range(1, len(alarm_shares(cluster.facts)) + 1)
         return tuple(self.stack_name(cluster, "groups", str(number)) for number in numbers)
 
     def scaling_stack_name(self, cluster: Cluster) -> str:

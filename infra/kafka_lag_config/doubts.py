@@ -14,14 +14,13 @@ from typing import Any
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_config.deployment import Deployment
 from kafka_lag_config.document import CLOUDWATCH, EMF, FilterSection
+from kafka_lag_config.facts import ClusterFacts, services_of
 from kafka_lag_config.faults import Place, path_of
-from kafka_lag_config.services import services_of
 from kafka_lag_config.shared import Notify, SharedSettings
 from kafka_lag_config.shell_patterns import shell_pattern_in
 from kafka_lag_config.strict import Strict
 from kafka_lag_config.tasks import LEAST_CATCH_UP
 from kafka_lag_config.types import find_one_name
-from kafka_lag_config.watched import WatchedCluster
 
 _BY_GROUP = ("uncommitted", "owner", "sla_seconds", "slo", "tasks")
 _BY_EXPRESSION = (*_BY_GROUP, "allowed_lag")
@@ -39,7 +38,7 @@ class Doubt:
     sentence: str
 
 
-def find_doubts(cluster: WatchedCluster) -> Iterator[Doubt]:
+def find_doubts(cluster: ClusterFacts) -> Iterator[Doubt]:
     """Yields each of a cluster without faults, of a configuration or of an app."""
     yield from _no_way_out(cluster)
     yield from _unwatched_sla(cluster)
@@ -48,12 +47,12 @@ def find_doubts(cluster: WatchedCluster) -> Iterator[Doubt]:
     yield from _shell_patterns(cluster)
 
 
-def _no_way_out(cluster: WatchedCluster) -> Iterator[Doubt]:
+def _no_way_out(cluster: ClusterFacts) -> Iterator[Doubt]:
     """Warn of services without a known endpoint: a run would wait for them until its end.
 
     A security group says nothing: it may be that of any endpoint.
     """
-    ways = cluster.ways_out
+    ways = cluster.reach.ways_out
     if ways.nat:
         return
     for service, key, why in (("S3", "s3", "its snapshots"), *services_of(cluster)):
@@ -62,19 +61,24 @@ def _no_way_out(cluster: WatchedCluster) -> Iterator[Doubt]:
             yield Doubt(
                 "no-way-to",
                 key,
-                f"{ways.key} names no way to {service} ({why}): {made}{key} in existing_endpoints "
+                f"vpc names no way to {service} ({why}): {made}{key} in existing_endpoints "
                 "says that there is one, nat: true that the subnets have a NAT gateway.",
             )
 
 
-def _unwatched_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
+def _unwatched_sla(cluster: ClusterFacts) -> Iterator[Doubt]:
     """Warn of SLAs without an alarm."""
-    named = any(cluster.sla_of(group) is not None for group in cluster.alarms.groups)
-    if not cluster.sla_seconds or cluster.paused or named or cluster.watches_any_group:
+    named = any(cluster.settings.sla_of(group) is not None for group in cluster.alarms.groups)
+    if (
+        not cluster.settings.sla_seconds
+        or cluster.settings.paused
+        or named
+        or cluster.watches_any_group
+    ):
         return
     why, to_do = (
         ("alarms.any_group is false and alarms.groups names none of its groups", "Set one of them")
-        if cluster.sink_names
+        if cluster.settings.sink_names
         else (_NO_SINK, "Name one")
     )
     yield Doubt(
@@ -85,12 +89,14 @@ def _unwatched_sla(cluster: WatchedCluster) -> Iterator[Doubt]:
     )
 
 
-def _caught_up_late(cluster: WatchedCluster) -> Iterator[Doubt]:
+def _caught_up_late(cluster: ClusterFacts) -> Iterator[Doubt]:
     """Warn of groups that may take longer to catch up than their SLA allows."""
-    scaled = (group for each in cluster.scaling if each.tasks for group in each.groups)
-    named = (find_one_name(expression) for expression in cluster.tasks)
+    scaled = (
+        group for each in cluster.services if each.scaling.tasks for group in each.scaling.groups
+    )
+    named = (find_one_name(expression) for expression in cluster.settings.tasks)
     for group in dict.fromkeys((*scaled, *filter(None, named))):
-        seconds, sla = cluster.catch_up_seconds_of(group), cluster.sla_of(group)
+        seconds, sla = cluster.catch_up_seconds_of(group), cluster.settings.sla_of(group)
         if sla is not None and seconds > sla:
             to_do = f"Set catch_up_seconds to {sla:g} at most, or raise sla_seconds."
             if sla < LEAST_CATCH_UP:
@@ -104,13 +110,15 @@ def _caught_up_late(cluster: WatchedCluster) -> Iterator[Doubt]:
             )
 
 
-def _unread_names(cluster: WatchedCluster) -> Iterator[Doubt]:
+def _unread_names(cluster: ClusterFacts) -> Iterator[Doubt]:
     """Warn of values for a group or topic that the filters keep out."""
     for key in _BY_EXPRESSION:
         kind, read = (
-            ("topic", cluster.topics) if key == "allowed_lag" else ("group", cluster.groups)
+            ("topic", cluster.settings.topics)
+            if key == "allowed_lag"
+            else ("group", cluster.settings.groups)
         )
-        for expression in getattr(cluster, key):
+        for expression in getattr(cluster.settings, key):
             name = find_one_name(expression)
             if name is not None and not read.names.accepts(name):
                 denied = read.names.deny is not None and read.names.deny.search(name)
@@ -123,8 +131,8 @@ def _unread_names(cluster: WatchedCluster) -> Iterator[Doubt]:
                 )
 
 
-def _shell_patterns(cluster: WatchedCluster) -> Iterator[Doubt]:
-    for place, expression in _expressions(cluster, ()):
+def _shell_patterns(cluster: ClusterFacts) -> Iterator[Doubt]:
+    for place, expression in _expressions(cluster.settings, ()):
         if (found := shell_pattern_in(expression)) is not None:
             path, repeated = path_of(place), found.repeated
             yield Doubt(

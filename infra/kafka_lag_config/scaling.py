@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -139,6 +138,11 @@ class EcsService:
     path: str | None = None
 
     @property
+    def identity(self) -> str:
+        """What distinguishes it from others."""
+        return f"{self.account}:{self}" if self.account else self.known_as
+
+    @property
     def known_as(self) -> str:
         """The path, or the names."""
         return self.path or str(self)
@@ -206,11 +210,6 @@ class GroupScaling(TaskKeys):
                     f"max is {bounds.max}, and tasks beyond the {self.partitions} partitions read "
                     "nothing: lower max, or correct partitions",
                 )
-
-    @property
-    @abstractmethod
-    def ecs_service(self) -> EcsService:
-        """The service that is scaled."""
 
     @property
     def groups(self) -> tuple[str, ...]:

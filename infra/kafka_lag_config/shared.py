@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, model_validator
 from pydantic.json_schema import JsonSchemaValue
 
 from kafka_lag import contract
+from kafka_lag_config.settings import LogDays, MemoryMb
 from kafka_lag_config.strict import Strict
 from kafka_lag_config.types import (
     AccountRegion,
@@ -30,7 +31,6 @@ from kafka_lag_config.types import (
     Uuid,
     Whole,
 )
-from kafka_lag_config.watched import LogDays, MemoryMb
 
 Days = Annotated[int, Field(ge=8, le=3650)]
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from kafka_lag_config.faults import Fault, FaultsError, Place, unknown
+from kafka_lag_config.faults import ConfigurationError, Fault, FaultsError, Place, unknown
 
 # What pydantic puts before the sentence of a check of ours.
 _OF_OURS = "Value error, "
@@ -37,6 +37,16 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     elsewhere: ClassVar[Mapping[str, str]] = {}
     tag: ClassVar[str | None] = None
+
+    def __init__(self, **keys: Any) -> None:
+        """Raises ConfigurationError, which has the sentences of a configuration file."""
+        try:
+            super().__init__(**keys)
+        except ValidationError as error:
+            raise ConfigurationError(type(self).__name__, _faults(error, type(self), ())) from None
+
+    # What is nested is validated as without an __init__, so that all faults are found together.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @model_validator(mode="before")
     @classmethod

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from aws_cdk import App, Stack
@@ -17,10 +16,11 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_ssm as ssm
 
 from kafka_lag_cdk import (
-    Alarms,
+    AlarmSettings,
+    CollectorSettings,
     EcsService,
+    GroupScaling,
     Iam,
-    KafkaCluster,
     Keep,
     LagCollector,
     LagReports,
@@ -50,12 +50,12 @@ _MESSAGES = SharedSettings(
 )
 
 
-def orders(theirs: Theirs, **changes: Any) -> KafkaCluster:
-    """A cluster of the app, with these changes."""
-    keys: dict[str, Any] = {"name": "orders", "network": theirs.network, "login": Iam()} | changes
-    if not keys.keys() & {"msk", "bootstrap_servers"}:
-        keys["msk"] = theirs.provisioned()
-    return KafkaCluster(**keys)
+def orders(theirs: Theirs, **changes: Any) -> dict[str, Any]:
+    """What LagCollector is given of a cluster of the app, with these changes."""
+    plain = {"name": "orders", "vpc": theirs.vpc, "brokers": theirs.brokers, "login": Iam()}
+    if not changes.keys() & {"msk", "bootstrap_servers"}:
+        plain["msk"] = theirs.provisioned()
+    return plain | changes
 
 
 def a_service(theirs: Theirs) -> ecs.FargateService:
@@ -68,13 +68,15 @@ def a_service(theirs: Theirs) -> ecs.FargateService:
 
 def follows(service: ecs.IBaseService | EcsService) -> ServiceScaling:
     """The service is scaled by the tasks that billing needs."""
-    return ServiceScaling(service=service, group="billing", max=4, partitions=12, tasks=Tasks())
+    scaling = GroupScaling(group="billing", max=4, partitions=12, tasks=Tasks())
+    return ServiceScaling(service, scaling)
 
 
 def _scram_and_endpoint(theirs: Theirs) -> None:
     endpoint = ec2.SecurityGroup(theirs, "Endpoint", vpc=theirs.vpc)
-    network = replace(theirs.network, endpoints=[endpoint], subnets=theirs.vpc.private_subnets[:1])
-    watch(theirs, orders(theirs, network=network, login=Scram(theirs.secret())))
+    subnets = theirs.vpc.private_subnets[:1]
+    login = Scram(theirs.secret())
+    watch(theirs, orders(theirs, endpoint_groups=[endpoint], subnets=subnets, login=login))
 
 
 def _known_secret(theirs: Theirs) -> None:
@@ -112,8 +114,10 @@ def _another_stack(theirs: Theirs) -> None:
 def _topics(theirs: Theirs) -> None:
     pages = sns.Topic(theirs, "Pages", master_key=theirs.key)
     of_team = {"team-a": sns.Topic(theirs, "OfTeam")}
-    alarms = Alarms(groups=("billing", "stock"), topic=pages, owner_topics=of_team)
-    watch(theirs, orders(theirs, owner={"^billing$": "team-a"}, alarms=alarms))
+    settings = CollectorSettings(owner={"^billing$": "team-a"})
+    alarms = AlarmSettings(groups=("billing", "stock"))
+    topics: dict[str, Any] = {"alarm_topic": pages, "owner_topics": of_team}
+    watch(theirs, orders(theirs, settings=settings, alarms=alarms, **topics))
 
 
 def _reports(theirs: Theirs, **given: Any) -> None:
@@ -162,8 +166,9 @@ def _doubts(theirs: Theirs) -> None:
         existing_bucket=s3.Bucket.from_bucket_name(theirs, "Ours", "ours"),
         package=SMALL_PACKAGE,
     )
-    doubted = orders(theirs, alarms=Alarms(any_unusual=True), owner={".*": "team-a"})
-    LagCollector(theirs, "Doubted", cluster=doubted, reports=reports, package=SMALL_PACKAGE)
+    owned = CollectorSettings(owner={".*": "team-a"})
+    doubted = orders(theirs, alarms=AlarmSettings(any_unusual=True), settings=owned)
+    LagCollector(theirs, "Doubted", **doubted, reports=reports, package=SMALL_PACKAGE)
 
 
 def _nobody(theirs: Theirs) -> None:
@@ -171,7 +176,7 @@ def _nobody(theirs: Theirs) -> None:
     LagReports(theirs, "Lag", clusters=["orders"], settings=settings)
 
 
-BUILDS: dict[str, Callable[[Theirs], None]] = {
+BUILDS: dict[str, Callable[[Theirs], object]] = {
     "a cluster of the app": lambda theirs: watch(theirs, orders(theirs)),
     "a login and an endpoint of the app": _scram_and_endpoint,
     "a login that is known": _known_secret,
@@ -181,7 +186,7 @@ BUILDS: dict[str, Callable[[Theirs], None]] = {
     "brokers in a parameter, and their ports": _parameter_with_ports,
     "watched in another stack": _another_stack,
     "a service of the app": lambda theirs: watch(
-        theirs, orders(theirs, scaling=(follows(a_service(theirs)),))
+        theirs, orders(theirs, services=(follows(a_service(theirs)),))
     ),
     "alarms to topics of the app": _topics,
     "reports: a topic that is imported": _imported_topic,

@@ -9,8 +9,7 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Annotations, Match, Template
 
-from kafka_lag_cdk.from_document import import_cluster
-from kafka_lag_cdk.lag_collector import LagCollector
+from kafka_lag_cdk.from_document import collect_configured
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
 from kafka_lag_cdk.stacks import stacks_of
@@ -46,12 +45,10 @@ def test_a_region_that_hears_of_none_makes_no_chat() -> None:
 
 def collect(app: App, name: str, vpc: dict[str, Any], **changes: Any) -> Stack:
     stack = Stack(app, name, env=Environment(account=ACCOUNT, region=REGION))
-    LagCollector(
+    collect_configured(
         stack,
         "Lag",
-        cluster=import_cluster(
-            stack, one_cluster(cluster_json(name=name.lower(), vpc=vpc, **changes))
-        ),
+        one_cluster(cluster_json(name=name.lower(), vpc=vpc, **changes)),
         reports=SharedNames(bucket="b", topic_arn=f"arn:aws:sns:{REGION}:{ACCOUNT}:t"),
         package=SMALL_PACKAGE,
     )
@@ -72,7 +69,9 @@ def collect(app: App, name: str, vpc: dict[str, Any], **changes: Any) -> Stack:
 def test_a_cluster_that_a_document_may_have_can_be_deployed(changes: dict[str, Any]) -> None:
     stack = Stack(App(), "Orders", env=Environment(account=ACCOUNT, region=REGION))
     given = one_cluster(cluster_json(**changes))
-    assert import_cluster(stack, given).document() == given.document()
+    reports = SharedNames(bucket="b", topic_arn=f"arn:aws:sns:{REGION}:{ACCOUNT}:t")
+    made = collect_configured(stack, "Lag", given, reports=reports, package=SMALL_PACKAGE)
+    assert made.facts.document() == given.document()
 
 
 def test_synthesis_warns_of_each_doubt_once() -> None:
@@ -88,7 +87,7 @@ def test_synthesis_warns_of_each_doubt_once() -> None:
     )
     sentences = [str(each.entry.data).partition(" [ack: ")[0] for each in found]
     doubted = one_cluster(cluster_json(vpc=vpc, **changes))
-    assert sentences == [f"orders: {each.sentence}" for each in find_doubts(doubted)]
+    assert sentences == [f"orders: {each.sentence}" for each in find_doubts(doubted.facts)]
     assert len(sentences) == 3
 
 

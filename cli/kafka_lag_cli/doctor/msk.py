@@ -72,13 +72,13 @@ def check_cluster(place: Place) -> tuple[MskCluster | None, list[Finding]]:
 
 def _absent_cluster(client: Any, cluster: Cluster) -> Finding:
     arn = None
-    if cluster.msk_name:
+    if cluster.facts.reach.msk_name:
         try:
-            arn = find_by_name(client, cluster.msk_name)
+            arn = find_by_name(client, cluster.facts.reach.msk_name)
         except AwsError:
             arn = None
     why = (
-        f"There is another of the name {cluster.msk_name}: it was made anew."
+        f"There is another of the name {cluster.facts.reach.msk_name}: it was made anew."
         if arn
         else "Compare with `aws kafka list-clusters-v2`."
     )

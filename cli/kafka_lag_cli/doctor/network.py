@@ -22,7 +22,7 @@ from kafka_lag_cli.account.vpc_network import (
 )
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place, key_line
-from kafka_lag_config.services import services_of
+from kafka_lag_config.facts import services_of
 
 SUBNETS, BROKERS = "subnets", "brokers' security group"
 _NAMES = {"s3": "S3", "secrets_manager": "Secrets Manager", "monitoring": "CloudWatch"}
@@ -37,7 +37,7 @@ def check_network(place: Place, msk: MskCluster | None) -> Iterator[tuple[str, I
     yield SUBNETS, _check_subnets(place, msk)
     yield BROKERS, _check_brokers_group(place, msk)
     yield "way to S3", _check_s3(place)
-    for name, kind, purpose in services_of(place.cluster):
+    for name, kind, purpose in services_of(place.cluster.facts):
         yield f"way to {name}", _check_service(place, kind, f"{name} ({purpose})")
 
 
@@ -175,8 +175,9 @@ def _check_open_brokers(
     place: Place, theirs: Sequence[str], instead: str | None
 ) -> Iterator[Finding]:
     inside = _read(place)
+    opened = place.cluster.facts.reach.ports
     ports = ", ".join(
-        str(first) if first == last else f"{first} to {last}" for first, last in place.cluster.ports
+        str(first) if first == last else f"{first} to {last}" for first, last in opened
     )
     if not theirs or inside is None:
         yield Finding(
@@ -189,7 +190,7 @@ def _check_open_brokers(
     groups = read_security_groups(place.client("ec2"), theirs).values()
     closed = [
         first
-        for first, _ in place.cluster.ports
+        for first, _ in opened
         if not any(group.opens(first, inside.subnets) for group in groups)
     ]
     if not closed:

@@ -74,13 +74,13 @@ def deployed_alarms(
     }
     # One rule's numbers may be each group's own.
     named: dict[Rule, dict[int, float]] = {}
-    for group, rule, threshold in group_thresholds(cluster):
+    for group, rule, threshold in group_thresholds(cluster.facts):
         bound = rule.threshold if threshold is None else threshold
         if group in places and bound is not None:
             named.setdefault(rule, {})[places[group]] = float(bound)
     for rule, bounds in named.items():
         yield _alarm(cluster, rule, bounds)
-    for rule in query_rules(cluster):
+    for rule in query_rules(cluster.facts):
         apart = left_out(rule, cluster.namespace, cluster.name, _named(cluster, rule))
         others = {
             at: float(rule.threshold or 0) for name, at in places.items() if name not in apart
@@ -91,13 +91,13 @@ def deployed_alarms(
 
 def metrics_watched(cluster: Cluster) -> frozenset[str]:
     """Returns the metrics of groups that its alarms follow."""
-    rules = [rule for _, rule, _ in group_thresholds(cluster)]
-    return frozenset(rule.metric for rule in (*rules, *query_rules(cluster)))
+    rules = [rule for _, rule, _ in group_thresholds(cluster.facts)]
+    return frozenset(rule.metric for rule in (*rules, *query_rules(cluster.facts)))
 
 
 def heartbeat(cluster: Cluster) -> Condition | None:
     """The alarm on runs that do not come; None where a cluster has none."""
-    if HEARTBEAT not in reporter_rules(paused=cluster.paused, sinks=cluster.sink_names):
+    if HEARTBEAT not in reporter_rules(cluster.facts):
         return None
     return condition_of(cluster, HEARTBEAT, float(HEARTBEAT.threshold or 0))
 
@@ -110,15 +110,14 @@ def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
     if not cluster.sink_names:
         yield "no sink publishes into CloudWatch, so no alarm has data"
         return
-    if not any(group_thresholds(cluster)) and not any(query_rules(cluster)):
+    if not any(group_thresholds(cluster.facts)) and not any(query_rules(cluster.facts)):
         yield "alarms on groups: the configuration has none, by alarms.groups and alarms.any_group"
-    rules = reporter_rules(paused=False, sinks=cluster.sink_names)
-    rules += broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)
+    rules = reporter_rules(cluster.facts) + broker_rules(cluster.facts)
     names = ", ".join(rule.name for rule in rules if rule is not HEARTBEAT)
     yield f"snapshots do not hold what {names} watch"
     if count := len(cluster.alarms.anomalies):
         yield f"{ANOMALY.name} of {format_quantity(count, 'group')}: its band is CloudWatch's own"
-    if cluster.watches_any_group and len(groups) > _MOST_SERIES:
+    if cluster.facts.watches_any_group and len(groups) > _MOST_SERIES:
         yield (
             f"a query sees the {_MOST_SERIES} worst groups in each minute; all {len(groups):,} are "
             "replayed"

@@ -182,7 +182,7 @@ def _present_sla(cluster: Cluster, group: str) -> _Sla | None:
     seconds = cluster.sla_of(group)
     if seconds is None:
         return None
-    rule = sla_rule(cluster, group)
+    rule = sla_rule(cluster.facts, group)
     run_seconds = cluster.interval_minutes * _MINUTE_SECONDS
     return _Sla(seconds, rule.datapoints, rule.periods, run_seconds)
 

@@ -54,7 +54,7 @@ class MetricCounts:
 
 def count_wanted(cluster: Cluster) -> MetricCounts:
     """Return the metrics that the cluster's levels choose, without a budget."""
-    levels, expected = cluster.published_levels, cluster.expected
+    levels, expected = cluster.facts.published_levels, cluster.expected
     groups = max(expected.groups, len(levels.named))
     scaled = len({group for each in cluster.scaling for group in each.groups})
     return MetricCounts(
@@ -71,7 +71,7 @@ def count_wanted(cluster: Cluster) -> MetricCounts:
 
 def count_published(cluster: Cluster) -> MetricCounts:
     """Return the metrics within the budget: named groups with topics, the others, partitions."""
-    return _within_budget(count_wanted(cluster), cluster.published_levels)
+    return _within_budget(count_wanted(cluster), cluster.facts.published_levels)
 
 
 def scaling_is_filtered(cluster: Cluster) -> bool:

@@ -31,8 +31,8 @@ from kafka_lag_config.document import CLOUDWATCH, EMF
 from kafka_lag_config.login import SecretAuth
 from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.scaling_rules import rules_of
+from kafka_lag_config.settings import Function
 from kafka_lag_config.shared import KmsKeys, Notify, Report, Shared, StatusMessages, Views
-from kafka_lag_config.watched import Function
 
 _FIRST_YEAR_DAYS = 365
 
@@ -154,13 +154,13 @@ def count_msk_metrics(clusters: Iterable[Cluster]) -> int:
     MSK charges what it adds to its free level as CloudWatch does for metrics of one's own; that the
     tiers are the same ones is not written down by AWS.
     """
-    having = (each for each in clusters if each.arn and not each.is_serverless)
+    having = (each for each in clusters if each.facts.reach.has_brokers)
     return _MSK_METRICS_PER_PARTITION * sum(each.expected.group_partitions for each in having)
 
 
 def groups_in_query(cluster: Cluster, published: MetricCounts, rule: Rule) -> int:
     """Returns how many groups the query of an alarm on any group looks at."""
-    if not cluster.watches_any_group:
+    if not cluster.facts.watches_any_group:
         return 0
     without = left_out(rule, cluster.namespace, cluster.name, cluster.alarms.groups)
     if rule is ANY_SLA:
@@ -199,15 +199,14 @@ def _count_scaling_alarms(scaling: Scaling) -> int:
 def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     """Yields the metrics that alarms watch, by which they are charged."""
     plain = {
-        "of the reporter": len(reporter_rules(paused=cluster.paused, sinks=cluster.sink_names)),
-        "of named groups": sum(1 for _ in group_thresholds(cluster)),
+        "of the reporter": len(reporter_rules(cluster.facts)),
+        "of named groups": sum(1 for _ in group_thresholds(cluster.facts)),
         "of scaling": sum(_count_scaling_alarms(each) for each in cluster.scaling),
     }
-    rules = broker_rules(brokers=cluster.watches_brokers, disks=cluster.has_disks)
     queries = {
         "any group": sum(groups_in_query(cluster, published, rule) for rule in OF_ANY_GROUP),
-        "unusual": published.groups if cluster.watches_unusual else 0,
-        "of brokers": cluster.expected.brokers * len(rules),
+        "unusual": published.groups if cluster.facts.watches_unusual else 0,
+        "of brokers": cluster.expected.brokers * len(broker_rules(cluster.facts)),
     }
     anomalies = _METRICS_PER_ANOMALY_ALARM * len(cluster.alarms.anomalies)
     for item, units in plain.items():

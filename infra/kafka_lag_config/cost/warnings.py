@@ -81,7 +81,7 @@ def _of_report(region: str, clusters: tuple[Cluster, ...], report: Report) -> It
 
 
 def _of_cluster(cluster: Cluster) -> Iterator[str]:
-    yield from (doubt.sentence for doubt in find_doubts(cluster))
+    yield from (doubt.sentence for doubt in find_doubts(cluster.facts))
     if guesses := [size for size in _SIZES if size not in cluster.expected.model_fields_set]:
         values = ", ".join(f"{size} {getattr(cluster.expected, size):,}" for size in guesses)
         yield f"sizes that are guesses: {values}. Set them in `expected`."
@@ -90,7 +90,7 @@ def _of_cluster(cluster: Cluster) -> Iterator[str]:
         return
     wanted, published = count_wanted(cluster), count_published(cluster)
     if omitted := wanted.total - published.total:
-        budget = cluster.published_levels.max_metrics
+        budget = cluster.facts.published_levels.max_metrics
         yield (
             f"levels.max_metrics of {budget:,} leaves out {omitted:,} metrics; snapshots have them "
             "all."

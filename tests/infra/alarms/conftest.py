@@ -14,7 +14,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
 
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
-from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.facts import ClusterFacts
 from tests.infra.alarms.simulated import (
     AT_RISK,
     CLUSTER,
@@ -43,7 +43,7 @@ _ALARMS = {
 }
 
 
-def watched_cluster(**changes: Any) -> Cluster:
+def watched_cluster(**changes: Any) -> ClusterFacts:
     """The cluster of the simulated hours, every kind of alarm among its own."""
     return cluster(
         **{
@@ -54,7 +54,7 @@ def watched_cluster(**changes: Any) -> Cluster:
             "slo": {f"^{STEADY}$": {"age_seconds": 3_600, "target": 99.9}},
             **changes,
         }
-    )
+    ).facts
 
 
 def alarms_of(**changes: Any) -> ByName:

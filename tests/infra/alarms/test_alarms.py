@@ -58,7 +58,7 @@ def test_the_query_that_descriptions_name_is_saved() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_description_fits_whatever_is_named_in_it(rule: Rule) -> None:
-    subject = ClusterSubject(cluster(name="c" * 128), "g" * 300, "d" * 40)
+    subject = ClusterSubject(cluster(name="c" * 128).facts, "g" * 300, "d" * 40)
     # CloudFormation names a log group after its stack, 128 characters at most, and the resource.
     for where in (subject.shown, f"Log: {'l' * 255}."):
         assert len(subject.description(rule, where)) <= 1024

@@ -17,7 +17,7 @@ from tests.infra.alarms.conftest import alarms_of
 from tests.infra.configured import cluster
 
 GROUPS = st.text(max_size=300) | st.sampled_from(["a" * 240, "a" * 300, "ä" * 300])
-ORDERS, LONG = cluster(), cluster(name="o" * 128)
+ORDERS, LONG = cluster().facts, cluster(name="o" * 128).facts
 
 
 def alarm_name(rule: Rule, group: str | None = None, deployment: str = "kafka-lag") -> str:
@@ -86,7 +86,7 @@ def shares(count: int) -> tuple[frozenset[str], ...]:
     watched = cluster(
         alarms={"groups": named(count)}, sla_seconds={".*": 60}, levels={"max_metrics": 100_000}
     )
-    return alarm_shares(watched)
+    return alarm_shares(watched.facts)
 
 
 @pytest.mark.parametrize(("count", "stacks"), [(0, 0), (100, 0), (101, 2), (300, 4)])
@@ -108,7 +108,7 @@ def test_offset_lag_and_anomalies_count_too() -> None:
         },
         levels={"max_metrics": 100_000},
     )
-    assert len(alarm_shares(watched)) == 2
+    assert len(alarm_shares(watched.facts)) == 2
 
 
 def test_a_group_keeps_its_stack_while_there_are_as_many() -> None:

@@ -49,7 +49,7 @@ def warnings(kind: str, given: dict[str, Any]) -> Iterator[str]:
     """What is doubted of a configuration without faults."""
     if kind == "cluster":
         cluster = one_cluster(cluster_json(**given), HERE)
-        yield from (f"warning: {each.sentence}" for each in find_doubts(cluster))
+        yield from (f"warning: {each.sentence}" for each in find_doubts(cluster.facts))
         return
     clusters = [changed(**each) for each in given.pop("clusters", [{}])]
     whole = check({"clusters": clusters} | given, "the test", HERE)

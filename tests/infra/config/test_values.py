@@ -107,10 +107,12 @@ def test_the_collectors_own_budget_agrees(spared: int, published: list[bool]) ->
     with pytest.raises(ConfigurationError) as caught:
         cluster(**given, levels={"members": True, "max_metrics": 0})
     needed = int(caught.value.faults[0].rpartition(" ")[2])
-    enough = cluster(**given, levels={"members": True, "max_metrics": needed}).published_levels
-    levels = replace(enough, max_metrics=needed - spared)
+    enough = cluster(
+        **given, levels={"members": True, "max_metrics": needed}
+    ).facts.published_levels
+    spare = replace(enough, max_metrics=needed - spared)
     report = a_report({"billing": {"orders": 1}, "stock": {"orders": 1}})
-    assert sorted(plan(report, report.snapshot.empty(), levels).groups.tolist()) == published
+    assert sorted(plan(report, report.snapshot.empty(), spare).groups.tolist()) == published
 
 
 def test_what_a_service_says_of_its_group_comes_before_expressions() -> None:

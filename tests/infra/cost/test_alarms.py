@@ -53,7 +53,7 @@ def watched(changes: dict[str, Any], item: str) -> float:
 def _made() -> Counter[str]:
     """Metrics that alarms of a template watch, by kind, as CloudWatch charges for them."""
     stack = Stack(App(), "Watched")
-    one = cluster(**WATCHED)
+    one = cluster(**WATCHED).facts
     topic = sns.Topic(stack, "Topic")
     ClusterAlarms(
         scope=stack,
@@ -62,8 +62,8 @@ def _made() -> Counter[str]:
         log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/collector"),
         recipients=Recipients(topic, recovered=True),
     ).make()
-    for scaling in one.scaling:
-        ScaledService(stack, f"Of-{scaling.service}", cluster=one, scaling=scaling)
+    for each in one.services:
+        ScaledService(stack, f"Of-{each.service.name}", cluster=one, following=each)
     found: Counter[str] = Counter()
     for resource in Template.from_stack(stack).to_json()["Resources"].values():
         kind, properties = resource["Type"], resource.get("Properties", {})

@@ -61,7 +61,7 @@ def test_every_metric_that_levels_choose_has_a_graph_of_this_cluster_alone(
     for watched, page in pages:
         searches = re.findall(r"SEARCH\('[^']*'", json.dumps([each["properties"] for each in page]))
         own = f'\\"Cluster Name\\"=\\"{watched.name}\\"'
-        of_msk = f'\\"Cluster Name\\"=\\"{watched.msk_name}\\"'
+        of_msk = f'\\"Cluster Name\\"=\\"{watched.facts.reach.msk_name}\\"'
         assert [each for each in searches if own not in each and of_msk not in each] == []
         drawn.append({name for name in chosen if any(name in each for each in searches)})
     assert chosen in drawn

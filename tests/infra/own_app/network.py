@@ -12,7 +12,7 @@ from aws_cdk import aws_msk as msk
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from kafka_lag_cdk import KafkaCluster, LagCollector, Network, SharedNames
+from kafka_lag_cdk import LagCollector, SharedNames
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.resolve import ACCOUNT, REGION, resolve
 
@@ -29,7 +29,6 @@ class Theirs(Stack):
         super().__init__(app or App(), name, **{"env": HERE, **options})
         self.vpc = ec2.Vpc(self, "Vpc", max_azs=2, nat_gateways=1)
         self.brokers = ec2.SecurityGroup(self, "Brokers", vpc=self.vpc)
-        self.network = Network(vpc=self.vpc, brokers=self.brokers)
         self.key = kms.Key(self, "Key")
 
     def secret(self, name: str = "Login") -> secretsmanager.Secret:
@@ -68,20 +67,20 @@ class Theirs(Stack):
         )
 
 
-def watch(stack: Stack, cluster: KafkaCluster) -> None:
-    """Puts the cluster's collector into a stack, where what clusters share is elsewhere."""
-    LagCollector(
+def watch(stack: Stack, given: dict[str, Any]) -> LagCollector:
+    """Puts a cluster's collector into a stack, where what clusters share is elsewhere."""
+    return LagCollector(
         stack,
         "Lag",
-        cluster=cluster,
+        **given,
         reports=SharedNames(bucket="b", topic_arn=f"arn:aws:sns:{REGION}:{ACCOUNT}:t"),
         package=SMALL_PACKAGE,
     )
 
 
-def collected(stack: Stack, cluster: KafkaCluster) -> Resources:
+def collected(stack: Stack, given: dict[str, Any]) -> Resources:
     """The resources of a stack once the cluster is watched in it."""
-    watch(stack, cluster)
+    watch(stack, given)
     return synthesised(stack)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -16,12 +16,10 @@ from aws_cdk import aws_sns as sns
 from cdk_nag import AwsSolutionsChecks
 
 from kafka_lag_cdk import (
-    Alarms,
+    CollectorSettings,
     Iam,
-    KafkaCluster,
     LagCollector,
     LagReports,
-    Network,
     OtlpSection,
     OtlpSink,
     SharedSettings,
@@ -38,6 +36,7 @@ from tests.infra.own_app.network import (
     collected,
     synthesised,
     the_function,
+    watch,
 )
 from tests.infra.resolve import of_type
 
@@ -46,8 +45,8 @@ def test_subnets_may_be_chosen() -> None:
     theirs = Theirs()
     one = theirs.vpc.private_subnets[0]
     chosen = ec2.SubnetSelection(one_per_az=True, subnets=[one])
-    watched = orders(theirs, network=replace(theirs.network, subnets=chosen))
-    assert watched.ways_out.subnets == (one.subnet_id,)
+    made = watch(theirs, orders(theirs, subnets=chosen))
+    assert made.facts.reach.ways_out.subnets == (one.subnet_id,)
 
 
 @dataclass
@@ -61,8 +60,10 @@ class Elsewhere:
 def test_a_cluster_may_be_another_librarys_construct_or_an_arn_alone() -> None:
     theirs = Theirs()
     arn = theirs.provisioned().attr_arn
-    of_library = orders(theirs, msk=Elsewhere(arn, "shop"))
-    by_arn, known = orders(theirs, msk=arn), orders(theirs, msk=ARN)
+    of_library, by_arn, known = (
+        watch(Stack(theirs, name), orders(theirs, msk=given)).facts.reach
+        for name, given in (("A", Elsewhere(arn, "shop")), ("B", arn), ("C", ARN))
+    )
     assert (of_library.arn, of_library.msk_name) == (arn, "shop")
     assert theirs.resolve(by_arn.msk_name)["Fn::Select"][0] == 1
     assert (known.arn, known.msk_name) == (ARN, "orders")
@@ -71,7 +72,7 @@ def test_a_cluster_may_be_another_librarys_construct_or_an_arn_alone() -> None:
 def test_a_vpc_that_is_looked_up_may_be_unknown_at_the_first_synthesis() -> None:
     stack = Stack(App(), "Theirs", env=HERE)
     vpc = ec2.Vpc.from_lookup(stack, "Vpc", vpc_id="vpc-0a1b2c3d4e5f60718")
-    watched = KafkaCluster(name="orders", network=Network(vpc=vpc), login=Iam(), msk=ARN)
+    watched = {"name": "orders", "vpc": vpc, "login": Iam(), "msk": ARN}
     found = the_function(collected(stack, watched))["VpcConfig"]["SubnetIds"]
     assert found == [each.subnet_id for each in vpc.private_subnets]
 
@@ -82,7 +83,7 @@ def test_what_is_written_into_a_file_must_be_known_now() -> None:
         endpoint="https://otlp.example.com/v1", headers_secret=theirs.secret().secret_arn
     )
     with pytest.raises(ValueError, match=r"^sinks of orders must be known now"):
-        collected(theirs, orders(theirs, sinks=(OtlpSink(otlp=otlp),)))
+        collected(theirs, orders(theirs, settings=CollectorSettings(sinks=(OtlpSink(otlp=otlp),))))
 
 
 def test_the_ids_of_what_scales_a_service_are_the_same_in_each_synthesis() -> None:
@@ -92,7 +93,7 @@ def test_the_ids_of_what_scales_a_service_are_the_same_in_each_synthesis() -> No
         theirs = Theirs()
         for number in range(earlier):
             theirs.secret(f"Other{number}")
-        made = collected(theirs, orders(theirs, scaling=(follows(a_service(theirs)),)))
+        made = collected(theirs, orders(theirs, services=(follows(a_service(theirs)),)))
         found.append({name for name in made if "Scaling" in name})
     assert found[0] == found[1]
     assert found[0]
@@ -102,7 +103,7 @@ def test_a_topic_whose_key_cannot_let_alarms_in_is_refused() -> None:
     theirs = Theirs()
     pages = sns.Topic(theirs, "Pages", master_key=kms.Key.from_key_arn(theirs, "Imported", KEY))
     with pytest.raises(ValueError, match="Theirs/Pages is encrypted with Theirs/Imported"):
-        collected(theirs, orders(theirs, alarms=Alarms(topic=pages)))
+        collected(theirs, orders(theirs, alarm_topic=pages))
 
 
 ALARMS = "cloudwatch.amazonaws.com"
@@ -188,9 +189,7 @@ def test_no_wildcard_of_ours_is_a_finding(places: Callable[[Theirs], Places]) ->
     of_cluster, of_reports, ours = places(theirs)
     key = kms.Key(of_cluster, "OfBucket")
     bucket = s3.Bucket(of_cluster, "Data", encryption_key=key, event_bridge_enabled=True)
-    cluster = KafkaCluster(
-        name="orders", network=theirs.network, login=Iam(), msk=theirs.provisioned(of_cluster)
-    )
+    cluster = orders(theirs, msk=theirs.provisioned(of_cluster))
     for name, existing in (("made", None), ("given", bucket)):
         reports = LagReports(
             of_reports,
@@ -203,7 +202,7 @@ def test_no_wildcard_of_ours_is_a_finding(places: Callable[[Theirs], Places]) ->
             package=SMALL_PACKAGE,
         )
         LagCollector(
-            ours, f"Lag-collector-{name}", cluster=cluster, reports=reports, package=SMALL_PACKAGE
+            ours, f"Lag-collector-{name}", **cluster, reports=reports, package=SMALL_PACKAGE
         )
     app.synth()
     found = AwsSolutionsChecks(app).validate_scope(app).violations

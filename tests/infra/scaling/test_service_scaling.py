@@ -32,7 +32,7 @@ CLUSTERS = {
 def deployed(one: Cluster) -> dict[str, dict[str, Any]]:
     """The resources of the cluster's service, every reference answered."""
     stack = Stack(App(), "Scaled", env=Environment(account=ACCOUNT, region=REGION))
-    ScaledService(stack, "Service", cluster=one, scaling=one.scaling[0])
+    ScaledService(stack, "Service", cluster=one.facts, following=one.facts.services[0])
     return resolve(Template.from_stack(stack).to_json())
 
 

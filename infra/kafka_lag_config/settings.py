@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of a deployed collector: the configuration holds them, and LagCollector takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from kafka_lag_config.document import CollectorKeys, check_authorities
+from kafka_lag_config.strict import Strict
+from kafka_lag_config.types import Distinct, GroupName, Listed, Text, Whole
+
+_LARGEST_MINUTES = 60
+# Lambda ends the function after 55 s, and what was read has to be written by then.
+_LONGEST_RUN = 50
+
+_FOLLOWS = "follows from auth; leave it out"
+
+# What CloudWatch takes for the retention of a log group.
+LogDays = Literal[1, 3, 7, 14, 30, 60, 90, 180, 365, 731]
+MemoryMb = Annotated[int, Field(ge=256, le=10240)]
+Groups = Annotated[tuple[GroupName, ...], Listed, Distinct]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Function(Strict):
+    """The collector's Lambda."""
+
+    memory_mb: MemoryMb = 512
+    """of the Lambda"""
+    alone: bool = False
+    """reserve a concurrency of one; small accounts have none to reserve"""
+    log_days: LogDays = 14
+    """that its log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"""
+    python: Literal["3.13", "3.14"] = "3.13"
+    """or 3.14"""
+    architecture: Literal["arm64", "x86_64"] = "arm64"
+    """or x86_64"""
+
+
+class SlaRuns(Strict):
+    """In how many of how many runs an SLA must be broken for a page."""
+
+    datapoints: Count
+    """runs that must be above the SLA"""
+    periods: Count
+    """of so many runs, a day's at most"""
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        if self.datapoints > self.periods:
+            raise ValueError(f"{self.datapoints} of {self.periods} runs are never reached")
+        return self
+
+
+class AlarmSettings(Strict):
+    """The alarms to create; those on the reporter's own health always exist."""
+
+    groups: Groups = ()
+    """exact names of groups with alarms of their own: status, data loss, the age in `sla_seconds`,
+    the budget of `slo`"""
+    any_group: bool = True
+    """an alarm each that watches status, data loss and (where there are `sla_seconds`) SLA of every
+    group that is not in `alarms.groups`"""
+    any_unusual: bool = False
+    """an alarm on groups that are unlike what the daily report has learnt of this hour of the week;
+    `levels.unusual` is true with it"""
+    anomalies: Groups = ()
+    """exact names of groups whose time lag is compared with its own past"""
+    offset_lag: dict[GroupName, Whole] = Field(default_factory=dict)
+    """by exact name of a group: an alarm when more records than these are unread, named in
+    `alarms.groups` or not"""
+    sla_runs: dict[GroupName, SlaRuns] = Field(default_factory=dict)
+    """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for a
+    page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5); [`kafka-lag replay
+    --propose`](command-line.md#replay) finds them"""
+    brokers: bool = True
+    """alarms on MSK's own metrics of its brokers: disk 85 % full, processor idle less than 40 %"""
+
+
+class CollectorSettings(CollectorKeys):
+    """What a collector reads, publishes and runs on; nothing of how the brokers are reached.
+
+    `elsewhere` has those of the collector's words that a cluster says otherwise.
+    """
+
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "cluster": "write name",
+        "cafile": "write ca_file",
+        "security_protocol": _FOLLOWS,
+        "sasl_mechanism": _FOLLOWS,
+        "secret_id": _FOLLOWS,
+    }
+
+    ca_file: Text | None = None
+    """PEM file of a private authority that signed the brokers' certificates, seen from this file;
+    every certificate in it must be readable (unless given: the system's)"""
+    broker_type: Literal["standard", "express"] = "standard"
+    """`express` for MSK's Express brokers, which have no disks: no alarm and no graph of them"""
+    function: Function = Function()
+    dashboard: bool = True
+    """one a cluster"""
+    paused: bool = False
+    """run nothing: the schedule is kept, but disabled; the alarms that would miss the runs are not
+    """
+
+    @field_validator("interval_seconds")
+    @classmethod
+    def _divides_an_hour(cls, seconds: float) -> float:
+        minutes = seconds / 60
+        if minutes % 1 or _LARGEST_MINUTES % minutes:
+            allowed = [60 * each for each in range(1, 61) if _LARGEST_MINUTES % each == 0]
+            raise ValueError(
+                "must be whole minutes that divide an hour: "
+                f"{', '.join(map(str, allowed[:-1]))} or {allowed[-1]}"
+            )
+        return seconds
+
+    @field_validator("deadline_seconds")
+    @classmethod
+    def _ends_in_time(cls, seconds: float) -> float:
+        if seconds > _LONGEST_RUN:
+            raise ValueError(
+                f"must be at most {_LONGEST_RUN}, as the function is ended after 55 seconds"
+            )
+        return seconds
+
+    @field_validator("ca_file")
+    @classmethod
+    def _found(cls, name: str | None, info: ValidationInfo) -> str | None:
+        """Its place as it is from everywhere."""
+        place = check_authorities(name, info)
+        return name if place is None else str(place.resolve())
+
+    @property
+    def interval_minutes(self) -> int:
+        """Minutes between scheduled runs."""
+        return int(self.interval_seconds) // 60
