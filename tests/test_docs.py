@@ -43,11 +43,11 @@ _VARIABLES = {str(p.envvar) for each in subcommands() for p in each.params if p.
 # Of the first table behind a line of a file: the column with names, and these.
 NAMED: list[tuple[str, str, int, Iterable[str]]] = [
     ("metrics.md", "## All metrics", 1, contract.METRIC_UNITS),
-    ("notifications.md", "| kind | when | `status` |", 0, EVENT_KINDS),
+    ("events.md", "| kind | when | `status` |", 0, EVENT_KINDS),
     ("command-line.md", "| subcommand | what it does | needs |", 0, SUBCOMMANDS),
     ("command-line.md", "### Variables", 0, {*_VARIABLES, "KAFKA_LAG_PASSWORD"}),
-    ("burrow.md", "## Endpoints", 0, burrow.PATHS),
-    ("status-page.md", "## Addresses", 0, _PAGES),
+    ("api.md", "### Endpoints", 0, burrow.PATHS),
+    ("api.md", "## The status page", 0, _PAGES),
     ("concepts.md", "| cause | what decides | evidence |", 0, contract.CAUSES),
     *(("snapshots.md", f"## {name}", 0, columns) for name, columns in contract.COLUMNS.items()),
     *(("snapshots.md", f"### {name}", 0, columns) for name, columns in REPORT_COLUMNS.items()),

@@ -100,7 +100,7 @@ TABLES = (
     ),
     KeyTable("configuration.md", "## `slo`", ObjectiveKeys),
     # The keys of its levels are a cluster's.
-    KeyTable("sinks.md", "## OTLP", OtlpSection, below=False),
+    KeyTable("configuration.md", "### OTLP", OtlpSection, below=False),
 )
 
 

@@ -22,7 +22,7 @@ from tests.builders import MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
 from tests.programs import find_program
 
-DOC = (Path(__file__).parents[2] / "docs" / "prometheus.md").read_text()
+DOC = (Path(__file__).parents[2] / "docs" / "exporter.md").read_text()
 NASTY = 'a"b\\c\n{x="y"} 1 \u00fc\U0001f600'
 # What a program on this machine may take, however busy it is.
 LONGEST_WAIT = 240.0

@@ -33,7 +33,7 @@ from tests.builders import MINUTE, NOON
 from tests.functions.notify.fakes import Bench, Crash, RecordingChannel
 
 GROUPS = 40
-# Two hours; for the week of docs/notifications.md: KAFKA_LAG_SIMULATED_MINUTES=10080.
+# Two hours; for the week of docs/views.md#status-messages: KAFKA_LAG_SIMULATED_MINUTES=10080.
 MINUTES = int(os.environ.get("KAFKA_LAG_SIMULATED_MINUTES", "120"))
 STATUSES = (contract.OK, contract.WARN, contract.ERR)
 # Message id and time of the run of each change.

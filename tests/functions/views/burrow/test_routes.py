@@ -50,7 +50,7 @@ def test_a_slash_that_was_sent_encoded_separates_nothing_and_is_not_redirected(p
     assert Shop([a_partition()], [a_group()]).ask(path).status == 404
 
 
-# docs/burrow.md says so beside what Burrow does.
+# docs/api.md#burrows-api says so beside what Burrow does.
 @pytest.mark.parametrize(
     "path",
     [
