@@ -41,7 +41,6 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.index_search import search
 from kafka_lag.lag.log_ends import Ends, align_ends, find_bounds
 from kafka_lag.lag.lookup_plan import (
-    Queue,
     is_due,
     is_too_wide,
     is_worth_a_look_up,
@@ -96,12 +95,11 @@ def estimate_append_times(
     bounds = history.dated_by(carried.bounds(~dropped))
     wide = is_too_wide(bounds, positions, run.rules) & (~carried.settled | due | dropped)
     worth = is_worth_a_look_up(rows, positions, bounds, moved, run.rules)
-    left, number = run.rules.lookup_budget, run.taken_at // run.rules.interval_ms
+    moves, left = ~positions.any_of(~moved), run.rules.lookup_budget
     for at, most in share_budget(wide, worth, run.rules.lookup_budget):
         some, known = positions.take(at), bounds.take(at)
         limits = replace(run.rules, lookup_budget=min(most, left))
-        queue = Queue.at(some, rows, moved, number, limits.lookup_budget)
-        found = search(some, known, queue, limits, look_up)
+        found = search(some, known, moves[at], limits, look_up)
         chosen = choose_with_index(times.take(at), found, carried.best.known[at], some, known)
         times, left = times.put(at, chosen), left - found.look_ups
     look_ups = run.rules.lookup_budget - left

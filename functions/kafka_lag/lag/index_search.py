@@ -18,7 +18,7 @@ from kafka_lag.lag.bounds import HELD_BACK_MS, Bounds, compute_allowance
 from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules, Tolerance
-from kafka_lag.lag.lookup_plan import Queue
+from kafka_lag.lag.lookup_plan import admit
 from kafka_lag.lag.positions import Positions
 from kafka_lag.lag.sets import unique
 from kafka_lag.lag.time_index import (
@@ -66,10 +66,10 @@ class Search:
 
 
 def search(
-    positions: Positions, bounds: Bounds, queue: Queue, rules: Rules, look_up: LookUp
+    positions: Positions, bounds: Bounds, moves: Mask, rules: Rules, look_up: LookUp
 ) -> Search:
     """Sends rounds of look-ups until each time is exact enough, the budget is spent, or no broker
-    answers. `bounds` are the ones known without the index.
+    answers. `bounds` are known without the index; `moves` marks positions of consumers that move.
     """
     partitions = Frame.of({name: positions.partitions.columns[name] for name in _REQUEST})
     index = Index.empty(positions.partitions.numbers("start_offset").fill(0))
@@ -81,7 +81,7 @@ def search(
         slow = np.where(found.width > width // 2, slow + 1, 0)
         width = found.width
         open_ = ~found.ended & ~index.unanswered[positions.part]
-        inside = queue.admit(open_, inside, found.low, found.high, left)
+        inside = admit(open_, inside, moves, found.low, left)
         times = _choose_times(positions, bounds, found, slow, rules.tolerance)
         part, times = _choose_look_ups(positions, index, found, inside, times, turn)
         part, times = part[:left], times[:left]

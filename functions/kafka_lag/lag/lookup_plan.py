@@ -9,9 +9,8 @@ that they have: such a row is `interpolated` or `at_least`, with an error beyond
 has no age yet in a cluster's first run. Nothing else shows it; the run counts the look-ups that it
 sent (`LagReport.look_ups`).
 
-Within a search (`Queue`) positions that do not move come first, then for each pair of group and
-topic the partition that may hold its oldest record, and pairs take turns from run to run. Each run
-computes the order of the positions whose bounds are still too wide; it is not stored.
+Within a search (`admit`) positions that do not move come first, then those that may have the oldest
+record.
 
 A position is admitted while the budget has five look-ups left for it and for each other one that is
 admitted and not found yet: 20 at once with a budget of 100. Five are no limit: a position that
@@ -22,7 +21,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,7 +29,6 @@ from kafka_lag.lag.columns import Column, Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.positions import Positions
-from kafka_lag.lag.sets import distinct
 
 _MINUTE_MS = 60_000
 _HOUR_MS = 60 * _MINUTE_MS
@@ -86,77 +83,23 @@ def share_budget(wide: Mask, worth: Mask, budget: int) -> Iterator[tuple[Rows, i
 
 # Look-ups reserved for a position when it is admitted: two for its partition, then some steps.
 _EACH = 5
-_LAST = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """Group-partitions that wait for look-ups, and the order of their pairs of group and topic.
+def admit(open_: Mask, inside: Mask, moves: Mask, low: Rows, left: int) -> Mask:
+    """Marks open positions to look up now: those `inside`, and as many more as `left` allows.
 
-    A row per group-partition: its `pair`, its `position`, its `rank` within the pair (0 first) and
-    `moves`, true if it moves. Rows that do not move come first, because they need look-ups only
-    once. `turn` is the place of each pair in this run.
+    `left` counts look-ups. Positions that do not move come first, because they need look-ups only
+    once, and then those that may have the oldest record: their time is at or after `low`, ms.
     """
-
-    pair: Rows
-    position: Rows
-    rank: Rows
-    turn: Rows
-    moves: Mask
-
-    @classmethod
-    def at(cls, positions: Positions, rows: Frame, moved: Mask, run: int, budget: int) -> Queue:
-        """Returns the queue of these positions; `moved` marks rows that were at others before."""
-        waiting = np.flatnonzero(positions.of_row >= 0)
-        group, topic = (
-            rows.strings(name).codes.take(waiting) for name in ("consumer_group", "topic")
-        )
-        pair = distinct(group, topic)[0].of_row
-        lag = rows.numbers("lag").take(waiting).fill(0)
-        return cls.of(pair, positions.of_row[waiting], lag, moved[waiting], run, budget)
-
-    @classmethod
-    def of(cls, pair: Rows, position: Rows, lag: Rows, moves: Mask, run: int, budget: int) -> Queue:
-        """Returns the queue; within a pair, numbered from 0, the partition with most lag is first.
-
-        `run` counts runs: pairs take turns from run to run, and once all pairs had one, so do the
-        partitions within a pair.
-        """
-        order = np.lexsort((-lag, pair))
-        first = np.searchsorted(pair[order], pair[order])
-        size = np.bincount(pair, minlength=1)
-        pairs, before = len(size), run * max(1, budget // _EACH)
-        rank = np.empty(len(pair), np.int64)
-        rank[order] = (np.arange(len(pair)) - first - before // pairs) % size[pair[order]]
-        turn = (np.arange(pairs) - before) % pairs
-        return cls(pair, position, rank, turn, moves)
-
-    def admit(self, open_: Mask, inside: Mask, low: Rows, high: Rows, left: int) -> Mask:
-        """Marks open positions to look up now: those `inside`, and as many more as `left` allows.
-
-        `left` counts look-ups. `low` and `high` are the spans of the positions, ms.
-        """
-        waiting = open_ & ~inside
-        room = left // _EACH - int((open_ & inside).sum())
-        if room >= int(waiting.sum()):
-            return open_
-        order = self._order(low, high)
-        line = order[waiting[order]][: max(room, 0)]
-        chosen: Mask = open_ & inside
-        chosen[line] = True
-        # Too few look-ups are left to finish a position, but they help the first in the queue.
-        if left > 0 and not chosen.any() and waiting.any():
-            chosen[order[waiting[order]][:1]] = True
-        return chosen
-
-    def _order(self, low: Rows, high: Rows) -> Rows:
-        """Returns the positions in order; those that may have a pair's oldest record come first."""
-        surely = np.full(len(self.turn), _LAST, np.int64)
-        np.minimum.at(surely, self.pair, high[self.position])
-        may_be = low[self.position] <= surely[self.pair]
-        later = np.where(may_be, 0, 2) + self.moves
-        key, turn = (np.full(len(low), _LAST, np.int64) for _ in range(2))
-        np.minimum.at(key, self.position, self.rank + later * len(self.pair))
-        np.minimum.at(turn, self.position, self.turn[self.pair])
-        order: Rows = np.lexsort((turn, key))
-        return order
+    waiting = open_ & ~inside
+    room = left // _EACH - int((open_ & inside).sum())
+    if room >= int(waiting.sum()):
+        return open_
+    order = np.lexsort((low, moves))
+    line = order[waiting[order]]
+    chosen: Mask = open_ & inside
+    chosen[line[: max(room, 0)]] = True
+    # Too few look-ups are left to finish a position, but they help the first in the queue.
+    if left > 0 and not chosen.any():
+        chosen[line[:1]] = True
+    return chosen

@@ -18,7 +18,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.index_search import Search, search
 from kafka_lag.lag.log_ends import align_ends, find_bounds
-from kafka_lag.lag.lookup_plan import Queue, is_due, is_too_wide
+from kafka_lag.lag.lookup_plan import admit, is_due, is_too_wide
 from kafka_lag.lag.positions import Positions
 from tests.builders import HOUR, MINUTE, NOON
 from tests.functions.lag.time_index_fake import Broker, Log
@@ -46,8 +46,8 @@ def dated(
     compacted = np.full(len(part), compact)
     where = Positions(broker.partitions(), part, offset, present, compacted, rows)
     known = Bounds(nothing, Column.of(present), nothing, Column.of(ends))
-    queue = Queue.of(part, rows, ends - offset, np.zeros(len(part), bool), 0, budget)
-    found = search(where, known, queue, Rules(lookup_budget=budget), broker)
+    moves = np.zeros(len(part), bool)
+    found = search(where, known, moves, Rules(lookup_budget=budget), broker)
     return combine_with_search(where, known, found), found
 
 
@@ -146,16 +146,26 @@ def test_the_budget_is_never_exceeded(budget: int) -> None:
     assert broker.look_up_count == found.look_ups <= budget
 
 
-@pytest.mark.parametrize(("run", "first"), [(0, 1), (1, 2), (2, 0), (3, 1)])
-def test_partitions_take_turns_from_run_to_run_the_one_with_most_lag_first(
-    run: int, first: int
+@pytest.mark.parametrize(
+    ("left", "moves", "admitted"),
+    [
+        (0, [0, 0, 0, 0], []),
+        (1, [0, 0, 0, 0], [2]),
+        (9, [0, 0, 0, 0], [2]),
+        (10, [0, 0, 0, 0], [0, 2]),
+        (10, [0, 0, 1, 0], [0, 3]),
+        (19, [0, 1, 1, 0], [0, 2, 3]),
+        (20, [1, 1, 1, 1], [0, 1, 2, 3]),
+    ],
+)
+def test_what_stands_is_looked_up_first_and_then_what_may_be_oldest(
+    left: int, moves: list[int], admitted: list[int]
 ) -> None:
-    rows, nobody = np.arange(3), np.zeros(3, bool)
-    queue = Queue.of(np.zeros(3, np.int64), rows, np.array([10, 500, 200]), nobody, run, 5)
-    low, high = np.zeros(3, np.int64), np.full(3, NOON)
-    admitted = queue.admit(~nobody, nobody, low, high, left=5)
+    nobody, low = np.zeros(4, bool), np.array([20, 40, 10, 30])
 
-    assert np.flatnonzero(admitted).tolist() == [first]
+    found = admit(~nobody, nobody, np.array(moves, bool), low, left)
+
+    assert np.flatnonzero(found).tolist() == admitted
 
 
 # Whatever the shape of the log and whoever answers, the truth lies in the stated bracket.
