@@ -82,23 +82,12 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True)
-class Spell:
-    """The longest stretch of a group's worst status, and its reasons as they came."""
-
-    start: int
-    minutes: int
-    status: str
-    reasons: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Curve:
     """A group's day: the greatest time lag of each slot of the axis, and its statuses."""
 
     seconds: tuple[float | None, ...] = ()
     statuses: tuple[Stretch, ...] = ()
     peak: Peak | None = None
-    spell: Spell | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,25 +155,6 @@ def stretches(statuses: Mapping[int, str | None], hold: int, axis: Axis) -> tupl
     return tuple(merged)
 
 
-def worst_spell(found: Sequence[Stretch], reasons: Mapping[int, str | None]) -> Spell | None:
-    """The longest in ERR, or without one in WARN, the first of equals; null: neither was.
-
-    `reasons` by minute.
-    """
-    for status in (ERR, WARN):
-        longest = max(
-            (one for one in found if one.status == status),
-            key=lambda one: one.minutes,
-            default=None,
-        )
-        if longest:
-            end = longest.start + longest.minutes
-            said = (why for at, why in sorted(reasons.items()) if longest.start <= at < end)
-            known = tuple(dict.fromkeys(why for why in said if why))
-            return Spell(longest.start, longest.minutes, status, known)
-    return None
-
-
 def read_bars(
     queries: Queries, topics: Sequence[GroupTopic], limit: int
 ) -> dict[GroupTopic, Listed[Bar]]:
@@ -209,16 +179,14 @@ def _bars(rows: Sequence[Row]) -> Listed[Bar]:
 def _curve(slots: Mapping[int, Row], axis: Axis, hold: int) -> Curve:
     lags = {number: row["lag"] for number, row in slots.items()}
     said = {
-        one["minute"]: one
+        one["minute"]: one["word"]
         for row in slots.values()
         for one in sorted(row["words"], key=lambda one: _STATUSES.index(one["word"] or OK))
     }
-    found = stretches({minute: one["word"] for minute, one in said.items()}, hold, axis)
     return Curve(
         seconds=tuple(lags.get(number) for number in range(math.ceil(axis.minutes / axis.slot))),
-        statuses=found,
+        statuses=stretches(said, hold, axis),
         peak=_peak(list(slots.values())),
-        spell=worst_spell(found, {minute: one["reason"] for minute, one in said.items()}),
     )
 
 

@@ -5,11 +5,11 @@ A drawing is a box of an axis' minutes by 100 units (per cent of the height) tha
 stretches to any width; texts stand beside it and keep their size.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from kafka_lag.wording.formatting import NO_BREAK_SPACE, format_count, format_duration
+from kafka_lag.wording.formatting import NO_BREAK_SPACE, format_duration
 from kafka_lag_report.page.drawn import DAY_MINUTES, Axis, Bar, Curve, Stretch
 
 HEADROOM = 1.12
@@ -48,29 +48,6 @@ class Line:
     sla: Tick | None
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A partition's bar: left and width in per cent of the width, top of the height."""
-
-    bar: Bar
-    left: float
-    width: float
-    top: float
-    colour: int | None
-    share: float | None
-    blamed: bool
-    labelled: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The bars of a topic, the line at which all would be even, and the colours of its leaders."""
-
-    columns: tuple[Column, ...]
-    even: Tick | None
-    leaders: tuple[tuple[int | None, int | None], ...]
-
-
 def line(curve: Curve, axis: Axis, sla_seconds: float | None) -> Line:
     """The time lag of a day, with its SLA where there is one."""
     known = [value for value in curve.seconds if value is not None]
@@ -100,41 +77,6 @@ def timeline(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
     return tuple(_merged([slot for _, slot in run], status) for (status, _), run in runs)
 
 
-def columns(
-    bars: Sequence[Bar],
-    mean: float | None,
-    lag: float | None,
-    blamed: Iterable[int],
-    colours: Mapping[int | None, int | None],
-) -> Columns:
-    """Bars side by side in the order given, of a topic with so much `lag` on all its partitions.
-
-    `mean` is what each would have if all were even.
-    """
-    known = [bar.mean_lag for bar in bars if bar.mean_lag is not None]
-    top = max([1.0, *known, *([mean] if mean else [])]) * HEADROOM
-    step = 100 / max(1, len(bars))
-    causes = frozenset(blamed)
-    every = -(-len(bars) // 16)
-    return Columns(
-        columns=tuple(
-            Column(
-                bar=bar,
-                left=round(place * step + step * 0.12, 2),
-                width=round(step * 0.76, 2),
-                top=_height(bar.mean_lag or 0.0, top),
-                colour=colours.get(bar.leader),
-                share=_share(bar.mean_lag, lag),
-                blamed=bar.partition in causes,
-                labelled=place % every == 0,
-            )
-            for place, bar in enumerate(bars)
-        ),
-        even=Tick(_height(mean, top), f"even share {format_count(mean)}") if mean else None,
-        leaders=tuple((leader, colours.get(leader)) for leader in _sorted(bars)),
-    )
-
-
 def broker_colours(bars: Iterable[Bar]) -> dict[int | None, int | None]:
     """A colour for each leader of a page's bars, by its number; None for what has none.
 
@@ -145,7 +87,8 @@ def broker_colours(bars: Iterable[Bar]) -> dict[int | None, int | None]:
         if bar.leader is not None:
             lag[bar.leader] = lag.get(bar.leader, 0.0) + (bar.mean_lag or 0.0)
     most = sorted(lag, key=lambda leader: (-lag[leader], leader))[:LEADER_COLOURS]
-    return {None: None} | {leader: place for place, leader in enumerate(sorted(most))}
+    colours = {leader: place for place, leader in enumerate(sorted(most))}
+    return {leader: colours.get(leader) for leader in (None, *lag)}
 
 
 def _tick(seconds: float, top: float, of: str = "") -> Tick:
@@ -194,13 +137,3 @@ def _ticks(top: float) -> list[float]:
     days = -(-int(top) // (3 * DAY)) * DAY
     step = next((step for step in STEPS if top / step <= 4), days)  # noqa: PLR2004
     return [step * n for n in (1, 2, 3) if step * n < top / 1.02]
-
-
-def _share(part: float | None, whole: float | None) -> float | None:
-    return part / whole if part is not None and whole else None
-
-
-def _sorted(bars: Iterable[Bar]) -> list[int | None]:
-    """Their leaders, none last."""
-    leaders = {bar.leader for bar in bars}
-    return sorted(leaders, key=lambda leader: (leader is None, leader or 0))

@@ -25,6 +25,7 @@ from kafka_lag.wording.formatting import (
 from kafka_lag_report.findings import Findings
 from kafka_lag_report.page.attention import at_a_glance, attention, clock, minute_clock
 from kafka_lag_report.page.drawn import axis_of, interval_of, read_bars, read_curves
+from kafka_lag_report.page.plots import broker_colours
 from kafka_lag_report.page.sections import (
     COLUMNS,
     Page,
@@ -32,7 +33,6 @@ from kafka_lag_report.page.sections import (
     cards,
     listing,
     sections,
-    skewed_topics,
     tally,
 )
 from kafka_lag_report.queries import Queries
@@ -111,7 +111,8 @@ def render(page: Page) -> str:
         tasks=findings.tasks.rows[:ROWS],
         objectives=findings.objectives.rows[:ROWS],
         hours=findings.unusual.rows[:ROWS],
-        bars=skewed_topics(page),
+        bars={topic: bars for topic, bars in page.bars.items() if bars.rows},
+        colours=broker_colours(bar for bars in page.bars.values() for bar in bars.rows),
         columns=COLUMNS,
         rows=listed.rows,
         rest=listed.rest,

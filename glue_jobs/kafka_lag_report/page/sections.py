@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
@@ -24,20 +25,17 @@ from kafka_lag_report.findings import (
     GroupTopic,
     Listed,
     Rank,
-    TopicSkew,
     rank_group,
     worst_topics,
 )
 from kafka_lag_report.incident import Kind
 from kafka_lag_report.page import plots
 from kafka_lag_report.page.attention import bad_words
-from kafka_lag_report.page.drawn import Axis, Bar, Curve, Peak, Stretch
+from kafka_lag_report.page.drawn import Axis, Bar, Curve
 from kafka_lag_report.sentences import (
     DASH,
     WHOLE_NAME,
-    Sentence,
     age,
-    cause_of,
     known,
     minutes,
     name_of,
@@ -60,6 +58,8 @@ STATIC_ROWS = 60
 # What is left of 3 MB when every other part of the page is as large as it gets.
 REST_BYTES = 1_500_000
 Cells = tuple[str, ...]
+# What a part of the page is made of, by the names that its template has for it.
+Drawn = dict[str, Any]
 _compact = partial(json.dumps, separators=(",", ":"))
 _age = partial(age, space=NO_BREAK_SPACE)
 _minutes = partial(minutes, space=NO_BREAK_SPACE)
@@ -118,52 +118,6 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A link to a part of the page, and how many rows it has (None: not worth saying)."""
-
-    id: str
-    title: str
-    count: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """A level's groups, and their part of a strip of all, in per cent of its width."""
-
-    level: str
-    word: str
-    count: int
-    left: float
-    width: float
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A group's day, drawn; without a curve when no snapshot of it was read."""
-
-    day: GroupDay
-    level: str
-    word: str
-    peak: Peak | None
-    line: plots.Line
-    timeline: tuple[Stretch, ...]
-    coarse: bool
-    never_behind: bool
-    numbers: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SkewedTopic:
-    """A topic's bars, of `total` partitions."""
-
-    skew: TopicSkew
-    cause: Sentence
-    drawn: plots.Columns
-    total: int
-    more: int
-
-
-@dataclass(frozen=True, slots=True)
 class Listing:
     """Cells of the rows shown, a JSON list of the others, and how many had no room."""
 
@@ -173,24 +127,26 @@ class Listing:
     left_out: int
 
 
-def sections(page: Page, attention: int) -> tuple[Section, ...]:
-    """The links under the head of the page, in its order."""
+def sections(page: Page, attention: int) -> tuple[tuple[str, str, int | None], ...]:
+    """The links under the head of the page, in its order: id, title, and how many rows it has
+    (None: not worth saying)."""
     of = page.findings
     other = len(of.other_skews)
-    return (
-        Section("attention", "Attention", attention),
-        *([Section("groups", "Groups")] if page.curves else []),
-        Section("retention", "Retention", of.risks.total),
-        Section("skew", "Skew", of.skews.total - other),
-        *([Section("other-skew", "Other skew", other)] if other else []),
-        Section("brokers", "Brokers", of.brokers.total),
-        Section("consumers", "Hot consumers", of.consumers.total),
-        *([Section("tasks", "Tasks needed", of.tasks.total)] if of.tasks.total else []),
-        *([Section("slo", "Objectives", of.objectives.total)] if of.objectives.total else []),
-        Section("anomalies", "Unusual hours", of.unusual.total),
-        Section("all", "All groups", of.groups.total),
-        Section("coverage", "Coverage"),
+    all_sections = (
+        ("attention", "Attention", attention, True),
+        ("groups", "Groups", None, page.curves),
+        ("retention", "Retention", of.risks.total, True),
+        ("skew", "Skew", of.skews.total - other, True),
+        ("other-skew", "Other skew", other, other),
+        ("brokers", "Brokers", of.brokers.total, True),
+        ("consumers", "Hot consumers", of.consumers.total, True),
+        ("tasks", "Tasks needed", of.tasks.total, of.tasks.total),
+        ("slo", "Objectives", of.objectives.total, of.objectives.total),
+        ("anomalies", "Unusual hours", of.unusual.total, True),
+        ("all", "All groups", of.groups.total, True),
+        ("coverage", "Coverage", None, True),
     )
+    return tuple((name, title, count) for name, title, count, there in all_sections if there)
 
 
 def calm_sentence(findings: Findings) -> str:
@@ -214,8 +170,11 @@ def calm_sentence(findings: Findings) -> str:
     return f"Nothing does{so_far}. {who}."
 
 
-def tally(findings: Findings) -> tuple[Tally, ...]:
-    """How many groups stand at each level; those too calm to be listed are counted as calm."""
+def tally(findings: Findings) -> tuple[Drawn, ...]:
+    """How many groups stand at each level, and where they lie on a strip of all, in per cent.
+
+    Those too calm to be listed are counted as calm.
+    """
     risks = worst_topics(findings.risks.rows)
     days = findings.groups.rows
     of_kind = {
@@ -250,13 +209,15 @@ def tally(findings: Findings) -> tuple[Tally, ...]:
     }
     left, parts = 0.0, []
     for level, word in words.items():
-        width = 100 * counts[level] / max(1, findings.groups.total)
-        parts.append(Tally(level, word, counts[level], round(left, 2), round(width, 2)))
+        count = counts[level]
+        width = 100 * count / max(1, findings.groups.total)
+        place = {"left": round(left, 2), "width": round(width, 2)}
+        parts.append({"level": level, "word": word, "count": count, **place})
         left += width
     return tuple(parts)
 
 
-def cards(page: Page) -> tuple[Card, ...]:
+def cards(page: Page) -> tuple[Drawn, ...]:
     """A card for each group that has a curve, worst first."""
     risks = worst_topics(page.findings.risks.rows)
     return tuple(
@@ -264,20 +225,6 @@ def cards(page: Page) -> tuple[Card, ...]:
         for day in page.findings.groups.rows
         if day.group in page.curves
     )
-
-
-def skewed_topics(page: Page) -> tuple[SkewedTopic, ...]:
-    """The topics whose partitions are drawn, worst first; a broker has one colour in all."""
-    colours = plots.broker_colours(bar for bars in page.bars.values() for bar in bars.rows)
-    drawn = []
-    for skew in page.findings.actionable_skews:
-        bars = page.bars.get(skew.key)
-        if bars and bars.rows:
-            columns = plots.columns(
-                bars.rows, skew.lag_mean, skew.lag, skew.cause_partitions, colours
-            )
-            drawn.append(SkewedTopic(skew, cause_of(skew), columns, bars.total, bars.more))
-    return tuple(drawn)
 
 
 def listing(findings: Findings) -> Listing:
@@ -306,21 +253,21 @@ def rank_word(stands: GroupRank) -> str:
     return "SLA missed" if stands.rank == Rank.SLA else stands.rank.name.lower()
 
 
-def _card(page: Page, day: GroupDay, stands: GroupRank) -> Card:
+def _card(page: Page, day: GroupDay, stands: GroupRank) -> Drawn:
+    """What is drawn and said of a group that has a curve."""
     curve = page.curves[day.group]
-    return Card(
-        day=day,
-        level=LEVELS[stands.rank],
-        word=rank_word(stands),
-        peak=curve.peak,
-        line=plots.line(curve, page.axis, day.sla_seconds),
-        timeline=plots.timeline(curve.statuses),
-        coarse=len(curve.statuses) > plots.STRETCHES,
-        never_behind=day.time_lag_max == 0
-        and not day.lag_max
-        and stands.rank not in (Rank.LOST, Rank.AT_RISK),
-        numbers=_numbers(day),
-    )
+    is_calm = day.time_lag_max == 0 and not day.lag_max
+    return {
+        "day": day,
+        "level": LEVELS[stands.rank],
+        "word": rank_word(stands),
+        "peak": curve.peak,
+        "line": plots.line(curve, page.axis, day.sla_seconds),
+        "timeline": plots.timeline(curve.statuses),
+        "coarse": len(curve.statuses) > plots.STRETCHES,
+        "never_behind": is_calm and stands.rank not in (Rank.LOST, Rank.AT_RISK),
+        "numbers": _numbers(day),
+    }
 
 
 def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag_report.findings import Coverage, Findings
-from kafka_lag_report.page.drawn import Axis, Spell, Stretch, axis_of, stretches, worst_spell
+from kafka_lag_report.page.drawn import Axis, Stretch, axis_of, stretches
 from tests.glue_jobs.page.pages import DAY, at
 
 
@@ -34,20 +34,6 @@ def test_the_stretches_cover_the_day_once(
     ]
     assert sum(one.minutes for one in made) == until
     assert all(one.status != after.status for one, after in pairwise(made))
-
-
-def test_the_worst_spell_is_the_longest_in_error_with_its_reasons_as_they_came() -> None:
-    found = (
-        Stretch(0, 300, "WARN"),
-        Stretch(300, 2, "ERR"),
-        Stretch(302, 8, "OK"),
-        Stretch(310, 5, "ERR"),
-    )
-    reasons = {301: "beyond_end", 312: "records_lost", 310: "no_member", 311: None, 315: "slow"}
-
-    assert worst_spell(found, reasons) == Spell(310, 5, "ERR", ("no_member", "records_lost"))
-    assert worst_spell(found[:1], {}) == Spell(0, 300, "WARN")
-    assert worst_spell(found[2:3], {}) is None
 
 
 def seen(

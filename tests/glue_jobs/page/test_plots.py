@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drawings as numbers: unknown is a gap, never the ground line."""
 
+import re
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_lag_report.findings import Listed, TopicSkew
 from kafka_lag_report.page import plots
 from kafka_lag_report.page.drawn import Axis, Bar, Curve, Stretch
+from kafka_lag_report.page.render import render
+from kafka_lag_report.sentences import DASH
+from tests.glue_jobs.page.pages import page
 
 
 def test_an_unknown_slot_breaks_the_line() -> None:
@@ -44,14 +51,33 @@ def test_of_a_restless_day_the_worst_of_each_quarter_is_drawn() -> None:
     )
 
 
+def bars_of(*bars: Bar, **more: Any) -> list[dict[str, str]]:
+    """The bars of the only skewed topic, as they are drawn; the texts of each are its `title`."""
+    skew = TopicSkew("g", "t", True, False, cause="broker", cause_partitions=(0,), **more)
+    drawn = page(skews=Listed((skew,), 1), bars={("g", "t"): Listed(bars, len(bars))})
+    (text,) = re.findall(
+        r'<svg class="columns".*?<ul class="key">.*?</ul>', render(drawn), re.DOTALL
+    )
+    rects = re.findall(r"<rect (.*?)><title>(.*?)</title>", text)
+    found = [dict(re.findall(r'(\w+)="(.*?)"', rect)) | {"title": said} for rect, said in rects]
+    even = re.findall(r'class="even".*?y1="(.*?)"', text)
+    return [
+        *found,
+        {"even": " ".join(even), "leaders": " ".join(re.findall("</i>(.*?)</li>", text))},
+    ]
+
+
 def test_bars_are_as_high_as_their_lag_against_an_even_share() -> None:
-    drawn = plots.columns([Bar(0, 1, 300.0), Bar(1, 2, 100.0)], 200.0, 600.0, [0], {1: 0, 2: 1})
+    more = {"lag_mean": 200.0, "lag_partitions": 3}
+    first, second, whole = bars_of(Bar(0, 1, 300.0), Bar(1, 2, 100.0), **more)
 
     # of all partitions' lag: others are not drawn
-    assert [one.share for one in drawn.columns] == pytest.approx([1 / 2, 1 / 6])
-    assert [one.blamed for one in drawn.columns] == [True, False]
-    assert drawn.even is not None
-    assert drawn.columns[0].top < drawn.even.y < drawn.columns[1].top
+    assert "(50% of the lag)" in first["title"]
+    assert "(16.7% of the lag)" in second["title"]
+    assert ["named as the cause" in one["title"] for one in (first, second)] == [True, False]
+    tops = [float(y.rstrip("%")) for y in (first["y"], whole["even"], second["y"])]
+    assert tops == sorted(tops)
+    assert len(set(tops)) == len(tops)
 
 
 def test_the_leaders_with_most_lag_have_the_colours_in_the_order_of_their_numbers() -> None:
@@ -59,21 +85,19 @@ def test_the_leaders_with_most_lag_have_the_colours_in_the_order_of_their_number
 
     colours = plots.broker_colours(bars)
 
-    assert colours.pop(None) is None
+    assert [colours.pop(leader) for leader in (None, 0, 1, 2)] == [None] * 4
     assert colours == {leader: leader - 3 for leader in range(3, 10)}
 
 
 def test_a_legend_is_sorted_by_broker_and_ends_with_none() -> None:
-    bars = [Bar(0, 12, 9.0), Bar(1, None, 1.0), Bar(2, 3, 2.0)]
+    *_, whole = bars_of(Bar(0, 12, 9.0), Bar(1, None, 1.0), Bar(2, 3, 2.0))
 
-    drawn = plots.columns(bars, None, None, [], {3: 0, 12: 1, None: None})
-
-    assert drawn.leaders == ((3, 0), (12, 1), (None, None))
+    assert whole["leaders"] == "broker 3 broker 12 other or none"
 
 
 @pytest.mark.parametrize("lag", [None, 0.0])
 def test_partitions_without_lag_have_no_height(lag: float | None) -> None:
-    drawn = plots.columns([Bar(0, 1, lag)], None, lag, [], {})
+    bar, _ = bars_of(Bar(0, 1, lag))
 
-    assert drawn.columns[0].top == 100
-    assert drawn.columns[0].share is None
+    assert bar["height"] == "0.0%"
+    assert f"({DASH} of the lag)" in bar["title"]

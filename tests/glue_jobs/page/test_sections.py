@@ -14,7 +14,9 @@ from tests.glue_jobs.page.pages import calm, curve, of, page
 def test_the_tally_counts_groups_too_many_to_list_as_calm() -> None:
     days = (calm("a", err_minutes=1.0), calm("b"))
 
-    counts = {part.level: part.count for part in tally(page(groups=Listed(days, 10)).findings)}
+    counts = {
+        part["level"]: part["count"] for part in tally(page(groups=Listed(days, 10)).findings)
+    }
 
     assert counts == {"urgent": 0, "serious": 1, "warned": 0, "notice": 0, "unknown": 0, "calm": 9}
 
@@ -28,7 +30,7 @@ def test_who_was_unread_or_rebalanced_for_long_is_not_counted_as_calm(
     one = Incident(kind=kind, level=SERIOUS, group="a", others=("b",))
 
     counts = {
-        part.word: part.count
+        part["word"]: part["count"]
         for part in tally(
             page(groups=of(calm("a"), calm("b"), calm("c")), incidents=(one,)).findings
         )
@@ -58,7 +60,7 @@ def test_ages_without_an_upper_bound_are_said_to_be_least_ones(
     (card,) = cards(page(groups=of(day), curves={"a": curve()}))
     row = [column.text(day) for column in COLUMNS[:2]]
 
-    said = [text for term, text in card.numbers if term in ("Time lag p50", "p95", "p99", "max")]
+    said = [text for term, text in card["numbers"] if term in ("Time lag p50", "p95", "p99", "max")]
     plain = [text.replace("\u00a0", " ") for text in (*said, *row)]
     assert plain == [percentile, percentile, percentile, oldest, percentile, oldest]
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A row is a group and a slot of its curve: the greatest time lag, which partition was worst then,
--- and the statuses that runs said, with their reasons, by minute of the day.
+-- and the statuses that runs said, by minute of the day.
 
 WITH placed AS (
     SELECT
@@ -8,12 +8,7 @@ WITH placed AS (
         int(floor((unix_seconds(taken_at) - :midnight) / 60D)) AS minute,
         int(floor((unix_seconds(taken_at) - :midnight - :start * 60D) / (:slot * 60D))) AS slot,
         IF(unread_reason IS NULL, time_lag_seconds, NULL) AS time_lag,
-        IF(unread_reason IS NULL AND status IN ('OK', 'WARN', 'ERR'), status, NULL) AS word,
-        IF(
-            unread_reason IS NULL,
-            coalesce(status_reason, IF(members = 0, 'no_member', NULL)),
-            NULL
-        ) AS reason
+        IF(unread_reason IS NULL AND status IN ('OK', 'WARN', 'ERR'), status, NULL) AS word
     FROM group_runs
     WHERE array_contains(from_json(:groups, 'array<string>'), consumer_group)
 )
@@ -28,7 +23,7 @@ SELECT
         ),
         time_lag
     ) AS worst,
-    collect_list(struct(minute, word, reason)) AS words
+    collect_list(struct(minute, word)) AS words
 FROM placed
 WHERE minute BETWEEN :start AND :end - 1
 GROUP BY consumer_group, slot
