@@ -10,32 +10,38 @@ A run of which only a part is there, or one that two jobs at once have left twic
 its files, and then added like one that is not: its raw objects are there, or nobody would know.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
 from math import ceil
 from typing import Any, TypeVar
+from urllib.parse import unquote
 from uuid import uuid4
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
 from kafka_lag_report.history_file import (
-    READ_AT_ONCE,
     STRETCH_ROWS,
+    TIME,
     Part,
     Stretch,
-    Sums,
     compact,
-    file_sums,
     shares,
-    source_sums,
     take_out,
-    together,
 )
-from kafka_lag_report.read_snapshots import FROM_SNAPSHOTS, Day, Run, check_objects
+from kafka_lag_report.read_snapshots import (
+    FROM_SNAPSHOTS,
+    Day,
+    Run,
+    check_objects,
+    naming_corrupt_files,
+    read,
+)
 from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import PARQUET, Storage
 
@@ -47,6 +53,13 @@ FILES = 8
 OBJECT_ROWS = 1_500
 # Of the objects that become a file of some 200 MB.
 FILE_BYTES = 400 << 20
+# What is compared of each run, to know a file for its sources': rows that were mixed up, lost or
+# cut show in it.
+COMPARED = {
+    "topic_partitions": ("start_offset", "end_offset"),
+    "group_partitions": ("committed_offset", "start_offset", "end_offset", "lag"),
+    "groups": ("lag", "members"),
+}
 
 
 def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
@@ -61,7 +74,7 @@ def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
         folder = day.history_folder(dataset)
         storage.sweep(folder)
         expected = day.run_rows(dataset)
-        held = held_runs(spark, storage, folder, dataset)
+        held = held_runs(spark, storage, day, dataset)
         wrong = wrong_runs(expected, held)
         # the rises of the run after them are others then
         wrong |= {after for run, after in pairwise(sorted(expected)) if run in wrong}
@@ -82,31 +95,40 @@ def _effort(part: Part) -> int:
 
 
 def held_runs(
-    spark: SparkSession, storage: Storage, folder: str, dataset: str, *, whole: bool = False
-) -> dict[str, Sums]:
-    """What each file of the history has of each run; DataError for one that cannot be read.
+    spark: SparkSession, storage: Storage, day: Day, dataset: str
+) -> dict[str, dict[int, int]]:
+    """The rows of each run, by file of the history; DataError for a file that cannot be read."""
+    folder = day.history_folder(dataset)
+    held: dict[str, dict[int, int]] = {
+        f"{folder}/{file.name}": {} for file in storage.objects(folder, PARQUET)
+    }
+    if held:
+        rows = read(spark, storage, day.from_history(), dataset)
+        second, name = sf.unix_seconds(TIME).alias("second"), sf.input_file_name().alias("file")
+        with naming_corrupt_files(storage, lambda: [folder]):
+            found = rows.groupBy(name, second).agg(sf.count("*").alias("rows")).collect()
+        for row in found:
+            file = unquote(row["file"].rpartition("/")[2])
+            held[f"{folder}/{file}"][row["second"]] = row["rows"]
+    return held
 
-    `whole` decodes every column and adds up offsets; else only rows are counted.
-    """
-    paths = [f"{folder}/{file.name}" for file in storage.objects(folder, PARQUET)]
-    read = partial(file_sums, storage=storage, dataset=dataset, whole=whole)
-    return dict(zip(paths, _in_workers(spark, paths, read), strict=True))
 
-
-def wrong_runs(expected: Mapping[int, int], held: Mapping[str, Sums]) -> set[int]:
+def wrong_runs(expected: Mapping[int, int], held: Mapping[str, Mapping[int, int]]) -> set[int]:
     """Seconds of the runs of which the files lack rows that the snapshots have, or hold all twice.
 
     Two jobs over one day at the same time leave a run in a file of each. More rows in one file than
     the snapshots have are theirs that are gone by now.
     """
-    rows = {second: sums[0] for second, sums in together(held.values()).items()}
+    rows = Counter[int]()
+    for runs in held.values():
+        rows.update(runs)
     repeated = {
         second
         for runs in held.values()
-        for second, (count, *_) in runs.items()
+        for second, count in runs.items()
         if expected.get(second) == count < rows[second]
     }
-    return {second for second, count in expected.items() if rows.get(second, 0) < count} | repeated
+    return {second for second, count in expected.items() if rows[second] < count} | repeated
 
 
 def parts(
@@ -160,38 +182,42 @@ def delete_compacted(spark: SparkSession, storage: Storage, old: Day) -> tuple[i
     """Delete the raw objects of the day if its history holds them; how many, or why not.
 
     It holds them if its files open at this moment, every column of them, and have at least the
-    rows that the raw objects have of each run, in each dataset, and of as many rows the same sums
-    of offsets. DataError for a file that does not open. Objects that are no readable snapshots are
+    rows that the raw objects have of each run, in each dataset, and of as many rows the same
+    offsets. DataError for a file that does not open. Objects that are no readable snapshots are
     never deleted.
     """
     old = check_objects(storage, replace(old, source=FROM_SNAPSHOTS))
     paths = [run.path for dataset in SNAPSHOTS for run in old.usable(dataset)]
     for dataset in SNAPSHOTS if paths else ():
-        folder = old.history_folder(dataset)
         expected = old.run_rows(dataset)
-        held = held_runs(spark, storage, folder, dataset, whole=True)
-        if wrong := wrong_runs(expected, held):
+        if wrong := wrong_runs(expected, held_runs(spark, storage, old, dataset)):
             runs = f"{len(wrong):,} of its runs"
             return 0, f"the history of {dataset} lacks rows of {runs}, or has them twice"
-        sources = [run.path for run in old.usable(dataset)]
-        if others := _other_offsets(spark, storage, dataset, sources, held):
+        if others := _other_offsets(spark, storage, old, dataset) if expected else 0:
             return 0, f"the history of {dataset} has other offsets in {others:,} of its runs"
     storage.delete(paths)
     return len(paths), None
 
 
-def _other_offsets(
-    spark: SparkSession,
-    storage: Storage,
-    dataset: str,
-    sources: Sequence[str],
-    held: Mapping[str, Sums],
-) -> int:
+def _other_offsets(spark: SparkSession, storage: Storage, old: Day, dataset: str) -> int:
     """Of how many runs the history has as many rows as the objects, and others."""
-    shares = [sources[at : at + READ_AT_ONCE] for at in range(0, len(sources), READ_AT_ONCE)]
-    add_up = partial(source_sums, storage=storage, dataset=dataset)
-    raw, kept = together(_in_workers(spark, shares, add_up)), together(held.values())
-    return sum(kept[second][0] == sums[0] and kept[second] != sums for second, sums in raw.items())
+    folder, raw = old.history_folder(dataset), [run.path for run in old.usable(dataset)]
+    with naming_corrupt_files(storage, lambda: [folder, *raw]):
+        kept = _hashes(read(spark, storage, old.from_history(), dataset), dataset, whole=True)
+        found = _hashes(read(spark, storage, old, dataset), dataset)
+    return sum(
+        kept[second][0] == rows and kept[second][1] != hashed
+        for second, (rows, hashed) in found.items()
+    )
+
+
+def _hashes(rows: DataFrame, dataset: str, *, whole: bool = False) -> dict[int, tuple[int, int]]:
+    """By the run's second its rows, and a hash of what is compared; `whole` decodes all columns."""
+    hashes = [sf.bit_xor(sf.xxhash64(*COMPARED[dataset]))]
+    if whole:
+        hashes.append(sf.bit_xor(sf.xxhash64(*SNAPSHOTS[dataset].names)))
+    found = rows.groupBy(sf.unix_seconds(TIME)).agg(sf.count("*"), *hashes).collect()
+    return {second: (count, hashed) for second, count, hashed, *_ in found}
 
 
 def _in_workers(spark: SparkSession, items: Sequence[Any], work: Callable[[Any], T]) -> list[T]:

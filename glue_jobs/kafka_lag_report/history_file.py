@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
-from operator import add
 from tempfile import NamedTemporaryFile, gettempdir
 
 import numpy as np
@@ -34,13 +33,6 @@ READ_AT_ONCE = 32
 # Of some 2 MB: small enough to skip most of a file, large enough to be worth a request to S3.
 ROW_GROUP_ROWS = 1 << 16
 TIME = "taken_at"
-# What is added up of each run, to know a file for its sources': rows that were mixed up, lost or
-# cut show in it.
-ADDED_UP = {
-    "topic_partitions": ("start_offset", "end_offset"),
-    "group_partitions": ("committed_offset", "start_offset", "end_offset", "lag"),
-    "groups": ("lag", "members"),
-}
 # What a rise is made of, beside the keys.
 _OFFSETS = {
     "topic_partitions": ("topic_id", "unread_reason", "read_at", "end_offset"),
@@ -324,73 +316,6 @@ def _with_more(declared: pa.Schema, found: pa.Schema) -> pa.Schema:
 def _more(field: pa.Field) -> pa.Field:
     text = field.type in (pa.string(), pa.large_string()) or pa.types.is_dictionary(field.type)
     return pa.field(field.name, TEXT if text else field.type)
-
-
-# Of a run's second its rows, and the sum of each column that is added up.
-Sums = dict[int, tuple[int, ...]]
-
-
-def file_sums(path: str, storage: Storage, dataset: str, *, whole: bool) -> Sums:
-    """What a file of the history has of each run.
-
-    `whole` decodes every column and adds up offsets; else only rows are counted.
-    """
-    names = ADDED_UP[dataset] if whole else ()
-    with storage.mapped(path) as data:
-        tables = (
-            read_rows(dataset, path, data)
-            if whole
-            else row_groups(path, data, _columns(dataset, names))
-        )
-        return together(_sums(rows, names) for rows in tables)
-
-
-def source_sums(sources: Sequence[str], storage: Storage, dataset: str) -> Sums:
-    """What the objects have of each run, offsets added up."""
-    names = ADDED_UP[dataset]
-    schema = _columns(dataset, names)
-    objects = zip(sources, storage.each(storage.read, sources, READ_AT_ONCE), strict=True)
-    return together(
-        _sums(rows, names) for path, data in objects for rows in row_groups(path, data, schema)
-    )
-
-
-def together(several: Iterable[Sums]) -> Sums:
-    """All sums of each run."""
-    total = Sums()
-    for sums in several:
-        for second, numbers in sums.items():
-            before = total.get(second, (0,) * len(numbers))
-            total[second] = tuple(map(add, before, numbers))
-    return total
-
-
-def _columns(dataset: str, names: Sequence[str]) -> pa.Schema:
-    return pa.schema([arrow_schema(dataset).field(name) for name in (TIME, *names)])
-
-
-def row_groups(path: str, data: bytes | pa.Buffer, schema: pa.Schema) -> Iterator[pa.Table]:
-    """These columns of each row group, null where the file lacks one."""
-    try:
-        file = _open(data, schema)
-        there = [name for name in schema.names if name in file.schema_arrow.names]
-        for number in range(file.num_row_groups):
-            rows = file.read_row_group(number, columns=there, use_threads=False)
-            rows.validate(full=True)
-            yield in_columns(rows, schema)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, ValueError, OSError) as error:
-        raise CorruptObjectsError([path]) from error
-
-
-def _sums(rows: pa.Table, names: Sequence[str]) -> Sums:
-    columns = {name: rows[name].cast(pa.int64()) for name in names}
-    by_run = pa.table({"second": _seconds(rows), **columns}).group_by("second")
-    sums = by_run.aggregate([([], "count_all"), *((name, "sum") for name in names)])
-    numbers = [sums["count_all"], *(sums[f"{name}_sum"].fill_null(0) for name in names)]
-    seconds = sums["second"].to_pylist()
-    return dict(zip(seconds, zip(*(n.to_pylist() for n in numbers), strict=True), strict=True))
 
 
 def _seconds(rows: pa.Table) -> pa.ChunkedArray:

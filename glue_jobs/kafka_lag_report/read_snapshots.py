@@ -384,14 +384,15 @@ def rows_in(
 
 
 @contextmanager
-def naming_corrupt_files(storage: Storage, folders: Callable[[], Iterable[str]]) -> Iterator[None]:
-    """Turn Spark's failure on a file in one of the folders into DataError that names the file."""
+def naming_corrupt_files(storage: Storage, places: Callable[[], Iterable[str]]) -> Iterator[None]:
+    """Turn Spark's failure on one of the files, or on one in these folders, into DataError that
+    names the file."""
     try:
         yield
     except _SPARK_FAILURES:
-        for folder in folders():
-            names = storage.objects(folder, PARQUET)
-            check_files(storage, [f"{folder}/{file.name}" for file in names])
+        for place in places():
+            names = [f"{place}/{file.name}" for file in storage.objects(place, PARQUET)]
+            check_files(storage, [place] if place.endswith(PARQUET) else names)
         raise
 
 

@@ -87,8 +87,8 @@ def broker_colours(bars: Iterable[Bar]) -> dict[int | None, int | None]:
         if bar.leader is not None:
             lag[bar.leader] = lag.get(bar.leader, 0.0) + (bar.mean_lag or 0.0)
     most = sorted(lag, key=lambda leader: (-lag[leader], leader))[:LEADER_COLOURS]
-    colours = {leader: place for place, leader in enumerate(sorted(most))}
-    return {leader: colours.get(leader) for leader in (None, *lag)}
+    colours: dict[int | None, int | None] = dict.fromkeys((None, *lag))
+    return colours | {leader: place for place, leader in enumerate(sorted(most))}
 
 
 def _tick(seconds: float, top: float, of: str = "") -> Tick:
