@@ -3,14 +3,12 @@
 
 In Arrow's columns and not in Spark's rows: a day of 14 million rows takes a quarter of the time. A
 file is made of stretches of the day, each sorted by itself and encoded before the next is read: it
-needs memory for one of them, however large the day.
+needs memory for one of them and for the encoded file, some 200 MB at most.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
-from tempfile import NamedTemporaryFile, gettempdir
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_lag.contract import KEYS, RISES
-from kafka_lag_report.errors import CorruptObjectsError, DataError, StoreError
+from kafka_lag_report.errors import CorruptObjectsError, DataError
 from kafka_lag_report.rises import offsets_of, rises
 from kafka_lag_report.schemas import TEXT, arrow_schema, in_columns
-from kafka_lag_report.storage import PARQUET, Storage, mapping
+from kafka_lag_report.storage import PARQUET, Storage
 
 Order = npt.NDArray[np.int64]
 
@@ -79,50 +77,36 @@ def compact(part: Part, storage: Storage) -> int:
     alike = groupby(_followed(part, storage), key=lambda table: table.schema)
     for number, (schema, stretches) in enumerate(alike):
         target = part.target if not number else part.target.replace(PARQUET, f"-{number}{PARQUET}")
-        with _encoded(schema, stretches) as data:
-            storage.write(target, data)
+        storage.write(target, encode(schema, stretches))
     return sum(stretch.rows for stretch in part.stretches)
 
 
 def take_out(path: str, storage: Storage, dataset: str, seconds: frozenset[int]) -> None:
     """Write the file again without the runs of these seconds; of no other run there is no file."""
     gone = pa.array(sorted(seconds))
-    with storage.mapped(path) as before:
-        rest = (
-            of_one_piece(rows.filter(pc.invert(pc.is_in(_seconds(rows), gone))))
-            for rows in read_rows(dataset, path, before)
-        )
-        left = (sorted_rows(rows, dataset) for rows in rest if rows.num_rows)
-        if (first := next(left, None)) is None:
-            storage.delete([path])
-            return
-        with _encoded(first.schema, chain([first], left)) as data:
-            storage.write(path, data)
+    rest = (
+        of_one_piece(rows.filter(pc.invert(pc.is_in(_seconds(rows), gone))))
+        for rows in read_rows(dataset, path, storage.read(path))
+    )
+    left = (sorted_rows(rows, dataset) for rows in rest if rows.num_rows)
+    if (first := next(left, None)) is None:
+        storage.delete([path])
+    else:
+        storage.write(path, encode(first.schema, chain([first], left)))
 
 
-@contextmanager
-def _encoded(schema: pa.Schema, tables: Iterable[pa.Table]) -> Iterator[pa.Buffer]:
-    """A file of these rows on this machine's disk; StoreError if the disk refuses."""
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(NamedTemporaryFile())
-            encode(file.name, schema, tables)
-        except OSError as error:
-            raise StoreError(f"cannot write to {gettempdir()}: {error}") from error
-        yield stack.enter_context(mapping(file.name))
-
-
-def encode(path: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
-    """Write Parquet that Athena and every Spark of this job read.
+def encode(schema: pa.Schema, tables: Iterable[pa.Table]) -> pa.Buffer:
+    """Parquet that Athena and every Spark of this job read.
 
     Each table, which is sorted, has row groups of its own.
     """
+    file = pa.BufferOutputStream()
     # tried for numbers that hardly repeat, a dictionary is tried in vain
     rising = [field.name for field in schema if field.type in _SLOWLY_RISING]
     repeating = [field.name for field in schema if pa.types.is_dictionary(field.type)]
     repeating += [field.name for field in schema if field.type == pa.int32()]
     with pq.ParquetWriter(
-        path,
+        file,
         schema,
         compression="zstd",
         use_dictionary=repeating,
@@ -134,6 +118,7 @@ def encode(path: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
     ) as writer:
         for table in tables:
             writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
+    return file.getvalue()
 
 
 def _followed(part: Part, storage: Storage) -> Iterator[pa.Table]:

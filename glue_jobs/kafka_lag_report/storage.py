@@ -11,9 +11,8 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -103,22 +102,6 @@ class Storage:
             if len(data) != stream.size():
                 raise OSError(f"the answer broke off after {len(data):,} bytes")
             return data
-
-    @contextmanager
-    def mapped(self, path: str) -> Iterator[pa.Buffer]:
-        """All of an object, however large: it lies on a disk of this machine, not in memory."""
-        scheme, place = _place(path)
-        with ExitStack() as stack:
-            with _refusals("read", path):
-                if scheme:
-                    local = stack.enter_context(NamedTemporaryFile())
-                    with self._open(path) as stream:
-                        stream.download(local.name)
-                        if os.path.getsize(local.name) != stream.size():
-                            raise OSError("the answer broke off")
-                    place = local.name
-                data = stack.enter_context(mapping(place))
-            yield data
 
     def tail(self, path: str) -> bytes:
         """The end of an object, with the whole footer if it is Parquet."""
@@ -294,17 +277,6 @@ def _locked(folder: int) -> bool:
     except OSError:
         return False
     return True
-
-
-@contextmanager
-def mapping(place: str) -> Iterator[pa.Buffer]:
-    """What a file of this machine holds, read as it is looked at."""
-    # an empty file cannot be mapped
-    if not os.path.getsize(place):
-        yield pa.py_buffer(b"")
-        return
-    with pa.memory_map(place) as file:
-        yield file.read_buffer()
 
 
 def _write_on_disk(system: Any, place: str, data: bytes | pa.Buffer) -> None:
