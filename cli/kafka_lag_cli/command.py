@@ -25,20 +25,20 @@ FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 # What each does. A subcommand is imported when it is called: Spark, AWS and the configuration's
 # model need not be loaded for the others.
 _SUBCOMMANDS = {
-    "show": "the groups of a cluster now, or the partitions of one group",
-    "watch": "the same again and again, redrawn on a terminal; keeps snapshots",
-    "serve": "status page, Burrow's API and /metrics of snapshots, or of a cluster",
-    "doctor": "what keeps a login from reading a cluster, and the command that repairs it",
-    "why": "why a group is behind, what to do, and what it is not",
-    "tasks": "how many tasks groups need: now, by hour of the week, and in the past",
-    "replay": "which pages a configuration would have sent on past days",
-    "diff": "what another configuration would change: keys, alarms, cost, pages",
-    "query": "saved queries on snapshots and reports: who lagged most, and when",
-    "report": "the daily report of a folder: skew, risks of loss, time lag",
-    "init": "writes a configuration from a cluster's ARN",
-    "config": "a configuration, checked; prints what the collector reads, with all defaults",
-    "cost": "what a configuration will cost a month, before it is deployed",
-    "completion": "lets your shell complete this command's words",
+    "show": "show the groups of a cluster now, or the partitions of one group",
+    "watch": "show them again and again, and keep snapshots",
+    "serve": "serve the status page, Burrow's API and /metrics",
+    "doctor": "find what keeps a login from reading, and print what repairs it",
+    "why": "explain why a group is behind, and what to do",
+    "tasks": "say how many tasks groups need, now and by hour of the week",
+    "replay": "try the alarms of a configuration on past days",
+    "diff": "compare two configurations: keys, alarms, cost, pages",
+    "query": "run a saved query on snapshots and reports",
+    "report": "make the daily report of a folder",
+    "init": "write a configuration from a cluster's ARN",
+    "config": "check a configuration, and print it with all defaults",
+    "cost": "estimate what a configuration costs a month",
+    "completion": "let your shell complete this command's words",
 }
 # What people type, of earlier versions or of other programs, and what it is here.
 _INSTEAD = {
@@ -76,8 +76,8 @@ examples:
   kafka-lag COMMAND --help
 
 \b
-Variables, unless the option is there: KAFKA_LAG_BOOTSTRAP_SERVERS, _COMMAND_CONFIG, _CONFIG,
-_STATE and _PROFILE; KAFKA_LAG_PASSWORD.
+variables, unless the option is there: KAFKA_LAG_BOOTSTRAP_SERVERS, _COMMAND_CONFIG, _CONFIG,
+_STATE and _PROFILE; KAFKA_LAG_PASSWORD
 
 \b
 exit codes:
@@ -86,8 +86,8 @@ exit codes:
        doctor: there is a fault
   2    wrong usage, a file that is not there, a configuration with faults; one line says what
   3    show --fail-on: a group has that status, or breaks its SLA
-  4    show --fail-on: none is seen to, and of some it is not known;
-       doctor: no fault was found, and some checks could not be made
+  4    show --fail-on: no group matched, but some could not be read;
+       doctor: no fault was found, but some checks could not be made
   130  interrupted
 """
 
@@ -97,7 +97,8 @@ class _Root(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
-            raise click.UsageError(f"Name a subcommand: {', '.join(_SUBCOMMANDS)}.", ctx)
+            click.echo(ctx.get_help())
+            ctx.exit()
         return super().parse_args(ctx, args)
 
     def list_commands(self, _: click.Context) -> list[str]:
@@ -153,7 +154,7 @@ class _Root(click.Group):
 )
 @click.version_option(package_name=_PACKAGE, prog_name=_PROGRAM)
 def kafka_lag() -> None:
-    """How far behind the consumer groups of a Kafka cluster are, in records and in time."""
+    """Show how far behind the consumer groups of a Kafka cluster are, in records and time."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -45,6 +45,15 @@ class _Option(click.Option):
             return None, ParameterSource.DEFAULT
         return value, source
 
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Returns the option's names without those that mean the same, and its help."""
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        short = [name for name in self.opts if not name.startswith("--")]
+        names = dict.fromkeys([*short, _long_name(self)])
+        return ", ".join(names) + ("" if self.is_flag else f" {self.make_metavar(ctx)}"), record[1]
+
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """One name, as all that mean the same would hide what is wrong."""
         return (ctx and _variable_used(ctx, self)) or f"'{_long_name(self)}'"
@@ -77,7 +86,7 @@ def is_from_variable(name: str) -> bool:
 
 
 def _long_name(parameter: click.Parameter) -> str:
-    return next(name for name in parameter.opts if name.startswith("--"))
+    return next((name for name in parameter.opts if name.startswith("--")), parameter.opts[-1])
 
 
 def _variable_used(ctx: click.Context, parameter: click.Parameter) -> str | None:

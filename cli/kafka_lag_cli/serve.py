@@ -41,7 +41,6 @@ _MAX_PORT = 65_535
 # Clients of the views that wait for S3 at the same time.
 _CONNECTIONS = 10
 _LOOPBACK = "127.0.0.1"
-_SECTION = "what is served, and to whom"
 _OF_COLLECTOR = ("interval", "cluster", "keep_days")
 
 
@@ -91,46 +90,39 @@ examples:
     type=_address,
     default="8000",
     metavar="[HOST:]PORT",
-    help=f"where to answer ({_LOOPBACK}:8000); port 0 for any free one",
-    section=_SECTION,
+    help=f"where to answer ({_LOOPBACK}:8000)",
 )
 @option(
     "--token-file",
     type=FILE,
     metavar="F",
-    help="answer only those who send the token in this file as Authorization: Bearer",
-    section=_SECTION,
+    help="answer only requests with the token in this file",
 )
 @option(
     "--no-token",
     is_flag=True,
-    help="answer everybody who reaches an address of --listen that other machines reach",
-    section=_SECTION,
+    help="answer other machines without a token",
 )
 @option(
     "--listen-certfile",
     type=FILE,
     metavar="F",
-    help="answer over HTTPS with this certificate, PEM; a renewed one needs a restart",
-    section=_SECTION,
+    help="answer over HTTPS with this certificate, PEM",
 )
 @option(
     "--listen-keyfile",
     type=FILE,
     metavar="F",
-    help="its private key, PEM, without a password",
-    section=_SECTION,
+    help="its private key, PEM",
 )
 @option("--interval", type=SECONDS, metavar="S", help="seconds between runs (60)")
 @keep_days_option
 @collect_options
 def serve(**options: Any) -> int:
-    """Answers with the status page, Burrow's API and /metrics until Ctrl-C or SIGTERM.
+    """Serve the status page, Burrow's API and /metrics until Ctrl-C or SIGTERM.
 
-    Shows the snapshots of a folder or a bucket (--state). With --bootstrap-servers,
-    or --config, it reads the cluster itself: an exporter for Prometheus, in one process. Only this
-    machine is answered unless --listen names another address, which needs --token-file or
-    --no-token. /healthz needs no token.
+    Serves the snapshots of --state; with --bootstrap-servers or --config it reads the cluster
+    itself. Only this machine is answered unless --listen names another address.
     """
     address = options["listen"]
     _check_source(options)

@@ -64,13 +64,9 @@ _AT_LEAST = {
     cls=SectionedCommand,
     epilog="""\b
 examples:
-  kafka-lag show --bootstrap-servers localhost:9092
-  kafka-lag show --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 --iam
-  kafka-lag show --bootstrap-servers b-1.example:9096 --command-config client.properties
-  kafka-lag show --bootstrap-servers b-1.example:9096 --username monitor --password-file F
-  kafka-lag show --config deployment.toml --cluster orders --group billing
-  kafka-lag show --bootstrap-servers localhost:9092 --sort lag --top 10 --output csv
-  kafka-lag show --bootstrap-servers localhost:9092 --fail-on ERR >/dev/null || echo behind
+  kafka-lag show -b b-1.example:9096 --command-config client.properties
+  kafka-lag show -b b-1.example:9098 --iam --group billing
+  kafka-lag show --config deployment.toml --output csv
 """,
 )
 @selection_options
@@ -79,21 +75,19 @@ examples:
     type=WholeNumber(0, 3600),
     default=str(_GAP),
     metavar="S",
-    help=f"seconds until the second reading, which shows who stands still; 0: read once ({_GAP})",
+    help=f"seconds until the second reading; 0 reads once ({_GAP})",
 )
 @option(
     "--fail-on",
     multiple=True,
     type=click.Choice([*_AT_LEAST, _SLA]),
-    metavar="ERR|WARN|sla",
-    help="exit with 3 if a group has this status or breaks its SLA, with 4 if that is not known",
+    metavar="WORD",
+    help="exit with 3 if a group is ERR or WARN, or breaks its sla",
 )
 @collect_options
 def show(**options: Any) -> int:
-    """Shows the lag of a cluster's consumer groups, the worst first.
-
-    Needs Describe on the cluster, topics and groups; reads no record and changes nothing. A status
-    takes some minutes of snapshots: what is not known yet has a question mark.
+    """Show the lag of a cluster's consumer groups, the worst first.
+    Needs Describe on the cluster, topics and groups; reads no record.
     """
     selection = selection_of(options)
     collect = collect_options_of(options)

@@ -58,11 +58,9 @@ _LINES_AROUND_GROUPS = 6
     cls=SectionedCommand,
     epilog="""\b
 examples:
-  kafka-lag watch --bootstrap-servers localhost:9092
-  kafka-lag watch --bootstrap-servers b-1.orders...kafka.eu-west-1.amazonaws.com:9098 \\
-      --iam --profile monitoring --state ./lag
-  kafka-lag watch --config deployment.toml --cluster orders --status ERR,WARN
-  kafka-lag watch --bootstrap-servers localhost:9092 --output ndjson >> lag.ndjson
+  kafka-lag watch -b localhost:9092 --state ./lag
+  kafka-lag watch --config deployment.toml --status ERR,WARN
+  kafka-lag watch -b localhost:9092 --output ndjson >> lag.ndjson
 """,
 )
 @selection_options
@@ -70,10 +68,9 @@ examples:
 @keep_days_option
 @collect_options
 def watch(**options: Any) -> int:
-    """Shows the lag of a cluster's consumer groups until Ctrl-C, and keeps the snapshots.
+    """Show the lag of a cluster's consumer groups until Ctrl-C, and keep the snapshots.
 
-    Needs Describe on the cluster, topics and groups; reads no record and changes nothing.
-    `kafka-lag serve` shows the snapshots in a browser, `kafka-lag report` makes a day's report.
+    `kafka-lag serve` shows them in a browser, `kafka-lag report` makes a day's report.
     """
     selection = selection_of(options)
     collect = collect_options_of(options, options["interval"])

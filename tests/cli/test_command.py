@@ -53,6 +53,17 @@ def test_help_has_examples_and_fits_a_terminal(
     assert max(map(len, printed.splitlines())) <= 100
 
 
+def test_the_help_of_show_is_seen_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(printed_by(capsys, "show", "--help").splitlines()) <= 35
+
+
+def test_without_arguments_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed_by(capsys) == printed_by(capsys, "--help")
+
+
 def test_the_version_is_the_projects(capsys: pytest.CaptureFixture[str]) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert version in printed_by(capsys, "--version")

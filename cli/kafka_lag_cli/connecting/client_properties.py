@@ -311,6 +311,12 @@ def _login(properties: Mapping[str, str], folder: Path, username: str | None) ->
             key_password=properties.get("ssl.key.password", ""),
             **_truststore(properties, folder),
         )
+    else:
+        # Doctor looks at such a port by TLS, too.
+        with suppress(_FaultError):
+            trusted = _truststore(properties, folder)
+            trusted.pop("missing_truststore", None)
+            found = replace(found, **trusted)
     if not sasl:
         return found
     return replace(found, **(_by_name(properties, username) if username else _sasl(properties)))

@@ -22,7 +22,6 @@ from kafka_lag.snapshots.store import FolderStore, SnapshotStore
 from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
 from kafka_lag_cli.connecting.login_options import SERVERS, BrokerOptions, brokers_of, login_options
 from kafka_lag_cli.connecting.protocol import find_protocol
-from kafka_lag_cli.connecting.rule_options import SECTION as RULES
 from kafka_lag_cli.connecting.rule_options import names_filters, rule_options, rules_of
 from kafka_lag_cli.help_sections import FILE, add_options, given_name, is_from_variable, option
 from kafka_lag_cli.numbers import WholeNumber
@@ -113,15 +112,15 @@ source_options = add_options(
     option(
         "--config",
         type=FILE,
-        metavar="FILE",
-        help="a configuration: brokers, login and rules are its own",
+        metavar="F",
+        help="configuration: brokers, login and rules",
         section=ACCESS,
     ),
     option(
         "--cluster",
         type=_cluster,
         metavar="NAME",
-        help="the cluster's name (Kafka's own id)",
+        help="name of the cluster (Kafka's own id)",
         section=ACCESS,
     ),
     login_options,
@@ -200,7 +199,7 @@ def refuse_without_brokers(
         if name in _OF_AWS:
             if not (reads_bucket or is_from_variable(name)):
                 raise click.UsageError(f"{given} is for a bucket, or for --iam: leave it out.")
-        elif name in of_collector or section in (ACCESS, RULES):
+        elif name in of_collector or section == ACCESS:
             raise click.UsageError(
                 f"{given} is for a cluster that is read here: add "
                 "--bootstrap-servers HOST:PORT or --config FILE, or leave it out."
@@ -231,7 +230,7 @@ def _refuse_beside_config() -> None:
     ctx = click.get_current_context()
     for parameter in ctx.command.params:
         section, name = getattr(parameter, "section", None), str(parameter.name)
-        if section not in (ACCESS, RULES):
+        if section != ACCESS:
             continue
         if name in ("bootstrap_servers", "profile", "config", "cluster"):
             continue

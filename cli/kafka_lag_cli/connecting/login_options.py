@@ -37,9 +37,10 @@ from kafka_lag_cli.connecting.client_properties import (
     read_given,
 )
 from kafka_lag_cli.connecting.login_file import LoginFile, read_password
+from kafka_lag_cli.connecting.rule_options import ACCESS
 from kafka_lag_cli.help_sections import FILE, add_options, is_from_variable, option
 
-SECTION: Final = "access"
+SECTION: Final = ACCESS
 _MAX_PORT = 65_535
 _PASSWORD = "KAFKA_LAG_PASSWORD"  # noqa: S105  # its name
 _OF_IAM = {
@@ -95,19 +96,19 @@ def _is_server(text: str) -> bool:
 SERVERS = option(
     *("-b", "--bootstrap-servers", "--bootstrap-server"),
     type=_servers,
-    metavar="H:P,...",
-    help="brokers to begin with",
+    metavar="H:P",
+    help="brokers to connect to first",
     section=SECTION,
 )
 _option = partial(option, section=SECTION)
 login_options = add_options(
     _option("--command-config", type=FILE, metavar="F", help="client.properties of Kafka's tools"),
     _option(
-        *("-X", "--command-property"),
+        "-X",
         "properties",
         multiple=True,
         metavar="KEY=VALUE",
-        help="one of its keys, such as security.protocol=SSL; no secret",
+        help="one of its keys: security.protocol=SSL",
     ),
     _option("--iam", is_flag=True, help="log in to MSK with AWS credentials"),
     _option("--profile", metavar="P", help="AWS profile"),

@@ -15,7 +15,7 @@ from kafka_lag.settings import INTERNAL_TOPICS
 from kafka_lag_cli.help_sections import option
 from kafka_lag_config.window import parse_window
 
-SECTION: Final = "rules"
+ACCESS: Final = "access and rules"
 _HOUR_MS = 3_600_000
 _BY_NAME = ("allowed_lag", "owner", "runbook_url", "sla_seconds", "uncommitted")
 # Values of these stay text, even if they look like a number.
@@ -29,8 +29,8 @@ rule_options = option(
     "rules",
     multiple=True,
     metavar="KEY=VALUE",
-    help="a rule by its key in the configuration: groups.deny=^test, sla_seconds.^pay=60",
-    section=SECTION,
+    help="rule by its key, such as groups.deny=^test",
+    section=ACCESS,
 )
 
 

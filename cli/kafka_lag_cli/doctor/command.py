@@ -74,9 +74,6 @@ _TEXT, _JSON = "text", "json"
 examples:
   kafka-lag doctor --bootstrap-servers localhost:9092
   kafka-lag doctor --bootstrap-servers b-1.example:9096 --command-config client.properties
-  PASSWORD=... kafka-lag doctor --bootstrap-servers b-1.example:9096 \\
-      --username monitor --password-env PASSWORD
-  kafka-lag doctor --config deployment.toml --cluster orders --deployed
   kafka-lag doctor --config deployment.toml --deployed
   kafka-lag doctor --bootstrap-servers localhost:9092 --output json
 
@@ -97,15 +94,14 @@ exit codes:
 @option(
     "--deployed",
     is_flag=True,
-    help="with --config, after a deploy: what runs there, each beside what is expected",
+    help="with --config: check what a deploy left running, too",
 )
 @source_options
 def doctor(**options: Any) -> int:
-    """Says what keeps this login from reading a cluster, and the line that repairs each.
+    """Find what keeps a login from reading a cluster, and print the line that repairs it.
 
-    Looks at names, TCP, TLS, mechanisms, the login, ACLs and rights, hidden groups and topics,
-    clocks, versions, kinds of groups, transactions, and what the metrics would cost; with the
-    configuration also at what AWS says of it. Reads no record and changes nothing.
+    Checks the way to the brokers, the login, its rights, and with --config what AWS says of the
+    configuration. Reads no record and changes nothing.
     """
     if options["deployed"] and not options["config"]:
         raise click.UsageError("--deployed is for --config.")

@@ -67,8 +67,8 @@ STATE = option(
     "--state",
     type=_read_place,
     default=None,
-    metavar="DIR|s3://BUCKET",
-    help="where snapshots are (your cache folder)",
+    metavar="PLACE",
+    help="folder or s3://BUCKET of snapshots (your cache folder)",
 )
 PROFILE = option("--profile", metavar="P", help="AWS profile")
 

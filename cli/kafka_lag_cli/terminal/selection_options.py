@@ -30,7 +30,6 @@ from kafka_lag_cli.terminal.group_rows import (
     select_groups,
 )
 
-SECTION = "what is shown"
 _NAMED_BROKERS = 5
 # Burrow's words for the same.
 _PARTITION_STATUSES = {
@@ -53,44 +52,40 @@ selection_options = add_options(
     option(
         "--group",
         metavar="NAME",
-        help="one group by its whole name: partitions, offsets, members",
-        section=SECTION,
+        help="show one group: partitions, offsets, members",
     ),
     option(
         "--sort",
         type=click.Choice(list(SORTS)),
         metavar="KEY",
-        help=f"{', '.join(SORTS)} (status)",
-        section=SECTION,
+        help="status, lag, time-lag, sla, loss, members or name (status)",
     ),
     option(
         "--top",
         type=WholeNumber(1, 1_000_000),
         metavar="N",
-        help="the first of them; with --group the first partitions",
-        section=SECTION,
+        help="show the first N",
     ),
     option(
         "--status",
         "statuses",
         type=_statuses,
         metavar="S,...",
-        help=", ".join(STATUSES),
-        section=SECTION,
+        help="show groups with these, such as ERR,WARN or stopped",
     ),
-    option("--owner", metavar="NAME", help="groups with this owner", section=SECTION),
+    option("--owner", metavar="NAME", help="show groups with this owner"),
     option(
         "--output",
         type=click.Choice([TABLE, JSON, NDJSON, CSV]),
         default=TABLE,
-        help=f"({TABLE})",
-        section=SECTION,
+        metavar="FORM",
+        help=f"{TABLE}, {JSON}, {NDJSON} or {CSV} ({TABLE})",
     ),
     option(
         "--by",
         type=click.Choice([BY_GROUP, BY_PARTITION]),
-        help="a row of json, ndjson and csv (group; partition with --group)",
-        section=SECTION,
+        metavar="ROW",
+        help="row of json, ndjson and csv: group or partition",
     ),
 )
 

@@ -43,7 +43,6 @@ from kafka_lag_cli.why.output import (
     write_troubles,
 )
 
-_SECTION = "what is explained"
 _HOURS, _MOST_HOURS = 3, 72
 # Until the second reading, as for `show`.
 _GAP = 6
@@ -73,35 +72,32 @@ examples:
 """,
 )
 @click.argument("group", required=False)
-@option("--all", "every", is_flag=True, help="a line for each group in trouble", section=_SECTION)
+@option("--all", "every", is_flag=True, help="list every group in trouble")
 @option(
     "--hours",
     type=WholeNumber(1, _MOST_HOURS),
     metavar="N",
     default=str(_HOURS),
-    help=f"of the timeline ({_HOURS})",
-    section=_SECTION,
+    help=f"length of the timeline ({_HOURS})",
 )
 @option(
     "--at",
     metavar="TIME",
-    help="in the past: 03:10, 2026-01-31T03:10, UTC unless it names a zone",
-    section=_SECTION,
+    help="explain a past time: 03:10 or 2026-01-31T03:10, UTC",
 )
-@option("--output", type=click.Choice([TABLE, JSON]), default=TABLE, section=_SECTION)
+@option("--output", type=click.Choice([TABLE, JSON]), default=TABLE)
 @option(
     "--gap",
     type=WholeNumber(0, 3600),
     default=str(_GAP),
     metavar="S",
-    help=f"of brokers: seconds until the second reading ({_GAP})",
+    help=f"seconds until the second reading of brokers ({_GAP})",
 )
 @collect_options
 def why(**options: Any) -> None:
-    """Why a GROUP is behind: its cause, what to do, and its last hours.
+    """Explain why GROUP is behind: its cause, what to do, and its last hours.
 
-    Reads the snapshots of a folder or a bucket (--state);
-    with --bootstrap-servers or --config the cluster itself, beside what the folder has of it.
+    Reads the snapshots of --state; with --bootstrap-servers or --config the cluster itself.
     """
     request = _request_of(options)
     if names_brokers(options):
