@@ -26,10 +26,10 @@ from kafka_lag_cli.replay.changes import (
     summarise_changes,
 )
 from kafka_lag_cli.replay.documents import DEFAULT_DAYS, Replay, find_period, read_days, replay_days
-from kafka_lag_cli.replay.output import PAGES, cells_of_page, describe_page
+from kafka_lag_cli.replay.output import PAGE_NAMES, PAGES, cells_of_page, describe_page
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
-from kafka_lag_cli.terminal.group_rows import JSON, TABLE
+from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_cli.terminal.text import open_screen, printable, printable_line
 from kafka_lag_config.alarm_rules import (
     Rule,
@@ -83,7 +83,7 @@ _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
     help=f"The first UTC day (default: {DEFAULT_DAYS} days in all).",
 )
 @click.option("--to", "last", metavar="YYYY-MM-DD", help="The last UTC day (default: today).")
-@click.option("--output", type=click.Choice([TABLE, JSON]), default=TABLE)
+@output_option
 def diff(
     against: Path,
     file: Path | None,
@@ -102,10 +102,10 @@ def diff(
         pages = []
         if place.bucket is not None or place.state is not None:
             pages = list(_find_pages(old, new, place, find_period(first, last)))
-        if output == JSON:
-            _write(old, new, pages)
-        else:
+        if output == TABLE:
             _print_all(old, new, pages, open_screen())
+        else:
+            _write(old, new, pages, output)
     except ConfigurationError as error:
         raise click.ClickException(printable(error.line)) from error
     except ReporterError as error:
@@ -173,8 +173,8 @@ def _print_pages(changes: _Changes, screen: Console) -> None:
         screen.print(_CHANGES.table(cells, screen.width, more if len(listed) > _LISTED else []))
 
 
-def _write(old: Deployment, new: Deployment, clusters: list[_Changes]) -> None:
-    """One object for programs, such as a check of a pull request."""
+def _write(old: Deployment, new: Deployment, clusters: list[_Changes], form: str) -> None:
+    """Writes JSON with all, or NDJSON and CSV with a line a page that either sends."""
     added, removed, moved, _ = _count_alarms(old, new)
     before, after = _costs(old, new)
     found = {
@@ -188,19 +188,22 @@ def _write(old: Deployment, new: Deployment, clusters: list[_Changes]) -> None:
             {
                 "cluster": each.replay.cluster.name,
                 "summary": each.summary,
-                "pages": [
-                    {
-                        "change": page.kind.value,
-                        "later_seconds": page.later_seconds,
-                        **describe_page(page.page),
-                    }
-                    for page in each.pages
-                ],
+                "pages": [_describe(page) for page in each.pages],
             }
             for each in clusters
         ],
     }
-    sys.stdout.write(json.dumps(found) + "\n")
+    pages = [_describe(page) for each in clusters for page in each.pages]
+    names = ("change", "later_seconds", *PAGE_NAMES)
+    write_records(pages, form, sys.stdout, whole=found, names=names)
+
+
+def _describe(change: Change) -> dict[str, Any]:
+    return {
+        "change": change.kind.value,
+        "later_seconds": change.later_seconds,
+        **describe_page(change.page),
+    }
 
 
 def _changed_keys(old: Deployment, new: Deployment) -> Iterator[tuple[str, str, str]]:

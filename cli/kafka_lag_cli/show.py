@@ -33,15 +33,9 @@ from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.schedule import describe_unkept
 from kafka_lag_cli.state.shared import HeldStore, find_interval
 from kafka_lag_cli.terminal.group_details import group_details
-from kafka_lag_cli.terminal.group_rows import (
-    TABLE,
-    Row,
-    Selection,
-    select_groups,
-    sla_used,
-    write_rows,
-)
+from kafka_lag_cli.terminal.group_rows import Row, Selection, select_groups, sla_used, write_rows
 from kafka_lag_cli.terminal.group_table import groups_table
+from kafka_lag_cli.terminal.records import TABLE
 from kafka_lag_cli.terminal.selection_options import (
     check_group,
     row_kind,

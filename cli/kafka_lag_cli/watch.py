@@ -36,8 +36,9 @@ from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.schedule import Run, run_on_schedule
 from kafka_lag_cli.state.shared import mark_collected
 from kafka_lag_cli.terminal.group_details import group_details
-from kafka_lag_cli.terminal.group_rows import TABLE, Selection, select_groups, write_rows
+from kafka_lag_cli.terminal.group_rows import Selection, select_groups, write_rows
 from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, groups_table
+from kafka_lag_cli.terminal.records import TABLE
 from kafka_lag_cli.terminal.selection_options import row_kind, selection_of, selection_options
 from kafka_lag_cli.terminal.text import (
     WarningPrinter,

@@ -16,14 +16,12 @@ from kafka_lag.lag.model import Snapshot
 from kafka_lag_cli.terminal.group_rows import (
     BY_GROUP,
     BY_PARTITION,
-    CSV,
-    JSON,
-    NDJSON,
     SORTS,
     Selection,
     select_groups,
     write_rows,
 )
+from kafka_lag_cli.terminal.records import CSV, JSON, NDJSON
 from kafka_lag_cli.terminal.selection_options import selection_options
 from tests.builders import NOON
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
@@ -186,13 +184,19 @@ def test_partitions_are_of_the_groups_that_are_chosen() -> None:
     assert [row["partition_id"] for row in json.loads(first)] == [2]
 
 
+def _as_csv(value: Any) -> str:
+    return (
+        json.dumps(value) if isinstance(value, bool | list) else str("" if value is None else value)
+    )
+
+
 @pytest.mark.parametrize("by", [BY_GROUP, BY_PARTITION])
 def test_csv_has_the_same_columns_and_nothing_for_what_is_not_known(by: str) -> None:
     lines = table_of(PARTED, by)
     rows = json.loads(text_of(PARTED, JSON, by))
     assert [list(line) for line in lines] == [list(row) for row in rows]
     for line, row in zip(lines, rows, strict=True):
-        assert line == {name: "" if value is None else str(value) for name, value in row.items()}
+        assert line == {name: _as_csv(value) for name, value in row.items()}
 
 
 def test_csv_that_goes_on_has_no_heading_again() -> None:

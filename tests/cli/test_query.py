@@ -245,7 +245,7 @@ ZONES = (
 
 def test_what_people_and_programs_read_of_an_answer(state: Path, golden: Golden) -> None:
     names = ("a_name", "beside", "never_known", "nor_this")
-    answer = Answer(names, [("g", 7, None, None), ("h", 8, None, None)], {}, {})
+    answer = Answer(names, [("g", 7, None, None), ("h", 8, None, None)], {})
     texts = {}
     for width in (60, 30, 12):
         out = io.StringIO()
@@ -271,17 +271,6 @@ def test_what_people_and_programs_read_of_an_answer(state: Path, golden: Golden)
         for name, text in texts.items()
     }
     golden.holds_cases("query.txt", cases)
-
-
-def test_a_query_comes_from_a_file_or_stdin(state: Path, tmp_path: Path) -> None:
-    text = "-- mine\nSELECT cluster, count(*) AS n FROM groups GROUP BY cluster ORDER BY cluster;\n"
-    (tmp_path / "mine.sql").write_text(text)
-    arguments = ["--state", str(state), "--output", "ndjson"]
-
-    from_file = run("--file", tmp_path / "mine.sql", *arguments).stdout
-    from_stdin = run("--file", "-", *arguments, input=text).stdout
-
-    assert from_file == from_stdin == '{"cluster": "other", "n": 1}\n{"cluster": "shop", "n": 3}\n'
 
 
 def test_a_column_that_older_snapshots_lack_is_unknown(state: Path) -> None:

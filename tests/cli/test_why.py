@@ -179,7 +179,7 @@ def test_a_broken_sla_and_rebalances_without_end_are_trouble() -> None:
     rows = [{**empty, **a_group(name, **columns)} for name, columns in named.items()]
     screen, out = Console(width=80, file=io.StringIO()), io.StringIO()
     print_troubles([(CLUSTER, NOON, rows)], screen)
-    write_troubles([(CLUSTER, NOON, rows)], out)
+    write_troubles([(CLUSTER, NOON, rows)], "json", out)
 
     assert [each["consumer_group"] for each in json.loads(out.getvalue())] == [
         *("late", "warned", "restless")

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ from kafka_lag_cli.doctor.connection import (
     options_line,
 )
 from kafka_lag_cli.doctor.findings import Finding, exit_code, not_looked_at
-from kafka_lag_cli.doctor.findings_text import findings_json, print_findings
+from kafka_lag_cli.doctor.findings_text import print_findings
 from kafka_lag_cli.doctor.inspection import (
     Inspection,
     find_scram_mechanism,
@@ -62,10 +63,9 @@ from kafka_lag_cli.doctor.inspection import (
 from kafka_lag_cli.doctor.rights import RIGHTS, WantedNames, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair
 from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_cli.terminal.text import open_screen, printable, wording_of
 from kafka_lag_config.cost.prices import load_prices
-
-_TEXT, _JSON = "text", "json"
 
 
 @click.command(
@@ -85,12 +85,7 @@ exit codes:
   4  no fault was found, and some checks could not be made
 """,
 )
-@option(
-    "--output",
-    type=click.Choice([_TEXT, _JSON]),
-    default=_TEXT,
-    help=f"lines for people ({_TEXT}), or an array of findings",
-)
+@output_option
 @option(
     "--deployed",
     is_flag=True,
@@ -117,10 +112,11 @@ def doctor(**options: Any) -> int:
             if access.sasl_mechanism != IAM and not region_of(access.bootstrap_servers):
                 # Whoever has neither a deployment nor brokers in AWS pays nothing for metrics.
                 findings = [each for each in findings if each.check != METRICS]
-    if options["output"] == _JSON:
-        click.echo(findings_json(findings))
-    else:
+    if options["output"] == TABLE:
         print_findings(findings, open_screen())
+    else:
+        names = [each.name for each in fields(Finding)]
+        write_records(map(asdict, findings), options["output"], sys.stdout, names=names)
     return exit_code(findings)
 
 

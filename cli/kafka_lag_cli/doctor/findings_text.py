@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
@@ -43,11 +41,6 @@ def print_findings(findings: Sequence[Finding], screen: Console) -> None:
         for each in findings:
             if each.severity == severity and (each.why or each.repair):
                 _print_details(each, screen)
-
-
-def findings_json(findings: Iterable[Finding]) -> str:
-    """An array of objects with the fields of a finding; `repair` is null where there is none."""
-    return json.dumps([asdict(finding) for finding in findings], indent=2)
 
 
 def _line_key(finding: Finding) -> tuple[Severity, str, str]:

@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 import difflib
-import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.snapshots.store import BrowsableStore
@@ -25,7 +22,8 @@ from kafka_lag.wording.formatting import format_list, format_quantity
 from kafka_lag_cli.needs import check_extra
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.stores import open_folder
-from kafka_lag_cli.terminal.group_rows import FORMATS, TABLE
+from kafka_lag_cli.terminal.progress import count_objects
+from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_cli.terminal.text import escape_markup, printable
 from kafka_lag_config.saved_queries import Query, read_queries
 
@@ -33,11 +31,6 @@ if TYPE_CHECKING:
     from kafka_lag_cli.query.engine import Answer
     from kafka_lag_cli.query.parameters import Request
 
-# What may be the matter where these have no rows.
-_NO_INCIDENT = (
-    "A status makes an incident once it has lasted for `hold` runs; status_by_day counts all runs."
-)
-_WITHOUT_ROWS = dict.fromkeys(("incidents_of_a_group", "minutes_around_an_incident"), _NO_INCIDENT)
 # Objects that are fetched from a bucket at the same time.
 _AT_ONCE = 16
 _EXAMPLES = """\b
@@ -71,10 +64,7 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
 )
 @click.option("--history", is_flag=True, help="Read days whose snapshots are gone, in history/.")
 @click.option("--execute", metavar="SQL", help="Run this SELECT, in Athena's dialect.")
-@click.option(
-    "--file", type=click.File(encoding="utf-8-sig"), metavar="FILE", help="The same; - is stdin."
-)
-@click.option("--output", type=click.Choice(FORMATS), default=TABLE)
+@output_option
 @click.option("--list", "listing", is_flag=True, help="List the saved queries, and run none.")
 @click.option("--sql", is_flag=True, help="Print the query as Athena takes it, and run nothing.")
 def query(
@@ -83,7 +73,6 @@ def query(
     parameters: Sequence[str],
     history: bool,
     execute: str | None,
-    file: TextIO | None,
     output: str,
     listing: bool,
     sql: bool,
@@ -97,10 +86,8 @@ def query(
     if listing:
         _print_list(output)
         return
-    if sum(each is not None for each in (name, execute, file)) != 1:
-        raise click.UsageError(
-            "Name a query (--list has them), or give one by --execute or --file."
-        )
+    if (name is None) == (execute is None):
+        raise click.UsageError("Name a query (--list has them), or give one by --execute.")
     check_extra("query", "sql", "DuckDB", "duckdb", "sqlglot")
     try:
         if sql and name and not parameters and not history:
@@ -111,7 +98,7 @@ def query(
         elif parameters or history:
             raise click.UsageError("--parameter and --history belong to saved queries.")
         else:
-            request = _parse(execute if file is None else _read(file))
+            request = _parse(execute)
         if sql:
             click.echo(_athena_text(request))
             return
@@ -121,8 +108,6 @@ def query(
     except ReporterError as error:
         raise click.ClickException(printable(str(error))) from error
     _print(answer, output)
-    if name is not None and not (answer.rows or answer.unread):
-        _hint(_WITHOUT_ROWS.get(_find_query(name).key))
 
 
 def _bind(name: str, parameters: Sequence[str], *, history: bool) -> Request:
@@ -162,13 +147,6 @@ def _values(saved: Query, parameters: Sequence[str]) -> dict[str, str]:
 def _nearest(name: str, names: Iterable[str]) -> str:
     found = difflib.get_close_matches(name, names, 1)
     return f"; {found[0]}?" if found else "."
-
-
-def _read(file: TextIO) -> str:
-    try:
-        return file.read()
-    except UnicodeDecodeError:
-        raise click.UsageError(f"--file: {printable(file.name)} is no UTF-8 text.") from None
 
 
 def _parse(text: str | None) -> Request:
@@ -213,40 +191,25 @@ def _fetcher(store: BrowsableStore, folder: Path) -> Callable[[Sequence[str]], l
         return path
 
     def fetch_all(keys: Sequence[str]) -> list[Path]:
-        with _progress(len(keys)) as advance, ThreadPoolExecutor(_AT_ONCE) as pool:
-            work = [pool.submit(fetch, key) for key in keys]
+        with count_objects() as progress, ThreadPoolExecutor(_AT_ONCE) as pool:
+            advance = progress(len(keys))
+            paths = []
             try:
-                return [advance(each.result()) for each in work]
+                for path in pool.map(fetch, keys):
+                    paths.append(path)
+                    advance(1)
             finally:
                 pool.shutdown(cancel_futures=True)
+            return paths
 
     return fetch_all
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[Path], Path]]:
-    """Counts what is fetched, on a terminal alone."""
-    stderr = Console(stderr=True)
-    columns = TextColumn("{task.description}"), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(
-        *columns, console=stderr, transient=True, disable=not stderr.is_terminal
-    ) as progress:
-        task = progress.add_task("objects read", total=total)
-
-        def advance(path: Path) -> Path:
-            progress.advance(task)
-            return path
-
-        yield advance
-
-
 def _check_read(answer: Answer) -> None:
-    """Raises ConfigError where a query about a time found no run of it."""
+    """Raises ConfigError if a query about one time found no run of it."""
     for table, days in answer.unread.items():
         if days is not None:
-            run = answer.newest.get(table)
-            at = f" Try -p at={run:%Y-%m-%dT%H:%M:%S}." if run else ""
-            raise ConfigError(f"{_nothing_of(table, days)}{at}")
+            raise ConfigError(_nothing_of(table, days))
 
 
 def _nothing_of(table: str, days: tuple[str, str]) -> str:
@@ -254,13 +217,12 @@ def _nothing_of(table: str, days: tuple[str, str]) -> str:
     return f"{table} has nothing of the time asked for; it has {there}."
 
 
-def _hint(text: str | None) -> None:
-    if text is not None:
-        Console(stderr=True).print(f"[yellow]{escape_markup(text)}[/]", soft_wrap=True)
+def _hint(text: str) -> None:
+    Console(stderr=True).print(f"[yellow]{escape_markup(text)}[/]", soft_wrap=True)
 
 
 def _print(answer: Answer, output: str) -> None:
-    from kafka_lag_cli.query.output import lines, print_table  # noqa: PLC0415
+    from kafka_lag_cli.query.output import print_table, records  # noqa: PLC0415
 
     for table, days in answer.unread.items():
         if days is not None:
@@ -268,10 +230,7 @@ def _print(answer: Answer, output: str) -> None:
     if output == TABLE:
         print_table(answer, Console())
         return
-    for line in lines(answer, output, to_terminal=sys.stdout.isatty()):
-        # click.echo would take escape sequences out of names.
-        sys.stdout.write(line)
-    sys.stdout.flush()
+    write_records(records(answer), output, sys.stdout, names=answer.columns)
 
 
 def _print_list(output: str) -> None:
@@ -281,7 +240,7 @@ def _print_list(output: str) -> None:
             click.echo(f"{each.key}\n    {each.title}\n    {_parameters_text(each)}")
         click.echo(format_quantity(len(queries), "query", "queries"))
         return
-    listed: list[dict[str, Any]] = [
+    listed = [
         {
             "name": each.key,
             "title": each.title,
@@ -290,7 +249,7 @@ def _print_list(output: str) -> None:
         }
         for each in queries
     ]
-    click.echo(json.dumps(listed, indent=2))
+    write_records(listed, output, sys.stdout)
 
 
 def _parameters_text(saved: Query) -> str:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from kafka_lag import contract
 from kafka_lag.contract.reports import COVERAGE
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
-from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_cli.query.parameters import ATHENA, as_of
@@ -70,13 +69,12 @@ class Answer:
 
     In a query with AT TIME ZONE times may be local ones: there they are texts.
     `unread` has the tables of which no object was read, with the first and the last day that there
-    are of them, or null where there are none; `newest` the newest run of such tables of snapshots.
+    are of them, or null where there are none.
     """
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
     unread: Mapping[str, tuple[str, str] | None]
-    newest: Mapping[str, datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +116,7 @@ class Engine:
             for name, of_table in keys.items()
             if not of_table
         }
-        newest = {
-            name: run
-            for name, between in unread.items()
-            if between and (run := self._newest_run(tables[name], between[1]))
-        }
-        return Answer(columns, rows, unread, newest)
-
-    def _newest_run(self, table: Table, day: str) -> datetime | None:
-        """The newest of a day's, of any cluster; null: the table has none."""
-        runs = (
-            taken_at_of(key)
-            for cluster in self.store.folders(f"{table.folder}/")
-            for key in self.store.keys(f"{table.folder}/{cluster}/{DATE}={day}/")
-        )
-        newest = max((run for run in runs if run is not None), default=None)
-        return None if newest is None else datetime.fromtimestamp(newest / 1000, UTC)
+        return Answer(columns, rows, unread)
 
     def _fetch(self, keys: Mapping[str, Iterable[str]]) -> dict[str, Path]:
         wanted = list(dict.fromkeys(key for found in keys.values() for key in found))

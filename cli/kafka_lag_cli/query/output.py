@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -20,8 +19,6 @@ from rich.text import Text
 
 from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_cli.query.engine import Answer
-from kafka_lag_cli.terminal.csv_rows import csv_line
-from kafka_lag_cli.terminal.group_rows import CSV, NDJSON
 from kafka_lag_cli.terminal.text import printable
 
 _UNKNOWN = "?"
@@ -29,63 +26,24 @@ _DIGITS = 4
 
 
 def print_table(answer: Answer, screen: Console) -> None:
-    """A line a row; where rows are wider than a terminal without columns that are all unknown.
-
-    A line a value where they are wider still.
-    """
+    """Prints a line a row, or a line a value if rows are wider than the terminal."""
     width = _width(answer, screen)
-    unknown: list[str] = []
     if not screen.is_terminal:
         # Whoever reads it later has more room than the 80 columns that rich assumes.
         screen.width = max(width, screen.width)
-    elif width > screen.width:
-        answer, unknown = _without_unknown(answer)
-        width = _width(answer, screen)
     shown: RenderableType = _table(answer) if width <= screen.width else _records(answer)
     screen.print(shown)
     screen.print(Text(format_quantity(len(answer.rows), "row"), style="dim"))
-    if unknown:
-        names = ", ".join(map(printable, unknown))
-        screen.print(Text(f"left out, as unknown in all rows: {names}", style="dim"))
 
 
 def _width(answer: Answer, screen: Console) -> int:
     return Measurement.get(screen, screen.options.update(max_width=100_000), _table(answer)).maximum
 
 
-def _without_unknown(answer: Answer) -> tuple[Answer, list[str]]:
-    """The answer without columns of which no row has a value, and their names."""
-    places = range(len(answer.columns))
-    known = [at for at in places if any(_json_value(row[at]) is not None for row in answer.rows)]
-    if not known:
-        return answer, []
-    kept = replace(
-        answer,
-        columns=tuple(answer.columns[at] for at in known),
-        rows=[tuple(row[at] for at in known) for row in answer.rows],
-    )
-    return kept, [answer.columns[at] for at in places if at not in known]
-
-
-def lines(answer: Answer, form: str, *, to_terminal: bool) -> Iterator[str]:
-    """The text of `form`, line by line with their ends.
-
-    On a terminal what cannot be printed is escaped, which JSON does everywhere.
-    """
-    if form == CSV:
-        rows = [list(answer.columns), *([_csv_cell(cell) for cell in row] for row in answer.rows)]
-        for row in rows:
-            yield csv_line(row, to_terminal=to_terminal)
-        return
-    objects = (
-        json.dumps(dict(zip(answer.columns, map(_json_value, row), strict=True)))
-        for row in answer.rows
-    )
-    if form == NDJSON:
-        yield from (f"{each}\n" for each in objects)
-    else:
-        text = ",\n ".join(objects)
-        yield f"[{text}]\n"
+def records(answer: Answer) -> Iterator[dict[str, Any]]:
+    """Yields each row as an object for programs."""
+    for row in answer.rows:
+        yield dict(zip(answer.columns, map(_json_value, row), strict=True))
 
 
 def _table(answer: Answer) -> Table:
@@ -128,12 +86,6 @@ def _cell(cell: Any) -> str:
     if isinstance(value, float):
         return f"{round(value, _DIGITS):.15g}"
     return printable(value) if isinstance(value, str) else printable(json.dumps(value))
-
-
-def _csv_cell(cell: Any) -> Any:
-    """Numbers as they are: their sign is no formula."""
-    value = _json_value(cell)
-    return json.dumps(value) if isinstance(value, bool | list | dict) else value
 
 
 def _json_value(cell: Any) -> Any:

@@ -34,7 +34,7 @@ from kafka_lag_cli.replay.proposals import LEAST_DAYS, propose_slas
 from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.state.groups_over_time import AT_ONCE, DAY_MS, MINUTE_MS
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
-from kafka_lag_cli.terminal.group_rows import CSV, JSON, TABLE
+from kafka_lag_cli.terminal.records import CSV, NDJSON, TABLE, output_option
 from kafka_lag_cli.terminal.text import hint_at_name, open_screen, printable
 from kafka_lag_config.faults import ConfigurationError
 
@@ -80,7 +80,7 @@ class _PagesAMonth(click.FloatRange):
     is_flag=True,
     help="What CloudWatch's history of the deployed alarms has instead, by your AWS credentials.",
 )
-@click.option("--output", type=click.Choice([TABLE, JSON, CSV]), default=TABLE)
+@output_option
 def replay(
     file: Path | None,
     place: SnapshotPlace,
@@ -107,7 +107,7 @@ def replay(
         others_too = {
             "--group": bool(groups),
             "--propose": propose is not None,
-            "--output csv": output == CSV,
+            f"--output {output}": output in (NDJSON, CSV),
         }
         _refuse("--compare-with-aws is about the deployed configuration as a whole", others_too)
     try:

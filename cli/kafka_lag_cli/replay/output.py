@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -25,8 +24,7 @@ from kafka_lag_cli.replay.beside_aws import describe_beside_aws
 from kafka_lag_cli.replay.documents import Replay
 from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page, count_by_rule
 from kafka_lag_cli.replay.proposals import Proposal
-from kafka_lag_cli.terminal.csv_rows import write_csv
-from kafka_lag_cli.terminal.group_rows import JSON
+from kafka_lag_cli.terminal.records import write_records
 from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
 from kafka_lag_config.alarm_rules import SLA
 
@@ -50,7 +48,7 @@ _PROPOSALS = ColumnLayout(
     elastic="group",
     cut_in_middle=("group",),
 )
-_CSV = (
+PAGE_NAMES = (
     *("cluster", "alarm", "consumer_group", "begin", "end", "delay_seconds"),
     *("worst_time_lag_seconds", "worst_status"),
 )
@@ -181,13 +179,8 @@ def print_proposals(proposals: Sequence[Proposal], pages_a_month: float, screen:
 
 def write_proposals(proposals: Sequence[Proposal], form: str, out: TextIO) -> None:
     """All of each proposal."""
-    objects = [asdict(each) for each in proposals]
-    if form == JSON:
-        out.write(json.dumps(objects) + "\n")
-    else:
-        names = [field.name for field in fields(Proposal)]
-        write_csv([names, *([each[name] for name in names] for each in objects)], out)
-    out.flush()
+    names = [field.name for field in fields(Proposal)]
+    write_records([asdict(each) for each in proposals], form, out, names=names)
 
 
 def _proposed(proposal: Proposal) -> dict[str, Text]:
@@ -232,13 +225,9 @@ def print_beside_aws(found: Sequence[Mapping[str, Any]], screen: Console) -> Non
 
 
 def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:
-    """Writes JSON with all, or CSV with a line a page."""
-    if form == JSON:
-        out.write(json.dumps([_whole(each) for each in replays]) + "\n")
-    else:
-        pages = (describe_page(page) for replay in replays for page in replay.pages.pages)
-        write_csv([_CSV, *([page[name] for name in _CSV] for page in pages)], out)
-    out.flush()
+    """Writes JSON with all, or NDJSON and CSV with a line a page."""
+    pages = [describe_page(page) for replay in replays for page in replay.pages.pages]
+    write_records(pages, form, out, whole=[_whole(each) for each in replays], names=PAGE_NAMES)
 
 
 def _whole(replay: Replay) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from kafka_lag_cli.tasks.advice import (
     summarise_group,
 )
 from kafka_lag_cli.tasks.output import print_advice, print_groups, write_advice, write_groups
-from kafka_lag_cli.terminal.group_rows import FORMATS, TABLE
 from kafka_lag_cli.terminal.progress import count_objects
+from kafka_lag_cli.terminal.records import TABLE, output_option
 from kafka_lag_cli.terminal.text import open_screen, printable
 
 _MOST_DAYS = 400
@@ -57,7 +57,7 @@ examples:
     default=1,
     help="As it is configured; snapshots do not say (1).",
 )
-@click.option("--output", type=click.Choice(FORMATS), default=TABLE)
+@output_option
 def tasks(
     group: str | None,
     every: bool,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TextIO
@@ -26,8 +25,8 @@ from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.tasks.advice import Advice, Needed
 from kafka_lag_cli.tasks.shared_limit import SaturatedDay
 from kafka_lag_cli.tasks.week import HOURS, WEEKDAYS, HourOfWeek, Quartiles
-from kafka_lag_cli.terminal.csv_rows import write_csv
-from kafka_lag_cli.terminal.group_rows import CSV, JSON, sla_used
+from kafka_lag_cli.terminal.group_rows import sla_used
+from kafka_lag_cli.terminal.records import write_records
 from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
 
 _UNKNOWN = "?"
@@ -200,29 +199,15 @@ def _explain_saturated_day(day: SaturatedDay) -> str:
 def write_groups(lines: Sequence[Needed], form: str, out: TextIO) -> None:
     """The columns of the newest snapshot that are about tasks, and those of the period."""
     objects = [_now(each) | _quartiles(each.needed) for each in lines]
-    if form == JSON:
-        out.write(json.dumps(objects) + "\n")
-    elif form == CSV:
-        names = ("cluster", "consumer_group", "taken_at", *_NOW, "why", *_QUARTILES)
-        write_csv([names, *([each[name] for name in names] for each in objects)], out)
-    else:
-        out.writelines(json.dumps(each) + "\n" for each in objects)
-    out.flush()
+    names = ("cluster", "consumer_group", "taken_at", *_NOW, "why", *_QUARTILES)
+    write_records(objects, form, out, names=names)
 
 
 def write_advice(advice: Advice, form: str, out: TextIO) -> None:
     """JSON has all; CSV and NDJSON a row for each of the 168 hours of the week."""
     hours = [_hour(each) for each in advice.week]
-    if form == JSON:
-        out.write(json.dumps(_whole(advice, hours)) + "\n")
-        out.flush()
-        return
     key = {"cluster": advice.now.cluster, "consumer_group": advice.now.row["consumer_group"]}
-    if form == CSV:
-        write_csv([[*key, *hours[0]], *([*key.values(), *each.values()] for each in hours)], out)
-    else:
-        out.writelines(json.dumps(key | each) + "\n" for each in hours)
-    out.flush()
+    write_records((key | each for each in hours), form, out, whole=_whole(advice, hours))
 
 
 def _whole(advice: Advice, hours: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

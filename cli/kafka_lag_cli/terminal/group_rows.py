@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.views.urgency import rank_urgency
 from kafka_lag.wording.formatting import format_iso_time
-from kafka_lag_cli.terminal.csv_rows import write_csv
+from kafka_lag_cli.terminal.records import write_records
 
 # A row of `groups`; in `urgency` its place among others.
 Row: TypeAlias = Mapping[str, Any]
@@ -25,7 +24,6 @@ _LEVELS: Final = {
     for status, severity in contract.PARTITION_SEVERITIES.items()
 }
 BY_GROUP, BY_PARTITION = "group", "partition"
-FORMATS = TABLE, JSON, NDJSON, CSV = "table", "json", "ndjson", "csv"
 
 
 def status_word(row: Row) -> str:
@@ -163,14 +161,7 @@ def write_rows(
         | {name: _readable(row.get(name), kind) for name, kind in types.items()}
         for row in found
     ]
-    if form == CSV:
-        headings = [["cluster", *types]] if heading else []
-        write_csv([*headings, *(line.values() for line in lines)], out)
-    elif form == NDJSON:
-        out.writelines(json.dumps(line) + "\n" for line in lines)
-    else:
-        out.write(json.dumps(lines) + "\n")
-    out.flush()
+    write_records(lines, form, out, names=("cluster", *types), heading=heading)
 
 
 def _readable(value: Any, kind: str) -> Any:

@@ -19,16 +19,13 @@ from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.terminal.group_rows import (
     BY_GROUP,
     BY_PARTITION,
-    CSV,
-    JSON,
-    NDJSON,
     PARTITION_SORTS,
     SORTS,
     STATUSES,
-    TABLE,
     Selection,
     select_groups,
 )
+from kafka_lag_cli.terminal.records import TABLE, output_option
 
 _NAMED_BROKERS = 5
 # Burrow's words for the same.
@@ -74,13 +71,7 @@ selection_options = add_options(
         help="show groups with these, such as ERR,WARN or stopped",
     ),
     option("--owner", metavar="NAME", help="show groups with this owner"),
-    option(
-        "--output",
-        type=click.Choice([TABLE, JSON, NDJSON, CSV]),
-        default=TABLE,
-        metavar="FORM",
-        help=f"{TABLE}, {JSON}, {NDJSON} or {CSV} ({TABLE})",
-    ),
+    output_option,
     option(
         "--by",
         type=click.Choice([BY_GROUP, BY_PARTITION]),

@@ -31,8 +31,9 @@ from kafka_lag_cli.show import read_twice
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace
 from kafka_lag_cli.state.runs import check_gone, find_runs, groups_of, run_of_group
-from kafka_lag_cli.terminal.group_rows import JSON, TABLE, Row
+from kafka_lag_cli.terminal.group_rows import Row
 from kafka_lag_cli.terminal.progress import count_objects
+from kafka_lag_cli.terminal.records import TABLE, output_option
 from kafka_lag_cli.terminal.selection_options import check_group
 from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen, wording_of
 from kafka_lag_cli.why.explanation import explain, read_snapshot
@@ -85,7 +86,7 @@ examples:
     metavar="TIME",
     help="explain a past time: 03:10 or 2026-01-31T03:10, UTC",
 )
-@option("--output", type=click.Choice([TABLE, JSON]), default=TABLE)
+@output_option
 @option(
     "--gap",
     type=WholeNumber(0, 3600),
@@ -182,7 +183,7 @@ def _answer_all(request: Request, runs: Sequence[tuple[str, int, Sequence[Row]]]
         if request.output == TABLE:
             print_troubles(runs, open_screen())
         else:
-            write_troubles(runs, sys.stdout)
+            write_troubles(runs, request.output, sys.stdout)
 
 
 def _answer_one(
@@ -196,4 +197,4 @@ def _answer_one(
         if request.output == TABLE:
             print_explanation(found, open_screen())
         else:
-            write_explanation(found, sys.stdout)
+            write_explanation(found, request.output, sys.stdout)

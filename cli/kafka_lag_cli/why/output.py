@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO, TypeAlias
 
@@ -35,6 +34,7 @@ from kafka_lag.wording.words import (
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.terminal.group_rows import Row
 from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_level, status_words, time_lag
+from kafka_lag_cli.terminal.records import write_records
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
 from kafka_lag_cli.why.explanation import Explanation
 from kafka_lag_cli.why.timeline import Event, LeaderChange, Minute, Stretch, fold, list_events
@@ -284,9 +284,10 @@ def _describe_leaders(changes: Sequence[LeaderChange]) -> Iterator[str]:
         yield f"{printable(each.topic)} {each.partition} {broker}, before by {last}"
 
 
-def write_explanation(found: Explanation, out: TextIO) -> None:
-    """All of it; a run a line of the timeline."""
+def write_explanation(found: Explanation, form: str, out: TextIO) -> None:
+    """Writes JSON with all, or NDJSON and CSV with a line a run of the timeline."""
     row = found.row
+    minutes = [_minute(each) for each in found.timeline.minutes]
     answer = {
         "cluster": found.cluster,
         **_group(row),
@@ -303,10 +304,11 @@ def write_explanation(found: Explanation, out: TextIO) -> None:
             "since": format_iso_time(found.timeline.since),
             "runs": found.timeline.runs,
             "unreadable": found.timeline.unreadable,
-            "minutes": [_minute(each) for each in found.timeline.minutes],
+            "minutes": minutes,
         },
     }
-    out.write(json.dumps(answer) + "\n")
+    key = {"cluster": found.cluster, "consumer_group": row["consumer_group"]}
+    write_records((key | each for each in minutes), form, out, whole=answer)
 
 
 def _group(row: Row) -> dict[str, Any]:
@@ -433,10 +435,10 @@ def _name_cause(row: Row) -> str:
     return ALWAYS_REBALANCING if is_always_rebalancing(row) else _UNKNOWN
 
 
-def write_troubles(runs: Sequence[tuple[str, int, Sequence[Row]]], out: TextIO) -> None:
-    """An array, an object a group."""
+def write_troubles(runs: Sequence[tuple[str, int, Sequence[Row]]], form: str, out: TextIO) -> None:
+    """Writes a record for each group."""
     answer = [
         {"cluster": cluster, **_group(row), "cause": _cause(row)}
         for cluster, _, row in _list_troubles(runs)
     ]
-    out.write(json.dumps(answer) + "\n")
+    write_records(answer, form, out)
