@@ -28,7 +28,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     shutil.copyfile(ROOT / "examples/one-scram-cluster.json", tmp_path / "deployment.json")
     # What other steps of the docs leave there.
-    for name in ("deployment.toml", "token", "client.properties", "tls.crt", "tls.key"):
+    shutil.copyfile(ROOT / "examples/one-cluster.toml", tmp_path / "deployment.toml")
+    for name in ("token", "client.properties", "tls.crt", "tls.key"):
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -315,8 +315,8 @@ class CollectorKeys(Strict):
     sinks: Annotated[tuple[Sink, ...], Listed, AfterValidator(_check_sinks)] = cast(
         "tuple[Sink, ...]", DEFAULTS.sinks
     )
-    """where metrics go: any of "emf" or "cloudwatch", and [OTLP endpoints](configuration.md#sinks), which may
-    have [`levels` of their own](configuration.md#levels-of-its-own)"""
+    """where metrics go: any of "emf" or "cloudwatch", and [OTLP endpoints](configuration.md#sinks),
+    which may have [`levels` of their own](configuration.md#levels-of-its-own)"""
     namespace: Annotated[
         str,
         matching(r"(?!AWS/)[A-Za-z0-9._\-/#: ]{1,255}", "is no CloudWatch namespace of your own"),
