@@ -97,8 +97,8 @@ def _collect(minutes: float, folder: Path, console: Console) -> None:
         server = LocalServer(Snapshots(store, time.time), time.time)
         console.print(f"A status page, meanwhile: {stack.enter_context(server).url}")
         _watch(function, store, time.monotonic() + minutes * 60, console)
-        for name, error in traffic.errors.items():
-            console.print(f"[yellow]traffic {name} ended early: {escape_markup(str(error))}[/]")
+        for name, error in traffic.errors:
+            console.print(f"[yellow]traffic {name} ended early: {escape_markup(error)}[/]")
         target = FolderStore(folder)
         for key in store.keys("snapshots/"):
             target.write_once(key, store.read(key))

@@ -11,7 +11,7 @@ from _pytest.mark import ParameterSet
 
 from dev.kafka import BrokerFeature
 from dev.kafka.jars import kafka_version
-from dev.traffic import BEHAVIOURS
+from dev.traffic import needed_by
 
 
 def needs(feature: BrokerFeature) -> pytest.MarkDecorator:
@@ -21,10 +21,12 @@ def needs(feature: BrokerFeature) -> pytest.MarkDecorator:
     return pytest.mark.skipif(feature.missing, reason=reason)
 
 
-def needing_features(behaviour: str) -> ParameterSet:
-    """A parameter that is a behaviour's name, skipped where brokers cannot take part in it."""
-    feature = BEHAVIOURS[behaviour].needs
-    return pytest.param(behaviour, marks=() if feature is None else needs(feature))
+def needing_features(group: str) -> ParameterSet:
+    """A parameter that is the name of a group of the traffic, skipped where brokers lack what it
+    needs.
+    """
+    feature = needed_by(group)
+    return pytest.param(group, marks=() if feature is None else needs(feature))
 
 
 def version() -> str:

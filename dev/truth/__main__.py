@@ -20,7 +20,6 @@ from confluent_kafka import KafkaException, Producer
 
 from dev.faults.proxy import Proxies
 from dev.kafka import KafkaCluster, KafkaClusterError
-from dev.kafka.readiness import wait_until
 from dev.sim.live.stage import Scene
 from dev.sim.live.writer import Writer
 from dev.truth.judge import AGE, LAG, History, Look, judge
@@ -33,6 +32,7 @@ from dev.truth.scenarios import (
     SETTLED,
     Planting,
     Scenario,
+    plant,
     read_logs,
     read_scenarios,
     take_steps,
@@ -57,15 +57,6 @@ class Run:
         producer = Producer({**config, "linger.ms": 2})
         self.on = [(each, Planting(each.case, scene, history, producer)) for each in scenarios]
         self._looks: dict[str, list[Look]] = defaultdict(list)
-
-    def plant(self) -> None:
-        """Plants all scenarios, and begins what goes on."""
-        with ThreadPoolExecutor(6) as pool:
-            list(pool.map(lambda each: each[0].set_up(each[1]), self.on))
-        staged = [on for _, on in self.on if on.case.groups]
-        wait_until(lambda: all(on.has_joined() for on in staged), what="every member in its group")
-        for on in staged:
-            on.begin()
 
     def start(self, running: Sequence[Running], stack: ExitStack) -> None:
         """Starts one after the other, each until it shows a lag; that is its first look."""
@@ -122,7 +113,7 @@ def run_scenarios(
         stack.callback(scene.over.set)
         run = Run(scenarios, scene, history)
         _say(f"planting {len(scenarios)} scenarios")
-        run.plant()
+        plant(run.on)
         running = [
             Running(each, bootstrap, folder / each.name) for each in programs if each.name != TOOL
         ]

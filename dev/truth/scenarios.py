@@ -15,18 +15,24 @@ import re
 import struct
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from confluent_kafka import Message, Producer
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import NewPartitions
 
 from dev.kafka import KafkaCluster
 from dev.kafka.access import wait_for
 from dev.kafka.readiness import NEVER_TIMES_OUT, wait_until
-from dev.kafka.records import commit_offsets, delete_records, read_back, read_messages
-from dev.sim.events import Case, Event, Flap, Group, Hang, Recreate, Topic
+from dev.kafka.records import commit_offsets, delete_records, listed, read_back, read_messages
+from dev.sim.events import Case, Event, Flap, Group, Hang, Leave, Poison, Recreate, Topic
 from dev.sim.live.stage import Scene, Stage
 from dev.truth.judge import GroupPartition, History, Log
 
@@ -143,6 +149,16 @@ class Scenario:
         on.start()
 
 
+def plant(planted: Sequence[tuple[Scenario, Planting]]) -> None:
+    """Plants scenarios side by side, and begins what goes on once all members have joined."""
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda each: each[0].set_up(each[1]), planted))
+    staged = [on for _, on in planted if on.case.groups]
+    wait_until(lambda: all(on.has_joined() for on in staged), what="every member in its group")
+    for on in staged:
+        on.begin()
+
+
 def take_steps(steps: Sequence[_Step], on: Planting) -> None:
     """Takes steps one after the other."""
     for verb, arguments, options in steps:
@@ -211,7 +227,7 @@ class Planting(Stage):
     def __init__(self, case: Case, scene: Scene, history: History, producer: Producer) -> None:
         super().__init__(case, case.name, scene)
         self._history, self._admin, self._producer = history, scene.cluster.admin(), producer
-        self._topic, self._group = self._topics[TOPIC], f"{self.prefix}.{GROUP}"
+        self._topic, self._group = self._topics[TOPIC], self.name_of(GROUP)
         self._open: list[Producer] = []
 
     def create_topics(self) -> None:
@@ -271,7 +287,7 @@ class Planting(Stage):
         """Commits offsets of partitions 0, 1, ..., for a group that has no members."""
         each = {(self._topics[topic], number): offset for number, offset in enumerate(offsets)}
         known = {at: offset for at, offset in each.items() if offset is not None}
-        commit_offsets(self._admin, {f"{self.prefix}.{group}": known})
+        commit_offsets(self._admin, {self.name_of(group): known})
 
     def commit_many(self, groups: int, step: int) -> None:
         """Commits for many groups, each so many records further on than the one before."""
@@ -285,7 +301,7 @@ class Planting(Stage):
         group, coordinator = "", broker
         while coordinator == broker:
             group += "g"
-            names = [f"{self.prefix}.{group}"]
+            names = [self.name_of(group)]
             found = self._admin.describe_consumer_groups(names, request_timeout=NEVER_TIMES_OUT)
             coordinator = found[names[0]].result(_ANSWERS_WITHIN).coordinator.id
         self.commit(offset, group=group)
@@ -293,6 +309,28 @@ class Planting(Stage):
     def hang(self) -> None:
         """Lets the members that join later read nothing."""
         self._do(Hang(GROUP))
+
+    def leave(self) -> None:
+        """Lets the members leave."""
+        self._do(Leave(GROUP))
+
+    def poison(self, partition: int) -> None:
+        """Lets no member get past the next record of the partition."""
+        self._do(Poison(GROUP, partition))
+
+    def read_commits(self) -> dict[TopicPartition, int | None]:
+        """Returns the commit of each partition; null for none."""
+        wanted = [TopicPartition(self._topic, n) for n in range(len(self.case.topics[TOPIC].rates))]
+        request = [ConsumerGroupTopicPartitions(self._group, wanted)]
+        found = self._admin.list_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
+        answers = found[self._group].result(_ANSWERS_WITHIN).topic_partitions
+        return {each: each.offset if each.offset >= 0 else None for each in answers}
+
+    def is_overtaken(self) -> bool:
+        """Returns whether a log starts behind the group's commit."""
+        commits = {(at.topic, at.partition): each for at, each in self.read_commits().items()}
+        starts = listed(self._admin, list(commits), earliest=True)
+        return any(each is not None and starts[at] > each for at, each in commits.items())
 
     def delete_records(self, before: int) -> None:
         """Lets the log start at the offset."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from dev.kafka import KafkaCluster
-from dev.traffic import BEHAVIOURS, Traffic, possible
+from dev.traffic import GROUPS, Traffic, possible
 from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import (
     ANSWERED_WITHIN,
@@ -66,10 +66,10 @@ def _live(story: Story) -> LagReport:
     return story.live.report
 
 
-@pytest.mark.parametrize("name", [*map(needing_features, BEHAVIOURS)])
+@pytest.mark.parametrize("name", [*map(needing_features, GROUPS)])
 def test_our_offsets_lie_between_two_looks_of_the_tool(name: str, story: Story) -> None:
     ours = partitions(story.live.report, name)
-    assert len(ours) == BEHAVIOURS[name].partitions
+    assert len(ours) == len(GROUPS[name].case.topics["orders"].rates)
     for (topic, number), row in ours.items():
         low, high = (said[name, topic, number] for said in (story.live.earlier, story.live.later))
         assert low["committed"] <= row["committed_offset"] <= high["committed"]
@@ -88,7 +88,7 @@ def test_below_log_start_we_count_what_can_still_be_read_and_name_the_loss(
     assert row["lag"] < row["end_offset"] - row["committed_offset"]
 
 
-@pytest.mark.parametrize("name", [needing_features(n) for n in BEHAVIOURS if n != "expiring"])
+@pytest.mark.parametrize("name", [needing_features(n) for n in GROUPS if n != "expiring"])
 def test_at_rest_our_lag_is_the_lag_of_kafkas_tool(name: str, story: Story) -> None:
     assert story.at_rest.earlier == story.at_rest.later
     for (topic, number), row in partitions(story.at_rest.report, name).items():

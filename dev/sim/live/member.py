@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections import defaultdict, deque
 from collections.abc import Mapping
@@ -152,6 +153,8 @@ def run_member(
     each_partition: bool,
 ) -> None:
     """Reads the topic until it is ordered to leave or the process that orders has ended."""
+    # Ctrl-C is meant for that process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     consumer = Consumer({**config, "enable.auto.offset.store": False})
     member = _Member(consumer, control, ms, each_partition)
 

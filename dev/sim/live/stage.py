@@ -180,14 +180,18 @@ class Stage:
 
     def __init__(self, case: Case, prefix: str, scene: Scene) -> None:
         self.case, self.prefix, self._scene = case, prefix, scene
-        self._topics = {name: f"{prefix}.{name}" for name in case.topics}
-        self.names = {name: f"{prefix}.{name}" for name in case.groups}
+        self._topics = {name: self.name_of(name) for name in case.topics}
+        self.names = {name: self.name_of(name) for name in case.groups}
         self._members = {
             name: Members(
                 self.names[name], self._topics[group.topic], group, self._configure(name, group)
             )
             for name, group in case.groups.items()
         }
+
+    def name_of(self, name: str) -> str:
+        """Returns the name on brokers of a topic or a group of the case."""
+        return f"{self.prefix}.{name}"
 
     def set_up(self) -> None:
         """Creates topics, writes them, and starts the members."""
