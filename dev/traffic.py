@@ -2,7 +2,7 @@
 """Groups that behave in named ways on real brokers: `with Traffic(cluster) as traffic:`.
 
 Each has a topic `orders-NAME` and a consumer group NAME. What happens to it is written down in the
-words of `dev.truth.scenarios`.
+words of `dev.sim.live.planting`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from dev.faults.proxy import Proxies
 from dev.kafka import KafkaCluster
 from dev.kafka.jars import CONSUMER_PROTOCOL, BrokerFeature
 from dev.kafka.readiness import READY_WITHIN, wait_until
-from dev.sim.live.stage import Scene
-from dev.sim.live.writer import Writer
-from dev.truth.judge import History
-from dev.truth.scenarios import (
+from dev.sim.live.logs import History
+from dev.sim.live.planting import (
     TOPIC,
     Planting,
     Scenario,
@@ -28,6 +26,8 @@ from dev.truth.scenarios import (
     read_scenarios,
     take_steps,
 )
+from dev.sim.live.stage import Scene
+from dev.sim.live.writer import Writer
 
 # Whole segments are deleted, also by age; 1 MiB is the least.
 GROUPS: Mapping[str, Scenario] = {

@@ -20,12 +20,8 @@ from confluent_kafka import KafkaException, Producer
 
 from dev.faults.proxy import Proxies
 from dev.kafka import KafkaCluster, KafkaClusterError
-from dev.sim.live.stage import Scene
-from dev.sim.live.writer import Writer
-from dev.truth.judge import AGE, LAG, History, Look, judge
-from dev.truth.page import Cells, write_page
-from dev.truth.programs import INSTALLED, TOOL, Program, Running, look_with_tool, take_programs
-from dev.truth.scenarios import (
+from dev.sim.live.logs import AGE, LAG, History
+from dev.sim.live.planting import (
     CHANGED,
     FIRST,
     HUNG,
@@ -33,10 +29,15 @@ from dev.truth.scenarios import (
     Planting,
     Scenario,
     plant,
-    read_logs,
     read_scenarios,
     take_steps,
 )
+from dev.sim.live.stage import Scene
+from dev.sim.live.writer import Writer
+from dev.truth.judge import Look, judge
+from dev.truth.page import Cells, write_page
+from dev.truth.programs import INSTALLED, TOOL, Program, Running, look_with_tool, take_programs
+from dev.truth.scenarios import SCENARIOS, read_logs
 
 PAGE = Path(__file__).parents[2] / "docs" / "truth.md"
 # The page of a run without all programs or scenarios.
@@ -150,7 +151,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.default_int_handler)
-    every = read_scenarios()
+    every = read_scenarios(SCENARIOS)
     chosen = [each for each in every if any(words in each.title for words in options.only)]
     here, missing = take_programs()
     try:

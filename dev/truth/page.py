@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from dev.kafka.jars import kafka_version
-from dev.truth.judge import AGE, LAG, NUMBERS, Cell, Expected, Verdict
+from dev.sim.live.logs import AGE, LAG, Expected
+from dev.sim.live.planting import Scenario
+from dev.truth.judge import NUMBERS, Cell, Verdict
 from dev.truth.programs import Program
-from dev.truth.scenarios import Scenario
 from kafka_lag.wording.formatting import format_short_duration
 
 _RUN = """\

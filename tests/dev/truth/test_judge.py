@@ -12,7 +12,8 @@ from textwrap import dedent
 
 import pytest
 
-from dev.truth.judge import AGE, LAG, Expected, History, Log, Look, Verdict, judge, widen
+from dev.sim.live.logs import AGE, LAG, Expected, History, Log
+from dev.truth.judge import Look, Verdict, judge, widen
 
 AT = ("group", "topic", 0)
 NOW, COLUMN, ASKED_AFTER = 1_000_000.0, 20.0, 15.0

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from dev.truth.judge import LAG, Cell, Expected, Verdict
+from dev.sim.live.logs import LAG, Expected
+from dev.sim.live.planting import read_scenarios
+from dev.truth.judge import Cell, Verdict
 from dev.truth.page import cell_text, replace_part
 from dev.truth.programs import PINNED, read_lags_and_ages, read_programs, read_tool
-from dev.truth.scenarios import read_scenarios
+from dev.truth.scenarios import SCENARIOS
 
 PROGRAMS = {each.name: each for each in read_programs(PINNED.read_text())}
 PROGRAM = replace(
@@ -63,7 +65,7 @@ def test_a_mode_of_a_program_has_all_else_of_it() -> None:
 
 
 def test_each_scenario_has_a_name_of_its_own_and_something_planted() -> None:
-    scenarios = read_scenarios()
+    scenarios = read_scenarios(SCENARIOS)
 
     assert len({each.case.name for each in scenarios}) == len(scenarios)
     assert all(each.before or each.case.groups for each in scenarios)
