@@ -49,7 +49,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="NAME,...",
         help="cases whose name begins with one of these",
     )
-    score.add_argument("--held-out", action="store_true", help="services that were set aside")
     score.add_argument("--live", action="store_true", help="on real brokers, beside memory")
     score.add_argument("--folder", type=Path, help="for snapshots of --live and of days")
     options = parser.parse_args(argv)
@@ -108,8 +107,7 @@ def _score_transactions(options: Namespace) -> bool:
 
 def _score_scaling(options: Namespace) -> bool:
     console = Console(width=150, highlight=False)
-    chosen = scaling.Chosen(24 * options.days, options.held_out)
-    return scaling.print_score(chosen, options.only, options.seed, console)
+    return scaling.print_score(options.days, options.only, options.seed, console)
 
 
 def _score_tasks(options: Namespace) -> bool:

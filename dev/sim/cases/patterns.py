@@ -135,7 +135,6 @@ def _full_batches(rng: Generator, days: int) -> Track:
     return Track(end, committed, np.ones(len(end), bool))
 
 
-# Every third is held out: no parameter was chosen by it.
 BATCHES = (
     _job("every 20 to 40 minutes at random", between(20, 40), 40),
     _job("hourly, 5 minutes of work", every(HOUR, 5), HOUR),
@@ -322,7 +321,7 @@ class Pattern:
 
 
 def patterns(days: int, seed: int) -> dict[str, Pattern]:
-    """Returns all patterns by name; every third is held out."""
+    """Returns all patterns by name."""
     rngs = (np.random.default_rng([seed, number]) for number in range(1_000))
     found = [
         *_healthy(days, next(rngs)),
@@ -436,14 +435,6 @@ def _owned(end: Ints, committed: Ints) -> Track:
     return Track(end, committed, np.ones(len(end), bool))
 
 
-_EVERY_THIRD = 3
-
-
-def is_held_out(number: int) -> bool:
-    """Returns whether no limit was chosen by this pattern; that is every third."""
-    return number % _EVERY_THIRD == _EVERY_THIRD - 1
-
-
 # The share of what is written that a group reads, and runs within which it must be reported.
 SOON: Mapping[str, tuple[float, int]] = {
     "a twelfth": (1 / 12, 15),
@@ -466,27 +457,16 @@ COMMITS: Mapping[str, tuple[float, float]] = {
 _PERIODS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SlowGroup:
-    """A group that reads less than is written from run `since` on; reported within `soon` runs."""
-
-    name: str
-    track: Track
-    since: int
-    soon: int
-    held_out: bool
-
-
-def slow_groups(runs: int, since: int, seed: int = 0) -> list[SlowGroup]:
-    """Returns every share with every way to commit; every third is held out."""
-    found: list[SlowGroup] = []
+def slow_groups(runs: int, since: int, seed: int = 0) -> list[Pattern]:
+    """Returns groups with every share and every way to commit, in trouble from a run on."""
+    found: list[Pattern] = []
     for way, (commit, gaps) in enumerate(COMMITS.items()):
         for number, (share, (read, soon)) in enumerate(SOON.items()):
             rng = np.random.default_rng([seed, way, number])
             track = slow(rng, runs, since, read, gaps)
             due = soon + int(np.ceil(_PERIODS * gaps[1]))
             name = f"reads {share} of it, commits {commit}"
-            found.append(SlowGroup(name, track, since, due, is_held_out(way + number)))
+            found.append(Pattern(name, track, trouble=since, soon=due))
     return found
 
 

@@ -17,7 +17,7 @@ SPEEDS = (20.0, 200.0, 1_000.0)
 PROMISE = 300.0
 # The minute from which some stores give less.
 SLOWER_FROM = 120
-_EVERY_THIRD, _HALF_DAY = 3, 720
+_HALF_DAY = 720
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,6 @@ class Case:
     def minutes(self) -> int:
         """Length in minutes."""
         return len(self.load)
-
-    @property
-    def held_out(self) -> bool:
-        """Whether no limit was chosen by this case; that is a third, by the name."""
-        digest = hashlib.sha256(self.name.encode()).digest()
-        return digest[0] % _EVERY_THIRD == 0
 
     def first(self, minutes: int) -> Case:
         """Returns its first minutes."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from rich.table import Table
 
-from dev.sim.cases.patterns import Pattern, is_held_out, patterns
+from dev.sim.cases.patterns import Pattern, patterns
 from dev.sim.tracks import DAY, Codes, evaluate_tracks
 
 # A held status is first known after so many runs; a change is held after so many.
@@ -22,7 +22,6 @@ class Verdict:
     """Held changes in all and from `quiet_from` on, and runs until a trouble was reported."""
 
     pattern: Pattern
-    held_out: bool
     days: float
     changes: int
     later: int
@@ -48,14 +47,10 @@ def score(days: int, seed: int, say: Callable[[str], None]) -> list[Verdict]:
     said = evaluate_tracks(
         [pattern.track for pattern in found], lambda runs: say(f"{runs // DAY} days")
     )
-    columns = zip(found, said.held.T, said.status.T, strict=True)
-    return [
-        judge(pattern, held, status, held_out=is_held_out(number))
-        for number, (pattern, held, status) in enumerate(columns)
-    ]
+    return [judge(*each) for each in zip(found, said.held.T, said.status.T, strict=True)]
 
 
-def judge(pattern: Pattern, held: Codes, status: Codes, *, held_out: bool) -> Verdict:
+def judge(pattern: Pattern, held: Codes, status: Codes) -> Verdict:
     """Returns the verdict on a pattern by its held status and its partition's, run by run."""
     changed = np.flatnonzero(np.diff(held)) + 1
     changed = changed[changed > _SETTLING]
@@ -64,20 +59,17 @@ def judge(pattern: Pattern, held: Codes, status: Codes, *, held_out: bool) -> Ve
     if pattern.trouble is not None:
         bad = np.flatnonzero(status[pattern.trouble :] > 0)
         reported = int(bad[0]) if len(bad) else None
-    return Verdict(pattern, held_out, len(held) / DAY, len(changed), later, reported)
+    return Verdict(pattern, len(held) / DAY, len(changed), later, reported)
 
 
 def table_of(verdicts: Sequence[Verdict]) -> Table:
     """Returns a line for each pattern."""
-    table = Table(
-        "pattern", "held out", "held changes", "later", "a day", "reported after", "allowed"
-    )
+    table = Table("pattern", "held changes", "later", "a day", "reported after", "allowed")
     for one in verdicts:
         color = "[red]" if one.missed else ""
         trouble = one.pattern.trouble is not None
         table.add_row(
             f"{color}{one.pattern.name}",
-            "yes" if one.held_out else "",
             str(one.changes),
             "" if trouble else str(one.later),
             "" if trouble else f"{one.later_a_day:.2f}",

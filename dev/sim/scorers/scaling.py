@@ -9,7 +9,7 @@ with noise six times.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dev.sim.cases.services import (
+    DAY,
     HOUR,
     SLOWER_FROM,
     Case,
@@ -151,21 +152,8 @@ _PER_RUN = 60
 _MOST_CHANGES = {0.0: 2, 0.1: 6}
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The cases that are run, and for how many hours at most."""
-
-    hours: int
-    held_out: bool
-
-    def of(self, cases: Iterable[Case]) -> list[Case]:
-        """Returns those that are held out, or the others."""
-        chosen = [case for case in cases if case.held_out is self.held_out]
-        return [case.first(self.hours * HOUR) for case in chosen]
-
-
-def print_score(chosen: Chosen, only: Sequence[str], seed: int, console: Console) -> bool:
-    """Prints the tables of the parts that are named; returns whether all limits were kept.
+def print_score(days: int, only: Sequence[str], seed: int, console: Console) -> bool:
+    """Prints the parts that are named, so many days at most; returns whether limits were kept.
 
     Seed 0 takes stores that are written down, others draw them.
     """
@@ -173,14 +161,14 @@ def print_score(chosen: Chosen, only: Sequence[str], seed: int, console: Console
 
     if "constant".startswith(tuple(only)):
         for noise, most in _MOST_CHANGES.items():
-            traces = _run_each(chosen.of(constant_cases(noise)))
+            traces = _run_each([case.first(days * DAY) for case in constant_cases(noise)])
             late = [t for t in traces if t.changes() > most or t.minutes_over()]
             broken += len(late)
             console.print(_counts(f"Constant loads, noise {noise:.0%}", traces))
             for trace in late:
                 console.print(f"[red]missed[/] {trace.case.name}: {trace.changes()} changes")
     if "changing".startswith(tuple(only)):
-        console.print(_tabulate(_run_each(chosen.of(changing_cases()))))
+        console.print(_tabulate(_run_each([case.first(days * DAY) for case in changing_cases()])))
     if "stores".startswith(tuple(only)):
         broken += _print_stores(console, seed or None)
     return not broken

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 from rich.table import Table
 
-from dev.sim.cases.patterns import is_held_out, patterns
+from dev.sim.cases.patterns import patterns
 from dev.sim.reading import FIRST, MINUTE_MS, Floats, Ints, Mask
 from dev.sim.tracks import DAY, HOUR, WEEK, Generator, Track
 from kafka_lag import contract
@@ -287,7 +287,6 @@ class Verdict:
     """False marks of a group in a month, and anomalies that were seen and all, by measure."""
 
     name: str
-    held_out: bool
     marks_a_month: float
     seen: dict[str, tuple[int, int]]
 
@@ -311,17 +310,16 @@ def score(days: int, seed: int, say: Callable[[str], None], planted: int = 10) -
                 before = counts.get(anomaly.measure, (0, 0))
                 counts[anomaly.measure] = before[0] + int(found[number]), before[1] + 1
     return [
-        Verdict(name, is_held_out(n), marks[n] / (len(judged) / _MONTH), seen[n])
+        Verdict(name, marks[n] / (len(judged) / _MONTH), seen[n])
         for n, name in enumerate(groups.names)
     ]
 
 
 def table_of(verdicts: Sequence[Verdict]) -> Table:
     """Returns a line for each pattern."""
-    table = Table(*("pattern", "held out", "false marks a month", *MEASURES))
+    table = Table("pattern", "false marks a month", *MEASURES)
     for one in verdicts:
         seen = (f"{found} of {planted}" for found, planted in one.seen.values())
         color = "[red]" if one.missed else ""
-        held_out = "yes" if one.held_out else ""
-        table.add_row(f"{color}{one.name}", held_out, f"{one.marks_a_month:.1f}", *seen)
+        table.add_row(f"{color}{one.name}", f"{one.marks_a_month:.1f}", *seen)
     return table

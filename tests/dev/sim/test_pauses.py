@@ -17,7 +17,7 @@ def test_a_pattern_that_changes_too_often_or_is_reported_late_is_missed() -> Non
     calm = Pattern("calm", nothing, 60, 0.0)
     stuck = Pattern("stuck", nothing, 60, 0.0, trouble=1_500, soon=13)
 
-    assert judge(calm, held, status, held_out=False).missed
-    assert judge(stuck, held, status, held_out=False).missed
+    assert judge(calm, held, status).missed
+    assert judge(stuck, held, status).missed
     status[1_511:] = 3
-    assert not judge(stuck, held, status, held_out=False).missed
+    assert not judge(stuck, held, status).missed
