@@ -4,9 +4,9 @@
 `metrics` holds values by series and minute, `alarms` reads an alarm's CloudFormation properties,
 `expressions` its metric math, `timeline` the states of hours, `autoscaling` the tasks of an ECS
 service. One state is decided by `kafka_lag_config.simulation`, which production uses. What AWS
-leaves open is in `Assumptions` and `ScalingAssumptions`. Minutes count from the metrics' epoch.
+leaves open is in `Assumptions`. Minutes count from the metrics' epoch.
 
 Sources: Amazon CloudWatch user guide, "Alarm warm-up periods", "Acting on alarm changes", "Using
 math expressions with CloudWatch metrics"; Application Auto Scaling user guide, "How step scaling
-works", "How target tracking scaling works", "Cooldown period"; API reference.
+works", "Cooldown period"; API reference.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from dev.sim.cloudwatch.autoscaling import ScalingAssumptions, Service
+from dev.sim.cloudwatch.autoscaling import Service
 from dev.sim.cloudwatch.metrics import Metrics, Series
 from dev.sim.cloudwatch.templates import template_of
 from kafka_lag_config.scaling import Scaling
@@ -27,7 +27,7 @@ def changes(signs: str, extra: int = 2) -> list[tuple[int, int]]:
         if (value := SIGNS[sign]) is not None:
             metrics.put(LAG, minute, value)
     template = template_of(rules_of(BY_STEPS), BY_STEPS, "orders", "KafkaLag")
-    service = Service(template, metrics, BEGUN, ScalingAssumptions(alarms=Assumptions(extra)))
+    service = Service(template, metrics, BEGUN, Assumptions(extra))
     by_minute = [(minute, service.minute(minute)) for minute in range(len(signs))]
     return [(minute, change) for minute, change in by_minute if change]
 

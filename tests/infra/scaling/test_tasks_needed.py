@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dev.sim.cloudwatch.autoscaling import ScalingAssumptions, Service
+from dev.sim.cloudwatch.autoscaling import Service
 from dev.sim.cloudwatch.metrics import Metrics, Series
 from dev.sim.cloudwatch.templates import template_of
 from kafka_lag_config.scaling import Scaling
@@ -38,7 +38,7 @@ def tasks(
             if value is not None:
                 metrics.put(series, minute, value)
     template = template_of(rules_of(how), how, "orders", "KafkaLag")
-    service = Service(template, metrics, BEGUN, ScalingAssumptions(alarms=assumed or Assumptions()))
+    service = Service(template, metrics, BEGUN, assumed or Assumptions())
     return list(accumulate(map(service.minute, range(minutes)), initial=BEGUN))[1:]
 
 
