@@ -60,7 +60,6 @@ _AT_LEAST = {
 examples:
   kafka-lag show -b b-1.example:9096 --command-config client.properties
   kafka-lag show -b b-1.example:9098 --iam --group billing
-  kafka-lag show --config deployment.toml --output csv
 """,
 )
 @selection_options
@@ -105,7 +104,7 @@ def _write(
     report: TwoReadings, selection: Selection, rules: Rules, options: Mapping[str, Any]
 ) -> None:
     if options["output"] == TABLE:
-        print_report(report, selection, rules)
+        print_report(report, selection, rules, wide=options["wide"])
     else:
         write_rows(
             report.snapshot,
@@ -270,11 +269,15 @@ def _may_be_worse(row: Row) -> bool:
     return bool(row["partitions_unknown"] or unjudged)
 
 
-def print_report(report: TwoReadings, selection: Selection, rules: Rules) -> None:
+def print_report(
+    report: TwoReadings, selection: Selection, rules: Rules, *, wide: bool = False
+) -> None:
     """The groups selected, or the details of one."""
-    screen = open_screen()
+    screen = open_screen(wide=wide)
     if selection.group is not None:
-        details = group_details(report.snapshot, selection.group, screen.width, selection=selection)
+        details = group_details(
+            report.snapshot, selection.group, screen.width, selection=selection, wide=wide
+        )
         screen.print(details)
         return
     horizon = rules.risk_horizon_ms / 1000
@@ -286,6 +289,7 @@ def print_report(report: TwoReadings, selection: Selection, rules: Rules) -> Non
         selection,
         remarks,
         has_filters=not rules.groups.accepts_all,
+        wide=wide,
     )
     screen.print(table)
 

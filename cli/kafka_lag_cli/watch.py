@@ -78,7 +78,7 @@ def watch(**options: Any) -> int:
     screen, stderr = open_screen(), Console(stderr=True)
     redraws = options["output"] == TABLE and screen.is_terminal
     wording = wording_of(config=options["config"])
-    view = WatchView(selection, collect.settings.rules, wording)
+    view = WatchView(selection, collect.settings.rules, wording, wide=options["wide"])
     logger: WarningLogger = view if redraws else WarningPrinter(stderr, wording)
     collector = collect.open_collector(logger)
     view.cluster = collector.cluster
@@ -156,6 +156,7 @@ class WatchView:
     lags: deque[int | None] = field(default_factory=lambda: deque(maxlen=_TREND_RUNS))
     warnings: deque[str] = field(default_factory=lambda: deque(maxlen=_WARNINGS))
     clock: Callable[[], float] = time.time
+    wide: bool = False
 
     def warning(self, message: str, /) -> None:
         """Something that a run warns of; the last few are shown."""
@@ -193,10 +194,13 @@ class WatchView:
                 horizon,
                 selection,
                 has_filters=not self.rules.groups.accepts_all,
+                wide=self.wide,
             )
         if not select_groups(self.snapshot, Selection(group=name)).matching:
             return Text(f"There is no group {printable(name)} in this run.")
-        return group_details(self.snapshot, name, width, horizon, lines, self.selection)
+        return group_details(
+            self.snapshot, name, width, horizon, lines, self.selection, wide=self.wide
+        )
 
     def heading(self) -> Text:
         """Cluster, counts by status, what is unread, the run's time, the next one, the trend."""

@@ -129,6 +129,7 @@ def test_a_group_is_shown_with_its_partitions_and_members(golden: Golden) -> Non
         "show-group.txt",
         {
             "a group that is ill": text_of(ill),
+            "all columns": text_of(ill, wide=True),
             "the two with most lag, 100 columns": text_of(
                 ill, width=100, selection=Selection(top=2, sort="lag")
             ).partition("Members")[0],
@@ -166,8 +167,8 @@ def test_tables_are_no_wider_than_the_terminal_and_numbers_are_whole(width: int)
     text = details(*(a_part(number, **long) for number in (117, 118)), width=width, members=1)
     assert max(map(len, text.splitlines())) <= width
     lines = [line.split()[0] for line in text.splitlines() if line.split()]
-    assert sum(line.startswith("a-top") for line in lines) == 2
-    assert all("…" in line and line.endswith("-") for line in lines if line.startswith("a-"))
+    assert sum(line.startswith("a-t") for line in lines) == 2
+    assert all(line.endswith("-") for line in lines if line.startswith("a-"))
     for number in ("117", "1,234,500", "1,234,567", "67", "1 min 30 s"):
         assert re.search(rf"(^| ){number}( |$)", text, re.MULTILINE)
 
@@ -178,7 +179,7 @@ def test_a_strangers_names_are_shown_and_do_nothing(name: str) -> None:
         a_group(name, members=1, owner=f"o{name}", group_state=f"s{name}", protocol=f"p{name}"),
         partitions=(a_part(0, name, topic=name, client_id=name, client_host=name, member_id=name),),
     )
-    text = text_of(snapshot, name)
+    text = text_of(snapshot, name, wide=True)
     assert all(line.isprintable() for line in text.splitlines())
     # The heading, three cells of the partition, three of the member.
     seen = {"a\x1b[2Jb": r"a\x1b[2Jb", "a\nb": r"a\nb", "": "''"}.get(name, name)

@@ -34,18 +34,16 @@ _LISTED, _MOST_GROUPS = 20, 10
 PAGES = ColumnLayout(
     names=("alarm", "group", "begin UTC", "lasts", "delay", "worst age", "worst status"),
     right=("lasts", "delay", "worst age"),
-    optional=("worst status", "worst age", "delay"),
-    shortened={"group": 16, "alarm": 9},
-    elastic="group",
+    shortened={"group": 8, "alarm": 9},
+    optional=("delay", "worst age", "worst status"),
     cut_in_middle=("group",),
 )
 _NUMBERS = ("SLA", "in runs", "pages", "tried", "now", "pages now", "delay", "later")
 _PROPOSALS = ColumnLayout(
     names=("group", "cluster", *_NUMBERS),
     right=_NUMBERS,
-    optional=("delay", "later", "pages now", "now", "pages"),
-    shortened={"group": 16},
-    elastic="group",
+    shortened={"group": 8},
+    optional=("now", "pages now", "delay", "later"),
     cut_in_middle=("group",),
 )
 PAGE_NAMES = (

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -34,9 +34,7 @@ _RIGHT = ("members", "needed", "median", "upper quartile", "most", "SLA used")
 _ALL = ColumnLayout(
     names=("group", "cluster", *_RIGHT, "why"),
     right=_RIGHT,
-    optional=("SLA used", "most", "cluster"),
-    shortened={"group": 16, "why": 24},
-    elastic="why",
+    shortened={"group": 16, "why": 8},
     cut_in_middle=("group", "cluster"),
 )
 # Of the newest row, as snapshots have them.
@@ -55,11 +53,7 @@ def print_groups(lines: Sequence[Needed], days: int, screen: Console) -> None:
         absent.add("cluster")
     if not any(each.row["sla_seconds"] for each in lines):
         absent.add("SLA used")
-    layout = replace(
-        _ALL,
-        names=tuple(name for name in _ALL.names if name not in absent),
-        optional=tuple(name for name in _ALL.optional if name not in absent),
-    )
+    layout = _ALL.without(*absent)
     captions = [
         f"median, upper quartile and most of the tasks needed in {format_quantity(days, 'day')}"
     ]

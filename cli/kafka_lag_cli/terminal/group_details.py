@@ -57,17 +57,16 @@ _PARTITIONS = ColumnLayout(
         *("partition", "committed", "log end", "lag", "time lag"),
         *("to loss", "log start", "leader"),
     ),
-    optional=("client", "host", "to loss", "log start", "leader"),
-    shortened={"topic": 14, "client": 8, "host": 10, "status": 12},
-    elastic="topic",
+    shortened={"topic": 8, "client": 8, "host": 10, "status": 12},
+    wide=("to loss", "log start", "host", "leader"),
+    optional=("client", "to loss", "log start", "host", "leader"),
     cut_in_middle=("topic", "client", "host"),
 )
 _MEMBERS = ColumnLayout(
     names=("client", "host", "partitions", "lag", "longest time lag", "member"),
     right=("partitions", "lag", "longest time lag"),
-    optional=("member",),
-    shortened={"client": 10, "host": 10, "member": 16},
-    elastic="client",
+    shortened={"client": 8, "host": 10, "member": 16},
+    wide=("member",),
     cut_in_middle=("client", "host", "member"),
 )
 
@@ -79,6 +78,8 @@ def group_details(
     horizon_seconds: float = _DAY_SECONDS,
     max_lines: int | None = None,
     selection: Selection = _ALL,
+    *,
+    wide: bool = False,
 ) -> Group:
     """Return the details of a group in the snapshot, at most `width` wide.
 
@@ -87,7 +88,7 @@ def group_details(
     """
     (row,) = select_groups(snapshot, Selection(group=name)).rows
     partitions = partitions_of(snapshot, [name])
-    members = _MEMBERS.table(_members(partitions), width)
+    members = _MEMBERS.table(_members(partitions), width, wide=wide)
     drawn = select_partitions(partitions, selection)
     if max_lines is not None:
         room = max(1, max_lines - _LINES_AROUND_TABLES - members.row_count)
@@ -100,7 +101,8 @@ def group_details(
         width,
         [f"and {more} more"] if more else [],
         # What was lost lies between the commit and the start of the log.
-        first=("to loss", "log start") if row["records_lost"] else (),
+        also=("to loss", "log start") if row["records_lost"] else (),
+        wide=wide,
     )
     parts.title = "Partitions"
     members.title = "Members"

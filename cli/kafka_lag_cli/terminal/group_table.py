@@ -43,9 +43,9 @@ _LAYOUT = ColumnLayout(
         *("worst partition", "broker", "remarks"),
     ),
     right=("lag", "time lag", "sla", "to loss", "members", "broker"),
-    optional=("remarks", "members", "state", "worst partition", "broker"),
-    shortened={"group": 20, "status": 22, "state": 6, "worst partition": 12, "remarks": 10},
-    elastic="group",
+    shortened={"group": 8, "status": 16, "remarks": 8},
+    wide=("members", "state", "worst partition", "broker"),
+    optional=("remarks",),
     # Names of groups begin and end alike; a partition's number is at the end.
     cut_in_middle=("group", "worst partition"),
 )
@@ -64,14 +64,12 @@ def groups_table(
     remarks: Mapping[str, str] | None = None,
     *,
     has_filters: bool = False,
+    wide: bool = False,
 ) -> Table:
     """A line a group, by default in the order of `rank_urgency`.
 
-    All have their group, status, lag, time lag and time to a loss, or how many records were lost,
-    and, where any group has an SLA, how much of it is used. As far as there is room for them in
-    `width` come remarks, members, state, worst partition and broker, in this order, those last that
-    are empty throughout; names, state and remarks are shortened for them. What has no room is
-    named. A loss nearer than the horizon stands out, and so does a broken SLA.
+    `wide` adds members, state, worst partition and broker. How much of the SLA is used is shown if
+    any group has one. A loss nearer than the horizon stands out, and so does a broken SLA.
     `remarks` are of who reads the table, by group. With `has_filters` there may be more groups.
     """
     chosen = select_groups(snapshot, selection)
@@ -89,11 +87,10 @@ def groups_table(
     elif len(lines) < chosen.matching:
         captions.append(f"and {chosen.matching - len(lines)} more")
     if any(_awaits_status(row) for row in chosen.rows):
-        captions.append(
-            "? a status takes two runs, or more until the age of the next record is known"
-        )
+        captions.append("? not known before the second run")
     has_slas = any(row["sla_seconds"] for row in chosen.rows)
-    table = (_LAYOUT if has_slas else _LAYOUT.without("sla")).table(lines, width, captions)
+    layout = _LAYOUT if has_slas else _LAYOUT.without("sla")
+    table = layout.table(lines, width, captions, wide=wide)
     at = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC)
     table.title = f"Consumer groups at {at:%H:%M:%S} UTC"
     return table

@@ -72,6 +72,7 @@ selection_options = add_options(
     ),
     option("--owner", metavar="NAME", help="show groups with this owner"),
     output_option,
+    option("--wide", is_flag=True, help="show all columns of the table"),
     option(
         "--by",
         type=click.Choice([BY_GROUP, BY_PARTITION]),

@@ -29,7 +29,7 @@ from kafka_lag.wording.formatting import (
 
 # A file or another program reads the output: nothing is cut.
 _ANY_WIDTH = 100_000
-_WIDE_GAP, _NARROW_GAP = 2, 1
+_GAP = 2
 _FEW_NAMES = 3
 _OPTIONS = {
     "bootstrap_servers": "--bootstrap-servers",
@@ -90,119 +90,81 @@ def ignore_closed_pipe() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def open_screen() -> Console:
-    """Standard output: as wide as the terminal, and of any width where it is none."""
+def open_screen(*, wide: bool = False) -> Console:
+    """Returns standard output: as wide as the terminal, and of any width by --wide or without."""
     screen = _Screen()
-    if not screen.is_terminal:
+    if wide or not screen.is_terminal:
         screen.width = _ANY_WIDTH
     return screen
 
 
 @dataclass(frozen=True, slots=True)
-class FittedColumns:
-    """The widths of columns that fit, the blanks after each, and the columns that do not fit."""
-
-    widths: Mapping[str, int]
-    gap: int
-    left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """A table's columns, and what happens to them if there is little room.
+    """The columns of a table, in order; those in `wide` are shown by --wide alone.
 
-    `optional` may be left out, those first that get room first; the others are always there.
-    `shortened` may be cut for another column to the width given, and at last `elastic` to
-    `least_elastic`. Before a column is left out, the gaps between them are narrowed.
+    If a terminal is narrow, columns are cut to the widths of `shortened` at most, the longest
+    first; then the last of `optional` are left out. Other columns, such as numbers, are whole.
     """
 
     names: tuple[str, ...]
     right: Collection[str]
-    optional: tuple[str, ...]
     shortened: Mapping[str, int]
-    elastic: str
-    least_elastic: int = 8
+    wide: Collection[str] = ()
+    optional: tuple[str, ...] = ()
     cut_in_middle: Collection[str] = ()
 
-    def without(self, name: str) -> ColumnLayout:
-        """The same without this column."""
-        return replace(
-            self,
-            names=tuple(each for each in self.names if each != name),
-            optional=tuple(each for each in self.optional if each != name),
-        )
-
-    def fit(
-        self,
-        lines: Sequence[Mapping[str, Text]],
-        width: int,
-        first: Sequence[str] = (),
-    ) -> FittedColumns:
-        """The columns that there is room for, and how wide they are; empty ones come last.
-
-        Of `optional` the `first` come before others. One that is never shortened and has no room
-        lets no later one in: that would be a lesser number in its place.
-        """
-        natural = {
-            name: max([len(name), *(line[name].cell_len for line in lines)]) for name in self.names
-        }
-        least = {name: min(wide, self.shortened.get(name, wide)) for name, wide in natural.items()}
-        filled = {name for line in lines for name, cell in line.items() if cell}
-        order = sorted(self.optional, key=lambda name: (name not in filled, name not in first))
-        for gap in (_WIDE_GAP, _NARROW_GAP):
-            chosen = set(self.names).difference(self.optional)
-            for name in order:
-                if _total_width((least[column] for column in (*chosen, name)), gap) <= width:
-                    chosen.add(name)
-                elif name not in self.shortened:
-                    break
-            left_out = [name for name in self.names if name in filled and name not in chosen]
-            if not left_out:
-                break
-        widths = {name: wide for name, wide in natural.items() if name in chosen}
-        shortened = [name for name in self.shortened if name in widths]
-        while shortened and _total_width(widths.values(), gap) > width:
-            longest = max(shortened, key=lambda name: widths[name] - least[name])
-            if widths[longest] <= least[longest]:
-                break
-            widths[longest] -= 1
-        missing = max(0, _total_width(widths.values(), gap) - width)
-        natural_elastic = widths[self.elastic]
-        widths[self.elastic] = max(
-            min(natural_elastic, self.least_elastic), natural_elastic - missing
-        )
-        return FittedColumns(widths, gap, tuple(left_out))
+    def without(self, *names: str) -> ColumnLayout:
+        """Returns the layout without these columns."""
+        return replace(self, names=tuple(each for each in self.names if each not in names))
 
     def table(
         self,
         lines: Sequence[Mapping[str, Text]],
         width: int,
         captions: Sequence[str] = (),
-        first: Sequence[str] = (),
+        *,
+        wide: bool = False,
+        also: Collection[str] = (),
     ) -> Table:
-        """A table of these cells that is no wider, a line each; below it the captions, and which
-        columns had no room. `first` is that of `fit`.
+        """Returns a table of these cells, a line each, with the captions below it.
+
+        `also` are columns of `wide` that are shown without it.
         """
-        fitted = self.fit(lines, width, first)
-        widths, said = fitted.widths, list(captions)
+        shown = [name for name in self.names if wide or name in also or name not in self.wide]
+        widths = self._fit({name: self._natural(name, lines) for name in shown}, width)
         table = Table(
             title_justify="left",
             caption_justify="left",
             box=SIMPLE_HEAD,
             # The box has a blank of its own between columns.
-            padding=(0, fitted.gap - 1, 0, 0),
+            padding=(0, _GAP - 1, 0, 0),
             pad_edge=False,
         )
-        if fitted.left_out:
-            said.append(f"no room here, but in --output csv: {', '.join(fitted.left_out)}")
-        if said:
-            table.caption = Text(", ".join(said), no_wrap=True, overflow="ellipsis")
+        if captions:
+            table.caption = Text(", ".join(captions), no_wrap=True, overflow="ellipsis")
         for name, column in widths.items():
             justify: Literal["left", "right"] = "right" if name in self.right else "left"
             table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", width=column)
         for line in lines:
             table.add_row(*(self._cut(name, line[name], wide) for name, wide in widths.items()))
         return table
+
+    def _natural(self, name: str, lines: Sequence[Mapping[str, Text]]) -> int:
+        return max([len(name), *(line[name].cell_len for line in lines)])
+
+    def _fit(self, widths: Mapping[str, int], width: int) -> dict[str, int]:
+        """Returns the columns that there is room for, with their widths."""
+        fitted = dict(widths)
+        least = {name: min(wide, self.shortened.get(name, wide)) for name, wide in widths.items()}
+        for name in reversed(self.optional):
+            if _total_width(least[each] for each in fitted) > width:
+                fitted.pop(name, None)
+        while _total_width(fitted.values()) > width:
+            longest = max(fitted, key=lambda name: fitted[name] - least[name])
+            if fitted[longest] <= least[longest]:
+                break
+            fitted[longest] -= 1
+        return fitted
 
     def _cut(self, name: str, cell: Text, width: int) -> Text:
         if cell.cell_len <= width:
@@ -212,9 +174,9 @@ class ColumnLayout:
         return cell
 
 
-def _total_width(widths: Iterable[int], gap: int) -> int:
+def _total_width(widths: Iterable[int]) -> int:
     # A column is followed by its gap; the box begins with a blank.
-    return sum(column + gap for column in widths) + 1
+    return sum(column + _GAP for column in widths) + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,16 +48,13 @@ _MOST_OTHERS, _MOST_EVENTS, _MOST_LEADERS = 5, 15, 2
 _STRETCHES = ColumnLayout(
     names=("from", "lasted", "status", "members", "written", "read", "lag", "age"),
     right=("lasted", "members", "written", "read", "lag", "age"),
-    optional=("members",),
-    shortened={"status": 19},
-    elastic="status",
+    shortened={"status": 8},
 )
 _TROUBLES = ColumnLayout(
     names=("group", "cluster", "status", "since", "cause", "why"),
     right=(),
-    optional=("why", "cluster"),
-    shortened={"group": 16, "status": 12, "why": 16},
-    elastic="group",
+    shortened={"group": 8, "cluster": 8, "status": 12, "why": 16},
+    optional=("why",),
     cut_in_middle=("group", "cluster"),
 )
 
