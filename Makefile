@@ -176,8 +176,9 @@ synth/%.py: cdk
 	$(CDK) synth --quiet --app '$(BIN)/python $*.py' --output .local/synth/$(basename $(notdir $*))
 	$(LINT_TEMPLATES)
 
-docs: setup ## write what code knows into the reference tables in docs/, and the JSON Schema for editors
+docs: setup ## write the reference tables in docs/ from code, and build the site into .local/site
 	$(BIN)/python -m dev.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1).
 rehearse: prerequisites cdk
