@@ -57,6 +57,7 @@ from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 
 T = TypeVar("T", bound=Hashable)
+V = TypeVar("V")
 
 STEP = 10
 BROKERS = 3
@@ -435,114 +436,111 @@ class Staged:
                         state.committed = state.position.copy()
 
     def _do(self, event: Event) -> None:
+        """Lets an event happen, and undoes it once it is over."""
+        undo = self._change(event)
+        lasts: float | None = getattr(event, "lasts", None)
+        if undo is not None and lasts is not None:
+            self._later(lasts, undo)
+
+    def _change(self, event: Event) -> Callable[[], object] | None:
+        """Changes what the event changes; returns what undoes it, or None for what cannot end."""
+        world, topics, groups = self.world, self._topics, self._groups
         match event:
-            case Produce(topic, times, ramp, lasts):
+            case Produce(topic, times, ramp):
                 self._change_rates(topic, times, ramp)
-                if lasts is not None:
-                    self._later(lasts, partial(self._change_rates, topic, 1.0, ramp))
-            case Slow():
+                return partial(self._change_rates, topic, 1.0, ramp)
+            case Slow(group):
                 self._slow_down(event)
-                if event.lasts is not None:
-                    usual = replace(event, ms=self.case.groups[event.group].ms)
-                    self._later(event.lasts, partial(self._slow_down, usual))
-            case Hang(group, members, lasts):
-                self._halt(group, self._names(group, members), lasts)
-            case Freeze(group, members, lasts):
+                return partial(self._slow_down, replace(event, ms=self.case.groups[group].ms))
+            case Hang(group, members):
+                return self._halt(group, self._names(group, members))
+            case Freeze(group, members):
                 names = self._names(group, members)
                 self._vanish(group, names)
-                if lasts is not None:
-                    self._later(lasts, partial(self._add, group, names))
+                return partial(self._add, group, names)
             case Kill(group, members):
                 self._vanish(group, self._names(group, members))
-            case Leave(group, members, lasts):
+            case Leave(group, members):
                 names = self._names(group, members)
                 self._remove(group, names)
-                if lasts is not None:
-                    self._later(lasts, partial(self._add, group, names))
+                return partial(self._add, group, names)
             case Join(group, number):
-                present = self._groups[group].speed
+                present = groups[group].speed
                 free = (f"{group}-{each:02}" for each in count())
                 names = [name for name in (next(free) for _ in range(99)) if name not in present]
                 self._add(group, names[:number])
             case Deploy():
                 self._deploy(event)
-            case Flap():
-                names = self._names(event.group, None)[-event.members :]
-                until = math.inf if event.lasts is None else self.world.now + event.lasts
-                self._flap(event, names, until)
-            case Poison(group, partition, then, lasts):
+            case Flap(group, lasts=lasts):
+                until = math.inf if lasts is None else world.now + lasts
+                self._flap(event, self._names(group, None)[-event.members :], until)
+            case Poison(group, partition, then):
                 self._poison(group, partition, then)
-                if lasts is not None:
-                    self._later(lasts, partial(self._groups[group].stuck.pop, partition, None))
+                return partial(groups[group].stuck.pop, partition, None)
             case Reset(group, seconds, partitions):
-                self._reset(self._groups[group], seconds, partitions)
+                self._reset(groups[group], seconds, partitions)
             case Skip(group):
-                self._skip(self._groups[group])
+                self._skip(groups[group])
             case Create(group):
-                self._groups[group].exists = True
-                self._skip(self._groups[group])
+                groups[group].exists = True
+                self._skip(groups[group])
             case Delete(group):
-                self._groups[group].exists = False
-                self.world.gone.add(group)
+                groups[group].exists = False
+                world.gone.add(group)
             case Grow(topic, partitions, seen):
-                self._topics[topic].there[list(partitions)] = True
-                for state in self._groups.values():
-                    if state.topic is self._topics[topic] and not seen:
+                topics[topic].there[list(partitions)] = True
+                for state in groups.values():
+                    if state.topic is topics[topic] and not seen:
                         state.blind |= set(partitions)
             case Reassign(topic, rate):
-                self._topics[topic].moved, self._topics[topic].limit = True, rate
+                topics[topic].moved, topics[topic].limit = True, rate
             case Recreate(topic):
-                self._topics[topic].recreate()
-            case Retain(topic, seconds, lasts=lasts):
-                retained = self._topics[topic]
-                if lasts is not None:
-                    before = retained.kept_seconds, retained.retention_ms
-                    self._later(lasts, partial(retained.retain, *before))
+                topics[topic].recreate()
+            case Retain(topic, seconds):
+                before = topics[topic].kept_seconds, topics[topic].retention_ms
                 is_limited = math.isfinite(seconds)
                 ms = round(seconds * 1_000) if is_limited else -1
-                retained.retain(seconds if is_limited else None, ms)
-            case OpenTransaction(topic, partition, lasts):
-                written = self._topics[topic]
-                written.stable[partition] = written.end[partition]
-                if lasts is not None:
-                    self._later(lasts, partial(written.stable.__setitem__, partition, np.inf))
+                topics[topic].retain(seconds if is_limited else None, ms)
+                return partial(topics[topic].retain, *before)
+            case OpenTransaction(topic, partition):
+                stable = topics[topic].stable
+                stable[partition] = topics[topic].end[partition]
+                return partial(stable.__setitem__, partition, np.inf)
             case MoveLeaders(topic, None):
-                self._topics[topic].move_leaders()
-            case MoveLeaders(topic, int() as broker, lasts):
-                leaders = self._topics[topic].leaders
+                topics[topic].move_leaders()
+            case MoveLeaders(topic, int() as broker):
+                leaders = topics[topic].leaders
                 led = leaders == broker
                 leaders[led] = broker % BROKERS + 1
-                if lasts is not None:
-                    self._later(lasts, partial(leaders.__setitem__, led, broker))
-            case LoseLeaders(topic, partitions, lasts):
-                has_leader = self._topics[topic].has_leader
+                return partial(leaders.__setitem__, led, broker)
+            case LoseLeaders(topic, partitions):
+                has_leader = topics[topic].has_leader
                 has_leader[list(partitions)] = False
-                if lasts is not None:
-                    again = partial(has_leader.__setitem__, list(partitions), True)
-                    self._later(lasts, again)
-            case OutOfSync(topic, in_sync, partitions, lasts):
-                copied = self._topics[topic]
+                return partial(has_leader.__setitem__, list(partitions), True)
+            case OutOfSync(topic, in_sync, partitions):
+                copied = topics[topic]
                 chosen = list(range(copied.partitions) if partitions is None else partitions)
                 copied.in_sync[chosen] = in_sync
-                if lasts is not None:
-                    again = partial(copied.in_sync.__setitem__, chosen, copied.copies)
-                    self._later(lasts, again)
-            case StopBroker(broker, lasts):
+                return partial(copied.in_sync.__setitem__, chosen, copied.copies)
+            case StopBroker(broker):
                 self._stop_broker(broker)
-                if lasts is not None:
-                    self._later(lasts, partial(self._start_broker, broker))
-            case SlowBroker(broker, rate, lasts):
-                self.world.broker_limit[broker] = rate
-                if lasts is not None:
-                    self._later(lasts, partial(self.world.broker_limit.pop, broker, None))
-            case Unread():
-                self._leave_unread(event)
-            case Hide(topic, lasts):
-                self.world.hidden[topic] = contract.DENIED
-                if lasts is not None:
-                    self._later(lasts, partial(self.world.hidden.pop, topic, None))
+                return partial(self._start_broker, broker)
+            case SlowBroker(broker, rate):
+                return _put({broker: rate}, world.broker_limit)
+            case Unread(reason, str() as group, None):
+                return _put({group: reason}, world.unread_groups)
+            case Unread(reason, str() as group, str() as topic):
+                return _put({(group, topic): reason}, world.unread_commits)
+            case Unread(reason, None, str() as topic, partitions):
+                every = range(topics[topic].partitions)
+                chosen = list(every if partitions is None else partitions)
+                reasons = {(topic, number): reason for number in chosen}
+                return _put(reasons, world.unread_partitions)
+            case Hide(topic):
+                return _put({topic: contract.DENIED}, world.hidden)
             case MissRuns(seconds):
-                self.world.missed_until = self.world.now + seconds
+                world.missed_until = world.now + seconds
+        return None
 
     def _later(self, seconds: float, act: Callable[[], object]) -> None:
         self.world.at(self.world.now + seconds, act)
@@ -564,24 +562,6 @@ class Staged:
 
         topic.plan = plan
 
-    def _leave_unread(self, event: Unread) -> None:
-        world, topic, group = self.world, event.topic, event.group
-        if topic is None and group is not None:
-            self._put({group: event.reason}, world.unread_groups, event.lasts)
-        elif topic is not None and group is not None:
-            self._put({(group, topic): event.reason}, world.unread_commits, event.lasts)
-        elif topic is not None:
-            every = range(self._topics[topic].partitions)
-            chosen = every if event.partitions is None else event.partitions
-            reasons = {(topic, number): event.reason for number in chosen}
-            self._put(reasons, world.unread_partitions, event.lasts)
-
-    def _put(self, values: Mapping[T, str], among: dict[T, str], lasts: float | None) -> None:
-        among |= values
-        if lasts is not None:
-            for key in values:
-                self._later(lasts, partial(among.pop, key, None))
-
     def _skip(self, state: GroupState) -> None:
         state.position = state.gather("end").copy()
         state.committed = np.floor(state.position)
@@ -597,7 +577,7 @@ class Staged:
         if event.members is None:
             self._speed[event.group] = speeds[0]
 
-    def _halt(self, group: str, names: list[str], lasts: float | None) -> None:
+    def _halt(self, group: str, names: list[str]) -> Callable[[], None]:
         speed = self._groups[group].speed
         before = {name: speed[name] for name in names}
         speed |= dict.fromkeys(names, 0.0)
@@ -605,11 +585,10 @@ class Staged:
         def go_on() -> None:
             speed.update((name, rate) for name, rate in before.items() if name in speed)
 
-        if lasts is not None:
-            self._later(lasts, go_on)
+        return go_on
 
     def _vanish(self, group: str, names: list[str]) -> None:
-        self._halt(group, names, None)
+        self._halt(group, names)
         self._groups[group].vanished |= set(names)
         session = self.case.groups[group].session_seconds
         self._later(session, partial(self._remove_vanished, group, names))
@@ -675,7 +654,7 @@ class Staged:
         state.stuck[partition] = float(state.gather("end")[partition])
         owner = sorted(state.speed)[int(state.owners()[partition])]
         if then == "block":
-            self._halt(group, [owner], None)
+            self._halt(group, [owner])
         elif then == "crash":
             self._crash(group, partition)
 
@@ -712,6 +691,17 @@ class Staged:
         for topic in self._topics.values():
             topic.has_leader[topic.leaders == broker] = True
             topic.in_sync[:] = topic.copies
+
+
+def _put(values: Mapping[T, V], among: dict[T, V]) -> Callable[[], None]:
+    """Adds values; returns what removes them."""
+    among |= values
+
+    def remove() -> None:
+        for key in values:
+            among.pop(key, None)
+
+    return remove
 
 
 def _make_topic(name: str, topic: Topic) -> TopicState:
