@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dev.faults`: faults on real brokers, and every published number judged.
+"""`python -m dev.faults`: faults on real brokers, and snapshots judged by the truth of the logs.
 
 Prints faults, runs, values checked by the truth, wrong values (each rule with its first case), what
 was missing with its reason, and late runs. Exits with 1 if anything was wrong or late, or if too
@@ -21,52 +21,17 @@ from dev.kafka import KafkaClusterError
 NAMES = tuple(sorted({fault.__name__ for lane in LANES.values() for fault in lane}))
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line; --help and mistakes end the process as argparse does."""
-    parser = argparse.ArgumentParser(prog="python -m dev.faults", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=3.0, help="how long (default: 3)")
-    parser.add_argument("--seed", type=int, default=1, help="of faults and traffic (default: 1)")
-    parser.add_argument(
-        "--protocol",
-        choices=("SASL_PLAINTEXT", "SASL_SSL"),
-        default="SASL_PLAINTEXT",
-        help="how the collector connects (default: SASL_PLAINTEXT)",
-    )
-    parser.add_argument(
-        "--tls", dest="protocol", action="store_const", const="SASL_SSL", help="SASL_SSL"
-    )
-    parser.add_argument(
-        "--interval", type=float, default=1.0, metavar="SECONDS", help="between runs (default: 1)"
-    )
-    parser.add_argument(
-        "--margin",
-        type=float,
-        default=1.5,
-        metavar="SECONDS",
-        help="that a run may take beyond its deadline, on a busy machine (default: 1.5)",
-    )
-    parser.add_argument(
-        "--fault",
-        action="append",
-        choices=NAMES,
-        default=[],
-        help="only this one; may be given more than once",
-    )
-    return parser.parse_args(arguments)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the campaign; 1 if anything was wrong or late."""
-    given = parse(arguments)
+    """Runs the campaign; returns 1 if anything was wrong or late."""
+    parser = argparse.ArgumentParser(prog="python -m dev.faults", description=__doc__)
+    add = parser.add_argument
+    add("--minutes", type=float, default=3.0, help="how long (3)")
+    add("--seed", type=int, default=1, help="of faults and traffic (1)")
+    add("--tls", action="store_true", help="connect by SASL_SSL, not by SASL_PLAINTEXT")
+    add("--fault", action="append", choices=NAMES, default=[], help="only this one, or these")
+    given = parser.parse_args(arguments)
     console = Console(soft_wrap=True)
-    options = Options(
-        given.minutes,
-        given.seed,
-        given.protocol,
-        int(given.interval * 1_000),
-        given.margin,
-        tuple(given.fault),
-    )
+    options = Options(given.minutes, given.seed, given.tls, tuple(given.fault))
     try:
         result = Campaign(options, lambda line: console.print(line, markup=False)).run()
     except KafkaClusterError as error:

@@ -30,6 +30,9 @@ _SETTLES_WITHIN_MS = 30_000
 _RECOVERING = 2
 _JUDGED_CALM = 1
 _BROKER_TIMEOUT = 1.5
+_INTERVAL_MS = 1_000
+# Seconds that a run may take beyond its deadline, on a busy machine.
+_MARGIN = 1.5
 _SAYS_EVERY = 10.0
 _FAULTS_END_WITHIN = 300.0
 # Of all runs so many must have published numbers, or the campaign judged too little.
@@ -38,13 +41,11 @@ _LEAST_WHOLE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How long, how and from which seed; `margin` in seconds beyond a run's deadline."""
+    """How long, from which seed, with TLS or not; without `faults` all kinds of them."""
 
     minutes: float = 3.0
     seed: int = 1
-    protocol: Protocol = "SASL_PLAINTEXT"
-    interval_ms: int = 1_000
-    margin: float = 1.5
+    tls: bool = False
     faults: tuple[str, ...] = ()
 
 
@@ -209,18 +210,18 @@ class Campaign:
     @contextmanager
     def _scene(self) -> Iterator[tuple[Scene, Access]]:
         options = self._options
-        encrypted = options.protocol == "SASL_SSL"
+        protocol: Protocol = "SASL_SSL" if options.tls else "SASL_PLAINTEXT"
         cluster = KafkaCluster()
         proxies = {
             node: Proxy(
-                cluster.broker_address(node, options.protocol),
-                encrypted=encrypted,
+                cluster.broker_address(node, protocol),
+                encrypted=options.tls,
                 seed=options.seed + node,
             )
             for node in cluster.node_ids
         }
         for node, proxy in proxies.items():
-            cluster.advertise(node, options.protocol, proxy.address)
+            cluster.advertise(node, protocol, proxy.address)
         with ExitStack() as stack:
             running = stack.enter_context(Proxies(proxies))
             self._say("starting three brokers")
@@ -234,8 +235,8 @@ class Campaign:
             secret = Secret(USER, account.password)
             access = Access(
                 tuple(proxy.address for proxy in proxies.values()),
-                security_protocol=options.protocol,
-                cafile=str(cluster.cafile) if encrypted else None,
+                security_protocol=protocol,
+                cafile=str(cluster.cafile) if options.tls else None,
                 broker_timeout=_BROKER_TIMEOUT,
             )
             yield Scene(cluster, running, traffic, truth, Store(), secret, rng), access
@@ -246,10 +247,10 @@ class Campaign:
         return Pulse(scene.truth, addresses)
 
     def _subject(self, scene: Scene, access: Access) -> Subject:
-        return Subject(access, scene.secret, scene.store, self._clock, self._options.interval_ms)
+        return Subject(access, scene.secret, scene.store, self._clock, _INTERVAL_MS)
 
     def _runs(self, subject: Subject, scene: Scene, access: Access, faults: _Faults) -> None:
-        interval, number = self._options.interval_ms, 0
+        interval, number = _INTERVAL_MS, 0
         ends = time.monotonic() + 60 * self._options.minutes
         said = time.monotonic()
         taken_at = (int(time.time() * 1000) // interval + 1) * interval
@@ -299,7 +300,7 @@ class Campaign:
             self._one(subject, number, taken_at, faults)
             orders.repeated = False
         if orders.late:
-            interval = self._options.interval_ms
+            interval = _INTERVAL_MS
             self._one(subject, number, taken_at - orders.late * interval, faults)
             orders.late = 0
 
@@ -332,7 +333,7 @@ class Campaign:
             if run.calm and self._pulse.was_slow(since, run.ended):
                 run, during = replace(run, calm=False), "a broker is slow of itself"
             view = view or truth.view()
-            verdict = judge_run(view, run, self._history, self._options.margin)
+            verdict = judge_run(view, run, self._history, _MARGIN)
             self._history.add(run)
             self.result.add(run, verdict, during)
 

@@ -9,13 +9,13 @@ moved within the window is not STOP or STALL, and in a calm run nothing is unkno
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from dev.faults.ages import ROUNDING_MS, Ages
-from dev.faults.run import KILLED, Earlier, History, Row, Run, Verdict
+from dev.faults.run import Earlier, History, Row, Run, Verdict
 from dev.faults.truth import LogView, TopicView, TruthView, possible
 from kafka_lag import contract
 from kafka_lag.wording.formatting import format_list
@@ -25,8 +25,6 @@ _STANDING = (contract.STOP, contract.STALL)
 # A broker is back at work at most this long after the fault on it is over.
 _RECOVERS_MS = 10_000
 _NAMED = 5
-_PARTITION = ("topic", "partition_id")
-_KEYS = {_T: _PARTITION, _P: ("consumer_group", *_PARTITION), _G: ("consumer_group",)}
 
 
 def judge_run(
@@ -38,13 +36,13 @@ def judge_run(
     if run.leaked:
         judge.note("secret", "the run", "a password in what it published", "none")
     if run.frames:
-        judge.keys()
         judge.topics()
         judge.rows()
         judge.groups()
         judge.presence()
     judge.metrics()
-    judge.success()
+    if run.calm and run.error is not None:
+        judge.note("recovery", "the run", run.error, "no fault for two runs")
     return judge.verdict
 
 
@@ -57,18 +55,6 @@ class _Judge(Ages):
         self._by_group: dict[str, list[Row]] = defaultdict(list)
         for row in run.rows_of(_P):
             self._by_group[row["consumer_group"]].append(row)
-
-    def keys(self) -> None:
-        """Finds rows that stand there twice, and groups that never existed."""
-        for dataset, names in _KEYS.items():
-            rows = self.run.rows_of(dataset)
-            counts = Counter(tuple(row[name] for name in names) for row in rows)
-            for key, count in counts.items():
-                if count > 1:
-                    self.note("row", f"{dataset} {key}", f"{count} times", "once")
-        for row in self.run.rows_of(_G):
-            if row["consumer_group"] not in self.truth.commits:
-                self.note("row", row["consumer_group"], "a row", "no such group ever committed")
 
     def topics(self) -> None:
         """Holds the ends and starts of logs to acknowledged records and deletions."""
@@ -217,21 +203,15 @@ class _Judge(Ages):
         return any(each.taken_at < limit and each.ended >= since for each in self.history.runs)
 
     def groups(self) -> None:
-        """Holds the lag and the age of groups to their rows, which are held to the truth."""
+        """Holds groups that are said to be gone, or that never were, to their commits."""
         for row in self.run.rows_of(_G):
             group = row["consumer_group"]
-            if row["status_reason"] == contract.GONE:
+            if group not in self.truth.commits:
+                self.note("row", group, "a row", "no such group ever committed")
+            elif row["status_reason"] == contract.GONE:
                 self._gone(group)
-                continue
-            rows = self._by_group[group]
-            if row["unread_reason"] is not None and not rows:
+            elif row["unread_reason"] is not None and not self._by_group[group]:
                 self.verdict.missing[f"group: {row['unread_reason']}"] += 1
-            if not rows or any(not is_read(each) or each["lag"] is None for each in rows):
-                continue
-            self.equal("lag of group", group, row["lag"], sum(each["lag"] for each in rows))
-            ages = [each["time_lag_seconds"] for each in rows]
-            if None not in ages:
-                self.equal("age of group", group, row["time_lag_seconds"], max(ages))
 
     def _gone(self, group: str) -> None:
         begin, end = self.run.began, self.run.ended
@@ -299,22 +279,13 @@ class _Judge(Ages):
         return troubled or int(broker) in leaders
 
     def metrics(self) -> None:
-        """Holds lines about groups to their rows; without a snapshot, their lag to the truth."""
-        rows = {row["consumer_group"]: row for row in self.run.rows_of(_G)}
+        """Holds the published lag of groups to the truth if no snapshot was stored."""
         whole = not any(" not read" in line for line in self.run.log)
         for key, values in self.sets.items():
-            if len(key) != 1:
-                continue
-            where, lag = f"metrics of {key[0]}", values.get(contract.OFFSET_LAG)
-            if rows and key[0] not in rows:
-                self.note("metrics", where, "a line", "no row is about it")
-            elif rows:
-                row = rows[key[0]]
-                self.equal("metric OffsetLag", where, lag, row["lag"])
-                age = values.get(contract.ESTIMATED_TIME_LAG)
-                self.equal("metric EstimatedTimeLag", where, age, row["time_lag_seconds"])
-            elif lag is not None:
-                self.within("metric OffsetLag", where, lag, self._lag_alone(key[0], whole=whole))
+            lag = values.get(contract.OFFSET_LAG)
+            if len(key) == 1 and lag is not None and not self.run.frames:
+                span = self._lag_alone(key[0], whole=whole)
+                self.within("metric OffsetLag", f"metrics of {key[0]}", lag, span)
 
     def _lag_alone(self, group: str, *, whole: bool) -> tuple[int, int]:
         """Returns the least and greatest lag of a group that the truth allows for this run.
@@ -340,21 +311,6 @@ class _Judge(Ages):
             least += known[0][0] if surely else 0
             most += max((each[1] for each in known), default=0)
         return least, most
-
-    def success(self) -> None:
-        """Holds CollectorSuccess to whether the run failed."""
-        published = self.sets.get((), {})
-        success = published.get(contract.COLLECTOR_SUCCESS)
-        self.verdict.checked["CollectorSuccess"] += 1
-        if success is not None and self.run.error not in (None, KILLED):
-            self.note("CollectorSuccess", "the run", success, f"it failed: {self.run.error}")
-        if success != 1 and self.run.error is None:
-            self.note("CollectorSuccess", "the run", success, "it did not fail")
-        if success and not published.get(contract.GROUPS_READ) and self.run.known_groups:
-            known = len(self.run.known_groups)
-            self.note("CollectorSuccess", "the run", 1, f"it read none of {known} known groups")
-        if self.run.calm and self.run.error is not None:
-            self.note("recovery", "the run", self.run.error, "no fault for two runs")
 
     def _one_of(self, rule: str, where: str, value: Any, expected: set[int | None]) -> None:
         self.verdict.checked[rule] += 1

@@ -60,7 +60,6 @@ class Run:
     clocks_before: tuple[int, ...] = ()
     calm: bool = False
     leaked: bool = False
-    known_groups: frozenset[str] = frozenset()
 
     def rows_of(self, dataset: str) -> Sequence[Row]:
         """Returns the rows of a dataset; none if there is no snapshot."""

@@ -172,7 +172,6 @@ class Subject:
     ) -> None:
         self._access, self._secret = access, secret
         self._store, self._clock, self._interval_ms = store, clock, interval_ms
-        self._known: frozenset[str] = frozenset()
         self.limit = _DEADLINE
         self._make()
 
@@ -243,11 +242,8 @@ class Subject:
             log=[*self._logger.lines],
             error=error,
             clock_ahead=self._clock.ahead_ms,
-            known_groups=self._known,
             leaked=self._secret.is_in(published),
         )
-        if run.frames:
-            self._known = frozenset(r["consumer_group"] for r in run.frames[contract.GROUPS])
         if error == KILLED:
             self.cold()
         return run
