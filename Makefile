@@ -129,7 +129,7 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-# Faults on real brokers, every number judged (MINUTES=3 SEED=1, TLS=1).
+# Faults on real brokers, snapshots judged by the truth of the logs (MINUTES=3 SEED=1, TLS=1).
 faults: MINUTES = 3
 faults: setup
 	$(BIN)/python -m dev.faults --minutes $(MINUTES) --seed $(SEED) $(if $(TLS),--tls)
