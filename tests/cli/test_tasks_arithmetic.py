@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks by hour of the week, and stores that are full: planted weeks whose answers follow from how
-they were made."""
+"""Quartiles of tasks needed, and why more tasks do not help."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kafka_lag.lag.columns import Column
-from kafka_lag.lag.frame import Frame
 from kafka_lag.wording.tasks import explain_limits
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS, Period
-from kafka_lag_cli.tasks.shared_limit import find_saturated_days
 from kafka_lag_cli.tasks.week import find_quartiles
 from tests.builders import HOUR
 from tests.cli.snapshots import ABSENT
@@ -23,30 +19,6 @@ from tests.golden import Golden
 
 DAY = 24 * HOUR
 MONDAY = 1_769_990_400_000  # 2026-02-02T00:00:00Z
-CAPACITY = 100.0
-
-
-def runs(start: int = MONDAY, step: int = MINUTE_MS, **columns: Any) -> Frame:
-    """A row a run; columns that are not named are as of a group that does well."""
-    count = max(map(len, columns.values()))
-    usual: dict[str, Sequence[float | None]] = {
-        "members": [1] * count,
-        "tasks_needed": [1] * count,
-        "produce_rate": [50.0] * count,
-        "consume_rate": [50.0] * count,
-        "capacity": [CAPACITY] * count,
-        "lag": [0] * count,
-        "max_lag": [0] * count,
-        "partitions": [12] * count,
-        "time_lag_seconds": [0.0] * count,
-    }
-    values = {**usual, **columns}
-    return Frame.of(
-        {
-            "taken_at": Column.of(start + np.arange(count) * step),
-            **{name: Column.optional(each, np.float64) for name, each in values.items()},
-        }
-    )
 
 
 @pytest.mark.parametrize(
@@ -67,61 +39,6 @@ def test_quartiles_are_numbers_that_were_needed(
     assert found is not None
     assert (found.lower, found.median, found.upper, found.most) == expected
     assert found.minutes == 5 * len(values)
-
-
-def saturated_day(
-    few: int, many: int, rate: Callable[[int], float], backlog: float = 1e6, on_one: float = 0.1
-) -> Frame:
-    """Twelve hours of few members, then as many of more, with a backlog on all partitions."""
-    members = [few] * 144 + [many] * 144
-    read = [rate(number) for number in members]
-    lag = [backlog] * 288
-    return runs(
-        step=5 * MINUTE_MS,
-        members=members,
-        consume_rate=read,
-        lag=lag,
-        max_lag=[backlog * on_one] * 288,
-    )
-
-
-RESTLESS = runs(
-    step=5 * MINUTE_MS,
-    members=[4, 8] * 100,
-    consume_rate=[400.0] * 200,
-    lag=[1e6] * 200,
-    max_lag=[1e5] * 200,
-)
-
-
-@pytest.mark.parametrize(
-    ("frame", "is_slower"),
-    [
-        pytest.param(saturated_day(4, 8, lambda _: 400.0), False, id="shared store is full"),
-        pytest.param(saturated_day(4, 8, lambda n: 480.0 - 20 * n), True, id="and gets slower"),
-        pytest.param(saturated_day(2, 3, lambda n: 200.0 + n), False, id="hardly more"),
-        pytest.param(saturated_day(4, 8, lambda n: 300.0 + 24 * n), False, id="not a quarter"),
-        pytest.param(saturated_day(4, 8, lambda n: 300.0 + 26 * n), None, id="a quarter of it"),
-        pytest.param(saturated_day(4, 8, lambda n: 100.0 * n), None, id="each reads as much"),
-        pytest.param(saturated_day(4, 8, lambda _: 400.0, backlog=1e4), None, id="no backlog"),
-        pytest.param(saturated_day(4, 8, lambda _: 400.0, on_one=0.9), None, id="on one partition"),
-        pytest.param(saturated_day(12, 24, lambda _: 400.0), None, id="beyond the partitions"),
-        pytest.param(saturated_day(4, 4, lambda _: 400.0), None, id="one number of members"),
-        pytest.param(RESTLESS, None, id="never settled"),
-    ],
-)
-def test_a_day_on_which_more_members_read_no_more_is_found(
-    frame: Frame, is_slower: bool | None
-) -> None:
-    found = list(find_saturated_days(frame, 5 * MINUTE_MS))
-
-    if is_slower is None:
-        assert found == []
-        return
-    (day,) = found
-    members = frame.numbers("members").values
-    assert (day.day, day.fewer, day.more) == ("2026-02-02", members[0], max(members))
-    assert day.is_slower == is_slower
 
 
 def a_row(**columns: Any) -> dict[str, Any]:

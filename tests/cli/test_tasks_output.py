@@ -56,7 +56,6 @@ ADVICE = Advice(
     partitions_wanted=None,
     limits=(),
     week=WEEK,
-    saturated=(),
 )
 
 

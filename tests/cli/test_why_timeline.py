@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the runs of a group are folded to lines, and which changes stand beside them."""
+"""How the runs of a group are folded to lines."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from hypothesis import strategies as st
 from kafka_lag import contract
 from kafka_lag_cli.why.timeline import (
     COLUMNS,
-    LeaderChange,
     Minute,
     Timeline,
     fold,
-    list_events,
 )
 from tests.builders import HOUR, MINUTE, NOON
 
 OK = {"status": contract.OK, "members": 2, "owners_changed": 0, "rebalances": 0}
 
 
-def a_minute(number: int, row: dict[str, Any], *changes: LeaderChange) -> Minute:
-    return Minute(NOON + number * MINUTE, {**dict.fromkeys(COLUMNS), **row}, changes)
+def a_minute(number: int, row: dict[str, Any]) -> Minute:
+    return Minute(NOON + number * MINUTE, {**dict.fromkeys(COLUMNS), **row})
 
 
 def a_timeline(*minutes: Minute) -> Timeline:
@@ -33,67 +31,47 @@ def a_timeline(*minutes: Minute) -> Timeline:
 
 
 # What a letter says of a run; a hyphen is a run that is missing.
-RUNS: dict[str, tuple[dict[str, Any], tuple[LeaderChange, ...]]] = {
-    "o": (OK, ()),
-    "w": ({**OK, "status": contract.WARN}, ()),
-    "s": ({**OK, "worst_status": contract.STALLED}, ()),
-    "e": ({**OK, "status": contract.ERR, "worst_status": contract.STALLED}, ()),
-    "c": ({**OK, "cause": contract.STOPPED}, ()),
-    "3": ({**OK, "members": 3}, ()),
-    "?": ({**OK, "members": None}, ()),
-    "m": ({**OK, "owners_changed": 2, "rebalances": 1}, ()),
-    "r": ({**OK, "rebalances": 1}, ()),
-    "l": (OK, (LeaderChange("orders", 0, 1, 2),)),
+RUNS: dict[str, dict[str, Any]] = {
+    "o": OK,
+    "w": {**OK, "status": contract.WARN},
+    "s": {**OK, "worst_status": contract.STALLED},
+    "e": {**OK, "status": contract.ERR, "worst_status": contract.STALLED},
+    "c": {**OK, "cause": contract.STOPPED},
+    "3": {**OK, "members": 3},
+    "?": {**OK, "members": None},
+    "m": {**OK, "owners_changed": 2, "rebalances": 1},
+    "r": {**OK, "rebalances": 1},
 }
 
 
 def of_runs(runs: str) -> Timeline:
-    minutes = (
-        a_minute(at, RUNS[each][0], *RUNS[each][1]) for at, each in enumerate(runs) if each != "-"
-    )
+    minutes = (a_minute(at, RUNS[each]) for at, each in enumerate(runs) if each != "-")
     return a_timeline(*minutes)
 
 
-# Runs by minute, how many are on each line, and the events: their first run, and how many they are.
+# Runs by minute, and how many are on each line.
 @pytest.mark.parametrize(
-    ("runs", "lines", "events"),
+    ("runs", "lines"),
     [
-        ("oooooooooo", [10], []),
-        ("oooooooooowwwww", [10, 5], [(10, 1)]),
-        ("oooooooooosssss", [10, 5], [(10, 1)]),
-        ("ooooooooooccccc", [10, 5], [(10, 1)]),
-        ("oooooooooo33333", [10, 5], [(10, 1)]),
-        # A count that is not known is no change.
-        ("oo??oo", [6], []),
-        ("oorroo", [2, 2, 2], [(2, 2)]),
-        # Owners that change in each run are one event.
-        ("ommmo", [1, 3, 1], [(1, 3)]),
-        ("olo", [1, 1, 1], [(1, 1)]),
+        ("oooooooooo", [10]),
+        ("oooooooooowwwww", [10, 5]),
+        ("oooooooooosssss", [10, 5]),
+        ("ooooooooooccccc", [10, 5]),
+        ("oooooooooo33333", [10, 5]),
+        # A count that is not known is no change, nor is a rebalance.
+        ("oo??oo", [6]),
+        ("oorroo", [6]),
         # A run that is missing parts nothing, two do.
-        ("oo-oo", [4], []),
-        ("oo--oo", [2, 2], [(4, 1)]),
+        ("oo-oo", [4]),
+        ("oo--oo", [2, 2]),
         # Trouble that goes on is shown in parts, and what is well is not.
-        ("o" * 120 + "e" * 60, [120, 15, 15, 15, 15], [(120, 1)]),
+        ("o" * 120 + "e" * 60, [120, 15, 15, 15, 15]),
     ],
 )
-def test_runs_are_folded_to_lines_with_what_changed_beside_them(
-    runs: str, lines: list[int], events: list[tuple[int, int]]
-) -> None:
-    timeline = of_runs(runs)
-    found = list_events(timeline)
-
-    assert [len(each.minutes) for each in fold(timeline)] == lines
-    assert [
-        ((each.minutes[0].taken_at - NOON) // MINUTE, len(each.minutes)) for each in found
-    ] == events
-
-
-def test_an_event_sums_what_it_counts_and_says_how_long_no_run_was_made() -> None:
-    (restless,) = list_events(of_runs("ommmo"))
-    (gap,) = list_events(of_runs("oo--oo"))
-
-    assert (restless.total("owners_changed"), restless.total("rebalances")) == (6, 3)
-    assert (restless.gap_seconds, gap.gap_seconds) == (None, 180.0)
+def test_runs_are_folded_to_lines(runs: str, lines: list[int]) -> None:
+    stretches = fold(of_runs(runs))
+    assert [len(each.minutes) for each in stretches] == lines
+    assert sum(each.total("rebalances") for each in stretches) == runs.count("r")
 
 
 def test_a_line_has_the_worst_status_the_mean_rate_and_the_bounds_of_members() -> None:

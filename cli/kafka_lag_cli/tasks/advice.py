@@ -12,14 +12,11 @@ from kafka_lag.wording.tasks import (
     is_in_vain,
 )
 from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
-from kafka_lag_cli.tasks import shared_limit
-from kafka_lag_cli.tasks.shared_limit import SaturatedDay, find_saturated_days
 from kafka_lag_cli.tasks.week import HourOfWeek, Quartiles, find_quartiles, summarise_week
 from kafka_lag_cli.terminal.group_rows import Row
 
-# The columns that are read of each run: for all groups, and for one.
-COLUMNS_OF_ALL = ("tasks_needed",)
-COLUMNS_OF_ONE = (*COLUMNS_OF_ALL, *shared_limit.COLUMNS)
+# The columns that are read of each run.
+COLUMNS = ("tasks_needed",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,6 @@ class Advice:
     partitions_wanted: int | None
     limits: tuple[str, ...]
     week: tuple[HourOfWeek, ...]
-    saturated: tuple[SaturatedDay, ...]
 
 
 def summarise_group(cluster: str, row: Row, over_time: GroupsOverTime) -> Needed:
@@ -68,7 +64,7 @@ def summarise_group(cluster: str, row: Row, over_time: GroupsOverTime) -> Needed
 
 
 def advise(cluster: str, row: Row, over_time: GroupsOverTime, members_per_task: int) -> Advice:
-    """Returns advice from the newest row and the columns `COLUMNS_OF_ONE` of the period."""
+    """Returns advice from the newest row and the columns `COLUMNS` of the period."""
     runs, slot_ms = over_time.of_group(row["consumer_group"]), over_time.period.slot_ms
     return Advice(
         now=summarise_group(cluster, row, over_time),
@@ -78,5 +74,4 @@ def advise(cluster: str, row: Row, over_time: GroupsOverTime, members_per_task: 
         partitions_wanted=count_partitions_wanted(row),
         limits=tuple(explain_limits(row, members_per_task)),
         week=tuple(summarise_week(runs, slot_ms)),
-        saturated=tuple(find_saturated_days(runs, slot_ms)),
     )

@@ -17,8 +17,7 @@ from kafka_lag_cli.state.groups_over_time import AT_ONCE, Period, read_period
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.runs import find_runs, groups_of, run_of_group
 from kafka_lag_cli.tasks.advice import (
-    COLUMNS_OF_ALL,
-    COLUMNS_OF_ONE,
+    COLUMNS,
     Advice,
     Needed,
     advise,
@@ -40,22 +39,22 @@ examples:
 
 @click.command("tasks", epilog=_EXAMPLES)
 @click.argument("group", required=False)
-@click.option("--all", "every", is_flag=True, help="A line for each group.")
+@click.option("--all", "every", is_flag=True, help="list every group")
 @place_options
-@click.option("--cluster", metavar="NAME", help="Of several that are in there, this one alone.")
+@click.option("--cluster", metavar="NAME", help="name of the cluster, if there are several")
 @click.option(
     "--days",
     type=WholeNumber(1, _MOST_DAYS),
     metavar="N",
     default=14,
-    help="Days before the newest snapshot that are looked back on (14).",
+    help="days before the newest snapshot (14)",
 )
 @click.option(
     "--members-per-task",
     type=WholeNumber(1, 1000),
     metavar="N",
     default=1,
-    help="As it is configured; snapshots do not say (1).",
+    help="members that a task of the service runs (1)",
 )
 @output_option
 def tasks(
@@ -67,10 +66,9 @@ def tasks(
     members_per_task: int,
     output: str,
 ) -> None:
-    """How many tasks a GROUP needs now and by hour of the week, and why.
+    """Say how many tasks GROUP needs now and by hour of the week, and why.
 
-    It also says where more tasks do not help. The newest snapshot's time is now. The numbers are
-    the collector's own, those of TasksNeeded.
+    The numbers are the collector's own, those of TasksNeeded.
     """
     if (group is None) != every:
         raise click.UsageError("Name one group, or give --all.")
@@ -99,7 +97,7 @@ def _summarise(store: BrowsableStore, run: LatestRun, days: int) -> Iterator[Nee
     period = Period.of(run.taken_at, days, run.interval_seconds)
     names = [row["consumer_group"] for row in rows]
     with count_objects() as progress:
-        over_time = read_period(store, run.cluster, period, names, COLUMNS_OF_ALL, progress)
+        over_time = read_period(store, run.cluster, period, names, COLUMNS, progress)
     for row in rows:
         yield summarise_group(run.cluster, row, over_time)
 
@@ -111,7 +109,7 @@ def _advise(
     (row,) = (row for row in groups_of(run) if row["consumer_group"] == group)
     period = Period.of(run.taken_at, days, run.interval_seconds)
     with count_objects() as progress:
-        over_time = read_period(store, run.cluster, period, [group], COLUMNS_OF_ONE, progress)
+        over_time = read_period(store, run.cluster, period, [group], COLUMNS, progress)
     found = advise(run.cluster, row, over_time, members_per_task)
     if row["tasks_needed"] is None and found.now.needed is None:
         raise ConfigError(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -23,7 +22,6 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.tasks.advice import Advice, Needed
-from kafka_lag_cli.tasks.shared_limit import SaturatedDay
 from kafka_lag_cli.tasks.week import HOURS, WEEKDAYS, HourOfWeek, Quartiles
 from kafka_lag_cli.terminal.group_rows import sla_used
 from kafka_lag_cli.terminal.records import write_records
@@ -99,8 +97,6 @@ def print_advice(advice: Advice, screen: Console) -> None:
     screen.print()
     screen.print(_week_table(advice.week))
     _print(screen, _describe_week(advice))
-    for day in advice.saturated:
-        _print(screen, f"More tasks did not help on {_explain_saturated_day(day)}")
 
 
 def _print(screen: Console, line: str) -> None:
@@ -178,18 +174,6 @@ def _describe_week(advice: Advice) -> str:
     return text
 
 
-def _explain_saturated_day(day: SaturatedDay) -> str:
-    """Returns in numbers what more members read."""
-    verdict = "less in all" if day.is_slower else "no more in all"
-    return (
-        f"{day.day}: with a backlog {format_quantity(day.fewer, 'member')} read "
-        f"{format_rate(day.rate_of_fewer)} ({format_rate(day.rate_of_fewer / day.fewer)} each), "
-        f"{day.more} read {format_rate(day.rate_of_more)} "
-        f"({format_rate(day.rate_of_more / day.more)} each), {verdict}: something that they "
-        "share, as a database, is at its limit."
-    )
-
-
 def write_groups(lines: Sequence[Needed], form: str, out: TextIO) -> None:
     """The columns of the newest snapshot that are about tasks, and those of the period."""
     objects = [_now(each) | _quartiles(each.needed) for each in lines]
@@ -215,7 +199,6 @@ def _whole(advice: Advice, hours: Sequence[Mapping[str, Any]]) -> dict[str, Any]
         "runs_unreadable": advice.unreadable,
         **_quartiles(advice.now.needed),
         "hours_of_week": list(hours),
-        "saturated_days": [asdict(day) for day in advice.saturated],
     }
 
 

@@ -15,7 +15,6 @@ from kafka_lag.wording.advice import advise
 from kafka_lag.wording.causes import describe_cause
 from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import (
-    format_duration,
     format_iso_time,
     format_list,
     format_minute,
@@ -37,18 +36,22 @@ from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_level, sta
 from kafka_lag_cli.terminal.records import write_records
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
 from kafka_lag_cli.why.explanation import Explanation
-from kafka_lag_cli.why.timeline import Event, LeaderChange, Minute, Stretch, fold, list_events
+from kafka_lag_cli.why.timeline import Minute, Stretch, fold
 
 # A time, ms, and now: as a time of day, with its date where that is not today's.
 _Clock: TypeAlias = Callable[[int, int], str]
 
 _UNKNOWN = "?"
 _BAD = (contract.WARN, contract.ERR)
-_MOST_OTHERS, _MOST_EVENTS, _MOST_LEADERS = 5, 15, 2
+_MOST_OTHERS = 5
 _STRETCHES = ColumnLayout(
-    names=("from", "lasted", "status", "members", "written", "read", "lag", "age"),
-    right=("lasted", "members", "written", "read", "lag", "age"),
-    shortened={"status": 8},
+    names=(
+        *("from", "lasted", "status", "members", "written", "read", "lag", "age"),
+        *("cause", "rebalances"),
+    ),
+    right=("lasted", "members", "written", "read", "lag", "age", "rebalances"),
+    shortened={"status": 8, "cause": 8},
+    optional=("cause", "rebalances"),
 )
 _TROUBLES = ColumnLayout(
     names=("group", "cluster", "status", "since", "cause", "why"),
@@ -181,13 +184,6 @@ def _print_timeline(found: Explanation, screen: Console) -> None:
     clock = _to_the_second if timeline.interval_ms < MINUTE_MS else _to_the_minute
     lines = [_stretch(each, clock, now) for each in fold(timeline)]
     screen.print(_STRETCHES.table(lines, screen.width))
-    events = [(_when(each, clock, now), _describe_event(each)) for each in list_events(timeline)]
-    if not events:
-        return
-    if len(events) > _MOST_EVENTS:
-        more = format_quantity(len(events) - _MOST_EVENTS, "change")
-        screen.print(Text(f"{more} before these: --output json", "dim"), soft_wrap=True)
-    _print_pairs(screen, events[-_MOST_EVENTS:])
 
 
 def _stretch(stretch: Stretch, clock: _Clock, now: int) -> dict[str, Text]:
@@ -201,6 +197,8 @@ def _stretch(stretch: Stretch, clock: _Clock, now: int) -> dict[str, Text]:
         "read": Text(_rate(stretch.read)),
         "lag": _count(last["lag"]),
         "age": _age(last["time_lag_seconds"]),
+        "cause": Text(find_word(last["cause"]) if last["cause"] else ""),
+        "rebalances": Text(f"{stretch.total('rebalances'):,}"),
     }
 
 
@@ -238,47 +236,6 @@ def _age(seconds: float | None) -> Text:
     if seconds is None:
         return Text(_UNKNOWN, "dim")
     return Text(format_short_duration(seconds, precise=True) if seconds else "0")
-
-
-def _when(event: Event, clock: _Clock, now: int) -> str:
-    first, last = event.minutes[0].taken_at, event.now.taken_at
-    return clock(first, now) if first == last else f"{clock(first, now)}-{clock(last, now)}"
-
-
-def _describe_event(event: Event) -> Text:
-    before, now = event.before.row, event.now.row
-    parts = []
-    if event.gap_seconds is not None:
-        parts.append(f"no run for {format_duration(event.gap_seconds)}")
-    if (before["status"], before["worst_status"]) != (now["status"], now["worst_status"]):
-        parts.append(_status(now).plain)
-    if before["cause"] != now["cause"]:
-        parts.append(f"cause: {find_word(now['cause'])}" if now["cause"] else "no cause any more")
-    members = before["members"], now["members"]
-    if None not in members and members[0] != members[1]:
-        parts.append(f"members {members[0]:,} to {members[1]:,}")
-    if owners := event.total("owners_changed"):
-        parts.append(f"another owner of {format_quantity(owners, 'partition')}")
-    if rebalances := event.total("rebalances"):
-        # One that is seen of a classic group stands for one or more.
-        least = "at least " if now["group_epoch"] is None else ""
-        parts.append(f"{least}{format_quantity(rebalances, 'rebalance')}")
-    parts += _describe_leaders(event.now.leader_changes)
-    return Text("; ".join(parts) or "status not known")
-
-
-def _describe_leaders(changes: Sequence[LeaderChange]) -> Iterator[str]:
-    if len(changes) > _MOST_LEADERS:
-        left = sum(each.now is None for each in changes)
-        if left:
-            yield f"no leader of {format_quantity(left, 'partition')}"
-        if moved := len(changes) - left:
-            yield f"another leader of {format_quantity(moved, 'partition')}"
-        return
-    for each in changes:
-        broker = "no leader" if each.now is None else f"led by broker {each.now}"
-        last = "nobody" if each.before is None else f"broker {each.before}"
-        yield f"{printable(each.topic)} {each.partition} {broker}, before by {last}"
 
 
 def write_explanation(found: Explanation, form: str, out: TextIO) -> None:
@@ -362,15 +319,6 @@ def _minute(minute: Minute) -> dict[str, Any]:
     return {
         "taken_at": format_iso_time(minute.taken_at),
         **{name: row[name] for name in names},
-        "leader_changes": [
-            {
-                "topic": each.topic,
-                "partition_id": each.partition,
-                "before": each.before,
-                "now": each.now,
-            }
-            for each in minute.leader_changes
-        ],
     }
 
 

@@ -19,13 +19,12 @@ from rich.table import Table
 
 from dev.sim.cases.services import Case
 from dev.sim.cases.tasks import MINUTES, MOST, SEEN, Service
-from dev.sim.reading import FIRST, MINUTE_MS, Floats, Mask
+from dev.sim.reading import FIRST, Floats, Mask
 from dev.sim.run import run
 from dev.sim.services import STEP_SECONDS, Conditions, Services, group_name
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
 from kafka_lag.wording.tasks import explain_limits
-from kafka_lag_cli.tasks.shared_limit import find_saturated_days
 
 # The number is not followed before. Three minutes with a backlog make one, and more a better one.
 _FOLLOWED_FROM = 10
@@ -134,7 +133,7 @@ def judge(kind: str, service: Service, trial: Trial, runs: Frame) -> Verdict:
         is_true = trial.fewest is None
     else:
         words = "a store is full", "too few tasks"
-        is_said = any(True for _ in find_saturated_days(runs, MINUTE_MS))
+        is_said = bool(runs.numbers("shared_limit_members").known.any())
         is_true = trial.is_full(service.start, service.grows_to or service.start)
     return Verdict(name, words[not is_said], words[not is_true], is_said is is_true)
 
