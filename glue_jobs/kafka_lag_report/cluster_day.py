@@ -14,7 +14,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from kafka_lag.contract import LEAST_WEEKS, USUAL_WEEKS
+from kafka_lag.contract import LEAST_WEEKS, OBJECTIVE_MOST_DAYS, USUAL_WEEKS
 from kafka_lag_report.compaction import compact_day
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.evidence import Evidence, gather_evidence
@@ -38,13 +38,11 @@ from kafka_lag_report.report_files import (
     stored,
     stored_dates,
     stored_folders,
-    stored_tables,
 )
 from kafka_lag_report.schemas import REPORTS, report_schema
 from kafka_lag_report.session import new_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.tables.coverage import coverage
-from kafka_lag_report.tables.slo import add_windows
 from kafka_lag_report.timings import Timings
 
 # The tables that Spark computes of each day.
@@ -84,7 +82,6 @@ def report_day(job: Job, day: Day) -> None:
     with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
         tables = {name: report_schema(name).empty_table() for name in REPORTS}
         tables |= _reports(job, day, queries)
-        tables["slo"] = _with_windows(job, day, tables["slo"])
         tables["coverage"] = coverage(queries.spark, job.storage, day)
     with job.timings.stage("pages", cluster):
         findings = _findings(job, day, evidence, tables)
@@ -103,7 +100,10 @@ def _reports(job: Job, day: Day, queries: Queries) -> dict[str, pa.Table]:
     """Those that may have rows."""
     output = job.options.output
     tables = list(_TABLES)
-    weeks = stored_dates(job.storage, output, "lag_hourly", day, _dates_before(day))
+    queries.derive("reductions/slo_days")
+    past = stored(queries.spark, job.storage, output, "slo", day, _days_before(day))
+    queries.view("past_slo", past)
+    weeks = stored_dates(job.storage, output, "lag_hourly", day, _weeks_before(day))
     # of fewer nothing is usual
     if len(weeks) >= LEAST_WEEKS:
         before = stored(queries.spark, job.storage, output, "lag_hourly", day, weeks)
@@ -114,22 +114,22 @@ def _reports(job: Job, day: Day, queries: Queries) -> dict[str, pa.Table]:
     return compute(queries, tables)
 
 
-def _with_windows(job: Job, day: Day, of_day: pa.Table) -> pa.Table:
-    """The day's objectives beside those of the days before, of which none is read without any."""
-    days = range(1, max(of_day["days"].to_pylist(), default=0))
-    dates = [day.date - timedelta(days=back) for back in days]
-    earlier = stored_tables(job.storage, job.options.output, "slo", day, dates)
-    return add_windows(of_day, day.date, earlier)
+def _days_before(day: Day) -> list[date]:
+    return [day.date - timedelta(days=back) for back in range(1, OBJECTIVE_MOST_DAYS)]
 
 
-def _dates_before(day: Day) -> list[date]:
+def _weeks_before(day: Day) -> list[date]:
     return [day.date - timedelta(weeks=back) for back in range(1, USUAL_WEEKS + 1)]
 
 
 def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
     def folders() -> list[str]:
-        output, dates = job.options.output, _dates_before(day)
-        return stored_folders(job.storage, output, "lag_hourly", day, dates)
+        dates = {"lag_hourly": _weeks_before(day), "slo": _days_before(day)}
+        return [
+            folder
+            for name, each in dates.items()
+            for folder in stored_folders(job.storage, job.options.output, name, day, each)
+        ]
 
     return naming_corrupt_files(job.storage, folders)
 

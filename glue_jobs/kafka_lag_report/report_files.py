@@ -74,19 +74,6 @@ def stored(
     return rows_in(spark, paths, REPORTS[name], dates_in=folder)
 
 
-def stored_tables(
-    storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
-) -> dict[date, pa.Table]:
-    """The same by date, read by the driver: of reports with a row a group.
-
-    CorruptObjectsError for a file that cannot be read.
-    """
-    found = stored_dates(storage, output, name, day, dates)
-    folders = stored_folders(storage, output, name, day, found)
-    tables = storage.each(lambda folder: _table(storage, folder, name), folders)
-    return dict(zip(found, tables, strict=True))
-
-
 def published(storage: Storage, output: str, day: Day) -> dict[str, pa.Table]:
     """The reports of the day that lie there, without rows where there is none.
 

@@ -1,66 +1,58 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group with an objective on the day; the columns of its window are null.
--- Each run is judged by the objective of its own row, and the last one is in the report. `since` is
--- the first run with one; `until` is the run that found the group gone or without one, else the end
--- of the day, or of what there is of one in progress. Unknown minutes use up no budget.
+-- A row is a group with an objective on the day: the minutes that it kept, broke, and that nobody
+-- knows, of the day and of its window, whose earlier days are in their own reports. Unknown minutes
+-- are neither kept nor broken, and use up no budget.
+-- A group that had an objective before is expected from midnight on. A day of the window without a
+-- report of it, or by another age, is unknown from the first day that has one.
 
-WITH judged AS (
+WITH past AS (
+    SELECT
+        d.consumer_group,
+        sum(p.kept_minutes) FILTER (WHERE p.age_seconds = d.age_seconds) AS kept,
+        sum(p.broken_minutes) FILTER (WHERE p.age_seconds = d.age_seconds) AS broken,
+        -- from the beginning of the first day that has one to this day's
+        min_by(
+            (unix_micros(p.until) - unix_micros(p.since)) / 6e7D
+            + 1440 * (datediff(to_date(timestamp_seconds(:midnight)), to_date(p.dt)) - 1),
+            p.dt
+        ) AS minutes
+    FROM slo_days AS d
+    JOIN past_slo AS p ON p.consumer_group = d.consumer_group
+    WHERE datediff(to_date(timestamp_seconds(:midnight)), to_date(p.dt)) BETWEEN 1 AND d.days - 1
+    GROUP BY d.consumer_group
+),
+windows AS (
+    SELECT
+        d.*,
+        IF(minutes IS NULL, since, least(since, timestamp_seconds(:midnight))) AS begin,
+        coalesce(minutes, 0D) AS before,
+        coalesce(kept, 0D) AS kept_before,
+        coalesce(broken, 0D) AS broken_before,
+        kept_minutes + broken_minutes AS known,
+        1 - target / 100 AS spare
+    FROM slo_days AS d
+    LEFT JOIN past AS p ON p.consumer_group = d.consumer_group
+),
+counted AS (
     SELECT
         *,
-        slo_age_seconds IS NOT NULL AND NOT status_reason <=> 'gone' AS counts,
-        -- an age without an error is a least one: broken for certain, or not known
-        CASE
-            WHEN unread_reason IS NOT NULL THEN NULL
-            WHEN time_lag_seconds > slo_age_seconds THEN false
-            WHEN time_lag_seconds <= slo_age_seconds AND time_lag_error_seconds IS NOT NULL
-                THEN true
-        END AS is_kept
-    FROM group_runs
-),
-placed AS (
-    SELECT
-        *,
-        max(IF(counts, taken_at, NULL)) OVER (PARTITION BY consumer_group) AS last_at
-    FROM judged
-),
-found AS (
-    SELECT
-        consumer_group,
-        max_by(slo_age_seconds, taken_at) FILTER (WHERE counts) AS age_seconds,
-        max_by(slo_target, taken_at) FILTER (WHERE counts) AS target,
-        max_by(slo_days, taken_at) FILTER (WHERE counts) AS days,
-        min(taken_at) FILTER (WHERE counts) AS since,
-        coalesce(
-            -- the first row that says that the objective of the rows before it is over
-            min(taken_at) FILTER (WHERE NOT counts AND taken_at > last_at),
-            IF(
-                :in_progress,
-                timestamp_micros(max(unix_micros(taken_at) + bigint(weight * 1000000))),
-                timestamp_seconds(:midnight + 86400)
-            )
-        ) AS until,
-        coalesce(sum(weight) FILTER (WHERE counts AND is_kept), 0D) / 60 AS kept_minutes,
-        coalesce(sum(weight) FILTER (WHERE counts AND NOT is_kept), 0D) / 60 AS broken_minutes
-    FROM placed
-    WHERE last_at IS NOT NULL
-    GROUP BY consumer_group
+        greatest((unix_micros(until) - unix_micros(begin)) / 6e7D - known, 0D) AS unknown_minutes
+    FROM windows
 )
 SELECT
     consumer_group,
     age_seconds,
     target,
     days,
-    since,
+    begin AS since,
     until,
     kept_minutes,
     broken_minutes,
-    greatest(
-        (unix_micros(until) - unix_micros(since)) / 60000000 - kept_minutes - broken_minutes, 0D
-    ) AS unknown_minutes,
-    CAST(NULL AS DOUBLE) AS window_kept_minutes,
-    CAST(NULL AS DOUBLE) AS window_broken_minutes,
-    CAST(NULL AS DOUBLE) AS window_unknown_minutes,
-    CAST(NULL AS DOUBLE) AS budget_minutes,
-    CAST(NULL AS DOUBLE) AS budget_left_minutes,
-    CAST(NULL AS DOUBLE) AS burn_rate
-FROM found
+    unknown_minutes,
+    kept_minutes + kept_before AS window_kept_minutes,
+    broken_minutes + broken_before AS window_broken_minutes,
+    greatest(before - kept_before - broken_before, 0D) + unknown_minutes AS window_unknown_minutes,
+    days * 1440 * spare AS budget_minutes,
+    days * 1440 * spare - broken_minutes - broken_before AS budget_left_minutes,
+    try_divide(try_divide(broken_minutes, known), spare) AS burn_rate
+FROM counted
