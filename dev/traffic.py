@@ -36,7 +36,7 @@ GROUPS: Mapping[str, Scenario] = {
 healthy | 50 records a second, all read
     topic rates=17,17,17; group members=1 ms=1
 slow | 8 of 50 records a second are read
-    topic rates=17,17,17; group members=1 ms=120
+    topic rates=50,; group members=1 ms=120
 stopped | the only member leaves
     topic rates=17,17,17; group members=1 ms=1; then; leave
 stuck | a member never gets past one record of a partition, and reads all others
