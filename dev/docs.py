@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import click
+
 from kafka_lag import contract
 from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag.lag.steps import STEPS
 from kafka_lag.wording.words import MEANINGS, WORDS
+from kafka_lag_cli.command import kafka_lag
 from kafka_lag_config import alarm_rules, schema
 from kafka_lag_config.saved_queries import read_queries
 
@@ -102,7 +105,22 @@ def _steps() -> Iterator[str]:
         yield _row([step.name, step.of, ", ".join(step.needs.split()), adds])
 
 
+def _options() -> Iterator[str]:
+    """A row for each option, by the commands that have it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    root = click.Context(kafka_lag)
+    for name in kafka_lag.list_commands(root):
+        command = kafka_lag.get_command(root, name)
+        for parameter in command.params if command else ():
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(root)):
+                found.setdefault(record, []).append(name)
+    yield from ("| option | meaning | commands |", "|---|---|---|")
+    for (names, text), commands in sorted(found.items(), key=lambda each: each[0][0].lstrip("-")):
+        yield _row([f"`{names}`", text.replace("|", "\\|"), ", ".join(commands)])
+
+
 def _parts() -> Iterator[Part]:
+    yield Part("command-line.md", "## All options", _always(_options()))
     yield Part("architecture.md", "## The steps of an evaluation", _always(_steps()))
     for table in schema.TABLES:
         yield Part(table.file, table.behind, _always(table.rows()))

@@ -19,7 +19,7 @@ examples:
 )
 @click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Prints the lines that complete kafka-lag's words in SHELL."""
+    """Print the lines that complete kafka-lag's words in SHELL."""
     script = get_completion_class(shell)
     root = click.get_current_context().find_root()
     if script is None:

@@ -24,9 +24,9 @@ examples:
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@option("--cluster", metavar="NAME", help="of a deployment: whose collector, if it has several")
+@option("--cluster", metavar="NAME", help="name of the cluster, if there are several")
 def config(file: Path, cluster: str | None) -> int:
-    """Checks a configuration and writes a collector's with all defaults.
+    """Check a configuration, and print a collector's with all defaults.
 
     FILE is JSON or TOML (.toml), keys as in the docs: one collector's, or a deployment's. What is
     printed is what the function reads from the file in KAFKA_LAG_CONFIG; a deployment adds brokers

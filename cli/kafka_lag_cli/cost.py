@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
-import json
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
 from kafka_lag_cli.help_sections import option
+from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_config.cost.cost import cost_document, cost_of
 from kafka_lag_config.cost.prices import load_prices
 from kafka_lag_config.cost.table import print_cost
 from kafka_lag_config.deployment import Deployment
 from kafka_lag_config.faults import ConfigurationError
 
-_TEXT, _JSON = "text", "json"
 _WIDTH = 100
 
 
@@ -33,20 +35,12 @@ examples:
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"the configuration, or a {CDK_FILE} that holds or names it (default: ./{CDK_FILE})",
+    help=f"configuration, or a {CDK_FILE} that names it (./{CDK_FILE})",
 )
-@click.option("--region", help="only the clusters of this region")
-@click.option(
-    "--output",
-    type=click.Choice([_TEXT, _JSON]),
-    default=_TEXT,
-    help=f"tables ({_TEXT}) or JSON",
-)
+@option("--region", metavar="R", help="show the clusters of this region")
+@output_option
 def cost(config: Path | None, region: str | None, output: str) -> int:
-    """Print what a configuration will cost a month, before it is deployed.
-
-    Needs no AWS account: prices are in kafka_lag_config/cost/prices.toml, with source and date.
-    """
+    """Estimate what a configuration costs a month, without an AWS account."""
     try:
         deployment = _read(config or Path(CDK_FILE))
         if region:
@@ -58,14 +52,24 @@ def cost(config: Path | None, region: str | None, output: str) -> int:
         click.echo(str(error), err=True)
         return 2
     found = cost_of(deployment, load_prices())
-    if output == _JSON:
-        click.echo(json.dumps(cost_document(found), indent=2))
+    if output != TABLE:
+        whole = cost_document(found)
+        write_records(_list_lines(whole), output, sys.stdout, whole=whole)
         return 0
     # Without a terminal rich takes 80 columns, and with a wide one all of them.
     screen = Console()
     screen.width = min(screen.width, _WIDTH) if screen.is_terminal else _WIDTH
     print_cost(found, screen)
     return 0
+
+
+def _list_lines(whole: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields a record for each line; those that clusters share have none."""
+    for place in whole["places"]:
+        for part in [*place["clusters"], {"name": None, **place["shared"]}]:
+            for line in part["lines"]:
+                key = {"region": place["region"], "cluster": part["name"]}
+                yield key | {name: line[name] for name in ("part", "usd", "lever")}
 
 
 class _OptionError(Exception):

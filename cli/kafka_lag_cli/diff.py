@@ -66,23 +66,23 @@ _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="The configuration that is deployed.",
+    help="configuration that is deployed",
 )
 @option(
     "--config",
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"The new one, or a {CDK_FILE} that holds or names it (default: ./{CDK_FILE}).",
+    help=f"new one, or a {CDK_FILE} that names it (./{CDK_FILE})",
 )
 @place_options
 @click.option(
     "--from",
     "first",
     metavar="YYYY-MM-DD",
-    help=f"The first UTC day (default: {DEFAULT_DAYS} days in all).",
+    help=f"first UTC day ({DEFAULT_DAYS} days in all)",
 )
-@click.option("--to", "last", metavar="YYYY-MM-DD", help="The last UTC day (default: today).")
+@click.option("--to", "last", metavar="YYYY-MM-DD", help="last UTC day (today)")
 @output_option
 def diff(
     against: Path,
@@ -92,11 +92,7 @@ def diff(
     last: str | None,
     output: str,
 ) -> None:
-    """What another configuration would change: keys, alarms, cost, and pages.
-
-    Pages are those of past days, if --state says which snapshots are theirs:
-    the last 30 days, each as `kafka-lag replay` finds it.
-    """
+    """Compare two configurations: keys, alarms, cost, and with --state the pages of past days."""
     try:
         old, new = (_read(each) for each in (against, file or Path(CDK_FILE)))
         pages = []

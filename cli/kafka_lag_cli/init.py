@@ -79,31 +79,31 @@ nothing in AWS.
 """,
 )
 @click.argument("arn")
-@option("--profile", help="AWS profile (default: the environment's credentials)")
+@option("--profile", metavar="P", help="AWS profile")
 @option(
     "--output",
     "file",
     metavar="FILE",
     default=_DEFAULT_FILE,
     show_default=True,
-    help=f"where to write it; {STDOUT} is standard output",
+    help=f"file to write; {STDOUT} is standard output",
 )
-@option("--force", is_flag=True, help="write over a file that is there")
-@option("--name", help="the cluster's name in metrics and stacks (default: MSK's)")
+@option("--force", is_flag=True, help="replace a file")
+@option("--name", metavar="NAME", help="name of the cluster (MSK's)")
 @option(
     "--auth",
     type=click.Choice(["iam", "scram", "tls", "none"]),
-    help="how the collector logs in (default: scram where a secret is associated, else iam, else "
-    "none)",
+    metavar="WAY",
+    help="login: iam, scram, tls or none (what MSK allows)",
 )
-@option("--secret-arn", metavar="ARN", help="the secret of scram or tls, by its whole ARN")
-@option("--kms-key-arn", metavar="ARN", help="the key of the secret (default: as AWS says)")
-@option("--email", multiple=True, help="who gets alarms and reports; may be given again")
+@option("--secret-arn", metavar="ARN", help="secret of scram or tls")
+@option("--kms-key-arn", metavar="ARN", help="key of the secret (as AWS says)")
+@option("--email", multiple=True, metavar="A", help="address for alarms and reports")
 def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any) -> int:
-    """Writes a configuration from a cluster's ARN.
+    """Write a configuration from a cluster's ARN.
 
-    Network, login, secret, key and endpoints are looked up in AWS. What AWS does not know is asked
-    for on a terminal, and wanted as options elsewhere.
+    Network, login, secret, key and endpoints are looked up in AWS. Prompts for what AWS does not
+    know.
     """
     region = _region(arn)
     if file != STDOUT and Path(file).exists() and not force:

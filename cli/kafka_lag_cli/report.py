@@ -42,12 +42,14 @@ examples:
     "--state",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="The folder that holds snapshots/ (default: your cache folder, as for watch).",
+    help="folder of snapshots (your cache folder)",
 )
-@click.option("--date", "day", metavar="YYYY-MM-DD", help="The UTC day (default: yesterday).")
-@click.option("--until", metavar="YYYY-MM-DD", help="With --date: each day up to this one.")
-@click.option("--cluster", "clusters", metavar="NAME", multiple=True, help="Only this one.")
-@click.option("--no-history", is_flag=True, help="Compact nothing into history/.")
+@click.option("--date", "day", metavar="YYYY-MM-DD", help="UTC day (yesterday)")
+@click.option("--until", metavar="YYYY-MM-DD", help="last UTC day, from --date on")
+@click.option(
+    "--cluster", "clusters", metavar="NAME", multiple=True, help="report this cluster of several"
+)
+@click.option("--no-history", is_flag=True, help="compact nothing into history/")
 @click.pass_context
 def report(
     context: click.Context,
@@ -57,11 +59,10 @@ def report(
     clusters: Sequence[str],
     no_history: bool,
 ) -> None:
-    """Write a day's reports: tables, and a page for each cluster.
+    """Make the daily report of a folder: tables, and a page for each cluster.
 
-    What a deployment's job does each night, on this machine and for a folder of snapshots: it
-    prints what needs attention and where the pages lie. It needs Java and Spark. Tables are asked
-    by `kafka-lag query`.
+    A deployment's job does the same each night. Needs Java and Spark. `kafka-lag query` reads the
+    tables.
     """
     check_extra("report", "report", "Spark", "pyspark")
     from kafka_lag_report.daily_report import main  # noqa: PLC0415 - needs the extra

@@ -60,13 +60,13 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
     "parameters",
     metavar="KEY=VALUE",
     multiple=True,
-    help="What the query is about, as often as it has parameters; --list names them.",
+    help="set a parameter of the query; --list names them",
 )
-@click.option("--history", is_flag=True, help="Read days whose snapshots are gone, in history/.")
-@click.option("--execute", metavar="SQL", help="Run this SELECT, in Athena's dialect.")
+@click.option("--history", is_flag=True, help="read days whose snapshots are gone")
+@click.option("--execute", metavar="SQL", help="run this SELECT in Athena's dialect")
 @output_option
-@click.option("--list", "listing", is_flag=True, help="List the saved queries, and run none.")
-@click.option("--sql", is_flag=True, help="Print the query as Athena takes it, and run nothing.")
+@click.option("--list", "listing", is_flag=True, help="list the saved queries")
+@click.option("--sql", is_flag=True, help="print the query as Athena takes it")
 def query(
     name: str | None,
     place: SnapshotPlace,
@@ -77,11 +77,10 @@ def query(
     listing: bool,
     sql: bool,
 ) -> None:
-    """Answer a question about past lag from the snapshots and daily reports.
+    """Run a saved query, NAME, on snapshots and daily reports.
 
-    NAME is one of the saved queries that a deployment also has in Athena. They run here on a folder
-    of `kafka-lag watch`, or on a deployment's bucket, of which no more is fetched than the days
-    that the query is about.
+    A deployment has the same queries in Athena. Of a bucket only the days are fetched that the
+    query is about.
     """
     if listing:
         _print_list(output)

@@ -57,28 +57,30 @@ class _PagesAMonth(click.FloatRange):
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"The configuration, or a {CDK_FILE} that holds or names it (default: ./{CDK_FILE}).",
+    help=f"configuration, or a {CDK_FILE} that names it (./{CDK_FILE})",
 )
 @place_options
-@click.option("--cluster", metavar="NAME", help="Of several in the configuration, this one alone.")
-@click.option("--group", "groups", metavar="NAME", multiple=True, help="Only this one's pages.")
+@click.option("--cluster", metavar="NAME", help="replay this cluster of several")
+@click.option(
+    "--group", "groups", metavar="NAME", multiple=True, help="show the pages of this group"
+)
 @click.option(
     "--from",
     "first",
     metavar="YYYY-MM-DD",
-    help=f"The first UTC day (default: {DEFAULT_DAYS} days in all).",
+    help=f"first UTC day ({DEFAULT_DAYS} days in all)",
 )
-@click.option("--to", "last", metavar="YYYY-MM-DD", help="The last UTC day (default: today).")
+@click.option("--to", "last", metavar="YYYY-MM-DD", help="last UTC day (today)")
 @click.option(
     "--propose",
     type=_PagesAMonth(0, 10_000),
     metavar="N",
-    help="For each group the SLA (sla_seconds, in M of N runs) with N pages a month at most.",
+    help="propose SLAs with at most N pages a month",
 )
 @click.option(
     "--compare-with-aws",
     is_flag=True,
-    help="What CloudWatch's history of the deployed alarms has instead, by your AWS credentials.",
+    help="compare with CloudWatch's history of the alarms",
 )
 @output_option
 def replay(
@@ -93,12 +95,9 @@ def replay(
     *,
     compare_with_aws: bool,
 ) -> None:
-    """Which pages a configuration would have sent on past days.
+    """Try the alarms of a configuration on past days, and show the pages they would have sent.
 
-    Every alarm on groups that the configuration deploys is evaluated as CloudWatch documents it,
-    minute by minute, on the snapshots or the history of those days: missing data, M of N, queries.
-    It is a model and not AWS; where AWS leaves open how it evaluates, the number of pages is a
-    range. `kafka-lag diff` compares the pages of two configurations.
+    It is a model of CloudWatch. `kafka-lag diff` compares the pages of two configurations.
     """
     since, until = find_period(first, last)
     if propose is not None and until - since < LEAST_DAYS * DAY_MS - MINUTE_MS:
