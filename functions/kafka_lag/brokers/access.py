@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from kafka_lag.errors import ConfigError
 
-# MSK's IAM, as Kafka names it: a token signed by the function's role in place of a password; and as
-# MSK's documentation and Java's clients name it.
+# MSK's IAM under Kafka's name (a token signed by the function's role in place of a password), and
+# under the name of MSK's documentation and the Java clients.
 IAM, IAM_OF_MSK = "OAUTHBEARER", "AWS_MSK_IAM"
 
 CLIENT_ID = "msk-lag-reporter"
@@ -18,16 +18,19 @@ CLIENT_ID = "msk-lag-reporter"
 _USERNAME = "sasl_plain_username"
 _DAY_MS = 24 * 3_600_000
 
-# The least and the greatest version that a client offers.
+# The lowest and the highest version that a client offers.
 TlsVersions = tuple[ssl.TLSVersion, ssl.TLSVersion]
 _TLS_VERSIONS: TlsVersions = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.MAXIMUM_SUPPORTED)
 
 
 class Login(Protocol):
-    """An identity for the brokers; its proof is in no repr, log or error."""
+    """An identity for the brokers; its secret part is in no repr, log or error."""
 
     def client_options(self) -> dict[str, Any]:
-        """Its settings of kafka-python's connection manager. Raises ConfigError."""
+        """Returns this login's settings for kafka-python's connection manager.
+
+        Raises ConfigError.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +41,16 @@ class Credentials:
     password: str = field(repr=False)
 
     def client_options(self) -> dict[str, Any]:
-        """Settings of kafka-python's connection manager."""
+        """Returns this login's settings for kafka-python's connection manager."""
         return {_USERNAME: self.username, "sasl_plain_password": self.password}
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The addresses of the brokers, and how to talk to them.
+    """The addresses of the brokers, and how to connect to them.
 
-    `broker_timeout` is in seconds, and the most there is: a short run gives its brokers less.
-    `tls_versions` None are 1.2 and all above.
+    `broker_timeout` is in seconds and an upper bound: a short run gives its brokers less.
+    `tls_versions` None means 1.2 and above.
     """
 
     bootstrap_servers: tuple[str, ...]
@@ -59,11 +62,11 @@ class Access:
 
     @property
     def logs_in(self) -> bool:
-        """True if the protocol has a login."""
+        """Returns True if the protocol has a login."""
         return self.security_protocol.startswith("SASL")
 
     def client_options(self, login: Login | None) -> dict[str, Any]:
-        """Settings of kafka-python's connection manager. Raises ConfigError."""
+        """Returns the settings for kafka-python's connection manager. Raises ConfigError."""
         timeout_ms = int(self.broker_timeout * 1000)
         options: dict[str, Any] = {
             "bootstrap_servers": list(self.bootstrap_servers),
@@ -73,8 +76,8 @@ class Access:
             "request_timeout_ms": timeout_ms,
             # A broker that was down a minute ago is tried again at each run.
             "reconnect_backoff_max_ms": 1000,
-            # Idle connections are the brokers' to close: the library would do it at the start of
-            # a run, with requests already in flight.
+            # Brokers close idle connections: the library would do it at the start of a run, with
+            # requests already in flight.
             "connections_max_idle_ms": 7 * _DAY_MS,
             "receive_message_max_bytes": 200_000_000,
         }
@@ -90,14 +93,14 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class ProbeLimits:
-    """Seconds that are waited for what a port may say.
+    """Seconds to wait for the answers of a port.
 
-    `total` is for all servers, which are looked at side by side. A server that says nothing within
-    `answer` to a request of Kafka's, and then within `http_answer` to one of HTTP's, is not
-    responding; both are more where connecting took long. `first_word` is given after a TLS
-    handshake, when brokers object to a missing client certificate, and some others greet: what
-    they say would be lost with a connection that they close on a request. `rejection` is what
-    brokers may keep back the answer to a login that fails: 0.1 s, unless they are set to more.
+    `total` is for all servers, which are probed side by side. A server that says nothing within
+    `answer` to a Kafka request, and then within `http_answer` to an HTTP request, is not
+    responding; both are longer if connecting took long. `first_word` is the wait after a TLS
+    handshake: brokers then object to a missing client certificate, and some other servers greet.
+    Such words would be lost if the server closed the connection on a request. `rejection` is how
+    long brokers may delay the answer to a failed login: 0.1 s by default.
     """
 
     total: float = 2.0
@@ -108,9 +111,9 @@ class ProbeLimits:
 
     @classmethod
     def within(cls, seconds: float) -> ProbeLimits:
-        """Return limits for a probe of so many seconds, with a tenth of it for one answer.
+        """Returns limits for a probe of so many seconds, with a tenth of it for one answer.
 
-        No answer is given less than by default.
+        The time for an answer is never less than the default.
         """
         usual = cls()
         answer = seconds / 10
@@ -125,9 +128,12 @@ PROBE_LIMITS = ProbeLimits()
 
 
 def tls_context(cafile: str | None, versions: TlsVersions | None = None) -> ssl.SSLContext:
-    """Checks brokers against a file of authorities, None for the system's. Raises ConfigError."""
-    # Made as kafka-python makes its own: the default one of Python 3.13 refuses some private
-    # authorities that the other protocols of ours accept.
+    """Returns a context that checks brokers against a file of authorities; None: the system's.
+
+    Raises ConfigError.
+    """
+    # Made like kafka-python's own: the default context of Python 3.13 refuses some private
+    # authorities that our other protocols accept.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version, context.maximum_version = versions or _TLS_VERSIONS
     if cafile is None:
@@ -143,5 +149,7 @@ def tls_context(cafile: str | None, versions: TlsVersions | None = None) -> ssl.
 
 
 def _scram_name(username: str) -> str:
-    """A user name as SCRAM sends it, which kafka-python leaves to its caller [RFC 5802, 5.1]."""
+    """Returns a user name as SCRAM sends it; kafka-python leaves this to its caller [RFC 5802,
+    5.1].
+    """
     return username.replace("=", "=3D").replace(",", "=2C")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logins of AWS: passwords and certificates from a secret, tokens signed by a role.
 
-Apart from the others, as boto3 takes half a second to load.
+A module of its own, because loading boto3 takes half a second.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _ASSUME_ROLE = "AssumeRole"
 
 
 class SecretCredentials:
-    """A login from Secrets Manager: a JSON object, of the shape given.
+    """A login from Secrets Manager: a JSON object of the given shape.
 
-    Starts with what was accepted last; when that is rejected, the current version is read once
-    more, and then the previous one, as brokers learn of a rotation late.
+    The login that brokers accepted last comes first. If they reject it, the secret's current
+    version is read once more and then the previous one, because brokers learn of a rotation late.
     Raises ConfigError for a secret that is missing, forbidden or malformed.
     """
 
@@ -37,13 +37,13 @@ class SecretCredentials:
         self._accepted: Login | None = None
 
     def candidates(self) -> Iterator[Login | None]:
-        """Accepted before, current, previous; each once."""
+        """Yields the login accepted before, the current and the previous one, each once."""
         if self._accepted is not None:
             yield self._accepted
         yield from self.others()
 
     def others(self) -> Iterator[Login | None]:
-        """Current and previous, as far as they are not what was accepted before."""
+        """Yields the current and the previous login, without the one accepted before."""
         tried = [self._accepted]
         for stage in (CURRENT, PREVIOUS):
             login = self._read(stage)
@@ -52,7 +52,7 @@ class SecretCredentials:
                 yield login
 
     def remember(self, login: Login | None) -> None:
-        """Held in memory only."""
+        """Keeps the accepted login, in memory only."""
         self._accepted = login
 
     def _read(self, stage: str) -> Login | None:
@@ -68,10 +68,10 @@ class SecretCredentials:
                 f"Secrets Manager did not answer for {self._secret_id} ({type(error).__name__}). "
                 "Check the VPC's endpoint or route to it."
             ) from error
-        return None if text is None else self._shape(self._secret_id, _decoded(text))
+        return None if text is None else self._shape(self._secret_id, _decode(text))
 
 
-def _decoded(text: str) -> Any:
+def _decode(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
@@ -79,7 +79,7 @@ def _decoded(text: str) -> Any:
 
 
 class TokenLogin(AbstractTokenProvider):  # type: ignore[misc]
-    """A token for each connection, made when that connection logs in, so that none is too old.
+    """A token for each connection, made at its login so that it is never too old.
 
     `make` is called while other connections wait, and may raise ConfigError.
     """
@@ -89,23 +89,26 @@ class TokenLogin(AbstractTokenProvider):  # type: ignore[misc]
         self._make = make
 
     def token(self) -> str:
-        """A new token, as kafka-python asks for it."""
+        """Returns a new token, as kafka-python requires."""
         return self._make()
 
     def client_options(self) -> dict[str, Any]:
-        """Settings of kafka-python's connection manager. Raises ConfigError."""
-        # Tried before connecting: else a role that is missing looks like brokers that are.
+        """Returns this login's settings for kafka-python's connection manager.
+
+        Raises ConfigError.
+        """
+        # Tried before connecting: otherwise a missing role looks like missing brokers.
         self.token()
         return {"sasl_oauth_token_provider": self}
 
 
 def role_login(credentials: Any, region: str) -> TokenLogin:
-    """Logs in as whose AWS credentials these are (botocore's; None raises ConfigError).
+    """Returns a login with these AWS credentials (botocore's; None raises ConfigError).
 
-    `region` is the cluster's. A token costs about a millisecond and no request, as long as the
+    `region` is the cluster's. A token costs about a millisecond and no request while the
     credentials are at hand.
     """
-    # Costs the start of those alone who log in this way.
+    # Imported here, because it slows down the start and only this login needs it.
     from aws_msk_iam_sasl_signer import (  # type: ignore[import-untyped]  # noqa: PLC0415
         MSKAuthTokenProvider,
     )
@@ -131,7 +134,7 @@ class _FixedProvider(CredentialProvider):
         self._credentials = credentials
 
     def load(self) -> Any:
-        """Return the present credentials: some are renewed before they expire."""
+        """Returns the present credentials; some are renewed before they expire."""
         try:
             return self._credentials.get_frozen_credentials()
         except BotoCoreError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connecting: all bootstrap servers at once, the first that is ready names the brokers."""
+"""Connects to all bootstrap servers at once; the first that is ready names the brokers."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from kafka_lag.errors import ConfigError, LoginError, SourceError
 if TYPE_CHECKING:
     from kafka_lag.brokers.diagnosis.ports import ServerFindings
 
-# Of the time that a run has left, what looking for the cause of an error may take.
+# Finding the cause of an error may take this share of the time that a run has left.
 _PROBE_SHARE = 0.5
-# Seconds without an answer after which the ports are looked at, as some services wait for ever for
-# the rest of what they do not understand.
-_LOOK_AFTER = 1.0
+# Ports are probed after so many seconds without an answer, because some services wait forever for
+# the rest of a request that they do not understand.
+_PROBE_AFTER = 1.0
 _PAUSE = 0.02
 
 
 class BootstrapError(Exception):
-    """No bootstrap server would talk.
+    """No bootstrap server could be used.
 
-    `causes` are pairs of an address and what came of it, `findings` what their ports were seen to
-    speak while they were waited for.
+    `causes` are pairs of an address and its error. `findings` say what the ports spoke if they were
+    probed while we waited.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class BootstrapError(Exception):
 
     @property
     def rejects_login(self) -> bool:
-        """True if another login may help."""
+        """Returns True if another login may help."""
         return any(isinstance(error, LOGIN_ERRORS) for _, error in self.causes)
 
 
@@ -57,9 +57,9 @@ def connect(
     deadline: float,
     limits: ProbeLimits = PROBE_LIMITS,
 ) -> tuple[Connections, Login | None]:
-    """Connections that know the cluster's brokers, and the first of the logins that one accepts.
+    """Returns connections that know the cluster's brokers, and the first login that one accepts.
 
-    Where all fail, the error says what is found on the servers' ports within `limits`. Raises
+    If all fail, the error says what a probe of the servers' ports found within `limits`. Raises
     LoginError, SourceError or ConfigError.
     """
     connections: Connections | None = None
@@ -70,7 +70,7 @@ def connect(
                 connections = Connections(access, login)
                 connections.begin_run(deadline)
             connections.pool.add_login(login)
-            # A server that hangs is waited for each time, of what is left.
+            # Each login may wait for a hung server again, for a share of what is left.
             connections.limit_broker_time(deadline)
             try:
                 connections.run(bootstrap(connections, limits))
@@ -83,7 +83,7 @@ def connect(
             return connections, login
         if failed is None:
             raise LoginError("There is no login to try.")
-        # No run that reads its brokers loads what explains an error.
+        # Imported here, because a run that reads its brokers does not need it.
         from kafka_lag.brokers.diagnosis.unreachable import unreachable_error  # noqa: PLC0415
 
         findings = failed.findings or diagnose(
@@ -101,8 +101,11 @@ def connect(
 def explain_unread(
     connections: Connections, error: SourceError, deadline: float, limits: ProbeLimits
 ) -> SourceError:
-    """Return the error that explains why the brokers that a bootstrap server named are unreachable;
-    else the given error."""
+    """Returns an error that explains why the advertised brokers are unreachable, else the given
+    error.
+
+    The advertised brokers are those that a bootstrap server named.
+    """
     from kafka_lag.brokers.diagnosis.unreachable import advertised_error  # noqa: PLC0415
 
     brokers = connections.pool.manager.cluster.brokers()
@@ -121,7 +124,7 @@ def diagnose(
     *,
     mechanisms: bool = True,
 ) -> tuple[ServerFindings, ...]:
-    """Return the findings on the servers' ports, made in a part of the time that is left."""
+    """Returns the findings on the servers' ports, made in a part of the time that is left."""
     from kafka_lag.brokers.diagnosis.ports import probe_servers  # noqa: PLC0415
 
     seconds = min(limits.total, _PROBE_SHARE * (deadline - time.monotonic()))
@@ -138,7 +141,7 @@ def diagnose(
 
 
 async def bootstrap(connections: Connections, limits: ProbeLimits = PROBE_LIMITS) -> None:
-    """Learns the brokers. Raises BootstrapError."""
+    """Learns the cluster's brokers from the first server that answers. Raises BootstrapError."""
     pool = connections.pool
     servers = {server.node_id: server for server in pool.manager.cluster.bootstrap_brokers()}
     causes: dict[Any, Exception] = {
@@ -155,22 +158,22 @@ async def bootstrap(connections: Connections, limits: ProbeLimits = PROBE_LIMITS
             raise
 
     addresses = {node: f"{server.host}:{server.port}" for node, server in servers.items()}
-    look = _Look(connections, list(addresses.values()), limits)
+    probe = _BackgroundProbe(connections, list(addresses.values()), limits)
     try:
         first = connections.first_of(attempt(node) for node in servers)
-        connection, metadata = await _wait_for_first(connections, first, look)
+        connection, metadata = await _wait_for_first(connections, first, probe)
         pool.prefer(connection)
     except Exception as error:
         by_server = [(addresses[node], cause) for node, cause in causes.items()]
-        raise BootstrapError(by_server, look.strangers) from error
+        raise BootstrapError(by_server, probe.strangers) from error
     finally:
         for node in servers:
             pool.close(node)
     connections.update_brokers(metadata)
 
 
-class _Look:
-    """A look at ports while they are waited for, which sends nothing that counts as a login."""
+class _BackgroundProbe:
+    """A probe of ports while we wait for them; it sends nothing that counts as a login."""
 
     def __init__(self, connections: Connections, servers: list[str], limits: ProbeLimits) -> None:
         self._access, self._servers, self._limits = connections.access, servers, limits
@@ -178,12 +181,12 @@ class _Look:
         self._found: tuple[ServerFindings, ...] = ()
 
     def begin(self) -> None:
-        """Goes on in a thread, which nobody waits for."""
+        """Starts the probe in a thread that nobody waits for."""
         threading.Thread(target=self._run, daemon=True).start()
 
     @property
     def strangers(self) -> tuple[ServerFindings, ...]:
-        """All servers, once they are all known to be no brokers; none until then."""
+        """Returns the findings once no server is a broker; empty until then."""
         strangers = all(found.is_stranger for found in self._found)
         return self._found if strangers else ()
 
@@ -194,26 +197,29 @@ class _Look:
             )
 
 
-async def _wait_for_first(connections: Connections, answer: Any, look: _Look) -> Any:
-    """The first answer, in twice a broker's time: to connect, and to answer.
+async def _wait_for_first(connections: Connections, answer: Any, probe: _BackgroundProbe) -> Any:
+    """Returns the first answer, within twice a broker's time: to connect, and to answer.
 
-    Raises KafkaTimeoutError, and as soon as the servers are known to be no brokers.
+    Raises KafkaTimeoutError after this time, or as soon as no server is known to be a broker.
     """
     end = time.monotonic() + 2 * connections.timeout
     first = connections.start(answer)
     try:
-        return await connections.wait_for(first, min(_LOOK_AFTER, 2 * connections.timeout))
+        return await connections.wait_for(first, min(_PROBE_AFTER, 2 * connections.timeout))
     except errors.KafkaTimeoutError:
         if first.is_done:
             raise
-    look.begin()
-    while not (first.is_done or look.strangers) and time.monotonic() < end:
+    probe.begin()
+    while not (first.is_done or probe.strangers) and time.monotonic() < end:
         await connections.pause(_PAUSE)
-    return await connections.wait_for(first, 0.0 if look.strangers else end - time.monotonic())
+    return await connections.wait_for(first, 0.0 if probe.strangers else end - time.monotonic())
 
 
 async def _log_in(connections: Connections, node: Any) -> Any:
-    """A connection that is logged in. Raises what the client raises, a rejected login as one."""
+    """Returns a connection that is logged in.
+
+    Raises the client's error; a rejected login as a login error.
+    """
     while True:
         connection = connections.pool.get(node, connections.timeout)
         try:

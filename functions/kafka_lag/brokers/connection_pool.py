@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One connection to each broker, made with whichever login that broker accepts."""
+"""One connection to each broker, made with the login that the broker accepts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from kafka_lag.brokers.access import CLIENT_ID, Access, Login
 
 
 class ClosedHereError(errors.KafkaConnectionError):  # type: ignore[misc]
-    """We closed the connection: neither a rejected login nor a reason to connect again."""
+    """We closed the connection ourselves: no login was rejected, and no retry is needed."""
 
 
 class _Manager(KafkaConnectionManager):  # type: ignore[misc]
-    """The library's, with an end to TLS handshakes, in which it waits for a hung broker forever."""
+    """The library's manager with a way to end TLS handshakes, in which it waits for a hung broker
+    forever.
+    """
 
     def __init__(self, net: NetworkSelector, **options: Any) -> None:
         super().__init__(net, **options)
@@ -44,7 +46,7 @@ class _Manager(KafkaConnectionManager):  # type: ignore[misc]
                 del self._building[node.node_id]
 
     def cancel_building(self, node: Any) -> None:
-        """Closes the socket of a connection that is not made yet: no one else knows it."""
+        """Closes the socket of a connection that is still being made."""
         if node in self._building:
             task, built = self._building.pop(node)
             self._net.cancel(task)
@@ -59,14 +61,14 @@ class _PoolEntry:
 
 
 class ConnectionPool:
-    """At most one connection to each broker; a manager of the library for each login.
+    """At most one connection to each broker, and one manager of the library for each login.
 
-    A broker is offered the login it accepted last, then the others in the order they were added.
-    One that it rejected is not offered to it again before `forget_rejections`.
+    A broker is offered the login it accepted last, then the others in the order they were added. A
+    login that it rejected is not offered to it again before `forget_rejections`.
     """
 
     def __init__(self, access: Access) -> None:
-        # To time each step costs more than it says: its warnings are not shown.
+        # Measuring each step costs time, and the warnings about slow ones are not shown.
         self.net = NetworkSelector(client_id=CLIENT_ID, slow_task_threshold_secs=0)
         self._access = access
         self._managers: dict[Login | None, _Manager] = {}
@@ -75,7 +77,7 @@ class ConnectionPool:
         self._rejected: dict[Any, list[Login | None]] = defaultdict(list)
 
     def add_login(self, login: Login | None) -> bool:
-        """Takes another login; whether it is new. Raises ConfigError."""
+        """Adds a login and returns True if it is new. Raises ConfigError."""
         if login in self._managers:
             return False
         manager = _Manager(self.net, **self._access.client_options(login))
@@ -87,15 +89,15 @@ class ConnectionPool:
 
     @property
     def manager(self) -> Any:
-        """Any manager, for what they share: the event loop, the brokers, their versions."""
+        """Returns one manager, for what all share: event loop, brokers and their versions."""
         return next(iter(self._managers.values()))
 
     def forget_rejections(self) -> None:
-        """Offers every broker every login again: brokers learn of a rotation late."""
+        """Offers every login to every broker again, because brokers learn of a rotation late."""
         self._rejected.clear()
 
     def get(self, node: Any, seconds: float) -> Any:
-        """The connection to a broker, which has so long to be made if it is a new one."""
+        """Returns the connection to a broker; a new one has so many seconds to be made."""
         entry = self._entries.get(node)
         if entry is None or entry.connection.closed:
             login = self._login_of[node] = self._next_login(node)
@@ -106,8 +108,7 @@ class ConnectionPool:
         return entry.connection
 
     def try_next_login(self, node: Any, connection: Any) -> bool:
-        """Return true if there is another login for the broker that rejected this connection's
-        login."""
+        """Closes the connection whose login was rejected; returns True if another login is left."""
         entry = self._entries.get(node)
         if entry is not None and entry.connection is connection:
             self._rejected[node].append(entry.login)
@@ -116,15 +117,15 @@ class ConnectionPool:
         return len(self._rejected[node]) < len(self._managers)
 
     def rejecting(self) -> list[Any]:
-        """The brokers that rejected a login since `forget_rejections`."""
+        """Returns the brokers that rejected a login since `forget_rejections`."""
         return [node for node, rejected in self._rejected.items() if rejected]
 
     def logins(self) -> set[Login | None]:
-        """The logins of all open connections."""
+        """Returns the logins of all open connections."""
         return {each.login for each in self._entries.values() if not each.connection.closed}
 
     def prefer(self, connection: Any) -> None:
-        """Takes what brokers can do from one of them, and its login as the first to try."""
+        """Takes the supported versions from this connection, and tries its login first."""
         for entry in self._entries.values():
             if entry.connection is connection:
                 self._managers = {entry.login: self._managers[entry.login], **self._managers}
@@ -132,19 +133,19 @@ class ConnectionPool:
             manager.broker_version_data = connection.broker_version_data
 
     def close(self, node: Any) -> None:
-        """Cuts one connection at once, without flushing."""
+        """Closes the connection to one broker at once, without flushing."""
         entry = self._entries.pop(node, None)
         if entry is not None and not entry.connection.closed:
             entry.connection.close(ClosedHereError("hung up"))
             self._managers[entry.login].cancel_building(node)
 
     def close_all(self) -> None:
-        """Closes every connection, those in a handshake too; nothing can be used after."""
+        """Closes every connection, also one in a handshake. Nothing can be used afterwards."""
         for node in list(self._entries):
             self.close(node)
         for manager in self._managers.values():
             manager.close()
-        # The library's loop may trip over what it has just closed.
+        # The library's loop may fail on what was just closed.
         with suppress(Exception):
             self.net.close()
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to many brokers at once, bounded in number and time; a hung broker costs itself."""
+"""Requests to many brokers at once, limited in number and time.
+
+A broker that does not answer delays only its own requests.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ T = TypeVar("T")
 
 # kafka-python fails the request after its fifth unanswered one on a connection.
 _IN_FLIGHT = 4
-# Of the time that a run has left at its beginning, what one broker may take. A few can hang one
-# after the other before all of it is gone: bootstrap alone takes up to twice as long.
+# One broker may take this share of the time that a run has left at its beginning. A few brokers can
+# hang one after the other before all of it is gone: bootstrap alone takes up to twice as long.
 _BROKER_SHARE = 0.25
-# Seconds between two looks at a connection that takes nothing more for now.
+# Seconds between two checks of a connection that takes no more requests for now.
 _PAUSE = 0.005
-# How a request ends that a muted connection does not take, or does not answer in its time.
+# Errors of a request on a muted connection: it was not taken, or not answered in time.
 _LATE = (errors.KafkaTimeoutError, errors.RequestTimedOutError, errors.NodeNotReadyError)
 
 
@@ -37,9 +40,9 @@ class Connections:
     A broker that timed out or refused a connection gets no more requests before `begin_run`, so
     that a hung one costs a run one timeout and not one a request. Not thread-safe.
 
-    A broker that rejects a login is tried with the next one. After a run `login_rejected` says
-    that some broker rejected them all. `timeout` is the seconds that a broker may take, and time in
-    which it mutes a connection by a client quota does not count for it; the run's end does.
+    A broker that rejects a login is tried with the next one. After a run `login_rejected` says that
+    some broker rejected them all. `timeout` is the number of seconds that a broker may take. Time
+    for which a client quota mutes the connection does not count, but the run's end holds.
     """
 
     def __init__(self, access: Access, login: Login | None) -> None:
@@ -60,12 +63,12 @@ class Connections:
         self._waiting: dict[Any, deque[Future]] = defaultdict(deque)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Drives the connections until the coroutine is done, on the caller's thread."""
+        """Runs the coroutine on the caller's thread and returns its result."""
         result: T = self.pool.manager.run(coroutine)
         return result
 
     def begin_run(self, deadline: float) -> None:
-        """Starts a run, to end by `deadline` (time.monotonic); all brokers are tried again."""
+        """Starts a run that ends by `deadline` (time.monotonic), and tries all brokers again."""
         self._down_before = set(self._down)
         self._down.clear()
         self._unexpected.clear()
@@ -77,18 +80,18 @@ class Connections:
         self.limit_broker_time(deadline)
 
     def set_deadline(self, deadline: float) -> None:
-        """Goes on with the run, which must now end by `deadline`."""
+        """Changes the time by which the present run must end (time.monotonic)."""
         self._deadline = deadline
 
     def limit_broker_time(self, deadline: float) -> None:
-        """Bounds what a broker may take by what is left until `deadline`."""
+        """Limits the time for one broker to a share of what is left until `deadline`."""
         left = max(deadline - time.monotonic(), 0.0)
         self.timeout = min(self.access.broker_timeout, _BROKER_SHARE * left)
 
     def add_login(self, login: Login | None) -> bool:
-        """Takes another login for the brokers that reject the others; whether it is new.
+        """Adds a login for brokers that reject the others, and returns True if it is new.
 
-        Those that did get requests again. Raises ConfigError.
+        Brokers that rejected a login get requests again. Raises ConfigError.
         """
         if not self.pool.add_login(login):
             return False
@@ -98,69 +101,69 @@ class Connections:
         return True
 
     def close(self) -> None:
-        """Closes every connection, those in a handshake too; nothing can be sent after."""
+        """Closes every connection, also one in a handshake. Nothing can be sent afterwards."""
         self.pool.close_all()
 
     @property
     def nodes(self) -> list[int]:
-        """The ids of the brokers that the last metadata named."""
+        """Returns the ids of the brokers in the last metadata."""
         return [broker.node_id for broker in self.pool.manager.cluster.brokers()]
 
     def down(self) -> dict[Any, UnansweredError]:
-        """The brokers that did not answer in this run, and why."""
+        """Returns the brokers that did not answer in this run, and why."""
         return dict(self._down)
 
     def not_responding(self) -> dict[Any, UnansweredError]:
-        """Return the brokers of `down` without those that only ran out of the run's time."""
+        """Returns the brokers of `down`, except those that only ran out of the run's time."""
         return {node: why for node, why in self._down.items() if node not in self._cut_off}
 
     def throttled_seconds(self) -> dict[Any, float]:
-        """Return by broker for how many seconds a client quota held back requests in this run."""
+        """Returns by broker the seconds for which a client quota delayed requests in this run."""
         return self._throttling.seconds()
 
     def unexpected_answers(self) -> dict[Any, str]:
-        """The brokers that answered, in this run, what no request was about, and what it was."""
+        """Returns, by broker, an answer of this run about something that was not requested."""
         return dict(self._unexpected)
 
     def note_unexpected(self, node: Any, detail: str) -> None:
-        """Keeps an answer that names what was not requested, the first of each broker."""
+        """Keeps a broker's first answer about something that was not requested."""
         self._unexpected.setdefault(node, detail)
 
     def seconds_left(self) -> float:
-        """The seconds until this run must end."""
+        """Returns the seconds until this run must end."""
         return self._deadline - time.monotonic()
 
     async def pause(self, seconds: float) -> None:
-        """Waits, while other requests go on."""
+        """Waits for so many seconds while other requests go on."""
         await self.pool.net.sleep(seconds)
 
     def update_brokers(self, metadata: Any) -> None:
-        """Takes the brokers' addresses from a metadata response, whose topics it drops."""
+        """Stores the brokers' addresses of a metadata response and drops its topics."""
         metadata.topics = []
         self.note_addresses({each.node_id: (each.host, each.port) for each in metadata.brokers})
         self.cluster_id = metadata.cluster_id or ""
         self.pool.manager.cluster.update_metadata(metadata)
 
     def note_addresses(self, addresses: Mapping[int, tuple[str, int]]) -> None:
-        """Keeps where brokers are, or were, for the time when they are listed no more."""
+        """Stores the brokers' addresses, which remain known after brokers are no longer listed."""
         for node, (host, port) in addresses.items():
             self._addresses[node] = escape_name(f"{host}:{port}", python_escape)
 
     def address_of(self, node: int) -> str | None:
-        """Host and port of a broker, null where no answer has named them."""
+        """Returns host and port of a broker; None if no answer has named them."""
         return self._addresses.get(node)
 
     def version(self, request: type[Any]) -> int:
-        """The highest version of a request that both sides speak, -1 where the broker has none."""
+        """Returns the highest version of a request that both sides support; -1 if there is none."""
         try:
             return int(self.pool.manager.broker_version_data.api_version(request))
         except errors.IncompatibleBrokerVersion:
             return -1
 
     async def send(self, node: Any, request: Any) -> Any:
-        """The answer of one broker. Raises UnansweredError instead of waiting long.
+        """Returns the answer of one broker. Raises UnansweredError instead of waiting long.
 
-        A connection that went stale since the last run is made once more.
+        A connection that ended since the last run is made again once.
         """
         if node in self._down:
             raise self._down[node]
@@ -174,9 +177,10 @@ class Connections:
                 self._waiting[node].popleft().success(None)
 
     async def send_to_any(self, make_request: Callable[[], Any]) -> Any:
-        """The answer of whichever broker gives one; each gets a request of its own.
+        """Returns the answer of any broker; each gets its own request.
 
-        One gets it, and all others at once if it fails: many hung ones cost two timeouts.
+        The first broker gets one alone. If it fails, all others get one at once, so that many hung
+        brokers cost two timeouts. Raises UnansweredError if none answers.
         """
         nodes = sorted(self.nodes, key=lambda n: (n in self._down, n in self._down_before))
         last = UnansweredError(contract.ERROR, "no broker is known")
@@ -188,7 +192,7 @@ class Connections:
         raise last
 
     async def first_of(self, coroutines: Iterable[Coroutine[Any, Any, T]]) -> T:
-        """The first result, while the others go on; where all fail, what the last one raises."""
+        """Returns the first result while the others go on; raises the last error if all fail."""
         left, first = list(coroutines), Future()
 
         async def attempt(coroutine: Coroutine[Any, Any, T]) -> None:
@@ -208,8 +212,10 @@ class Connections:
         return result
 
     async def gather(self, coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-        """All at once, results in the order given. If some raise an Exception, the first of these
-        in that order is raised once all have ended; KeyboardInterrupt is raised at once.
+        """Runs all coroutines at once and returns their results in the order given.
+
+        If some raise an Exception, the first in this order is raised after all have ended. A
+        KeyboardInterrupt is raised at once.
         """
         results: list[T] = []
         failures: list[Exception] = []
@@ -223,9 +229,9 @@ class Connections:
         return results
 
     def start(self, coroutine: Awaitable[T]) -> Future:
-        """Its future; it goes on while others are awaited.
+        """Starts the coroutine and returns its future; it goes on while others are awaited.
 
-        The library's own way is for any thread, and wakes the loop up for each.
+        The library's own method works from any thread, and wakes the loop up for each coroutine.
         """
         future = Future()
 
@@ -239,7 +245,10 @@ class Connections:
         return future
 
     async def wait_for(self, answer: Awaitable[T], seconds: float) -> T:
-        """The answer, or KafkaTimeoutError after so long or the run's end, the nearer."""
+        """Returns the answer.
+
+        Raises KafkaTimeoutError after so many seconds or at the run's end.
+        """
         left = min(seconds, self._deadline - time.monotonic())
         if left <= 0:
             raise errors.KafkaTimeoutError("the time of this run is used up")
@@ -266,7 +275,7 @@ class Connections:
             try:
                 connection = self.pool.get(node, self.timeout)
                 await self._wait_until_writable(node, connection)
-                # Else the library would cut a muted connection after its own time.
+                # Otherwise the library would close a muted connection after its own time.
                 left_ms = (self._deadline - time.monotonic()) * 1000
                 future = connection.send_request(request, request_timeout_ms=left_ms)
                 answer = await self._wait_for_answer(node, connection, future)
@@ -284,9 +293,9 @@ class Connections:
             return answer
 
     async def _wait_until_writable(self, node: Any, connection: Any) -> None:
-        """Waits while the library would not take a request: a full buffer, or a client quota.
+        """Waits while the library takes no request: a full buffer, or a client quota.
 
-        Returns at once where the quota mutes the connection beyond the run's end.
+        Returns at once if the quota mutes the connection beyond the run's end.
         """
         began = time.monotonic()
         while connection.connected and connection.paused:
@@ -297,27 +306,30 @@ class Connections:
             await self.pool.net.sleep(max(_PAUSE, min(muted_until, end) - now))
 
     async def _wait_for_answer(self, node: Any, connection: Any, answer: Future) -> Any:
-        """The answer, or KafkaTimeoutError once the broker or the run has no time left."""
+        """Returns the answer.
+
+        Raises KafkaTimeoutError if the broker's or the run's time is over.
+        """
         began = time.monotonic()
         while True:
             end = self._end_of_request(node, connection, began)
             try:
                 return await self.wait_for(answer, end - time.monotonic())
             except errors.KafkaTimeoutError:
-                # Earlier requests on the connection may have had it muted meanwhile.
+                # A quota may have muted the connection meanwhile because of earlier requests on it.
                 end = self._end_of_request(node, connection, began)
                 if answer.is_done or time.monotonic() >= end:
                     raise
 
     def _end_of_request(self, node: Any, connection: Any, began: float) -> float:
-        """Return when a request must end; its time begins once the broker no longer mutes us."""
+        """Returns the time by which a request must end; it counts from the end of muting."""
         muted_until = self._throttling.until(node)
         if _is_muted(connection):
             muted_until = max(muted_until, time.monotonic())
         return min(max(began, muted_until) + self.timeout, self._deadline)
 
     def _is_throttled(self, node: Any, connection: Any, error: Exception, began: float) -> bool:
-        """Return true if a client quota held a request back while its broker still had time."""
+        """Returns True if a client quota held a request back while its broker still had time."""
         muted_until = self._throttling.until(node)
         had_time = muted_until > began and time.monotonic() < muted_until + self.timeout
         return isinstance(error, _LATE) and (had_time or _is_muted(connection))
@@ -336,11 +348,11 @@ class Connections:
 
 
 def _is_muted(connection: Any) -> bool:
-    """Return true if a client quota mutes the connection, or just began to."""
+    """Returns True if a client quota mutes the connection."""
     return connection is not None and "throttle" in connection.paused
 
 
 def _is_stale(connection: Any, error: Exception) -> bool:
-    """Return true if an established connection ended, for example while idle between runs."""
+    """Returns True if an established connection ended, for example while idle between runs."""
     ended = type(error) in (errors.KafkaConnectionError, errors.Cancelled)
     return ended and connection is not None and bool(connection.init_future.succeeded())

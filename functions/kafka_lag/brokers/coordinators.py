@@ -17,7 +17,7 @@ from kafka_lag.brokers.errors import (
     UnansweredError,
     failure_of,
     failure_of_code,
-    left_out,
+    missing_failure,
 )
 
 T = TypeVar("T")
@@ -29,10 +29,10 @@ _MANY_KEYS = 4
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroup:
-    """A group as listed: words are Kafka's own, None where this broker does not say.
+    """A group as listed: the words are Kafka's own, None if the broker does not say.
 
-    `coordinator` is a broker id, None when none could be found; `failure` says why a group that
-    was known before could not be read now.
+    `coordinator` is a broker id, None if none was found. `failure` says why a group that was known
+    before could not be read now.
     """
 
     name: str
@@ -44,14 +44,14 @@ class ConsumerGroup:
 
     @property
     def supported(self) -> bool:
-        """True if the group's lag is the distance from its commits to the log ends."""
+        """Returns True if the group's lag is the distance from its commits to the log ends."""
         return (self.kind or "").lower() not in contract.UNSUPPORTED_GROUP_TYPES
 
 
 async def find_coordinators(
     connections: Connections, names: Iterable[str]
 ) -> dict[str, ConsumerGroup]:
-    """Groups by name with the coordinator that now answers for them, or the reason why none."""
+    """Returns the groups by name, each with its coordinator or the reason why it has none."""
     parts = chunks(sorted(names), _KEYS_PER_REQUEST)
     answers = await connections.gather(_find_many(connections, part) for part in parts)
     return {name: group for answer in answers for name, group in answer.items()}
@@ -70,7 +70,7 @@ async def _find_many(connections: Connections, names: list[str]) -> dict[str, Co
     except UnansweredError as error:
         return {name: ConsumerGroup(name, None, failure=failure_of(error)) for name in names}
     found = {each.key: _located_group(each.key, each) for each in answer.coordinators or ()}
-    missing = left_out("FindCoordinator")
+    missing = missing_failure("FindCoordinator")
     return {name: found.get(name, ConsumerGroup(name, None, failure=missing)) for name in names}
 
 
@@ -95,7 +95,7 @@ def _located_group(name: str, coordinator: Any) -> ConsumerGroup:
 
 
 def by_coordinator(groups: Iterable[ConsumerGroup]) -> dict[int, list[ConsumerGroup]]:
-    """Groups under the broker that gets requests about them; those without one are left out."""
+    """Returns the groups by their coordinator; groups without one are left out."""
     parts: dict[int, list[ConsumerGroup]] = defaultdict(list)
     for group in groups:
         if group.coordinator is not None:
@@ -104,5 +104,5 @@ def by_coordinator(groups: Iterable[ConsumerGroup]) -> dict[int, list[ConsumerGr
 
 
 def chunks(items: list[T], size: int) -> list[list[T]]:
-    """Consecutive parts of at most `size`."""
+    """Returns consecutive parts of at most `size` items."""
     return [items[i : i + size] for i in range(0, len(items), size)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error mapping: the client's exceptions and the brokers' codes to unread reasons and retries."""
+"""Maps the client's exceptions and the brokers' error codes to unread reasons and retries."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kafka import errors
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
 
-# A broker's own words are kept short enough to stay one sentence.
+# Characters of a broker's error text that are kept, so that it stays one sentence.
 _LONGEST = 200
 
-# The library puts its own names for an error in front of what it says, some of them twice.
+# The library puts its own names of an error in front of the text, some of them twice.
 _PREFIX = re.compile(r"^(\[Error \d+\] |\w+Error: )+")
 
-# The library's names of these are older than Kafka's.
+# The library's names of these codes are older than Kafka's.
 _RENAMED = {
     -1: "UNKNOWN_SERVER_ERROR",
     6: "NOT_LEADER_OR_FOLLOWER",
@@ -29,11 +29,11 @@ UNKNOWN_TOPIC = 3
 UNSUPPORTED_VERSION = 35
 GROUP_ID_NOT_FOUND = 69
 
-# What OpenSSL calls a broker's objection to our certificate, or to there being none.
+# OpenSSL's words for a broker's objection to our certificate, or to a missing one.
 _ALERT = re.compile(r"ALERT_(\w+_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED)\b")
 
-# What is said of a login that was ended without a word, as brokers may do to a wrong password.
-HUNG_UP = "the broker hung up during the login"
+# Text for a login that ended without an error, as brokers may do for a wrong password.
+CONNECTION_CLOSED = "the broker hung up during the login"
 
 LOGIN_ERRORS: tuple[type[Exception], ...] = (
     errors.SaslAuthenticationFailedError,
@@ -52,15 +52,15 @@ _REASONS: dict[type[Exception], contract.UnreadReason] = {
     errors.RequestTimedOutError: contract.TIMEOUT,
 }
 
-# For what Kafka calls retriable: an election, a coordinator that still loads. There are as many
-# pauses in `retries`.
+# For errors that Kafka calls retriable: an election, a coordinator that still loads. `retries` has
+# as many pauses.
 MOST_RETRIES = 3
 
 
 class UnansweredError(Exception):
     """One request got no usable answer: `reason` says why in one word.
 
-    `broker` is the id of the broker that did not answer, null where it is not one alone.
+    `broker` is the id of the broker that did not answer; None if it is not a single one.
     """
 
     def __init__(
@@ -76,9 +76,9 @@ class UnansweredError(Exception):
 class Failure:
     """Why something was not read.
 
-    `detail` is for the log: Kafka's own name of the error where a broker gave one, whose `code` it
-    is (else 0). `retries` may help within this run. `broker` is the one that did not answer, null
-    where one did.
+    `detail` is for the log: Kafka's own name of the error if a broker gave one. `code` is that
+    error's code, else 0. `retries` is how many retries in this run may help. `broker` is the one
+    that did not answer; None if all answered.
     """
 
     reason: contract.UnreadReason
@@ -91,7 +91,7 @@ class Failure:
 NO_LEADER = Failure(contract.NO_LEADER, "LEADER_NOT_AVAILABLE", MOST_RETRIES)
 
 # A coordinator that took over answers as of its high watermark, which followers learn up to half a
-# second late (replica.fetch.wait.max.ms): what was made just before the move is not there yet.
+# second late (replica.fetch.wait.max.ms). A group created just before the move is not there yet.
 NOT_KNOWN_YET = Failure(
     contract.NO_COORDINATOR,
     "its coordinator does not know what it had, because it may have just taken over",
@@ -100,7 +100,7 @@ NOT_KNOWN_YET = Failure(
 
 
 def failure_of_code(code: int) -> Failure | None:
-    """Return the failure of a broker's error code; null for success."""
+    """Returns the failure for a broker's error code; None for success."""
     if code == 0:
         return None
     error = errors.for_code(code)
@@ -110,26 +110,27 @@ def failure_of_code(code: int) -> Failure | None:
 
 
 def failure_of(error: UnansweredError) -> Failure:
-    """A broker that did not answer; another may lead or coordinate by now, so one retry helps.
+    """Returns the failure for a broker that did not answer.
 
-    No retry helps a login that is denied or throttled.
+    It allows one retry, because another broker may lead or coordinate by now. No retry helps if the
+    login is denied or throttled.
     """
     is_final = error.reason in (contract.DENIED, contract.THROTTLED)
     return Failure(error.reason, error.detail, int(not is_final), broker=error.broker)
 
 
-def malformed(detail: str) -> Failure:
-    """An answer that cannot be right, for the item it is about."""
+def malformed_failure(detail: str) -> Failure:
+    """Returns the failure for an item about which the answer cannot be right."""
     return Failure(contract.ERROR, detail)
 
 
-def left_out(request: str) -> Failure:
-    """An item that was requested and that the answer does not hold."""
-    return malformed(f"left out of the answer to {request}")
+def missing_failure(request: str) -> Failure:
+    """Returns the failure for a requested item that is missing in the answer."""
+    return malformed_failure(f"left out of the answer to {request}")
 
 
 def reason_of(error: Exception) -> contract.UnreadReason:
-    """The unread reason that a client exception stands for."""
+    """Returns the unread reason for a client exception."""
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):
             return reason
@@ -137,23 +138,23 @@ def reason_of(error: Exception) -> contract.UnreadReason:
 
 
 def cause(error: Exception) -> str:
-    """Return an exception's text on one line of bounded length; its type if it has no text."""
+    """Returns an exception's text on one line of bounded length; its type if it has no text."""
     text = _PREFIX.sub("", " ".join(str(error).split()))
     return (text or type(error).__name__)[:_LONGEST]
 
 
 def is_certificate_alert(error: Exception) -> bool:
-    """Return true if a broker objects to our certificate, or to its absence."""
+    """Returns True if a broker objects to our certificate, or to a missing one."""
     return bool(_ALERT.search(str(error)))
 
 
 def is_login_rejected(access: Access, connection: Any, error: Exception) -> bool:
-    """Return true if an error is a login that the broker rejected, a client certificate included.
+    """Returns True if a broker rejected the login or the client certificate.
 
-    Over TLS its reason can get lost: the broker closes right behind it, and kafka-python drops
-    what it read together with the end. So an end between the answer about versions, which needs
-    no login, and the end of the login counts as a rejection. A certificate is looked at before
-    any answer, and since TLS 1.3 after the handshake is over for us.
+    Over TLS the reason can get lost: the broker closes the connection right behind it, and
+    kafka-python drops what it read together with the end. The answer about versions needs no login,
+    so an end between this answer and the end of the login counts as a rejection. A broker checks a
+    certificate before any answer, and since TLS 1.3 after our handshake is over.
     """
     if isinstance(error, LOGIN_ERRORS):
         return True
@@ -170,9 +171,9 @@ def is_login_rejected(access: Access, connection: Any, error: Exception) -> bool
 
 
 def login_error(access: Access, error: Exception) -> Exception:
-    """The rejected login that an ended connection stands for; the error itself if it is one."""
+    """Returns the login error that an ended connection means; the error itself if it is one."""
     if isinstance(error, LOGIN_ERRORS):
         return error
-    reason = HUNG_UP if access.logs_in else cause(error)
+    reason = CONNECTION_CLOSED if access.logs_in else cause(error)
     rejected: Exception = errors.SaslAuthenticationFailedError(reason)
     return rejected

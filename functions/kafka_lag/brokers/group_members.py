@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""States, members and assignments of groups, in each protocol, errors kept by group."""
+"""States, members and assignments of groups, in each protocol; errors are kept by group."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from kafka_lag.brokers.errors import (
     UnansweredError,
     failure_of,
     failure_of_code,
-    left_out,
+    missing_failure,
 )
 
 # ConsumerGroupDescribe (API key 69, KIP-848) and StreamsGroupDescribe (89, KIP-1071), which
-# kafka-python lacks: field names, types and versions are those of the Apache Kafka protocol
+# kafka-python lacks. Field names, types and versions are those of the Apache Kafka protocol
 # definitions of 4.1 and 4.3.
 _SCHEMAS = "kafka_lag.brokers.schemas"
 
 
 class ConsumerGroupDescribeRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
-    """Members and assignments of groups that speak the consumer protocol."""
+    """Requests members and assignments of groups that use the consumer protocol."""
 
 
 class ConsumerGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
@@ -40,7 +40,7 @@ class ConsumerGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ig
 
 
 class StreamsGroupDescribeRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
-    """Members and tasks of groups that speak the streams protocol."""
+    """Requests members and tasks of groups that use the streams protocol."""
 
 
 class StreamsGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
@@ -66,10 +66,10 @@ class GroupMember:
 class GroupDescription:
     """A coordinator's description of a group; `absent` means that it does not exist.
 
-    `members` is None when they are not known; `failure` is set when the group was not described;
-    `kind` is the group's type where the answer has it, `epoch` how often a group of the consumer
-    protocol was rebalanced, as its coordinator counts. An answer on a classic group has neither,
-    but `members_hash`, which no rebalance that moved something leaves as it was.
+    `members` is None if they are not known. `failure` is set if the group was not described. `kind`
+    is the group's type if the answer has it. `epoch` is how often a group of the consumer protocol
+    was rebalanced, as its coordinator counts. An answer about a classic group has neither, but
+    `members_hash`, which changes in every rebalance that moved a partition.
     """
 
     state: str | None = None
@@ -85,7 +85,7 @@ class GroupDescription:
 async def describe_groups(
     connections: Connections, groups: Iterable[ConsumerGroup]
 ) -> dict[str, GroupDescription]:
-    """Descriptions by group name; groups that the listing calls empty need no request."""
+    """Returns descriptions by group name; groups that the listing calls empty need no request."""
     known = list(groups)
     descriptions = {
         group.name: GroupDescription(group.state, members=(), members_hash=_hash_members(()))
@@ -116,7 +116,10 @@ async def describe_groups(
 async def confirm_deleted(
     connections: Connections, groups: Iterable[ConsumerGroup]
 ) -> dict[str, GroupDescription]:
-    """Descriptions of groups that no broker listed: `absent` only where each protocol says so."""
+    """Returns descriptions of groups that no broker listed.
+
+    A group is `absent` only if each protocol says so.
+    """
     unlisted = list(groups)
     found = await describe_groups(connections, unlisted)
     for kind, request, _ in _PROTOCOLS:
@@ -126,8 +129,8 @@ async def confirm_deleted(
         again = await describe_groups(
             connections, [ConsumerGroup(g.name, g.coordinator, kind=kind) for g in absent]
         )
-        # Brokers may know the request and not the protocol, as 3.7 to 3.9, and later ones without
-        # the feature: they have no group of it.
+        # Brokers may know the request but not the protocol (3.7 to 3.9, and later ones without the
+        # feature): they have no group of it.
         found |= {
             name: description
             for name, description in again.items()
@@ -144,9 +147,9 @@ async def _describe(
     members_of: Callable[[Any], tuple[GroupMember, ...]],
     kind: str | None = None,
 ) -> dict[str, GroupDescription]:
-    """Descriptions of the groups requested, those left out of the answer with a failure.
+    """Returns descriptions of the groups requested; those left out of the answer get a failure.
 
-    `kind` is that of the groups which the request is for, None where it is for several.
+    `kind` is the kind of the groups in the request; None if there are several.
     """
     try:
         answer = await connections.send(node, request)
@@ -154,7 +157,7 @@ async def _describe(
         return dict.fromkeys(names, GroupDescription(failure=failure_of(error)))
     api = type(request).__name__.removesuffix("Request")
     answered = {group.group_id: _description(group, members_of) for group in answer.groups or ()}
-    missing = GroupDescription(failure=left_out(api))
+    missing = GroupDescription(failure=missing_failure(api))
     described = {name: answered.pop(name, missing) for name in names}
     for name in answered:
         connections.note_unexpected(node, f"answered {api} for group {name!r}, unasked")
@@ -186,9 +189,10 @@ def _is_classic(group: Any) -> bool:
 
 
 def _hash_members(members: Iterable[Any]) -> int:
-    """64 bits of the members of a classic group, of what they own and of how they subscribed.
+    """Returns 64 bits of a classic group's members, their partitions and subscriptions.
 
-    Some clients write the group's generation into their subscription: then every rebalance counts.
+    Some clients write the group's generation into their subscription: then the hash changes in
+    every rebalance.
     """
     parts = sorted(
         (m.member_id.encode(), m.member_metadata or b"", m.member_assignment or b"")
@@ -213,14 +217,14 @@ def _classic_members(group: Any) -> tuple[GroupMember, ...]:
 
 
 def _classic_assignment(group: Any, member: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    # Connect and Schema Registry put bytes of their own there.
+    # Connect and Schema Registry store their own format there.
     if group.protocol_type != "consumer" or not member.member_assignment:
         return ()
     try:
         decoded = ConsumerProtocolAssignment.decode(member.member_assignment)
         return tuple((topic, tuple(parts)) for topic, parts in decoded.assigned_partitions)
     except (struct.error, ValueError, TypeError, IndexError):
-        # Any client may write anything there; it costs that member's partitions their owner.
+        # Any client may write anything there; then the owner of its partitions is unknown.
         return ()
 
 
@@ -240,9 +244,9 @@ def _consumer_members(group: Any) -> tuple[GroupMember, ...]:
 
 
 def _streams_members(group: Any) -> tuple[GroupMember, ...]:
-    """Each member owns the partitions that its active tasks read, of all topics of each task.
+    """Returns members that own the partitions of their active tasks, in all topics of each task.
 
-    A task has the partition of its number in each of them; a topic with fewer has none of it.
+    A task reads the partition of its own number in each topic that has one.
     """
     topics = {
         each.subtopology_id: [
@@ -266,7 +270,7 @@ def _streams_members(group: Any) -> tuple[GroupMember, ...]:
     )
 
 
-# What describes groups of a protocol that DescribeGroups does not know, by group_type.
+# By group_type, the requests for protocols that DescribeGroups does not know.
 _PROTOCOLS: tuple[tuple[str, Any, Callable[[Any], tuple[GroupMember, ...]]], ...] = (
     ("consumer", ConsumerGroupDescribeRequest, _consumer_members),
     ("streams", StreamsGroupDescribeRequest, _streams_members),

@@ -17,19 +17,19 @@ from kafka_lag.brokers.errors import (
     UnansweredError,
     failure_of,
     failure_of_code,
-    left_out,
-    malformed,
+    malformed_failure,
+    missing_failure,
 )
 from kafka_lag.brokers.offset_codec import FetchedOffsets, OffsetFetchRequest
 from kafka_lag.brokers.topics import TopicTable
 from kafka_lag.lag.columns import Mask, Rows
 
 _GROUPS_PER_REQUEST = 100
-# From version 10 on topics are named by id; names serve every broker.
+# Version 10 names topics by id; names work with every broker.
 _VERSION = 8
 
-# What a partition without a commit is answered with. Clients can commit any other number, too:
-# brokers store it, and a negative one is no position to read from.
+# The answer for a partition without a commit. Clients can commit any other number, too: brokers
+# store it, and a negative one is no position to read from.
 NO_COMMIT = -1
 
 _UNLISTED_RETRIES = 2
@@ -41,12 +41,12 @@ def _no_commits() -> Rows:
 
 @dataclass(slots=True)
 class CommittedOffsets:
-    """Commits as columns: the index of the group in `names`, the table's row, the offset and the
-    leader epoch that the client wrote with it, -1 for none. Any negative offset is no commit.
+    """Commits as columns: index of the group in `names`, row of the table, offset, leader epoch.
 
-    `failures` are of rows, by group index and row, that have no offset. `read_at` is the clock,
-    ms, at which a group's answer came; `unread` groups have a failure instead. `unlisted`: by group
-    the partitions that it was answered with, by topic and number, and that the metadata lacks.
+    The leader epoch is what the client wrote with the commit, -1 for none. Any negative offset is
+    no commit. `failures` are those of rows without an offset, by group index and row. `read_at` is
+    the clock in ms at which a group's answer came; `unread` groups have a failure instead.
+    `unlisted` are, by group, partitions (topic, number) in its answer that the metadata lacks.
     """
 
     names: tuple[str, ...]
@@ -57,7 +57,7 @@ class CommittedOffsets:
     unlisted: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
 
     def forget(self, failures: Mapping[str, Failure]) -> None:
-        """Takes back the answers for these groups, which turned out not to be whole."""
+        """Removes the answers for these groups, because they turned out to be incomplete."""
         if not failures:
             return
         indexes = {index for index, name in enumerate(self.names) if name in failures}
@@ -70,11 +70,11 @@ class CommittedOffsets:
             self.unread[name] = failure
 
     def add(self, group: Rows, row: Rows, offset: Rows, epoch: Rows) -> None:
-        """More commits, of groups that have none yet."""
+        """Adds commits of groups that have none yet."""
         self._columns.append(np.stack([group, row, offset, epoch]))
 
     def as_arrays(self) -> tuple[Rows, Rows, Rows, Rows]:
-        """Group index, row, offset and epoch as int64 arrays of one length."""
+        """Returns group index, row, offset and epoch as int64 arrays of one length."""
         group, row, offset, epoch = self._joined()
         return group, row, offset, epoch
 
@@ -94,7 +94,7 @@ async def fetch_offsets(
 ) -> None:
     """Fetches the commits of these groups on topics of the table and adds them to `commits`.
 
-    A group in `committed` that is answered without any commit counts as unread.
+    A group in `committed` counts as unread if its answer has no commit.
     """
     index = {name: i for i, name in enumerate(commits.names)}
     per_request = _GROUPS_PER_REQUEST if connections.version(OffsetFetchRequest) >= _VERSION else 1
@@ -133,7 +133,7 @@ def _add_answer(
     committed: Collection[str],
     read_at: int,
 ) -> list[str | None]:
-    """Adds what an answer says of the groups `names`; the groups in it that are not of these."""
+    """Adds an answer about the groups `names`; returns the other groups in it."""
     single = answer.groups == [None]
     at = {(names[0] if single else name): i for i, name in enumerate(answer.groups)}
     topics = _Topics(answer, table)
@@ -141,13 +141,13 @@ def _add_answer(
     for name in names:
         position = at.pop(name, None)
         if position is None:
-            commits.unread[name] = left_out("OffsetFetch")
+            commits.unread[name] = missing_failure("OffsetFetch")
         elif failure := failure_of_code(answer.errors[position]):
             commits.unread[name] = failure
         elif name in committed and not answer.topics[position]:
             commits.unread[name] = NOT_KNOWN_YET
         elif (unlisted := topics.unlisted(position)) and unlisted != commits.unlisted.get(name):
-            # Damaged bytes differ from answer to answer; what a deleted topic left behind does not.
+            # Damaged bytes differ from answer to answer; commits on a deleted topic do not.
             commits.unlisted[name] = unlisted
             commits.unread[name] = _unlisted_failure(min(unlisted)[0])
         else:
@@ -159,10 +159,10 @@ def _add_answer(
 
 
 class _Topics:
-    """The partitions of an answer as rows of the table: `group` is the position in the answer.
+    """The partitions of an answer as rows of the table; `group` is the position in the answer.
 
-    `listed` are those that the table has. A topic may have grown since, or a commit outlive one
-    that had more partitions.
+    `listed` marks those that the table has. A topic may have grown since, or a commit may outlive a
+    topic that had more partitions.
     """
 
     def __init__(self, answer: FetchedOffsets, table: TopicTable) -> None:
@@ -181,7 +181,7 @@ class _Topics:
         self._unlisted = self._find_unlisted(answer, table)
 
     def unlisted(self, group: int) -> frozenset[tuple[str, int]]:
-        """Topics and numbers of this group's partitions that the metadata lacks."""
+        """Returns topics and numbers of this group's partitions that the metadata lacks."""
         return frozenset(self._unlisted.get(group, ()))
 
     def _find_unlisted(
@@ -200,11 +200,11 @@ class _Topics:
 
 
 def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[int, int]]) -> None:
-    """Adds those of the groups, by position in the answer and index; what is none gets a failure.
+    """Adds the commits of these groups, given as pairs of position in the answer and index.
 
-    Those are errors of brokers and partitions answered twice.
+    A broker's error and a partition that is answered twice become failures.
     """
-    # In the order in which the groups were requested.
+    # Rows follow the order in which the groups were requested.
     rank = np.full(topics.groups, -1, np.int64)
     rank[[position for position, _ in groups]] = np.arange(len(groups))
     index = np.array([each for _, each in groups], np.int64)
@@ -213,7 +213,7 @@ def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[
     offset, error = topics.offset[taken], topics.error[taken]
     failures = [
         *((at, 0, failure_of_code(int(error[at]))) for at in np.flatnonzero(error).tolist()),
-        *((at, 1, malformed("answered twice")) for at in _find_repeated(order, row)),
+        *((at, 1, malformed_failure("answered twice")) for at in _find_repeated(order, row)),
     ]
     for at, _, failure in sorted(failures, key=lambda each: (order[each[0]], each[1], each[0])):
         if failure is not None:
@@ -222,7 +222,7 @@ def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[
 
 
 def _find_repeated(group: Rows, row: Rows) -> list[int]:
-    """Return the first places of pairs that come more than once."""
+    """Returns the first places of pairs that occur more than once."""
     cell = group * (int(row.max(initial=0)) + 1) + row
     ordered = np.sort(cell)
     if not (ordered[1:] == ordered[:-1]).any():
@@ -238,6 +238,6 @@ def _unlisted_failure(topic: str) -> Failure:
 
 
 def _take(values: Rows, at: Rows) -> Rows:
-    """Values at places, 0 where a place is negative."""
+    """Returns the values at these places, 0 if a place is negative."""
     taken: Rows = np.where(at >= 0, np.append(values, 0)[at], 0)
     return taken

@@ -21,10 +21,10 @@ def group_rows(
     commits: CommittedOffsets,
     descriptions: Mapping[str, GroupDescription],
 ) -> Frame:
-    """A row a group; a group whose commits were not read has an unread_reason.
+    """Returns a row for each group; a group whose commits were not read has an unread_reason.
 
-    `members` is unknown where the group could not be described, `group_epoch` also where it is a
-    classic one, or is listed as empty and so not described.
+    `members` is unknown if the group could not be described. `group_epoch` is also unknown for a
+    classic group, and for one listed as empty, which is therefore not described.
     """
     known = list(groups)
     described = [descriptions.get(group.name, GroupDescription()) for group in known]
@@ -51,7 +51,7 @@ def group_rows(
 def group_partition_rows(
     table: TopicTable, commits: CommittedOffsets, descriptions: Mapping[str, GroupDescription]
 ) -> Frame:
-    """Every partition of each topic in which a group has a commit or an assignment."""
+    """Returns a row for every partition of each topic that a group commits on or is assigned to."""
     group, row, offset, epoch = commits.as_arrays()
     owner_group, owner_row, owner, members = _assignments(table, commits, descriptions)
     cells = _Cells(table, np.concatenate([group, owner_group]), np.concatenate([row, owner_row]))
@@ -85,7 +85,7 @@ def group_partition_rows(
 
 
 class _Cells:
-    """ConsumerGroup times partition, for whole topics: where each pair stands in the result."""
+    """Pairs of group and partition, for whole topics, and their positions in the result."""
 
     def __init__(self, table: TopicTable, group: Rows, row: Rows) -> None:
         topic = table.frame.strings("topic").codes.values.astype(np.int64)
@@ -100,7 +100,7 @@ class _Cells:
         self.row: Rows = np.repeat(table.first[pair_topic], size) + within
 
     def at(self, group: Rows, row: Rows) -> Rows:
-        """Positions of pairs that were given when these cells were made."""
+        """Returns the positions of pairs that these cells were made with."""
         topic = self._topic[row]
         pair = np.searchsorted(self._pairs, group * self._topics + topic)
         position: Rows = self._begin[pair] + row - self._table.first[topic]
@@ -131,6 +131,6 @@ def _owned_rows(table: TopicTable, member: GroupMember) -> list[int]:
         code = table.index.get(topic)
         if code is not None:
             first, count = int(table.first[code]), int(table.count[code])
-            # The group's own client wrote these numbers, and may have written anything.
+            # The group's own client wrote these numbers, so they may be anything.
             rows += [first + partition for partition in partitions if 0 <= partition < count]
     return rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The groups of one run: which there are, then their offsets and members, retried by group."""
+"""Lists the groups of one run, then reads their offsets and members, with retries by group."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kafka_lag.lag.model import Problem
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """The groups to report, the known ones that are deleted, and brokers that could not list."""
+    """The groups to report, known groups that are deleted, and brokers that could not list."""
 
     groups: list[ConsumerGroup]
     gone: frozenset[str] = frozenset()
@@ -44,10 +44,10 @@ async def find_groups(
     known: Collection[str],
     once: Collection[str],
 ) -> GroupListing:
-    """The groups listed, and the `known` ones that were not: found after all, unread or gone.
+    """Returns the listed groups, and the `known` ones that were not listed: found, unread or gone.
 
-    A search for groups in `once` is not retried. A group is gone whose coordinator knows none of
-    its name in the last retry as in the one before.
+    A search for groups in `once` is not retried. A group counts as gone if its coordinator does not
+    know it in the last two retries.
     """
     listing = await _list_groups(connections, wanted, retries)
     found: dict[str, ConsumerGroup] = {}
@@ -86,10 +86,10 @@ async def find_groups(
 async def _list_groups(
     connections: Connections, wanted: NameFilter, retries: RetryBudget
 ) -> GroupListing:
-    """Every broker lists the groups it coordinates, so the answer names their coordinators.
+    """Returns the groups that the brokers list; each broker lists those it coordinates.
 
-    A group that two brokers list, as while it moves, counts once. A broker that cannot list is a
-    problem of its own; what it coordinates is found, if it was known, by `find_coordinators`.
+    A group that two brokers list while it moves counts once. A broker that cannot list is a problem
+    of its own; `find_coordinators` finds its groups if they were known.
     """
     groups: dict[str, ConsumerGroup] = {}
     failures: dict[int, Failure] = {}
@@ -121,7 +121,7 @@ async def _list_of_broker(connections: Connections, node: int) -> Any:
     try:
         answer = await connections.send(node, ListGroupsRequest())
     except UnansweredError as error:
-        # No other broker can list what this one coordinates.
+        # No other broker can list the groups that this one coordinates.
         return replace(failure_of(error), retries=0)
     return failure_of_code(answer.error_code) or answer
 
@@ -145,9 +145,10 @@ async def read_groups(
     once: Collection[str],
     clock: Callable[[], float],
 ) -> tuple[CommittedOffsets, dict[str, GroupDescription]]:
-    """Offsets and descriptions of the groups that can have some; those in `once` not retried.
+    """Returns offsets and descriptions of the groups that can have them.
 
-    An answer without any commit is believed of a group in `committed` only after all retries.
+    Groups in `once` are not retried. If a group is in `committed`, an answer without any commit is
+    believed only after all retries.
     """
     live = [
         group
@@ -162,12 +163,12 @@ async def read_groups(
 
     async def read(groups: list[ConsumerGroup], retry: int) -> list[ConsumerGroup]:
         if retry:
-            moved = await find_coordinators(connections, [group.name for group in groups])
-            groups = [replace(g, coordinator=moved[g.name].coordinator) for g in groups]
+            located = await find_coordinators(connections, [group.name for group in groups])
+            groups = [replace(g, coordinator=located[g.name].coordinator) for g in groups]
         unread = [group for group in groups if group.name not in commits.read_at]
         if retry:
-            # Who has no coordinator yet may have one by the next retry.
-            lost = {g.name: failure for g in unread if (failure := moved[g.name].failure)}
+            # A group without a coordinator may have one by the next retry.
+            lost = {g.name: failure for g in unread if (failure := located[g.name].failure)}
             commits.unread.update(lost)
         undescribed = [g for g in groups if g.name not in descriptions or failures(g.name)[1]]
         both: list[Coroutine[Any, Any, Any]] = [
@@ -187,7 +188,7 @@ async def read_groups(
             group
             for group in groups
             if max(map(_retries, failures(group.name))) > retry
-            # One that answers is worth another request, and one that does not is not.
+            # A group whose coordinator answers is worth another request.
             and (
                 group.name not in once
                 or group.name in commits.unlisted

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logins: users and passwords, client certificates, and where they come from."""
+"""Logins (user and password, client certificate) and their sources."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from kafka_lag.brokers.access import Credentials, Login, TlsVersions, tls_context
 from kafka_lag.errors import ConfigError
 
-# What makes a login of a secret's id and its JSON (None: it is none). Raises ConfigError, without
-# a cause where that might quote the secret.
+# Makes a login from a secret's id and its JSON (None if it is no JSON). Raises ConfigError, without
+# a cause if that might quote the secret.
 Shape = Callable[[str, Any], Login]
 
 
@@ -24,17 +24,20 @@ class CredentialSource(Protocol):
     """A source of logins."""
 
     def candidates(self) -> Iterator[Login | None]:
-        """Yield logins to try in order until the brokers accept one; null: no login is needed."""
+        """Yields logins to try in order until the brokers accept one; None: no login is needed."""
 
     def others(self) -> Iterator[Login | None]:
-        """Yield further logins to try if some brokers reject the one that others accepted."""
+        """Yields further logins to try if some brokers reject the one that others accepted."""
 
     def remember(self, login: Login | None) -> None:
-        """Takes what the brokers accepted, to start with it next time."""
+        """Keeps the login that the brokers accepted, to start with it next time."""
 
 
 def user_and_password(secret_id: str, fields: Any) -> Credentials:
-    """The shape that MSK asks of a SCRAM secret. Raises ConfigError."""
+    """Returns the login of a secret that has the shape of an MSK SCRAM secret.
+
+    Raises ConfigError.
+    """
     known = fields if isinstance(fields, dict) else {}
     username, password = known.get("username"), known.get("password")
     if not (isinstance(username, str) and username and isinstance(password, str) and password):
@@ -46,37 +49,39 @@ def user_and_password(secret_id: str, fields: Any) -> Credentials:
 
 
 class FixedCredentials:
-    """One login that never changes, or none."""
+    """One login that never changes, or no login."""
 
     def __init__(self, login: Login | None = None) -> None:
         self._login = login
 
     def candidates(self) -> Iterator[Login | None]:
-        """The one there is."""
+        """Yields the one login."""
         yield self._login
 
     def others(self) -> Iterator[Login | None]:
-        """There are no others."""
+        """Yields nothing."""
         yield from ()
 
     def remember(self, login: Login | None) -> None:
-        """There is nothing to remember."""
+        """Does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """A certificate chain (PEM), by which it is compared, and a TLS context with the key to it."""
+    """A certificate chain (PEM) and a TLS context with its key; only the chain is compared."""
 
     chain: str = field(repr=False)
     context: ssl.SSLContext = field(repr=False, compare=False)
 
     def client_options(self) -> dict[str, Any]:
-        """Settings of kafka-python's connection manager, which then reads no other TLS setting."""
+        """Returns the settings for kafka-python's connection manager, which then reads no other TLS
+        setting.
+        """
         return {"ssl_context": self.context}
 
 
 def client_certificate(secret_id: str, fields: Any, cafile: str | None) -> ClientCertificate:
-    """The login that a secret's JSON holds; brokers are checked against `cafile`.
+    """Returns the login in a secret's JSON; brokers are checked against `cafile`.
 
     Raises ConfigError, which names the secret and quotes nothing of it.
     """
@@ -98,9 +103,10 @@ def client_certificate(secret_id: str, fields: Any, cafile: str | None) -> Clien
 def certificate_of_pem(
     pem: str, password: str, cafile: str | None, holder: str, versions: TlsVersions | None = None
 ) -> ClientCertificate:
-    """The login of a key and its certificates in one text; `holder` is what has it, for people.
+    """Returns the login of one text with a key and its certificates.
 
-    Raises ConfigError, which quotes nothing of the text.
+    `holder` names for people where the text is from. Raises ConfigError, which quotes nothing of
+    the text.
     """
     context = tls_context(cafile, versions)
     if fault := _fault(context, pem, password, ("the key", "its certificates", "the password")):
@@ -110,13 +116,13 @@ def certificate_of_pem(
 
 @dataclass(frozen=True, slots=True)
 class CertifiedLogin:
-    """A user and password of a client that brokers want a certificate of, too."""
+    """A user and password for brokers that also require a client certificate."""
 
     credentials: Credentials
     certificate: ClientCertificate
 
     def client_options(self) -> dict[str, Any]:
-        """Settings of kafka-python's connection manager."""
+        """Returns this login's settings for kafka-python's connection manager."""
         return self.certificate.client_options() | self.credentials.client_options()
 
 
@@ -126,17 +132,19 @@ def _fault(
     password: str,
     names: tuple[str, str, str] = ('"private_key"', '"certificate"', '"private_key_password"'),
 ) -> str | None:
-    """Load a key and certificate into the context. Return what is wrong with them, else null."""
+    """Loads a key and certificate into the context; returns what is wrong with them, None if
+    nothing.
+    """
     key, chain, secret = names
     try:
         with as_file(pem.encode()) as path:
-            # A password is always passed, as OpenSSL asks the terminal for one that is missing.
+            # A password is always passed, because OpenSSL asks the terminal for a missing one.
             context.load_cert_chain(path, password=password)
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             return f"{key} does not fit the first certificate of {chain}"
     except ValueError:
-        # Letters no PEM has, or a password too long. Its message may quote them.
+        # A character that no PEM has, or a password that is too long. The message may quote them.
         pass
     else:
         return None
@@ -144,7 +152,7 @@ def _fault(
 
 
 def _in_memory() -> int | None:
-    """A file of no folder, None where the system has no such thing."""
+    """Returns the descriptor of a file in memory; None if the system has no such files."""
     if sys.platform == "linux":
         with suppress(OSError):
             return os.memfd_create("client-certificate")
@@ -153,9 +161,9 @@ def _in_memory() -> int | None:
 
 @contextmanager
 def as_file(content: bytes, in_memory: Callable[[], int | None] = _in_memory) -> Iterator[str]:
-    """A path to read the content at, for its owner alone; gone at the end.
+    """Yields a path to read the content at; only the owner may read it, and it is gone at the end.
 
-    Python's ssl reads keys from files only. Without a file `in_memory` it is a temporary one.
+    Python's ssl reads keys from files only. If `in_memory` gives none, the file is a temporary one.
     """
     descriptor = in_memory()
     if descriptor is None:

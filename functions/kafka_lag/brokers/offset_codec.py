@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OffsetFetch and ListOffsets as columns: kafka-python makes an object of each partition.
+"""OffsetFetch and ListOffsets as columns, because kafka-python makes an object of each partition.
 
-The partitions of a topic are records of one size, except for commits with metadata of different
-lengths and fields that no version knows yet. The library decodes such a topic, an answer that is
-damaged (it raises what it always does), and the versions of brokers older than Kafka 3.0.
+The partitions of a topic are records of one size, except if the metadata of commits differ in
+length or there are fields that no version knows yet. The library decodes such a topic, a damaged
+answer (it raises its usual errors), and the versions of brokers older than Kafka 3.0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INT, _SHORT = struct.Struct(">i"), struct.Struct(">h")
 _NO_REPLICA, _NO_EPOCH, _NO_TAGS = -1, -1, b"\0"
 _Topic = consumer.ListOffsetsRequest.ListOffsetsTopic
 
-# A partition in an answer, where commits have no metadata, and in a request.
+# A partition in an answer (without metadata of commits), and in a request.
 _LISTED = np.dtype(
     [
         ("partition_id", ">i4"),
@@ -49,19 +49,19 @@ _FETCHED = np.dtype(
 _REQUESTED = np.dtype([("partition_id", ">i4"), ("epoch", ">i4"), ("time", ">i8"), ("tags", "u1")])
 
 # Since these versions answers have compact lengths, tagged fields and all fields decoded here, and
-# those to OffsetFetch are of several groups. Requests have a time limit since version 10.
+# OffsetFetch answers for several groups. Requests have a time limit since version 10.
 _LIST_VERSION, _FETCH_VERSION, _TIMEOUT_VERSION = 6, 8, 10
 
-# The bit of a varint's byte that another one follows; above it in a text are no ASCII characters.
+# This bit says that another byte of a varint follows; in a text it marks non-ASCII characters.
 _HIGH_BIT = 0x80
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredPartitions:
-    """The partitions of an answer, those of each topic side by side, as the broker ordered them.
+    """The partitions of an answer in the broker's order, those of a topic side by side.
 
-    `count` is the number of partitions by topic; `timestamp` (ms) is 0 where an answer has none,
-    `commit_epoch`, the leader epoch that a client wrote with its commit, -1.
+    `count` is the number of partitions by topic. `timestamp` (ms) is 0 if an answer has none.
+    `commit_epoch` is the leader epoch that a client wrote with its commit, -1 if none.
     """
 
     topics: list[str]
@@ -73,12 +73,12 @@ class AnsweredPartitions:
     commit_epoch: Rows
 
     def name(self, position: int) -> tuple[str, int]:
-        """Topic and number of the partition at a position."""
+        """Returns topic and number of the partition at a position."""
         topic = int(np.searchsorted(np.cumsum(self.count), position, side="right"))
         return self.topics[topic], int(self.partition_id[position])
 
     def by_partition(self, of_topics: Iterable[int]) -> Rows:
-        """Numbers of topics, in their order, repeated for each partition."""
+        """Returns the topics' numbers, in their order, repeated for each partition."""
         return np.repeat(np.fromiter(of_topics, np.int64, len(self.topics)), self.count)
 
 
@@ -102,7 +102,7 @@ class ListedOffsets:
 class FetchedOffsets:
     """An answer to OffsetFetch: `topics` counts those of each group, `errors` are the groups'.
 
-    One without groups, as up to version 7, is of one group without a name.
+    An answer up to version 7 has no groups: it counts as one group without a name.
     """
 
     groups: list[str | None]
@@ -127,10 +127,10 @@ class FetchedOffsets:
 
 @dataclass(frozen=True, slots=True)
 class RequestedPartitions:
-    """The partitions of a ListOffsets request: `names` of topics, and by partition the name's code
-    and number.
+    """The partitions of a ListOffsets request: topic `names`, and code and number by partition.
 
-    Each topic's partitions stand side by side. They are encoded once; times are set in the bytes.
+    A partition's code is its topic's position in `names`. Each topic's partitions lie side by side.
+    They are encoded once; only the times in the bytes change.
     """
 
     names: tuple[str, ...]
@@ -139,8 +139,9 @@ class RequestedPartitions:
     _encoded: list[tuple[bytes, Rows]] = field(default_factory=list, compare=False)
 
     def encode(self, time: npt.ArrayLike) -> bytes:
-        """Returns the array of topics of a request; `time` is one for all, or one for each
-        partition.
+        """Returns the encoded topics of a request.
+
+        `time` is one for all partitions, or one for each.
         """
         if not self._encoded:
             self._encoded.append(self._encode())
@@ -160,7 +161,7 @@ class RequestedPartitions:
         return [_Topic(name=self.names[code], partitions=each) for code, each in topics.items()]
 
     def _encode(self) -> tuple[bytes, Rows]:
-        """Returns the bytes, and where in them each partition's time stands."""
+        """Returns the bytes, and the place of each partition's time in them."""
         records = np.zeros(len(self.code), _REQUESTED)
         records["partition_id"], records["epoch"] = self.number, _NO_EPOCH
         begins = np.flatnonzero(np.diff(self.code, prepend=-1))
@@ -180,17 +181,17 @@ class RequestedPartitions:
 
 
 class _Decoder:
-    """Takes the place of the library's response class of one version."""
+    """Replaces the library's response class of one version."""
 
     def __init__(self, library: Any, version: int, decode: Callable[[bytes, int], Any]) -> None:
         self._library, self._version, self._decode = library[version], version, decode
 
     def parse_header(self, data: Any) -> Any:
-        """The library's, as every answer has it."""
+        """Returns the header, decoded by the library."""
         return self._library.parse_header(data)
 
     def decode(self, data: Any) -> Any:
-        """Return the decoded answer behind its header."""
+        """Returns the decoded answer behind its header."""
         return self._decode(data.read(), self._version)
 
 
@@ -207,16 +208,16 @@ class _ListHeader(RequestHeader, init=False):  # type: ignore[call-arg,misc]
 
 
 class OffsetFetchRequest(consumer.OffsetFetchRequest, init=False):  # type: ignore[call-arg,misc]
-    """The library's, answered by FetchedOffsets."""
+    """The library's request, answered by FetchedOffsets."""
 
     header_class: Final = _FetchHeader
 
 
 class ListOffsetsRequest(consumer.ListOffsetsRequest, init=False):  # type: ignore[call-arg,misc]
-    """Partitions and the time of each, or of all (ms, or a spec as START); answered by
-    ListedOffsets.
+    """Requests offsets of partitions by time (ms, or a spec as START), answered by ListedOffsets.
 
-    `remote_ms` bounds what a broker may take to read remote storage (Kafka 4.0).
+    The time is one for all partitions, or one for each. `remote_ms` limits the time in which a
+    broker reads remote storage (Kafka 4.0).
     """
 
     header_class: Final = _ListHeader
@@ -240,7 +241,7 @@ class ListOffsetsRequest(consumer.ListOffsetsRequest, init=False):  # type: igno
     def encode(
         self, version: int | None = None, header: bool = False, framed: bool = False
     ) -> bytes:
-        """The bytes to send, as the library has them."""
+        """Returns the bytes to send, in the library's format."""
         if version is not None:
             self.API_VERSION = version
         version = self.API_VERSION
@@ -261,7 +262,7 @@ class ListOffsetsRequest(consumer.ListOffsetsRequest, init=False):  # type: igno
 
 
 def decode_list_offsets(data: bytes, version: int) -> ListedOffsets:
-    """An answer to ListOffsets. Raises what the library does for what is none."""
+    """Returns the decoded answer to ListOffsets. Raises the library's errors for damaged bytes."""
     if version >= _LIST_VERSION:
         try:
             return _read_list_offsets(data, version)
@@ -271,7 +272,7 @@ def decode_list_offsets(data: bytes, version: int) -> ListedOffsets:
 
 
 def decode_offset_fetch(data: bytes, version: int) -> FetchedOffsets:
-    """An answer to OffsetFetch. Raises what the library does for what is none."""
+    """Returns the decoded answer to OffsetFetch. Raises the library's errors for damaged bytes."""
     if version >= _FETCH_VERSION:
         try:
             return _read_groups(data, version)
@@ -282,7 +283,7 @@ def decode_offset_fetch(data: bytes, version: int) -> FetchedOffsets:
 
 
 class _UnusualError(Exception):
-    """An answer has another layout than most, so the library decodes it."""
+    """An answer has an unusual layout, so the library decodes it."""
 
 
 _UNUSUAL = (_UnusualError, IndexError, ValueError, struct.error)
@@ -328,8 +329,8 @@ def _check_untagged(data: bytes, at: int) -> None:
 class _Layout:
     """The layout of a partition in one version of the request.
 
-    `metadata` are the places of the bytes of the length of a commit's metadata, which is empty in
-    `record`; `decode` is the library's decoder of a topic.
+    `metadata` is the range of bytes with the length of a commit's metadata, which is empty in
+    `record`. `decode` is the library's decoder of a topic.
     """
 
     record: np.dtype[Any]
@@ -348,14 +349,16 @@ class _TopicReader:
         self._records: list[bytes] = []
 
     def read(self, at: int) -> int:
-        """Reads one array of topics; where it ends."""
+        """Reads one array of topics and returns where it ends."""
         number, at = _read_varint(self._data, at)
         for _ in range(number - 1):
             at = self._read_records(at) or self._read_topic(at)
         return at
 
     def _read_records(self, at: int) -> int | None:
-        """Reads a topic whose partitions are of one size; None where they are not."""
+        """Reads a topic whose partitions have one size, and returns where it ends; None if they
+        differ.
+        """
         data, layout = self._data, self._layout
         length, at = _read_varint(data, at)
         name, at = data[at : at + length - 1], at + length - 1
@@ -384,12 +387,12 @@ class _TopicReader:
         return end + 1
 
     def _metadata_length(self, at: int) -> int:
-        """The length of the first commit's metadata, negative where it takes more than a byte."""
+        """Returns the length of the first commit's metadata; negative if it exceeds a byte."""
         length = self._data[at + self._layout.metadata.start]
         return max(length - 1, 0) if length < _HIGH_BIT else -1
 
     def _read_topic(self, at: int) -> int:
-        """Reads a topic by the library."""
+        """Reads a topic with the library's decoder and returns where it ends."""
         topic, at = self._layout.decode(memoryview(self._data), at)
         parts = [self._layout.of_partition(part) for part in topic.partitions or ()]
         records = np.zeros(len(parts), self._layout.record)
@@ -416,7 +419,7 @@ class _TopicReader:
         return AnsweredPartitions(self.names, np.array(self._count, np.int64), *columns)
 
 
-# Each with what stands for it where an answer has none.
+# Columns, each with its value for answers that lack it.
 _COLUMNS = {"partition_id": 0, "error": 0, "offset": 0, "timestamp": 0, "commit_epoch": _NO_EPOCH}
 
 
@@ -457,7 +460,7 @@ def _fetched_layout(version: int) -> _Layout:
 
 
 def _offset(record: np.dtype[Any], name: str) -> int:
-    """Return the place of a field in a record, in bytes."""
+    """Returns the place of a field in a record, in bytes."""
     place: int = record.fields[name][1] if record.fields else 0
     return place
 
@@ -468,7 +471,7 @@ def _read_int(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned one, and where it ends."""
+    """Returns an unsigned varint and where it ends."""
     value, shift = data[at] % _HIGH_BIT, 7
     while data[at] >= _HIGH_BIT:
         at += 1
@@ -478,7 +481,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _compact(number: int) -> bytes:
-    """A length as a varint, one more than it is."""
+    """Returns a length as Kafka's varint, which is one more than the length."""
     number += 1
     data = bytearray()
     while number >= _HIGH_BIT:

@@ -20,8 +20,8 @@ from kafka_lag.brokers.errors import (
     UnansweredError,
     failure_of,
     failure_of_code,
-    left_out,
-    malformed,
+    malformed_failure,
+    missing_failure,
 )
 from kafka_lag.brokers.offset_codec import (
     AnsweredPartitions,
@@ -35,19 +35,20 @@ from kafka_lag.lag.sets import unique
 
 START, END = int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)
 _LOCAL_START = int(OffsetSpec.EARLIEST_LOCAL)
-# The version of ListOffsets that knows it; before it that would be just another time.
+# The version of ListOffsets that knows this spec; older ones would take it for a time.
 _LOCAL_START_SINCE = 8
 
-# Isolation levels: all that is replicated, or up to the first record of an open transaction.
+# Isolation levels: all replicated records, or those up to the first open transaction.
 _READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
 class LogOffsets:
-    """One answer a row of the table; times are the clock's, ms, around the leader's answer.
+    """One answer for each row of the table; times are the clock's in ms, around the leader's
+    answer.
 
-    `failures` has the rows without an offset; `missing` topics seem to have vanished since the
-    table was made. `table` has the leaders that the last requests went to.
+    `failures` are those of the rows without an offset. `missing` topics seem to have vanished since
+    the table was made. `table` has the leaders that the last requests went to.
     """
 
     table: TopicTable
@@ -58,7 +59,7 @@ class LogOffsets:
     missing: frozenset[str]
 
     def without(self, failures: dict[int, Failure]) -> LogOffsets:
-        """Returns the same rows, except those that turned out to be wrong."""
+        """Returns the same rows without the offsets of those that turned out to be wrong."""
         good = np.ones(len(self.table), bool)
         good[list(failures)] = False
         return replace(
@@ -71,7 +72,7 @@ class LogOffsets:
 
 
 class OffsetReader:
-    """Reads offsets of the partitions in the table, which gets the leaders met on the way."""
+    """Reads offsets of the partitions in the table, and updates the leaders in it."""
 
     def __init__(
         self,
@@ -82,12 +83,12 @@ class OffsetReader:
     ) -> None:
         self._connections, self._retries, self._clock = connections, retries, clock
         self._table = table
-        # By leader the rows of the last request and what it was about: ends are read where starts
-        # were.
+        # By leader, the rows and partitions of the last request: ends are read from the same
+        # leaders as starts.
         self._requested: dict[int, tuple[Rows, RequestedPartitions]] = {}
 
     async def read(self, spec: int, once: Mask) -> LogOffsets:
-        """The offset that `spec` (START, END) names; rows in `once` are not retried."""
+        """Returns the offsets that `spec` (START, END) names; rows in `once` are not retried."""
         answers = _OffsetAnswers(self._table)
         missing: set[str] = set()
 
@@ -110,19 +111,20 @@ class OffsetReader:
         return answers.finish(self._table, frozenset(missing))
 
     async def read_stable(self, wanted: Mask) -> Column:
-        """The last stable offsets of the `wanted` rows: where committed records end for now.
+        """Returns the last stable offsets of the `wanted` rows: the end of committed records for
+        now.
 
-        It is no part of the lag, so what fails is unknown, and not retried. To be read after the
-        ends: then an offset below the end is that of a transaction that is open.
+        They are not part of the lag, so a failure means unknown and is not retried. They must be
+        read after the ends: then an offset below the end means an open transaction.
         """
         answers = _OffsetAnswers(self._table)
         await self._send(np.flatnonzero(wanted), END, answers, _READ_COMMITTED)
         return answers.finish(self._table, frozenset()).offset.only(wanted)
 
     async def read_local_start(self, wanted: Mask) -> Column:
-        """Return the first offset that the leaders have on their own disks, of the `wanted` rows.
+        """Returns the first offset on the leaders' own disks for the `wanted` rows.
 
-        What fails, or brokers do not know, is unknown, and not retried.
+        It is unknown after a failure, which is not retried, and if the brokers do not support it.
         """
         if not wanted.any() or self._connections.version(ListOffsetsRequest) < _LOCAL_START_SINCE:
             return Column.unknown(len(self._table))
@@ -168,8 +170,7 @@ class OffsetReader:
             self._connections.note_unexpected(node, detail)
 
     def _partitions(self, node: int, rows: Rows) -> RequestedPartitions:
-        """Return the request's partitions for these rows. The table has a topic's rows side by
-        side."""
+        """Returns the request's partitions for these rows; a topic's rows are side by side."""
         before = self._requested.get(node)
         if before is None or not np.array_equal(before[0], rows):
             frame = self._table.frame
@@ -199,26 +200,30 @@ class _OffsetAnswers:
     def add(
         self, rows: Rows, answered: AnsweredPartitions, sent_at: int, read_at: int
     ) -> int | None:
-        """Adds the answers for these rows; the position of a partition that was not requested."""
+        """Adds the answers for these rows; returns the position of a partition not requested, else
+        None.
+        """
         index = self._table.index
         code = answered.by_partition(index.get(topic, -1) for topic in answered.topics)
         error, offset = answered.error, answered.offset
         row, requested = self._rows(code, answered.partition_id, rows)
         times = np.bincount(row[requested], minlength=len(self._table))
-        self.fail(rows[times[rows] == 0], left_out("ListOffsets"))
+        self.fail(rows[times[rows] == 0], missing_failure("ListOffsets"))
         good = requested & (error == 0) & (offset >= 0)
         self._offset[row[good]] = offset[good]
         self._sent_at[row[good]], self._read_at[row[good]] = sent_at, read_at
         for at in row[good].tolist() if self.failures else ():
             self.failures.pop(at, None)
         for at in np.flatnonzero(requested & ~good).tolist():
-            failure = failure_of_code(int(error[at])) or malformed(f"answered offset {offset[at]}")
+            failure = failure_of_code(int(error[at])) or malformed_failure(
+                f"answered offset {offset[at]}"
+            )
             self.failures[int(row[at])] = failure
-        self.fail(rows[times[rows] > 1], malformed("answered twice by ListOffsets"))
+        self.fail(rows[times[rows] > 1], malformed_failure("answered twice by ListOffsets"))
         return next(iter(np.flatnonzero(~requested).tolist()), None)
 
     def _rows(self, code: Rows, number: Rows, requested: Rows) -> tuple[Rows, Mask]:
-        """The row of each topic's code and number, and which of them were requested."""
+        """Returns the row of each topic code and number, and a mask of those requested."""
         exists = (code >= 0) & (number >= 0) & (number < self._table.count[code])
         row = np.where(exists, self._table.first[code] + number, 0)
         wanted = np.zeros(len(self._table), bool)

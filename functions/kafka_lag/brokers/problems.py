@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences about what a reading could not read: brokers, topics, groups and partitions."""
+"""Describes what a reading could not read: brokers, topics, groups and partitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _REPLICAS_NAMED = 5
 
 
 def name_brokers(connections: Connections, unlisted: Iterable[Problem]) -> Iterator[Problem]:
-    """One for each that did not respond, could not list, or answered what was not requested."""
+    """Yields a problem for each broker that did not respond, could not list, or answered something
+    else.
+    """
     brokers = {
         str(node): name_broker(connections, node, contract.ERROR, detail)
         for node, detail in connections.unexpected_answers().items()
@@ -37,15 +39,16 @@ def name_brokers(connections: Connections, unlisted: Iterable[Problem]) -> Itera
 def name_broker(
     connections: Connections, node: int, reason: contract.UnreadReason, detail: str
 ) -> Problem:
-    """Return the problem of one broker."""
+    """Returns the problem of one broker."""
     return Problem("broker", str(node), reason, detail, str(node), connections.address_of(node))
 
 
 def find_absent(
     connections: Connections, table: TopicTable, failures: Mapping[int, Failure]
 ) -> dict[int, int]:
-    """Return, by row of a partition without a leader, the absent broker that would lead it; a
-    partition that waits for no absent broker is left out.
+    """Returns, by row of a partition without a leader, the absent broker that would lead it.
+
+    A partition is left out if none of its brokers is absent.
     """
     listed = set(connections.nodes)
     absent: dict[int, int] = {}
@@ -61,8 +64,10 @@ def find_absent(
 def name_topics(
     settings: Mapping[str, Failure], hidden: Mapping[str, Failure], gone: Collection[str]
 ) -> Iterator[Problem]:
-    """One for each cause of settings not read, as a missing right is that of all topics; then one
-    for each topic that was not read as a whole.
+    """Yields the problems of topics whose settings or partitions were not read.
+
+    Settings get one problem for each cause, because a missing right concerns all topics. A topic
+    that was not read at all gets its own.
     """
     causes: dict[Failure, list[str]] = defaultdict(list)
     for topic, failure in sorted(settings.items(), key=lambda item: item[0]):
@@ -82,7 +87,7 @@ def name_groups(
     commits: CommittedOffsets,
     descriptions: Mapping[str, GroupDescription],
 ) -> Iterator[Problem]:
-    """Groups that were not read or not described."""
+    """Yields a problem for each group that was not read or not described."""
     for group in groups:
         described = descriptions.get(group.name, GroupDescription()).failure
         if group.failure is not None:
@@ -105,8 +110,9 @@ def name_partitions(
     lost: Collection[str],
     absent: Mapping[int, int],
 ) -> Iterator[Problem]:
-    """Partitions whose log start or end was not read, then single commits; none of topics that
-    were `lost` as a whole.
+    """Yields the problems of partitions without a log start or end, then of single commits.
+
+    Topics that were `lost` as a whole are left out.
     """
     for row, failure in sorted(failures.items(), key=lambda item: item[0]):
         topic, number = _topic_and_number(table, row)
@@ -124,7 +130,7 @@ def name_partitions(
 
 
 def note_negative_commits(table: TopicTable, commits: CommittedOffsets) -> Iterator[str]:
-    """One sentence if clients committed negative offsets; nothing if none did."""
+    """Yields one sentence if clients committed negative offsets, else nothing."""
     group, row, offset, _ = commits.as_arrays()
     negative = np.flatnonzero(offset < NO_COMMIT)
     if len(negative):
@@ -148,7 +154,7 @@ def _problem(
 
 
 def _replicas(table: TopicTable, row: int) -> str:
-    """The brokers of a partition without a leader, as the one that is down is not listed."""
+    """Returns text that names the replicas, because a leader that is down is not listed."""
     nodes = _nodes(table, row, "replicas")
     listed = format_list([str(node) for node in nodes], _REPLICAS_NAMED)
     return f"; its replicas: {listed}" if nodes else ""
@@ -166,5 +172,5 @@ def _topic_and_number(table: TopicTable, row: int) -> tuple[str, int]:
 
 
 def without_name(node: int, why: UnansweredError) -> str:
-    """Return the problem without the broker's name, for texts that have it already."""
+    """Returns the problem without the broker's name, for texts that have it already."""
     return why.detail.removeprefix(f"broker {node}: ")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One look at a cluster: start offsets with the groups, then commits, then end offsets.
+"""One reading of a cluster: start offsets with the groups, then commits, then end offsets.
 
-In this order neither a commit made in between nor a purge can look like loss or negative lag.
-What fails for a reason that passes is retried before the next of these steps. Last come the stable
-offsets of partitions in which a group lags, and of tiered ones the local log starts.
+In this order neither a commit made in between nor a purge can look like loss or negative lag. A
+temporary failure is retried before the next step. The last step reads the stable offsets of
+partitions in which a group lags, and the local log starts if they are tiered.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
-from kafka_lag.brokers.errors import Failure, UnansweredError, malformed
+from kafka_lag.brokers.errors import Failure, UnansweredError, malformed_failure
 from kafka_lag.brokers.group_offsets import CommittedOffsets
 from kafka_lag.brokers.group_rows import group_partition_rows, group_rows
 from kafka_lag.brokers.groups import find_groups, read_groups
@@ -59,12 +59,12 @@ def _no_partitions() -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A request for one reading: name filters, and what an earlier run knew and this one must
-    account for.
+    """A request for one reading: name filters, and what an earlier run knew.
 
-    `committed_groups` had a commit that may be read. `taken_at` is the run's scheduled time, ms, by
-    which settings age. Those of `topics_near_loss` are read in this run. What was unread in the run
-    before, groups and partitions (topic, partition_id), is requested once and not retried.
+    `committed_groups` had a commit that may be read. `taken_at` is the run's scheduled time in ms;
+    the age of cached settings counts from it. The settings of `topics_near_loss` are read in this
+    run. Groups and partitions (topic, partition_id) that were unread in the previous run are
+    requested once and not retried.
     """
 
     groups: NameFilter = field(default_factory=NameFilter)
@@ -84,7 +84,7 @@ async def read_cluster(
     settings_cache: TopicSettingsCache,
     clock: Callable[[], float] = time.time,
 ) -> ClusterReading:
-    """Reads the whole cluster once. Raises SourceError only when no broker answers at all."""
+    """Reads the whole cluster once. Raises SourceError only if no broker answers at all."""
     retries = RetryBudget(connections)
     topics = await _list_topics(connections, request)
     table = topics.table
@@ -103,7 +103,7 @@ async def read_cluster(
         connections, retries, listing, table, request.committed_groups, once_groups, clock
     )
     end = await reader.read(END, once | ~start.offset.known)
-    start, end = _without_contradictions(start, end)
+    start, end = _drop_contradictions(start, end)
     lagging = _find_lagging(commits, end.offset)
     last: list[Coroutine[Any, Any, Column]] = [
         reader.read_stable(lagging),
@@ -113,7 +113,7 @@ async def read_cluster(
     failures = {**start.failures, **end.failures}
     absent = find_absent(connections, end.table, failures)
     await find_addresses(connections, set(absent.values()))
-    hidden, gone = await _hidden_and_gone(
+    hidden, gone = await _find_hidden_and_gone(
         connections, topics, start.missing | end.missing | settings.unknown
     )
     hidden |= await _forget_partly_listed(connections, request, table, commits)
@@ -124,8 +124,8 @@ async def read_cluster(
         local_start_offset=local_start.only(~(local_start < start.offset)).clip(most=end.offset),
     )
     return ClusterReading(
-        topic_partitions=_without(lost, rows),
-        group_partitions=_without(lost, group_partition_rows(table, commits, descriptions)),
+        topic_partitions=_drop_topics(lost, rows),
+        group_partitions=_drop_topics(lost, group_partition_rows(table, commits, descriptions)),
         groups=group_rows(listing.groups, commits, descriptions),
         problems=(
             *name_brokers(connections, listing.problems),
@@ -149,21 +149,21 @@ async def _list_topics(connections: Connections, request: ReadRequest) -> TopicL
         raise SourceError(f"No broker answers: {error.detail}.") from error
 
 
-def _without_contradictions(start: LogOffsets, end: LogOffsets) -> tuple[LogOffsets, LogOffsets]:
-    """Both without the rows in which they contradict each other: no log starts beyond its end."""
+def _drop_contradictions(start: LogOffsets, end: LogOffsets) -> tuple[LogOffsets, LogOffsets]:
+    """Returns both without the rows whose log start lies beyond the log end."""
     beyond = start.offset.known & end.offset.known & (start.offset.values > end.offset.values)
     first, last = start.offset.values, end.offset.values
     crossed = {
-        row: malformed(f"log start {first[row]} beyond log end {last[row]}")
+        row: malformed_failure(f"log start {first[row]} beyond log end {last[row]}")
         for row in np.flatnonzero(beyond).tolist()
     }
     return start.without(crossed), end.without(crossed)
 
 
 def _find_lagging(commits: CommittedOffsets, end: Column) -> Mask:
-    """Rows of the table in which a group has not read to the end.
+    """Returns a mask of the table's rows in which a group has not read to the end.
 
-    In others the last stable offset says nothing of any group.
+    In other rows the last stable offset says nothing about any group.
     """
     _, row, offset, _ = commits.as_arrays()
     lagging = np.zeros(len(end), bool)
@@ -172,16 +172,18 @@ def _find_lagging(commits: CommittedOffsets, end: Column) -> Mask:
 
 
 def _find_tiered(table: TopicTable, settings: TopicSettings) -> Mask:
-    """Rows of topics whose old segments lie in remote storage."""
+    """Returns a mask of the rows of topics whose old segments lie in remote storage."""
     tiered = [is_tiered(settings.values.get(name, {})) for name in table.names]
     return np.repeat(np.array(tiered, bool), table.count)
 
 
-async def _hidden_and_gone(
+async def _find_hidden_and_gone(
     connections: Connections, listing: TopicListing, missing: frozenset[str]
 ) -> tuple[dict[str, Failure], frozenset[str]]:
-    """Return why topics are hidden, and which are deleted, including those that went missing
-    meanwhile."""
+    """Returns why topics are hidden, and which are deleted.
+
+    Both include topics that went missing during the reading.
+    """
     named = await describe_topics(connections, sorted(missing))
     return {**listing.hidden, **named.hidden}, listing.gone | named.gone
 
@@ -189,10 +191,10 @@ async def _hidden_and_gone(
 async def _forget_partly_listed(
     connections: Connections, request: ReadRequest, table: TopicTable, commits: CommittedOffsets
 ) -> dict[str, Failure]:
-    """Topics that the listing left out though they exist, as groups' commits show.
+    """Returns failures of existing topics that the listing left out but groups committed on.
 
-    Without these a group would be read in part, so it counts as unread. A topic that does not exist
-    may have left commits behind.
+    Without such a topic a group would be read in part, so the group counts as unread. A topic that
+    does not exist may have left commits behind.
     """
     unlisted = {
         name: {topic for topic, _ in partitions if topic not in table.index}
@@ -204,15 +206,15 @@ async def _forget_partly_listed(
     left_out = wanted - (await describe_topics(connections, sorted(wanted))).gone
     commits.forget(
         {
-            group: malformed(f"names topic {min(topics & left_out)!r}, which {_LEFT_OUT}")
+            group: malformed_failure(f"names topic {min(topics & left_out)!r}, which {_LEFT_OUT}")
             for group, topics in unlisted.items()
             if topics & left_out
         }
     )
-    return {topic: malformed(f"{_LEFT_OUT}, and groups commit on it") for topic in left_out}
+    return {topic: malformed_failure(f"{_LEFT_OUT}, and groups commit on it") for topic in left_out}
 
 
-def _without(topics: frozenset[str], rows: Frame) -> Frame:
+def _drop_topics(topics: frozenset[str], rows: Frame) -> Frame:
     return rows.where(~rows.strings("topic").is_in(topics))
 
 

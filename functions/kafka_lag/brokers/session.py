@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections to one cluster that last from run to run, and the logins they are made with."""
+"""Connections to one cluster that last from run to run, and their logins."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ T = TypeVar("T")
 
 
 class Session:
-    """Keeps connections that work, whatever login they were made with; reads the secret again when
-    a broker rejects a login. Not thread-safe.
+    """Keeps working connections, whatever their login.
+
+    Reads the secret again if a broker rejects a login. Not thread-safe.
     """
 
     def __init__(
@@ -33,13 +34,13 @@ class Session:
 
     @property
     def connections(self) -> Connections | None:
-        """The present connections; null before the first ones and after they broke."""
+        """Returns the present connections; None before the first ones and after they broke."""
         return self._connections
 
     def connect(self, deadline: float) -> Connections:
-        """Return the present connections, else new ones made by `deadline` (time.monotonic).
+        """Returns the present connections, else new ones made by `deadline` (time.monotonic).
 
-        Raises LoginError or SourceError when no broker answers, ConfigError for a secret.
+        Raises LoginError or SourceError if no broker answers, ConfigError for a secret.
         """
         if self._connections is None:
             self._connections, login = connect(
@@ -49,30 +50,30 @@ class Session:
         return self._connections
 
     def run(self, connections: Connections, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run requests on these connections and return the result; an error closes them."""
+        """Runs requests on these connections and returns the result; an error closes them."""
         try:
             return connections.run(coroutine)
         except BaseException:
-            # Whatever it was, connections in an unknown state are not used again.
+            # Connections in an unknown state are not used again, whatever the error was.
             self.close()
             raise
 
     def add_logins(self) -> list[Login | None]:
-        """Add and return the secret's present logins that the connections lack, once one was
-        rejected."""
+        """Adds and returns the secret's present logins that the connections lack, once one was
+        rejected.
+        """
         added: list[Login | None] = []
         if self._connections is None or not self._connections.login_rejected:
             return added
         with suppress(ConfigError):
             for login in self._credentials.others():
-                # Only brokers that rejected it get new ones: others answer on connections there
-                # are.
+                # Only brokers that rejected a login get new connections; the others keep theirs.
                 if self._connections.add_login(login):
                     added.append(login)  # noqa: PERF401 - those before an error count
         return added
 
     def remember_accepted(self, added: list[Login | None]) -> None:
-        """Lets new connections begin with a login that a broker accepts since it was added."""
+        """Makes new connections begin with an added login as soon as a broker accepts it."""
         self._unaccepted += added
         used = set() if self._connections is None else self._connections.pool.logins()
         for login in self._unaccepted:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster as the collector reads it each minute."""
+"""The cluster as the collector reads it in each run."""
 
 from __future__ import annotations
 
@@ -33,20 +33,23 @@ class ClusterSource(Protocol):
     """A cluster that can be read again and again."""
 
     def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
-        """One reading, ended by `deadline` (time.monotonic). Raises SourceError, ConfigError."""
+        """Returns one reading, ended by `deadline` (time.monotonic).
+
+        Raises SourceError, ConfigError.
+        """
 
     def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
-        """Return the answers of the time index by `deadline`; none if no broker was reached."""
+        """Returns the answers of the time index by `deadline`; none if no broker was reached."""
 
     def not_responding(self) -> tuple[Problem, ...]:
-        """Brokers that answered the last reading, and then not its look-ups."""
+        """Returns the brokers that answered the last reading but not its look-ups."""
 
     def throttled(self) -> Throttled | None:
-        """Returns how long a client quota delayed the last reading; null if it did not."""
+        """Returns how long a client quota delayed the last reading; None if it did not."""
 
 
 class KafkaSource:
-    """Reads one cluster; not thread-safe. Its connections are kept from run to run."""
+    """Reads one cluster on connections that are kept from run to run. Not thread-safe."""
 
     def __init__(
         self,
@@ -63,25 +66,25 @@ class KafkaSource:
         self._reported: frozenset[int] = frozenset()
 
     def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
-        """Return what the brokers answer until `deadline` (time.monotonic).
+        """Returns what the brokers answer until `deadline` (time.monotonic).
 
-        Raises LoginError or SourceError when no broker answers, ConfigError for a secret.
+        Raises LoginError or SourceError if no broker answers, ConfigError for a secret.
         """
         reading = self._read_first(request, deadline)
         added = self._session.add_logins()
         if added:
             with suppress(SourceError):
                 again = self._read(self._session.connect(deadline), request)
-                # The time may have ended in between.
+                # The second reading may have run out of time.
                 reading = max(again, reading, key=_rows_read)
         self._session.remember_accepted(added)
         return reading
 
     def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
-        """Return the answers of the brokers' time index until `deadline` (time.monotonic).
+        """Returns the answers of the brokers' time index until `deadline` (time.monotonic).
 
-        Raises nothing for brokers that do not answer. One that hung or was slow since the last
-        `read` began gets no look-up before the next, and without a reading none does.
+        Raises nothing for brokers that do not answer. A broker that hung or was slow since the last
+        `read` began gets no look-up before the next one. Without a reading no broker gets any.
         """
         if self._budget is None:
             return LookupResults.unanswered(len(times))
@@ -106,7 +109,7 @@ class KafkaSource:
         )
 
     def not_responding(self) -> tuple[Problem, ...]:
-        """The brokers that answered the last reading, and then a look-up not within their time."""
+        """Returns the brokers that answered the last reading but not a look-up in time."""
         connections = self._session.connections
         if connections is None:
             return ()
@@ -120,7 +123,7 @@ class KafkaSource:
         )
 
     def throttled(self) -> Throttled | None:
-        """Returns how long a client quota delayed the last reading; null if it did not."""
+        """Returns how long a client quota delayed the last reading; None if it did not."""
         connections = self._session.connections
         if connections is None:
             return None
@@ -129,7 +132,7 @@ class KafkaSource:
         return summarize(connections.throttled_seconds(), users)
 
     def cluster_id(self, deadline: float) -> str:
-        """Kafka's own id of the cluster. Raises as `read` does."""
+        """Returns Kafka's own id of the cluster. Raises the same errors as `read`."""
         return self._session.connect(deadline).cluster_id
 
     def close(self) -> None:
@@ -181,7 +184,7 @@ def _rows_read(reading: ClusterReading) -> int:
 
 
 def look_up_until(source: ClusterSource, deadline: float, clock: Callable[[], float]) -> LookUp:
-    """Look-ups of this source, none sent and none answered once the clock is past `deadline`."""
+    """Returns a look-up on this source that sends nothing once the clock is past `deadline`."""
 
     def look_up(partitions: Frame, times: Rows) -> LookupResults:
         if clock() >= deadline:
@@ -192,5 +195,5 @@ def look_up_until(source: ClusterSource, deadline: float, clock: Callable[[], fl
 
 
 def quiet_library() -> None:
-    """Silences kafka-python's own log: what it reports is in our errors, once, in our words."""
+    """Silences kafka-python's own log: our errors report the same once, in our words."""
     logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)

@@ -14,13 +14,13 @@ from kafka_lag.brokers.access import CLIENT_ID
 from kafka_lag.lag.model import Throttled
 from kafka_lag.wording.formatting import format_duration
 
-# The only client quota that a reader can meet: producer_byte_rate and consumer_byte_rate delay
-# Produce and Fetch, controller_mutation_rate delays changes, and a reader sends none of these.
+# The only client quota that can delay the collector: producer_byte_rate and consumer_byte_rate
+# delay Produce and Fetch, controller_mutation_rate delays changes, and it sends none of these.
 QUOTA = "request_percentage"
 
 GIVEN_UP = f"a client quota ({QUOTA}) mutes the connection for longer than this run may take"
 
-# A shorter delay costs a run nothing that anybody notices.
+# Seconds; a shorter delay is too small to notice and is not reported.
 _REPORTED_SECONDS = 1.0
 
 
@@ -36,7 +36,7 @@ class Throttling:
         self._seconds.clear()
 
     def note(self, node: Any, answer: Any) -> None:
-        """Counts what an answer says of its connection."""
+        """Counts the time for which an answer says that its connection is muted."""
         milliseconds = getattr(answer, "throttle_time_ms", 0)
         if milliseconds > 0:
             now = time.monotonic()
@@ -45,7 +45,9 @@ class Throttling:
             self._seconds[node] += self._until[node] - muted_until
 
     def until(self, node: Any) -> float:
-        """Returns the time until which a broker mutes its connection; minus infinity if never."""
+        """Returns the time until which a broker mutes its connection; minus infinity if it does
+        not.
+        """
         return self._until.get(node, float("-inf"))
 
     def seconds(self) -> dict[Any, float]:
@@ -54,7 +56,7 @@ class Throttling:
 
 
 def summarize(seconds: dict[Any, float], users: set[str]) -> Throttled | None:
-    """Returns the delay that a run reports; null for none, and for one that nobody notices."""
+    """Returns the delay that a run reports; None if there was none or a short one."""
     longest = max(seconds.values(), default=0.0)
     if longest < _REPORTED_SECONDS:
         return None
@@ -70,7 +72,7 @@ def describe_throttling(throttled: Throttled) -> str:
 
 
 def describe_owner(user: str | None) -> str:
-    """Returns a sentence on whose quota it may be: an answer does not say which of these."""
+    """Returns a sentence on whose quota it may be, because an answer does not say."""
     name = "this user" if user is None else f"the user {user!r}"
     return (
         f"The quota is that of {name}, of the client id {CLIENT_ID!r}, of both together, or a "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The brokers' time index: ListOffsets by timestamp, all leaders at once, errors kept by row.
+"""The brokers' time index: ListOffsets by timestamp to all leaders at once; errors are kept by row.
 
-Look-ups of tiered topics may read remote storage. They are sent apart and last, and are slow on
-their own account.
+Look-ups of tiered topics may read remote storage. They are sent separately and last, and their time
+is counted separately.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from kafka_lag.lag.columns import Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST, LookupResults
 
-# Look-ups in one request: more of them were no faster, and fewer are lost with one request.
+# Look-ups in one request: more of them were not faster, and a lost request loses fewer.
 FULL_REQUEST = 100
-# The same of a first request, and of those to a broker that was slow.
+# Look-ups in a first request, and in requests to a slow broker.
 SMALL_REQUEST = 10
-# Requests in flight at a quick broker: those of many positions in one partition are small.
+# Requests in flight at a quick broker: requests for many positions in one partition are small.
 _IN_FLIGHT = 4
-# Seconds before the deadline after which nothing new is sent: a request that it cuts off takes
-# its connection along.
+# Seconds before the deadline at which sending stops: a request that is cut off costs its
+# connection.
 _RESERVED_SECONDS = 0.2
 
-# Seconds that a look-up may take: a hundred times what one in memory does, and more than one that
-# goes to a disk, while one that reads remote (tiered) storage takes hundreds of milliseconds.
+# Seconds that a look-up may take: a hundred times one in memory, and more than one that reads a
+# disk. One that reads remote (tiered) storage takes hundreds of milliseconds.
 _SECONDS_PER_LOOK_UP = 0.02
-# Seconds above that until no more is sent: a garbage collection does not make a broker slow.
+# Seconds above that until sending stops: a garbage collection does not make a broker slow.
 _MAX_EXCESS_SECONDS = 2.0
 
-# The version of ListOffsets that knows NEWEST; before it that would be just another time.
+# The version of ListOffsets that knows NEWEST; older ones would take it for a time.
 _NEWEST_SINCE = 7
 
-# By leader, and whether the topics are tiered.
+# The keys are the leader, and whether the topics are tiered.
 _Queues: TypeAlias = dict[tuple[int, bool], deque[Rows]]
 
 _NO_RECORD = -1
@@ -55,9 +55,9 @@ _NUMBER = 0xFFFFFFFF
 class LookUpBudget:
     """The number of look-ups that each broker may get between one reading and the next.
 
-    Time beyond what is fair adds up and is made good by quick answers, so that a broker costs a
-    run a few seconds at most, however many look-ups were fast before. What it takes for `tiered`
-    topics is counted apart, and excludes it for these alone.
+    Time above the allowed time adds up, and quick answers reduce it. So a broker costs a run a few
+    seconds at most, however many look-ups were fast before. Time for `tiered` topics is counted
+    separately, and excludes the broker for these topics only.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class LookUpBudget:
         self._answered: dict[int, float] = {}
 
     def next_request(self, node: int, *, tiered: bool = False) -> int:
-        """Return how many look-ups the next request may hold; 0 for an excluded broker."""
+        """Returns how many look-ups the next request may hold; 0 for an excluded broker."""
         if (node, tiered) in self._excluded:
             return 0
         return SMALL_REQUEST if self._excess[node, tiered] else FULL_REQUEST
@@ -74,8 +74,8 @@ class LookUpBudget:
     def spend(
         self, node: int, look_ups: int, sent: float, answered: float, *, tiered: bool = False
     ) -> None:
-        """Counts an answer to so many look-ups; times in seconds of one clock."""
-        # A broker works off one connection's requests one after the other.
+        """Counts an answer to so many look-ups; the times are seconds of one clock."""
+        # A broker handles the requests of one connection one after the other.
         seconds = answered - max(sent, self._answered.get(node, sent))
         self._answered[node] = answered
         excess = self._excess[node, tiered] + seconds - look_ups * _SECONDS_PER_LOOK_UP
@@ -84,7 +84,7 @@ class LookUpBudget:
             self._excluded.add((node, tiered))
 
     def exclude(self, *nodes: int) -> None:
-        """Sends nothing more to these."""
+        """Stops look-ups to these brokers."""
         self._excluded.update((node, tiered) for node in nodes for tiered in (False, True))
 
 
@@ -97,13 +97,13 @@ async def look_up(
     clock: Callable[[], float] = time.monotonic,
     tiered: Collection[str] = (),
 ) -> LookupResults:
-    """Return what the leaders answer, read uncommitted, until `deadline` (of the clock, seconds).
+    """Returns what the leaders answer, read uncommitted, until `deadline` (of the clock, seconds).
 
-    Look-ups of the topics that are `tiered` wait for all others.
+    Look-ups of the topics in `tiered` wait for all others.
 
-    Unanswered: rows without a leader, those that a broker answers with an error, times before
-    1970, what a hung or slow broker was to get, NEWEST where the brokers are older than Kafka 3.0,
-    and of tiered topics, of which brokers name the newest record on their own disks.
+    A look-up stays unanswered if the row has no leader, the broker returns an error, hangs or is
+    slow, or the time is before 1970. NEWEST also does if the brokers are older than Kafka 3.0, and
+    for tiered topics, because brokers then name the newest record on their own disks.
     """
     newest = connections.version(ListOffsetsRequest) >= _NEWEST_SINCE
     batch = _build_batch(partitions, times, newest, tiered)
@@ -114,7 +114,7 @@ async def look_up(
 
 
 class _BatchSender:
-    """The requests of one batch; `answers` has a row for each of the batch."""
+    """Sends the requests of one batch; `answers` has a row for each row of the batch."""
 
     def __init__(
         self,
@@ -129,14 +129,16 @@ class _BatchSender:
         self.answers = LookupResults.unanswered(len(batch))
 
     async def send_all(self, node: int, queues: _Queues) -> None:
-        """Send a broker its look-ups, tiered topics last: requests of a connection wait for one
-        another."""
+        """Sends a broker its look-ups, those of tiered topics last.
+
+        Requests on one connection wait for one another.
+        """
         for tiered in (False, True):
             if (node, tiered) in queues:
                 await self._send(node, queues[node, tiered], tiered)
 
     async def _send(self, node: int, queue: deque[Rows], tiered: bool) -> None:
-        """A small request, to see how long it takes, and then the rest."""
+        """Sends a small request to measure the time it takes, and then the rest."""
         await self._send_next(node, queue, SMALL_REQUEST, tiered)
         quick = self._budget.next_request(node, tiered=tiered) == FULL_REQUEST
         await self._connections.gather(
@@ -148,7 +150,7 @@ class _BatchSender:
             await self._send_next(node, queue, FULL_REQUEST, tiered)
 
     async def _send_next(self, node: int, queue: deque[Rows], limit: int, tiered: bool) -> None:
-        """One request; empties the queue when this broker shall get no more."""
+        """Sends one request; empties the queue if this broker shall get no more."""
         limit = min(limit, self._budget.next_request(node, tiered=tiered))
         sent = self._clock()
         if limit == 0 or sent >= self._deadline:
@@ -166,7 +168,7 @@ class _BatchSender:
 
 
 def _take(queue: deque[Rows], limit: int) -> Rows:
-    """The first rows of the queue, of one rank."""
+    """Takes the first rows from the queue, all of one rank."""
     rows = queue.popleft()
     if len(rows) > limit:
         queue.appendleft(rows[limit:])
@@ -177,9 +179,10 @@ def _take(queue: deque[Rows], limit: int) -> Rows:
 class _Batch:
     """A row for each different look-up of one call.
 
-    `partition` is the topic's code above the partition's number; the look-ups of a partition have
-    the ranks 0, 1, 2... `sent` are the rows of the call that are looked up, `answer` the row of
-    this batch that answers each of them. Topics in `tiered` may lie in remote storage.
+    `partition` has the topic's code in the high bits and the partition's number below. The look-ups
+    of a partition have the ranks 0, 1, 2... `sent` are the rows of the call that are looked up;
+    `answer` is the row of this batch that answers each of them. Topics in `tiered` may lie in
+    remote storage.
     """
 
     names: tuple[str, ...]
@@ -195,9 +198,9 @@ class _Batch:
         return len(self.partition)
 
     def queues(self) -> _Queues:
-        """The rows, apart by rank, as a request may hold a partition once.
+        """Returns the rows, separated by rank, because a request may hold a partition once.
 
-        Topics are mixed, so that the first few are of many.
+        Topics are mixed, so that the first requests cover many.
         """
         topic, number = self.partition >> 32, self.partition & _NUMBER
         tiered = self.tiered[topic]
@@ -214,9 +217,9 @@ class _Batch:
         return rows[np.argsort(self.partition[rows])]
 
     def request(self, rows: Rows, remote_ms: int) -> ListOffsetsRequest:
-        """The request for rows sorted by partition, read uncommitted.
+        """Returns the request for rows sorted by partition, read uncommitted.
 
-        Brokers that can (Kafka 4.0) break off reading remote storage after `remote_ms`.
+        Brokers since Kafka 4.0 stop reading remote storage after `remote_ms`.
         """
         partitions, times = self.partition[rows], self.time[rows]
         return ListOffsetsRequest(
@@ -227,7 +230,7 @@ class _Batch:
         )
 
     def read_answer(self, rows: Rows, answered: AnsweredPartitions, answers: LookupResults) -> None:
-        """Sets in the answers, one a row of this batch, those to rows sorted by partition."""
+        """Copies the answers for these rows, sorted by partition, into `answers`."""
         partitions = self.partition[rows]
         codes = {self.names[code]: code for code in (partitions >> 32).tolist()}
         code = answered.by_partition(codes.get(topic, -1) for topic in answered.topics)
@@ -245,7 +248,7 @@ class _Batch:
         answers.none[rows[nearest[good & (offset == _NO_RECORD)]]] = True
 
     def answers_by_row(self, answers: LookupResults, length: int) -> LookupResults:
-        """The answers to a call of so many look-ups, from those to the rows of this batch."""
+        """Returns the answers by row of the call, which has `length` look-ups."""
         by_row = LookupResults.unanswered(length)
         by_row.found[self.sent] = answers.found[self.answer]
         by_row.none[self.sent] = answers.none[self.answer]
@@ -255,12 +258,13 @@ class _Batch:
 
 
 def _build_batch(partitions: Frame, times: Rows, newest: bool, tiered: Collection[str]) -> _Batch:
-    """Returns the look-ups that can be sent: the leader is known, and the time is after 1970 or
-    NEWEST where that is allowed.
+    """Returns the look-ups that can be sent.
+
+    They have a known leader, and a time after 1970 or an allowed NEWEST.
     """
     topic, number = partitions.strings("topic"), partitions.numbers("partition_id")
     leader = partitions.numbers("leader")
-    # Other negative times would ask for something else: the end, the start, ...
+    # Other negative times have a meaning of their own: the end, the start, ...
     remote = np.array([name in tiered for name in topic.categories] or [False], bool)
     of_all = newest & ~remote[topic.codes.values]
     valid = (times >= 0) | ((times == NEWEST) & of_all)
@@ -284,7 +288,7 @@ def _build_batch(partitions: Frame, times: Rows, newest: bool, tiered: Collectio
 
 
 def _begins(*columns: Rows) -> Mask:
-    """Mask the rows that differ from the row before."""
+    """Returns a mask of the rows that differ from the row before."""
     begins = np.ones(len(columns[0]), bool)
     begins[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return begins

@@ -18,8 +18,8 @@ from kafka_lag.brokers.errors import (
     UnansweredError,
     failure_of,
     failure_of_code,
-    left_out,
-    malformed,
+    malformed_failure,
+    missing_failure,
 )
 from kafka_lag.brokers.topics import TopicTable
 from kafka_lag.lag.columns import Column, Strings
@@ -27,14 +27,14 @@ from kafka_lag.lag.frame import Frame
 
 _TOPIC_RESOURCE = 2
 _NUMBERS = ("retention.ms", "retention.bytes")
-# Of brokers from Kafka 3.6 on.
+# Known to brokers since Kafka 3.6.
 _TIERED = "remote.storage.enable"
 _CONFIGS = (*_NUMBERS, "cleanup.policy", "message.timestamp.type", _TIERED)
 _LONG = 2**63
 _TOPICS_PER_REQUEST = 500
 
-# Cached for so long where they cannot be read again, which is tried half a minute before: runs are
-# a minute apart, and the one at five minutes may come a moment early.
+# Settings are read again after 4.5 minutes and dropped after five: runs are a minute apart, and the
+# one at five minutes may come a moment early.
 _CACHED_MS = 300_000
 _READ_AGAIN_MS = 270_000
 
@@ -50,31 +50,32 @@ class TopicSettings:
 
     @property
     def unknown(self) -> frozenset[str]:
-        """Topics that the answering broker does not know."""
+        """Returns the topics that the answering broker does not know."""
         return frozenset(n for n, f in self.failures.items() if f.code == UNKNOWN_TOPIC)
 
 
 class TopicSettingsCache:
-    """Settings by topic name and id, so that a recreated topic's are read at once.
+    """Settings by topic name and id, so that those of a recreated topic are read at once.
 
-    Those of a living topic are read again at least every five minutes. What cannot be read is
-    tried again in each run, and unknown once what was read before is five minutes old.
+    Settings of an existing topic are read again at least every five minutes. If that fails, each
+    run tries again, and settings older than five minutes are unknown.
     """
 
     def __init__(self) -> None:
-        # The run that read them, and what they were. Brokers before Kafka 2.8 send no id.
+        # The time of the run that read them, and their values. Brokers before Kafka 2.8 send no id.
         self._cached: dict[tuple[str, str | None], tuple[int, Values]] = {}
 
     async def read(
         self, connections: Connections, table: TopicTable, now: Collection[str], taken_at: int
     ) -> TopicSettings:
-        """The settings of the table's topics; those in `now` are not taken from the cache.
+        """Returns the settings of the table's topics; those in `now` are not taken from the cache.
 
-        They age by the runs' scheduled times, ms: a monotonic clock may stop with a frozen Lambda.
+        Their age counts by the runs' scheduled times in ms, because a monotonic clock may stop with
+        a frozen Lambda.
         """
         ids = table.frame.strings("topic_id").take(table.first).to_list()
         keys = dict(zip(table.names, zip(table.names, ids, strict=True), strict=True))
-        # A run may repeat an earlier one.
+        # A run may repeat an earlier one, so the difference can be negative.
         ages = {key: abs(taken_at - at) for key, (at, _) in self._cached.items()}
         aged = {key for key, age in ages.items() if age >= _READ_AGAIN_MS}
         due = [n for n, k in keys.items() if n in now or k in aged or k not in self._cached]
@@ -90,17 +91,17 @@ class TopicSettingsCache:
         return TopicSettings({**read.values, **known}, read.failures)
 
     def tiered_topics(self) -> frozenset[str]:
-        """Topics of which the last settings said that old segments lie in remote storage."""
+        """Returns the topics whose last known settings put old segments into remote storage."""
         return frozenset(n for (n, _), (_, v) in self._cached.items() if is_tiered(v))
 
 
 def is_tiered(settings: Values) -> bool:
-    """Return true if a topic's old segments lie in remote storage."""
+    """Returns True if a topic's old segments lie in remote storage."""
     return settings.get(_TIERED) == "true"
 
 
 async def _read(connections: Connections, names: list[str]) -> TopicSettings:
-    """The settings in `_CONFIGS` of each topic as far as they may be read."""
+    """Returns the settings in `_CONFIGS` of each topic, if they may be read."""
     parts = chunks(names, _TOPICS_PER_REQUEST)
     answers = await connections.gather(_read_part(connections, part) for part in parts)
     return TopicSettings(
@@ -132,7 +133,7 @@ async def _read_part(connections: Connections, names: list[str]) -> TopicSetting
         failure = (
             failure_of_code(results[name].error_code)
             if name in results
-            else left_out("DescribeConfigs")
+            else missing_failure("DescribeConfigs")
         )
         if failure is None:
             settings.values[name], failure = _values(results[name].configs or ())
@@ -142,7 +143,7 @@ async def _read_part(connections: Connections, names: list[str]) -> TopicSetting
 
 
 def _values(configs: Collection[Any]) -> tuple[Values, Failure | None]:
-    """Return the answered values of `_CONFIGS`, and the failure if a value is wrong."""
+    """Returns the answered values of `_CONFIGS`, and the failure if a value is wrong."""
     answered = {config.name: config.value for config in configs}
     values: Values = {}
     failure = None
@@ -152,14 +153,16 @@ def _values(configs: Collection[Any]) -> tuple[Values, Failure | None]:
         if value is None and key == _TIERED:
             continue
         if value is None:
-            failure = malformed(f"{key} is {text!r}" if key in answered else f"{key} is missing")
+            failure = malformed_failure(
+                f"{key} is {text!r}" if key in answered else f"{key} is missing"
+            )
         else:
             values[key] = value
     return values, failure
 
 
 def _number(text: str | None) -> int | None:
-    """A long of Kafka's; None for what is none."""
+    """Returns the text as a 64-bit integer; None if it is not one."""
     try:
         number = int(text or "")
     except ValueError:
@@ -168,7 +171,7 @@ def _number(text: str | None) -> int | None:
 
 
 def add_settings(table: TopicTable, configs: dict[str, Values]) -> Frame:
-    """The table's rows with retention_ms, retention_bytes, cleanup_policy, timestamp_type."""
+    """Returns the table's rows with retention_ms and _bytes, cleanup_policy, timestamp_type."""
     of_row = np.repeat(np.arange(len(table.names)), table.count)
     settings = [configs.get(name, {}) for name in table.names]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topics, their partitions and leaders, as brokers' metadata names them."""
+"""Topics, their partitions and leaders, from the brokers' metadata."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from kafka_lag.brokers.errors import (
     UnansweredError,
     failure_of,
     failure_of_code,
-    left_out,
-    malformed,
+    malformed_failure,
+    missing_failure,
 )
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
@@ -34,12 +34,12 @@ _WITH_FENCED = 2
 
 @dataclass(frozen=True, slots=True)
 class TopicTable:
-    """One row a partition, those of a topic side by side and in order from partition 0.
+    """One row for each partition, those of a topic side by side and in order from partition 0.
 
-    `frame` holds topic, topic_id, partition_id, leader, leader_rack, replicas,
-    in_sync_replicas; an unknown leader has no leader. `first` and `count` are per topic, in the
-    order of `names`; `index` gives a topic's position in them. `others` are topics without rows
-    that the brokers named: nobody wants them, or they were not described as they should be.
+    `frame` holds topic, topic_id, partition_id, leader, leader_rack, replicas, in_sync_replicas; an
+    unknown leader means that there is none. `first` and `count` are per topic, in the order of
+    `names`; `index` gives a topic's position in them. `others` are topics in the metadata without
+    rows: they are not wanted, or were not described correctly.
     """
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class TopicTable:
 
 
 def build_table(topics: list[Any], racks: dict[int, str | None]) -> TopicTable:
-    """The table of the topics of a metadata response."""
+    """Returns the table of these topics of a metadata response."""
     ordered = sorted(topics, key=lambda topic: str(topic.name))
     partitions = [sorted(t.partitions, key=lambda p: int(p.partition_index)) for t in ordered]
     count = np.array([len(parts) for parts in partitions], np.int64)
@@ -82,7 +82,9 @@ def build_table(topics: list[Any], racks: dict[int, str | None]) -> TopicTable:
 
 @dataclass(frozen=True, slots=True)
 class TopicListing:
-    """The wanted topics, what hides those that were known or listed, and the deleted."""
+    """The wanted topics, the failures of known or listed topics that are hidden, and deleted
+    topics.
+    """
 
     table: TopicTable
     hidden: dict[str, Failure]
@@ -102,11 +104,11 @@ class DescribedTopics:
 async def list_topics(
     connections: Connections, wanted: NameFilter, known: frozenset[str]
 ) -> TopicListing:
-    """All topics this principal may describe and the filter wants.
+    """Returns all topics that this principal may describe and the filter wants.
 
-    A listing leaves out silently what may not be described, so `known` topics that are missing
-    are requested by name, as are those listed without partitions. Raises UnansweredError when no
-    broker answers.
+    A listing leaves out topics that may not be described, without saying so. Therefore `known`
+    topics that are missing are requested by name, as are those listed without partitions. Raises
+    UnansweredError if no broker answers.
     """
     answer = await connections.send_to_any(
         lambda: MetadataRequest(topics=None, allow_auto_topic_creation=False)
@@ -128,7 +130,7 @@ async def list_topics(
 
 
 async def describe_topics(connections: Connections, names: list[str]) -> DescribedTopics:
-    """The topics found after all, the failures of those hidden, and those that do not exist."""
+    """Returns the topics found, the failures of hidden ones, and those that do not exist."""
     if not names:
         return DescribedTopics()
     try:
@@ -139,7 +141,9 @@ async def describe_topics(connections: Connections, names: list[str]) -> Describ
             )
         )
     except UnansweredError as error:
-        return DescribedTopics(hidden=dict.fromkeys(names, _no_longer_listed(failure_of(error))))
+        return DescribedTopics(
+            hidden=dict.fromkeys(names, _mark_no_longer_listed(failure_of(error)))
+        )
     wanted = set(names)
     topics, duplicates = _drop_duplicates([t for t in answer.topics or () if t.name in wanted])
     gone = frozenset(topic.name for topic in topics if topic.error_code == UNKNOWN_TOPIC)
@@ -147,14 +151,14 @@ async def describe_topics(connections: Connections, names: list[str]) -> Describ
     found, misnumbered = _check_partitions([t for t in topics if failures[t.name] is None])
     hidden = {**duplicates, **misnumbered}
     for name in wanted - hidden.keys() - gone:
-        failure = failures.get(name, left_out("Metadata"))
+        failure = failures.get(name, missing_failure("Metadata"))
         if failure is not None:
-            hidden[name] = _no_longer_listed(failure)
+            hidden[name] = _mark_no_longer_listed(failure)
     return DescribedTopics(found, hidden, gone, _racks(answer))
 
 
 async def find_addresses(connections: Connections, nodes: Collection[int]) -> None:
-    """Lets the connections know where brokers are that the metadata does not list.
+    """Stores the addresses of brokers that the metadata does not list.
 
     Brokers since Kafka 4.0 remember others that are away.
     """
@@ -174,9 +178,9 @@ async def find_addresses(connections: Connections, nodes: Collection[int]) -> No
 async def refresh_leaders(
     connections: Connections, table: TopicTable, rows: Rows
 ) -> tuple[TopicTable, Mask]:
-    """The table with the leaders that the metadata names by now for these rows' topics.
+    """Returns the table with the leaders that the metadata now names for these rows' topics.
 
-    The mask has the rows of the table that were found, under the topic id that they had.
+    The mask marks the rows of the table that were found under the same topic id.
     """
     names = sorted(table.frame.strings("topic").take(rows).pruned().categories)
     named = await describe_topics(connections, names)
@@ -196,18 +200,19 @@ async def refresh_leaders(
 
 
 def _check_partitions(topics: list[Any]) -> tuple[list[Any], dict[str, Failure]]:
-    """Topics named once, their partitions numbered from 0 without a gap; failures of the others.
+    """Returns topics that are named once and numbered from 0 without a gap, and the others'
+    failures.
 
-    Rows are found by their position in the topic, so any other would be taken for its neighbour.
+    A row is found by its position in the topic, so a gap would shift the rows behind it.
     """
     topics, failures = _drop_duplicates(topics)
     well_numbered = []
     for topic in topics:
         numbers = sorted(part.partition_index for part in topic.partitions or ())
         if not numbers:
-            failures[topic.name] = malformed("the metadata names none of its partitions")
+            failures[topic.name] = malformed_failure("the metadata names none of its partitions")
         elif numbers != list(range(len(numbers))):
-            failures[topic.name] = malformed(_misnumbered(numbers))
+            failures[topic.name] = malformed_failure(_describe_gap(numbers))
         else:
             well_numbered.append(topic)
     return well_numbered, failures
@@ -215,16 +220,20 @@ def _check_partitions(topics: list[Any]) -> tuple[list[Any], dict[str, Failure]]
 
 def _drop_duplicates(topics: list[Any]) -> tuple[list[Any], dict[str, Failure]]:
     times = Counter(topic.name for topic in topics)
-    twice = {n: malformed("the metadata names it twice") for n, count in times.items() if count > 1}
+    twice = {
+        n: malformed_failure("the metadata names it twice")
+        for n, count in times.items()
+        if count > 1
+    }
     return [topic for topic in topics if topic.name not in twice], twice
 
 
-def _misnumbered(numbers: list[int]) -> str:
+def _describe_gap(numbers: list[int]) -> str:
     expected = next(i for i, number in enumerate(numbers) if number != i)
     return f"the metadata names partition {numbers[expected]} where {expected} should be"
 
 
-def _no_longer_listed(failure: Failure) -> Failure:
+def _mark_no_longer_listed(failure: Failure) -> Failure:
     return replace(failure, detail=f"no longer listed ({failure.detail})")
 
 

@@ -25,7 +25,7 @@ PLAIN = Access((), "PLAINTEXT", None)
 ENDED = errors.KafkaConnectionError("socket disconnected")
 REJECTED = errors.SaslAuthenticationFailedError("no such user")
 EXPIRED = errors.SaslAuthenticationFailedError("[SSL: SSLV3_ALERT_CERTIFICATE_EXPIRED]")
-HUNG_UP = login_error(SCRAM, ENDED)
+ENDED_LOGIN = login_error(SCRAM, ENDED)
 TRUSTED = TlsFindings("TLSv1.3")
 ALERT = TlsFindings(fault="SSLV3_ALERT_HANDSHAKE_FAILURE")
 WANTED = TlsFindings("TLSv1.3", wants_certificate=True)
@@ -99,8 +99,8 @@ SAID: dict[str, SourceError | None] = {
     ),
     "a rejected token": error_of(ROLE, kafka(IAM), error=REJECTED),
     "a token that is not taken": error_of(ROLE, kafka("SCRAM-SHA-512")),
-    "an end during the login": error_of(SCRAM, kafka("SCRAM-SHA-512"), error=HUNG_UP),
-    "the same, nothing found": unreachable_error(SCRAM, [("b:1", HUNG_UP)]),
+    "an end during the login": error_of(SCRAM, kafka("SCRAM-SHA-512"), error=ENDED_LOGIN),
+    "the same, nothing found": unreachable_error(SCRAM, [("b:1", ENDED_LOGIN)]),
     "a wrong password beside nobody": unreachable_error(
         SCRAM,
         [("c:1", ENDED), ("b:1", REJECTED)],

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look at ports from outside: name, TCP, TLS and protocol of each server.
+"""Probes ports from outside: name, TCP, TLS and protocol of each server.
 
-For the error path. No password, token or client certificate is ever sent: one request for the
-versions, and one for a SASL mechanism that nobody has, which a broker answers with those it
-enables.
+Used for errors. It never sends a password, token or client certificate. It sends a request for the
+versions, and one for an unknown SASL mechanism, which a broker answers with those it enables.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from kafka.protocol.sasl import SaslHandshakeRequest
 from kafka_lag.brokers.access import CLIENT_ID, PROBE_LIMITS, ProbeLimits, tls_context
 from kafka_lag.brokers.errors import is_certificate_alert
 
-# A "controller" of Kafka is no broker; "no response" took the connection and said nothing, "closed"
-# ended it without a word.
+# "controller" is a Kafka node that is not a broker. "no response" took the connection and said
+# nothing; "closed" ended it without a word.
 Spoken: TypeAlias = Literal[
     "Kafka", "controller", "HTTP", "SSH", "unknown", "no response", "closed"
 ]
@@ -44,11 +43,12 @@ _TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
 
 @dataclass(frozen=True, slots=True)
 class TlsFindings:
-    """TLS as a port speaks it; the certificate's fields are None where none was seen.
+    """TLS as a port speaks it; the certificate's fields are None if it was not seen.
 
-    `version` is None where no handshake succeeds, with any certificate; `fault` says why, in
-    OpenSSL's words, or why the certificate is not accepted, and `verify_code` is its code of that
-    (0: accepted). `names` are what the certificate is for, dates as OpenSSL prints them.
+    `version` is None if no handshake succeeds, with any certificate. `fault` says in OpenSSL's
+    words why that is so, or why the certificate is not accepted; `verify_code` is OpenSSL's code
+    for the latter (0: accepted). `names` are the names in the certificate. Dates are as OpenSSL
+    prints them.
     """
 
     version: str | None = None
@@ -64,12 +64,12 @@ class TlsFindings:
 
 @dataclass(frozen=True, slots=True)
 class ServerFindings:
-    """The findings about `server` (host:port) until the time was up; null is unknown.
+    """The findings about `server` (host:port) until the time was up; None means unknown.
 
-    `addresses` are empty where the name does not resolve, and `connect_fault` says why no
-    connection was made. `tls` is None too where the port speaks no TLS. `banner` is the beginning
-    of what a stranger's port says, not escaped. `mechanisms` are those of SASL that the brokers
-    enable, none where they want no SASL.
+    `addresses` are empty if the name does not resolve. `connect_fault` says why no connection was
+    made. `tls` is also None if the port speaks no TLS. `banner` is the beginning of an unknown
+    server's answer, not escaped. `mechanisms` are the SASL mechanisms that the brokers enable,
+    empty if they want no SASL.
     """
 
     server: str
@@ -82,7 +82,7 @@ class ServerFindings:
 
     @property
     def is_stranger(self) -> bool:
-        """True if something other than a Kafka broker answers."""
+        """Returns True if something other than a Kafka broker answers."""
         return self.spoken in ("controller", "HTTP", "SSH", "unknown")
 
 
@@ -94,11 +94,11 @@ def probe_servers(
     mechanisms: bool = True,
     limits: ProbeLimits = PROBE_LIMITS,
 ) -> tuple[ServerFindings, ...]:
-    """Return what each server speaks, as far as these limits show it, in the order given.
+    """Returns what each server speaks, as far as these limits show it, in the order given.
 
-    Certificates are checked against `cafile`, None for the system's; `tls_first` is what a client
-    of this configuration would speak. To find `mechanisms` costs the brokers a failed
-    authentication in their metrics. Raises ConfigError for a cafile without certificates.
+    Certificates are checked against `cafile`, None for the system's authorities. `tls_first` says
+    whether a client of this configuration would use TLS. Finding `mechanisms` costs the brokers a
+    failed authentication in their metrics. Raises ConfigError for a cafile without certificates.
     """
     context = tls_context(cafile)
     end = time.monotonic() + limits.total
@@ -112,7 +112,7 @@ def probe_servers(
         except Exception:  # noqa: BLE001 - what a stranger's port says must not hide the error
             found[server] = ServerFindings(server)
 
-    # Nothing bounds the look-up of a name: a thread that hangs in one is left behind.
+    # Nothing limits the time of a name look-up, so a hanging thread is left behind.
     threads = [
         threading.Thread(target=probe, args=(server,), daemon=True)
         for server in dict.fromkeys(servers)
@@ -126,7 +126,7 @@ def probe_servers(
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """A decoded answer of Kafka's, or the bytes that came instead."""
+    """A decoded Kafka answer, or the bytes that came instead."""
 
     answer: Any = None
     said: bytes = b""
@@ -134,17 +134,17 @@ class _Reply:
     wants_certificate: bool = False
 
     @property
-    def is_silence(self) -> bool:
-        """True if nothing came back."""
+    def is_empty(self) -> bool:
+        """Returns True if nothing came back."""
         return self.answer is None and not (self.said or self.closed)
 
 
 class _NoConnectionError(Exception):
-    """No address of the server takes a connection; says why."""
+    """No address of the server takes a connection; the text says why."""
 
 
 class _Probe:
-    """One server, looked at until `end` (time.monotonic)."""
+    """A probe of one server until `end` (time.monotonic)."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class _Probe:
         mechanisms: bool,
     ) -> None:
         self._server = server
-        self._asks_mechanisms = mechanisms
+        self._wants_mechanisms = mechanisms
         host, _, port = server.rpartition(":")
         self._host, self._port = host.strip("[]"), int(port)
         self._context = context
@@ -166,7 +166,7 @@ class _Probe:
         self._addresses: list[Any] = []
 
     def run(self, *, tls_first: bool) -> ServerFindings:
-        """Everything that there is to find."""
+        """Returns all findings about the server."""
         try:
             infos = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
@@ -186,7 +186,9 @@ class _Probe:
             return replace(found, connect_fault=str(error))
 
     def _left(self, seconds: float) -> float:
-        """So long at most, and above zero, as a time-out of zero is no time-out."""
+        """Returns at most so many seconds, and more than zero, because a timeout of zero means
+        none.
+        """
         return max(min(seconds, self._end - time.monotonic()), 0.001)
 
     @property
@@ -224,14 +226,14 @@ class _Probe:
         return self._look_inside(found, self._connect)
 
     def _look_with_tls(self, found: ServerFindings) -> ServerFindings | None:
-        """Return the findings; null if the port does not speak TLS."""
+        """Returns the findings; None if the port does not speak TLS."""
         context, tls = self._context, TlsFindings()
         try:
             try:
                 connection = self._connect_with_tls(context)
             except ssl.SSLCertVerificationError as error:
                 tls = TlsFindings(fault=error.verify_message, verify_code=error.verify_code)
-                context = _unverified()
+                context = _unverified_context()
                 connection = self._connect_with_tls(context)
         except ssl.SSLError as error:
             reason = error.reason or ""
@@ -249,11 +251,12 @@ class _Probe:
             return self._look_inside(found, partial(self._connect_with_tls, context), connection)
 
     def _read_certificate(self, connection: ssl.SSLSocket) -> Any:
-        """The fields of a certificate that is not accepted.
+        """Returns the fields of a certificate that is not accepted.
 
-        Python reads those of accepted ones alone, so it is taken for its own authority.
+        Python reads only those of accepted certificates, so the certificate is used as its own
+        authority.
         """
-        context = _unverified()
+        context = _unverified_context()
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _IGNORE_DATES
         try:
@@ -269,25 +272,25 @@ class _Probe:
         connect: Callable[[], socket.socket],
         connection: socket.socket | None = None,
     ) -> ServerFindings:
-        """Return the protocol spoken on connections of `connect`; the first may exist already."""
+        """Returns the protocol spoken on connections of `connect`; the first may exist already."""
         first = _Conversation(connection or connect(), self._left)
         with closing(first):
             reply = first.listen(self._limits.first_word) if found.tls else _Reply()
-            if reply.is_silence:
+            if reply.is_empty:
                 reply = first.ask(ApiVersionsRequest(version=0), self._answer_time)
-            if reply.is_silence:
+            if reply.is_empty:
                 with closing(_Conversation(connect(), self._left)) as another:
                     another.send(b"GET / HTTP/1.0\r\n\r\n")
                     reply = another.listen(max(self._limits.http_answer, self._round_trips))
                 if not _is_http(reply.said):
-                    # It may have been slow all the while.
+                    # The server may have been slow, and have answered meanwhile.
                     reply = first.hear(0.0)
             if reply.answer is None:
-                return _named(found, reply)
+                return _classify_reply(found, reply)
             taken = {each.api_key for each in reply.answer.api_keys or ()}
             if taken and MetadataRequest.API_KEY not in taken:
                 return replace(found, spoken="controller")
-            mechanisms = self._mechanisms(first) if self._asks_mechanisms else None
+            mechanisms = self._mechanisms(first) if self._wants_mechanisms else None
             return replace(found, spoken="Kafka", mechanisms=mechanisms)
 
     def _mechanisms(self, kafka: _Conversation) -> tuple[str, ...] | None:
@@ -309,23 +312,23 @@ class _Conversation:
         self._parser = KafkaProtocol(client_id=CLIENT_ID, receive_message_max_bytes=_LONGEST_ANSWER)
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self._connection.close()
 
     def send(self, data: bytes) -> None:
-        """An end of the connection shows when the answer is read."""
+        """Sends the bytes. A closed connection shows only when the answer is read."""
         self._connection.settimeout(self._left(1.0))
         with suppress(OSError):
             self._connection.sendall(data)
 
     def ask(self, request: Any, seconds: float) -> _Reply:
-        """The answer to one request."""
+        """Sends one request and returns its answer."""
         self._parser.send_request(request)
         self.send(self._parser.send_bytes())
         return self.hear(seconds)
 
     def hear(self, seconds: float) -> _Reply:
-        """The answer to what was asked, or what else is said within so many seconds."""
+        """Returns the answer to the request, or what else is said within so many seconds."""
         end, said = time.monotonic() + seconds, b""
         while True:
             reply = self.listen(end - time.monotonic())
@@ -340,7 +343,7 @@ class _Conversation:
                 return _Reply(answer=answers[0][1])
 
     def listen(self, seconds: float) -> _Reply:
-        """Return the next bytes; an empty reply if nothing comes."""
+        """Returns the next bytes; an empty reply if nothing comes."""
         self._connection.settimeout(self._left(seconds))
         try:
             said = self._connection.recv(4096)
@@ -351,8 +354,8 @@ class _Conversation:
         return _Reply(said=said, closed=not said)
 
 
-def _named(found: ServerFindings, reply: _Reply) -> ServerFindings:
-    """Return the findings with what a reply that is not Kafka's says about the port."""
+def _classify_reply(found: ServerFindings, reply: _Reply) -> ServerFindings:
+    """Returns the findings with what a reply that is not Kafka's says about the port."""
     if reply.wants_certificate and found.tls is not None:
         return replace(found, tls=replace(found.tls, wants_certificate=True))
     if not reply.said or reply.said.startswith(_TLS_RECORDS):
@@ -369,8 +372,8 @@ def _is_http(said: bytes) -> bool:
     return said.lstrip().lower().startswith((b"http/", b"<!doctype html", b"<html"))
 
 
-def _unverified() -> ssl.SSLContext:
-    """Takes any certificate: to look at, and for nothing that must stay between two."""
+def _unverified_context() -> ssl.SSLContext:
+    """Returns a context that accepts any certificate; it is used only to look at one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -391,6 +394,6 @@ def _fields(certificate: Any) -> dict[str, Any]:
 
 
 def _common_name(name: Any) -> str | None:
-    """The most specific part of a distinguished name."""
+    """Returns the most specific part of a distinguished name."""
     parts = {key: str(value) for part in name for key, value in part}
     return parts.get("commonName") or parts.get("organizationName")

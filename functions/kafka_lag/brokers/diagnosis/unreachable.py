@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that would not talk: what came of each, in a sentence that leads to the repair. Pure."""
+"""Describes servers that cannot be used, and how to repair that. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka import errors
 
 from kafka_lag.brokers.access import IAM, IAM_OF_MSK, Access
 from kafka_lag.brokers.diagnosis.ports import ServerFindings, TlsFindings
-from kafka_lag.brokers.errors import HUNG_UP, LOGIN_ERRORS, cause
+from kafka_lag.brokers.errors import CONNECTION_CLOSED, LOGIN_ERRORS, cause
 from kafka_lag.errors import LoginError, SourceError
 from kafka_lag.wording.formatting import cut_end, escape_name, format_list
 
@@ -23,16 +23,16 @@ _NAME_A_BROKER = "Name a port of the brokers in bootstrap_servers."
 _CHECK_CONTROLLER = "It may be a controller's: name a port of the brokers in bootstrap_servers."
 _CHECK_BROKERS = "Check whether the brokers run."
 
-# OpenSSL's codes of why a certificate is not accepted.
+# OpenSSL's codes for reasons why a certificate is not accepted.
 _NOT_YET_VALID, _EXPIRED, _OTHER_NAME = 9, 10, (62, 64)
 _UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21)
 
-# What the configuration can have; MSK's IAM is the last.
+# Mechanisms that the configuration can name; the last one is MSK's IAM.
 _SCRAM = ("SCRAM-SHA-512", "SCRAM-SHA-256")
 _OURS = (*_SCRAM, "PLAIN", IAM)
 
 _MSK = re.compile(r"\.kafka(?P<serverless>-serverless)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$")
-# MSK's ports inside a VPC; 100 more from the internet.
+# MSK's ports inside a VPC; from the internet they are 100 higher.
 _PLAINTEXT_PORT, _TLS_PORT, _SCRAM_PORT, _IAM_PORT = 9092, 9094, 9096, 9098
 _PUBLIC = 100
 _SPOKEN_AT = {
@@ -44,7 +44,7 @@ _SPOKEN_AT = {
 
 
 class Kind(IntEnum):
-    """Kinds of faults, in the order in which they decide the error and its first words."""
+    """Kinds of faults; the lowest present kind decides the error and its first words."""
 
     MECHANISM = 0
     LOGIN = 1
@@ -70,10 +70,10 @@ def unreachable_error(
     *,
     has_certificate: bool = True,
 ) -> SourceError:
-    """One error for a cluster of which no bootstrap server would talk, with what to do.
+    """Returns one error for a cluster without a usable bootstrap server, with what to do.
 
-    `causes` are pairs of a server's address and what came of it, `findings` what was found out
-    about some of them, and `has_certificate` is whether the client shows one.
+    `causes` are pairs of a server's address and its error. `findings` are the probe's about some of
+    them. `has_certificate` says whether the client shows one.
     """
     found = {each.server: each for each in findings}
     faults: dict[Fault, set[str]] = {}
@@ -91,7 +91,7 @@ def unreachable_error(
 
 
 def describe_faults(faults: dict[Fault, set[str]], kind: Kind) -> str:
-    """All findings, each behind its servers, and then what to do about those of the kind."""
+    """Returns all findings, each behind its servers, then what to do about those of the kind."""
     by_server = sorted(
         ((format_list(sorted(servers), _MOST_NAMES), fault) for fault, servers in faults.items()),
         key=lambda pair: (pair[0], pair[1].finding),
@@ -106,9 +106,9 @@ def describe_faults(faults: dict[Fault, set[str]], kind: Kind) -> str:
 def advertised_error(
     access: Access, down: Iterable[tuple[str, str]], findings: Iterable[ServerFindings]
 ) -> SourceError | None:
-    """The error of brokers that a bootstrap server names, and none of which can be reached.
+    """Returns the error for advertised brokers of which none can be reached.
 
-    `down` are pairs of an address and what came of it. None where the findings explain nothing.
+    `down` are pairs of an address and its error. Returns None if the findings explain nothing.
     """
     found = {each.server: each for each in findings}
     faults: dict[Fault, set[str]] = {}
@@ -128,9 +128,9 @@ def advertised_error(
 def find_fault(
     access: Access, found: ServerFindings, *, has_certificate: bool = True
 ) -> Fault | None:
-    """Return the fault that keeps a client of this configuration out; null if none is visible."""
+    """Returns the fault that keeps a client of this configuration out; None if none is visible."""
     port = _msk_port(access, found.server)
-    network = _network_fault(found) or _stranger(found)
+    network = _network_fault(found) or _stranger_fault(found)
     if network is not None:
         return Fault(network.kind, network.finding, f"{port}{network.repair}")
     fault = _tls_fault(access, found, has_certificate) or _sasl_fault(access, found)
@@ -153,7 +153,7 @@ def _opening(access: Access, kind: Kind) -> str:
 
 
 def _fault_of_error(access: Access, error: Exception, found: ServerFindings | None) -> Fault:
-    """The fault that the client's own error stands for."""
+    """Returns the fault that the client's own error stands for."""
     said = cause(error)
     if isinstance(error, errors.UnsupportedSaslMechanismError):
         return Fault(Kind.MECHANISM, said, "Set sasl_mechanism to one they enable.")
@@ -162,8 +162,9 @@ def _fault_of_error(access: Access, error: Exception, found: ServerFindings | No
     if isinstance(error, LOGIN_ERRORS):
         mechanisms = found.mechanisms or () if found is not None else ()
         enabled = access.sasl_mechanism in mechanisms
-        # Brokers may hang up on a wrong password: where all else is right, that says nothing.
-        finding = "" if enabled and HUNG_UP in said else said
+        # Brokers may close the connection on a wrong password; this says nothing if the mechanism
+        # is enabled.
+        finding = "" if enabled and CONNECTION_CLOSED in said else said
         repair = _login_repair(access, enabled=enabled) + _other_scram(access, mechanisms)
         return Fault(Kind.LOGIN, finding, repair)
     check = "bootstrap_servers, security_protocol (TLS or plaintext port?) and the network path"
@@ -189,7 +190,7 @@ def _login_repair(access: Access, *, enabled: bool) -> str:
 
 
 def _other_scram(access: Access, mechanisms: Collection[str]) -> str:
-    """A sentence about the mechanism that the user may have a password for, else nothing."""
+    """Returns a sentence about the other SCRAM mechanism, if it may have the password."""
     mine = access.sasl_mechanism
     others = [each for each in mechanisms if each in _SCRAM and each != mine]
     if mine not in _SCRAM or not access.logs_in or not others:
@@ -221,12 +222,12 @@ def _network_fault(found: ServerFindings) -> Fault | None:
     )
 
 
-def _stranger(found: ServerFindings) -> Fault | None:
-    """Something that is no Kafka broker."""
+def _stranger_fault(found: ServerFindings) -> Fault | None:
+    """Returns the fault if the server is not a Kafka broker, else None."""
     if found.spoken == "controller":
         return _unreachable("a controller of Kafka listens there, not a broker", _NAME_A_BROKER)
     if found.is_stranger:
-        said = f'"{_shown(found.banner)}" is said' if found.banner else "something unknown is said"
+        said = f'"{_escape(found.banner)}" is said' if found.banner else "something unknown is said"
         spoken = said if found.spoken == "unknown" else f"{found.spoken} is spoken"
         over = " over TLS" if found.tls else ""
         return _unreachable(f"{spoken} there{over}, not Kafka", _NAME_A_BROKER)
@@ -273,13 +274,15 @@ def _tls_fault(access: Access, found: ServerFindings, has_certificate: bool) -> 
 
 
 def _shows_certificate(access: Access, has_certificate: bool) -> bool:
-    """Return true if the client shows a certificate. The probe does not, so the client's own error
-    knows more."""
+    """Returns True if the client shows a certificate.
+
+    The probe shows none, so the client's own error knows more.
+    """
     return has_certificate and access.security_protocol == "SSL"
 
 
 def _tls_only(access: Access, found: ServerFindings, tls: TlsFindings) -> Fault:
-    """TLS where the client speaks none."""
+    """Returns the fault of a TLS port for a client without TLS."""
     cafile = ""
     if tls.verify_code in _UNKNOWN_AUTHORITY:
         cafile = ", and cafile to the authority that signed the brokers' certificates"
@@ -295,13 +298,13 @@ def _tls_only(access: Access, found: ServerFindings, tls: TlsFindings) -> Fault:
             f"TLS is spoken there{without}", f"Set security_protocol to {protocol}{cafile}."
         )
     return _unreachable(
-        f"TLS is spoken there, and SASL with {_listed(found.mechanisms, 'or')}",
-        f"Set security_protocol to SASL_SSL{_mechanism_too(access, found.mechanisms)}{cafile}.",
+        f"TLS is spoken there, and SASL with {_join_names(found.mechanisms, 'or')}",
+        f"Set security_protocol to SASL_SSL{_mechanism_repair(access, found.mechanisms)}{cafile}.",
     )
 
 
 def _no_tls(access: Access, found: ServerFindings) -> Fault:
-    """Kafka in plain text where the client speaks TLS."""
+    """Returns the fault of a Kafka port without TLS for a client with TLS."""
     if not found.mechanisms:
         without = "" if found.mechanisms is None else " and without SASL"
         return _unreachable(
@@ -309,34 +312,34 @@ def _no_tls(access: Access, found: ServerFindings) -> Fault:
             "Name the brokers' port for TLS, or set security_protocol to PLAINTEXT.",
         )
     return _unreachable(
-        f"Kafka is spoken there without TLS, and SASL with {_listed(found.mechanisms, 'or')}",
+        f"Kafka is spoken there without TLS, and SASL with {_join_names(found.mechanisms, 'or')}",
         "Name the brokers' port for TLS, or set security_protocol to SASL_PLAINTEXT"
-        f"{_mechanism_too(access, found.mechanisms)}.",
+        f"{_mechanism_repair(access, found.mechanisms)}.",
     )
 
 
 def _certificate_fault(access: Access, tls: TlsFindings) -> Fault:
-    """A certificate of the brokers that the client does not accept."""
+    """Returns the fault of a broker's certificate that the client does not accept."""
     whose = (
-        f"the broker's certificate ({_shown(tls.subject)})" if tls.subject else "its certificate"
+        f"the broker's certificate ({_escape(tls.subject)})" if tls.subject else "its certificate"
     )
     if tls.verify_code == _EXPIRED:
-        when = f" on {_shown(tls.valid_until)}" if tls.valid_until else ""
+        when = f" on {_escape(tls.valid_until)}" if tls.valid_until else ""
         return _unreachable(f"{whose} expired{when}", "Renew it at the brokers.")
     if tls.verify_code == _NOT_YET_VALID:
-        when = f" before {_shown(tls.valid_from)}" if tls.valid_from else " yet"
+        when = f" before {_escape(tls.valid_from)}" if tls.valid_from else " yet"
         return _unreachable(
             f"{whose} is not valid{when}", "Check the clock here, and the certificate."
         )
     if tls.verify_code in _OTHER_NAME:
-        names = format_list([_shown(name) for name in tls.names], _MOST_NAMES) or "other names"
+        names = format_list([_escape(name) for name in tls.names], _MOST_NAMES) or "other names"
         return _unreachable(
             f"the broker's certificate is for {names}, not for this name",
             "Name the brokers in bootstrap_servers as their certificates do.",
         )
     repair = "Check cafile: it must hold the authority that signed the brokers' certificates."
     if tls.verify_code in _UNKNOWN_AUTHORITY:
-        by = _shown(tls.issuer) if tls.issuer else "an authority"
+        by = _escape(tls.issuer) if tls.issuer else "an authority"
         where = "which is not in cafile" if access.cafile else "which this system does not trust"
         return _unreachable(f"{whose} is signed by {by}, {where}", repair)
     return _unreachable(f"{whose} is not accepted ({tls.fault})", repair)
@@ -350,9 +353,9 @@ def _sasl_fault(access: Access, found: ServerFindings) -> Fault | None:
         if not mechanisms:
             return None
         return _unreachable(
-            f"SASL is wanted there, with {_listed(mechanisms, 'or')}",
+            f"SASL is wanted there, with {_join_names(mechanisms, 'or')}",
             f"Set security_protocol to {'SASL_SSL' if over_tls else 'SASL_PLAINTEXT'}"
-            f"{_mechanism_too(access, mechanisms)}.",
+            f"{_mechanism_repair(access, mechanisms)}.",
         )
     if not mechanisms:
         return _unreachable(
@@ -363,30 +366,30 @@ def _sasl_fault(access: Access, found: ServerFindings) -> Fault | None:
     if access.sasl_mechanism in mechanisms:
         return None
     if not set(mechanisms) & set(_OURS):
-        repair = f"Let the brokers enable {_listed(_OURS, 'or')}."
+        repair = f"Let the brokers enable {_join_names(_OURS, 'or')}."
     else:
         repair = f"Set sasl_mechanism to {_choice(mechanisms)}."
     verb = "is" if len(mechanisms) == 1 else "are"
-    return Fault(Kind.MECHANISM, f"{_listed(mechanisms, 'and')} {verb} enabled there", repair)
+    return Fault(Kind.MECHANISM, f"{_join_names(mechanisms, 'and')} {verb} enabled there", repair)
 
 
-def _mechanism_too(access: Access, mechanisms: tuple[str, ...]) -> str:
-    """Return what to set beside the protocol; empty if the mechanism is right already."""
+def _mechanism_repair(access: Access, mechanisms: tuple[str, ...]) -> str:
+    """Returns what to set beside the protocol; empty if the mechanism is right already."""
     if access.logs_in and access.sasl_mechanism in mechanisms:
         return ""
     return f" and sasl_mechanism to {_choice(mechanisms)}"
 
 
 def _choice(mechanisms: tuple[str, ...]) -> str:
-    """Return words for the members of a list just given that the configuration can have."""
+    """Returns words for the mechanisms of a list just given that the configuration can name."""
     ours = [each for each in mechanisms if each in _OURS]
     if ours and len(ours) < len(mechanisms):
-        return _listed(ours, "or")
+        return _join_names(ours, "or")
     return "it" if len(mechanisms) == 1 else "one of these"
 
 
 def _msk_port(access: Access, server: str) -> str:
-    """A sentence that names MSK's port for this way to log in, where the server's is another."""
+    """Returns a sentence that names MSK's port for this login; empty if it is the server's."""
     host, _, port = server.rpartition(":")
     msk = _MSK.search(host.lower())
     if msk is None:
@@ -413,12 +416,12 @@ def _unreachable(finding: str, repair: str) -> Fault:
     return Fault(Kind.UNREACHABLE, finding, repair)
 
 
-def _listed(names: Sequence[str], last: str) -> str:
-    """`A, B or C`."""
-    *others, end = (_shown(each) for each in sorted(names)[:_MOST_NAMES])
+def _join_names(names: Sequence[str], last: str) -> str:
+    """Returns the names as `A, B or C`."""
+    *others, end = (_escape(each) for each in sorted(names)[:_MOST_NAMES])
     return f"{', '.join(others)} {last} {end}" if others else end
 
 
-def _shown(name: str | None) -> str:
-    """A stranger's words where they can break no line."""
+def _escape(name: str | None) -> str:
+    """Returns a server's words escaped and shortened, so that they break no line."""
     return escape_name(cut_end(name or "", _LONGEST_NAME))
