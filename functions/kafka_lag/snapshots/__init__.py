@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The snapshot of a run: three Parquet objects, which are all the state that there is."""
+"""The snapshot of a run: three Parquet objects, which hold all state between runs."""

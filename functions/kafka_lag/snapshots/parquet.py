@@ -28,26 +28,28 @@ _ARROW: dict[str, Any] = {
     contract.DOUBLE_LIST: pa.list_(pa.float64()),
 }
 
-# To set a compressor up takes longer than to write a column without values; and of few rows the
-# result is no smaller.
+# Setting up a compressor takes longer than writing a column without values, and with few rows the
+# result is not smaller.
 _FEWEST_COMPRESSED_ROWS = 256
 
-# A query engine leaves out files by these. To find the least and greatest of the other columns
-# takes a fifth of the time to write a file, and nobody filters by them alone.
+# A query engine skips files by these. Finding the minimum and maximum of the other columns takes a
+# fifth of the time to write a file, and no query filters by them alone.
 _WITH_STATISTICS = ("consumer_group", "topic")
 
 
 def arrow_type(kind: str) -> Any:
-    """The Arrow type of a contract type, as a reader sees it."""
+    """Returns the Arrow type of a contract type, as a reader sees it."""
     return _ARROW[kind]
 
 
 def to_parquet(frame: Frame, dataset: str, servers: Sequence[str] = ()) -> bytes:
-    """The dataset's columns in the contract's order and types, its schema version beside them, and
-    the bootstrap servers that were read."""
+    """Returns the bytes of the dataset's columns, in the contract's order and types.
+
+    The metadata hold the schema version and the bootstrap servers that were read.
+    """
     columns = contract.COLUMNS[dataset]
     whole = frame.completed(dataset)
-    # Arrow has a value of each row even where all are null: one array of a kind is enough.
+    # Arrow stores a value for each row even if all are null, so one array of a kind is enough.
     blank = cache(lambda kind: _to_arrow(unknown(kind, len(whole)), kind))
     arrays = {
         name: _to_arrow(whole.columns[name], kind)
@@ -59,7 +61,7 @@ def to_parquet(frame: Frame, dataset: str, servers: Sequence[str] = ()) -> bytes
     if servers:
         metadata[contract.SERVERS_KEY] = ",".join(servers)
     table = pa.table(arrays).replace_schema_metadata(metadata)
-    # A file of Python's own is written to piece by piece, a tenth of the time for few rows.
+    # Arrow writes to a Python file piece by piece, which takes ten times as long for few rows.
     sink = pa.BufferOutputStream()
     pq.write_table(
         table,
@@ -72,7 +74,7 @@ def to_parquet(frame: Frame, dataset: str, servers: Sequence[str] = ()) -> bytes
 
 
 def _compression(frame: Frame, kinds: Mapping[str, str]) -> dict[str, str]:
-    """The codec by the path of each column that is worth it."""
+    """Returns the codec, by path, of each column that is worth compressing."""
     if len(frame) < _FEWEST_COMPRESSED_ROWS:
         return {}
     known = [name for name in kinds if frame.columns[name].known.any()]
@@ -81,10 +83,10 @@ def _compression(frame: Frame, kinds: Mapping[str, str]) -> dict[str, str]:
 
 
 def from_parquet(data: bytes, dataset: str, columns: Iterable[str] | None = None) -> Frame:
-    """The dataset's columns, or those named; one that the bytes lack, as an older version does,
-    is unknown.
+    """Returns the dataset's columns, or those named.
 
-    Raises UnusableError for bytes that are not such a Parquet file.
+    A column that the bytes lack, as those of an older version do, is unknown. Raises UnusableError
+    for bytes that are not such a Parquet file.
     """
     types = contract.COLUMNS[dataset]
     if columns is not None:
@@ -103,7 +105,7 @@ def from_parquet(data: bytes, dataset: str, columns: Iterable[str] | None = None
 
 
 def as_stored(frame: Frame, dataset: str) -> Frame:
-    """The frame as `from_parquet` would have it of its bytes."""
+    """Returns the frame as `from_parquet` would return it for its bytes."""
     kinds, whole = contract.COLUMNS[dataset], frame.completed(dataset)
     columns = {name: _of_kind(column, kinds[name]) for name, column in whole.columns.items()}
     return Frame(columns, len(whole))
@@ -116,9 +118,9 @@ def _of_kind(column: AnyColumn, kind: str) -> AnyColumn:
 
 
 def servers_of(data: bytes) -> list[str]:
-    """The bootstrap servers that a file's run was configured with; none where it names none.
+    """Returns the bootstrap servers that a file's run was configured with; empty if not stored.
 
-    Raises UnusableError for bytes that are no Parquet file.
+    Raises UnusableError for bytes that are not a Parquet file.
     """
     try:
         metadata = pq.read_schema(io.BytesIO(data)).metadata or {}
@@ -139,9 +141,10 @@ def _to_arrow(column: AnyColumn, kind: str) -> Any:
 
 
 def from_arrow(chunks: Any, kind: str) -> AnyColumn:
-    """A table's column as one of this contract type, null as unknown.
+    """Returns a table's column as one of this contract type; null becomes unknown.
 
-    Of a small cluster most columns hold nothing: each step in Arrow takes longer than their rows.
+    Most columns of a small cluster hold nothing, and each step in Arrow takes longer than their
+    rows.
     """
     if chunks.null_count == len(chunks):
         return unknown(kind, len(chunks))

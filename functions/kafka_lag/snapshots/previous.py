@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Knowledge of previous runs: loaded by a cold process, handed on from run to run by a warm one.
+"""Knowledge of previous runs: loaded by a cold process, passed from run to run by a warm one.
 
-It is the newest complete snapshot, and log end offsets over time: all of the latest runs, then
-fewer and fewer; at a run a minute, 32 points reach back 8 h.
+It consists of the newest complete snapshot and of log end offsets over time: those of all latest
+runs, and of fewer runs the older they are. At a run a minute, 32 points reach back 8 h.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ LOG_END_COLUMNS = (
     *("asked_at", "read_at", "unread_reason", "end_offset"),
 )
 
-# A cold start waits for answers, not for its processor: 32 objects take four turns instead of 32.
+# A cold start waits for answers, not for its processor: 32 objects take the time of four reads.
 _READS_AT_ONCE = 8
 
-# Warnings by name; a lost rule on a bucket can make all objects unreadable.
+# Unreadable objects that are named; a missing right on the bucket can make all objects unreadable.
 _NAMED_WARNINGS = 3
 
-# So many intervals with every run in them, then so many times twice as far with half as many.
+# Every run of so many intervals is kept, then in each doubling of the age half as many.
 _EVERY_RUN_INTERVALS = 8
 _DOUBLINGS = 6
 
-# Runs beside the schedule (by hand, or after a shorter interval) must not be points without end.
+# Limits the points of unscheduled runs (started by hand, or after a shorter interval).
 _POINTS_PER_INTERVAL = 4
 
 
@@ -57,7 +57,7 @@ class Loaded(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The newest snapshot, when runs were (ms, ascending), and the log ends of some of them.
+    """The newest snapshot, the times of runs (ms, ascending), and the log ends of some of them.
 
     `stored` says that all of it is in the store, so that a cold start would know the same.
     """
@@ -69,18 +69,19 @@ class Memory:
 
     @classmethod
     def empty(cls) -> Memory:
-        """Before the first run."""
+        """Returns the memory before the first run."""
         return cls(Snapshot.empty())
 
     def previous_runs(self) -> PreviousRuns:
-        """Return what the next run starts from."""
+        """Returns what the next run starts from."""
         times = tuple(sorted(self.ends))
         return PreviousRuns(self.newest, tuple(self.ends[time] for time in times), times)
 
     def add_run(self, snapshot: Snapshot, interval_ms: int, *, stored: bool) -> Memory:
-        """Return what is known after one more run, for the run an interval later.
+        """Returns the memory after one more run, for the run an interval later.
 
-        Once the store takes snapshots again, what it misses is forgotten: the next run loads.
+        Once the store accepts snapshots again, runs that it lacks are forgotten: the next run
+        loads.
         """
         if stored and not self.stored:
             return Memory.empty()
@@ -95,9 +96,9 @@ class Memory:
 def load_memory(
     store: SnapshotStore, cluster: str, taken_at: int, interval_ms: int
 ) -> Loaded[Memory]:
-    """Return what the store knows before the run scheduled at `taken_at`, ms.
+    """Returns what the store knows before the run scheduled at `taken_at`, ms.
 
-    Raises StoreError when the store itself does not answer.
+    Raises StoreError if the store itself does not answer.
     """
     loaded = load_newest(store, cluster, taken_at)
     newest = loaded.value
@@ -112,11 +113,11 @@ def load_memory(
 
 
 def load_newest(store: SnapshotStore, cluster: str, taken_at: int) -> Loaded[Snapshot]:
-    """The newest set that all three objects complete, scheduled before `taken_at`; an empty
-    snapshot where there is none.
+    """Returns the newest complete set of three objects before `taken_at`; an empty snapshot if
+    none.
 
-    Looks back seven days. A set that is incomplete or unreadable is warned of, and the one before
-    it is taken. Raises StoreError when the store itself does not answer.
+    Looks back seven days. A set that is incomplete or unreadable causes a warning, and the one
+    before it is taken. Raises StoreError if the store itself does not answer.
     """
     warnings: list[str] = []
     for candidate in _list_runs_backwards(store, cluster, taken_at):
@@ -137,10 +138,10 @@ def load_newest(store: SnapshotStore, cluster: str, taken_at: int) -> Loaded[Sna
 def load_log_ends(
     store: SnapshotStore, cluster: str, times: Sequence[int]
 ) -> Loaded[dict[int, Frame]]:
-    """The log ends of these runs, by their times, ms; an object that is missing or unreadable
-    costs its own only.
+    """Returns the log ends of these runs by their times, ms.
 
-    Raises StoreError when the store itself does not answer.
+    An object that is missing or unreadable causes a warning and is left out. Raises StoreError if
+    the store itself does not answer.
     """
 
     def read(time: int) -> Frame | str:
@@ -150,7 +151,7 @@ def load_log_ends(
             key = object_key(contract.TOPIC_PARTITIONS, cluster, time)
             return f"the end offsets of {key} were left out: {error}"
 
-    answers = dict(zip(times, _call_at_once(read, times), strict=True))
+    answers = dict(zip(times, _call_in_parallel(read, times), strict=True))
     warnings = [answer for answer in answers.values() if isinstance(answer, str)]
     more = len(warnings) - _NAMED_WARNINGS
     if more > 0:
@@ -161,19 +162,19 @@ def load_log_ends(
 
 
 def select_log_ends(topic_partitions: Frame) -> Frame:
-    """Return the columns of `topic_partitions` that later runs need."""
+    """Returns the columns of `topic_partitions` that later runs need."""
     columns = {name: topic_partitions.columns[name] for name in LOG_END_COLUMNS}
     return Frame(columns, len(topic_partitions))
 
 
 def downsample(times: Iterable[int], taken_at: int, interval_ms: int) -> list[int]:
-    """Return the run times, ms, ascending, whose log ends the run of `taken_at` starts from.
+    """Returns the run times, ms, ascending, whose log ends the run of `taken_at` starts from.
 
-    The last 8 intervals keep the first run in each quarter of an interval, so every scheduled
-    one; ages from 8·2^(j-1) to 8·2^j intervals keep the first run in each slot of 2^j intervals,
-    j = 1..6. Slots are aligned to the epoch and lie in one another, and the first is that of all
-    runs, retained or not: what is dropped once is never wanted again, so a run that steps from
-    point to point knows the same as one that starts cold. `times` must hold all since
+    The last 8 intervals keep the first run in each quarter of an interval, so every scheduled one.
+    Ages from 8·2^(j-1) to 8·2^j intervals keep the first run in each slot of 2^j intervals, j =
+    1..6. Slots are aligned to the epoch and nested, and the first run of a slot is the first of all
+    runs, retained or not. So a dropped run is never needed again, and a run that steps from point
+    to point knows the same as one that starts cold. `times` must hold all runs since
     `needed_since`.
     """
     retained: list[int] = []
@@ -190,13 +191,13 @@ def downsample(times: Iterable[int], taken_at: int, interval_ms: int) -> list[in
 
 
 def needed_since(taken_at: int, interval_ms: int) -> int:
-    """The earliest run time, ms, on which downsampling for `taken_at` depends."""
+    """Returns the earliest run time, ms, on which downsampling for `taken_at` depends."""
     widest = interval_ms << _DOUBLINGS
     return max(0, (taken_at - _EVERY_RUN_INTERVALS * widest) // widest * widest)
 
 
 def _slot_quarters(age: int, interval_ms: int) -> int | None:
-    """Return the width of slots at this age, in quarters of an interval; null if none are kept."""
+    """Returns the width of slots at this age, in quarters of an interval; None if none are kept."""
     doublings = ((age - 1) // (_EVERY_RUN_INTERVALS * interval_ms)).bit_length()
     if doublings > _DOUBLINGS:
         return None
@@ -206,13 +207,16 @@ def _slot_quarters(age: int, interval_ms: int) -> int | None:
 def _choose_points(
     times: Iterable[int], newest: Snapshot, taken_at: int, interval_ms: int
 ) -> set[int]:
-    """Runs whose log ends are wanted; the newest set's always, however old it is."""
+    """Returns the runs whose log ends are needed; the newest set's always, whatever its age."""
     points = set(downsample(times, taken_at, interval_ms))
     return points | {newest.taken_at} if newest.taken_at else points
 
 
 def _list_runs_backwards(store: SnapshotStore, cluster: str, taken_at: int) -> Iterator[int]:
-    """Runs before this one, the latest first: of an hour, as a rule enough, then day by day."""
+    """Yields the runs before this one, the latest first.
+
+    Lists the last hour, which is usually enough, and then day by day.
+    """
     oldest = taken_at - LOOKBACK_DAYS * _DAY_MS
     since, before = taken_at - _HOUR_MS, taken_at
     while since < before:
@@ -220,11 +224,11 @@ def _list_runs_backwards(store: SnapshotStore, cluster: str, taken_at: int) -> I
         since, before = max(oldest, since - _DAY_MS), since
 
 
-def _call_at_once(call: Callable[[A], B], arguments: Iterable[A]) -> list[B]:
-    """All results, in order. The first error ends it, and calls that have not begun are not made:
-    a store that hangs costs one time-out then, not one for each.
+def _call_in_parallel(call: Callable[[A], B], arguments: Iterable[A]) -> list[B]:
+    """Returns all results, in order. The first error ends it, and no further call begins.
 
-    Stores are shared among threads: boto3's clients may be, as its guide to threads says.
+    So a store that hangs costs one timeout, not one for each call. Threads share the store: boto3's
+    guide allows that for clients.
     """
     pool = ThreadPoolExecutor(_READS_AT_ONCE)
     try:

@@ -27,21 +27,20 @@ class SnapshotStore(Protocol):
     """Objects by key, written once and never changed. All methods raise StoreError."""
 
     def keys(self, prefix: str, after: str = "") -> list[str]:
-        """The keys that start with the prefix and come after another one, in order."""
+        """Returns the keys that start with the prefix and come after `after`, in order."""
 
     def read(self, key: str) -> bytes:
-        """The object's bytes. Raises UnusableError when there is no such object."""
+        """Returns the object's bytes. Raises UnusableError if it does not exist."""
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """Writes the object unless it exists; whether it was written."""
+        """Writes the object unless it exists; returns True if it was written."""
 
 
 class BrowsableStore(SnapshotStore, Protocol):
-    """A store for those who do not know what is in it."""
+    """A store whose clusters can be listed."""
 
     def folders(self, prefix: str) -> list[str]:
-        """The names right below a prefix that ends with a slash, in order, without what is in
-        them."""
+        """Returns the names directly below a prefix that ends with a slash, in order."""
 
 
 class FolderStore:
@@ -54,7 +53,7 @@ class FolderStore:
         self._folder = os.fspath(folder)
 
     def keys(self, prefix: str, after: str = "") -> list[str]:
-        """A missing folder has none."""
+        """Returns the keys with the prefix after `after`; none if the folder is missing."""
         found = _files(self._folder, prefix.rpartition("/")[0])
         try:
             return sorted(
@@ -66,7 +65,7 @@ class FolderStore:
             raise self._not_listed(prefix, error) from error
 
     def folders(self, prefix: str) -> list[str]:
-        """A missing folder has none."""
+        """Returns the names of folders below the prefix; none if the folder is missing."""
         try:
             with os.scandir(os.path.join(self._folder, prefix)) as entries:
                 return sorted(entry.name for entry in entries if entry.is_dir())
@@ -86,7 +85,7 @@ class FolderStore:
             raise StoreError(f"Cannot read {path} ({error.strerror}).") from error
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """Writes the file whole or not at all."""
+        """Writes the whole file or nothing; returns True if it was written."""
         path = os.path.join(self._folder, key)
         folder = os.path.dirname(path)
         try:
@@ -110,7 +109,7 @@ class FolderStore:
 
 
 def _files(folder: str, below: str) -> Iterator[str]:
-    """The files below a folder by their paths, one by one: a folder may hold thousands."""
+    """Yields the paths of files below a folder, one by one, because it may hold thousands."""
     try:
         entries = os.scandir(os.path.join(folder, below))
     except (FileNotFoundError, NotADirectoryError):
@@ -127,8 +126,9 @@ def _files(folder: str, below: str) -> Iterator[str]:
 def list_runs(
     store: SnapshotStore, dataset: str, cluster: str, since: int, before: int
 ) -> list[int]:
-    """Scheduled times, ms UTC, of the runs that wrote a dataset, `since` <= time < `before`,
-    ascending. Raises StoreError.
+    """Returns the scheduled times, ms UTC, of runs with this dataset, ascending.
+
+    `since` is included, `before` is not. Raises StoreError.
     """
     first = first_key(dataset, cluster, since)
     days = range(since // _DAY_MS, (before - 1) // _DAY_MS + 1)
@@ -144,9 +144,9 @@ def read_dataset(
     taken_at: int,
     columns: Iterable[str] | None = None,
 ) -> Frame:
-    """All columns of a run's dataset, or those named.
+    """Returns all columns of a run's dataset, or those named.
 
-    Raises UnusableError where there is none or it cannot be read, else StoreError.
+    Raises UnusableError if it does not exist or cannot be read, else StoreError.
     """
     return from_parquet(store.read(object_key(dataset, cluster, taken_at)), dataset, columns)
 
@@ -154,7 +154,7 @@ def read_dataset(
 def write_snapshot(
     store: SnapshotStore, cluster: str, snapshot: Snapshot, servers: Sequence[str] = ()
 ) -> int:
-    """Writes what is missing of the set, `groups` last; how many objects were written.
+    """Writes the missing objects of the set, `groups` last; returns how many were written.
 
     `servers` are the bootstrap servers that were read.
     """
@@ -168,20 +168,22 @@ def write_snapshot(
 
 
 def call_within(seconds: float, call: Callable[[], T]) -> T:
-    """Returns what a call of the store returns. Raises StoreError if it raises anything, or takes
-    longer than this.
+    """Returns the result of a call of the store.
+
+    Raises StoreError if the call raises anything or takes longer than these seconds.
     """
     return start_call(call)(seconds)
 
 
 def start_call(call: Callable[[], T]) -> Callable[[float], T]:
-    """Begins a call of the store. What is returned waits so many seconds more for what the call
-    returns, and raises StoreError if it takes longer, or if the call raises anything: memory may be
-    used up, or a file be one that no reader expects.
+    """Begins a call of the store and returns a function that waits so many seconds for its result.
 
-    No client's timeout bounds the look-up of a name, an answer that trickles in, and all attempts
-    at all objects together. So the call has a thread, which is left to itself when it is late: it
-    can only write what is written once and never changed.
+    That function raises StoreError if the call takes longer, or raises anything: memory may be used
+    up, or a file may be one that no reader expects.
+
+    No timeout of a client limits the look-up of a name, an answer that arrives slowly, or all
+    attempts at all objects together. So the call has its own thread, which is abandoned if it is
+    late: it can only write what is written once and never changed.
     """
     result: Future[T] = Future()
 
@@ -204,7 +206,7 @@ def start_call(call: Callable[[], T]) -> Callable[[float], T]:
     try:
         Thread(target=work, daemon=True).start()
     except RuntimeError as error:
-        # The process may have no more threads.
+        # The process may be out of threads.
         result.set_exception(_unforeseen(error))
     return wait_for
 

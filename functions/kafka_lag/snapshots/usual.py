@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The usual figures of a cluster's groups, as the daily report leaves them in the store."""
+"""The usual figures of a cluster's groups, as the daily report writes them to the store."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from kafka_lag.snapshots.parquet import from_arrow
 from kafka_lag.snapshots.store import SnapshotStore
 
 _HOUR = ("weekday", "hour")
-# The days (month, day) of a year on which clocks are put back and forward somewhere, but for the
-# zones that follow Ramadan. Hours are UTC's: afterwards an hour is as the one before it was, or as
-# the one after it. A fixed rule, as a function's image need not know the zones.
+# Days (month, day) between which clocks somewhere go back or forward, except in zones that follow
+# Ramadan. Hours are UTC, so an hour afterwards looks like the one before it or after it. The rule
+# is fixed, because a function's image may lack the zones.
 _CLOCK_CHANGES = {
     -1: (((3, 31), (4, 8)), ((10, 24), (11, 7))),
     1: (((3, 8), (4, 30)), ((9, 1), (10, 7))),
 }
-# By then most of the weeks that make a usual figure lie behind a change.
+# After this time most of the weeks behind a usual figure are later than the change.
 _UNTIL_LEARNT = timedelta(weeks=contract.USUAL_WEEKS // 2 + 1)
 
 
 def load_usual(store: SnapshotStore, cluster: str, taken_at: int) -> tuple[Frame, ...]:
-    """The figures for the weekday and hour, UTC, of a run, and then those of each hour beside it
-    to which a clock change may have moved the day; each with the columns of `USUAL_COLUMNS`.
+    """Returns the figures for the run's weekday and hour (UTC), then those of neighbouring hours.
 
-    None are known where there is no object, as before the first daily report. Raises UnusableError
-    for one that cannot be used, else StoreError.
+    A neighbouring hour is one to which a clock change may have moved the day. Each frame has the
+    columns of `USUAL_COLUMNS`. If the object does not exist, as before the first daily report, no
+    figures are known. Raises UnusableError for an object that cannot be used, else StoreError.
     """
     key = contract.usual_key(f"cluster={cluster}")
     try:
@@ -42,13 +42,14 @@ def load_usual(store: SnapshotStore, cluster: str, taken_at: int) -> tuple[Frame
     except UnusableError:
         return (no_figures(),)
     time = datetime.fromtimestamp(taken_at / 1000, UTC)
-    hours = (0, *_moved_by(time.date()))
+    hours = (0, *_list_clock_shifts(time.date()))
     return tuple(read_usual(data, key, time + timedelta(hours=each)) for each in hours)
 
 
-def _moved_by(day: date) -> list[int]:
-    """The hours by which a day may lie beside the usual one: clocks were changed in the weeks
-    before it, and what is usual does not know of that yet.
+def _list_clock_shifts(day: date) -> list[int]:
+    """Returns the hours by which a day may differ from the usual one after a change of clocks.
+
+    The usual figures do not yet include a change of the last weeks.
     """
     return [
         hours
@@ -61,10 +62,10 @@ def _moved_by(day: date) -> list[int]:
 
 
 def read_usual(data: bytes, key: str, time: datetime) -> Frame:
-    """The rows for the weekday and hour of `time`, UTC; the object's other rows are not decoded.
+    """Returns the rows for the weekday and hour of `time`, UTC; other rows are not decoded.
 
-    Raises UnusableError for bytes that are no such object, that a newer version wrote, or that know
-    none of the weeks with which they would compare.
+    Raises UnusableError for bytes that are not such an object, that a newer version wrote, or that
+    are older than all weeks to compare with.
     """
     try:
         file = pq.ParquetFile(io.BytesIO(data))
@@ -90,7 +91,7 @@ def _check_metadata(metadata: dict[bytes, bytes], key: str, today: date) -> None
 
 
 def _rows_of_hour(file: Any, group: int, time: datetime) -> Any:
-    """A row group's rows for the weekday and hour; None where it has none."""
+    """Returns a row group's rows for the weekday and hour; None if it has none."""
     hours = file.read_row_group(group, columns=_HOUR)
     same = (hours["weekday"].to_numpy() == time.isoweekday()) & (
         hours["hour"].to_numpy() == time.hour
