@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The difference of two runs: what became of each group from the one to the other.
+"""The differences between two runs of each group.
 
-The rows hold each group's incident and troubles; nothing here decides what an incident is.
+The rows hold each group's incident and troubles; this module does not decide what an incident is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _OF_STATUS = (
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What may be wrong whatever the status is: its name in columns, and the kinds of messages."""
+    """Something that may be wrong whatever the status is: its name in columns, and its kinds of
+    messages.
+    """
 
     name: str
     begun: str
@@ -39,7 +41,7 @@ class Trouble:
 
     @property
     def held_since(self) -> str:
-        """The column with its beginning, known while it is held."""
+        """Returns the column with its beginning, which is known while the trouble is held."""
         return f"held_{self.name}_since"
 
 
@@ -48,7 +50,7 @@ PROMISE = Trouble(contract.TROUBLE_SLA_BROKEN, contract.PROMISE_BROKEN, contract
 RISK = Trouble(contract.TROUBLE_AT_RISK, contract.LOSS_NEAR, contract.LOSS_AVERTED)
 TROUBLES = (LOSS, PROMISE, RISK)
 _ENDED = {trouble.ended: trouble for trouble in TROUBLES}
-# Kinds of changes after which something is over.
+# Kinds of changes that end an incident or a trouble.
 ENDS = (contract.RESOLVED, contract.CAUGHT_UP, *_ENDED)
 
 
@@ -56,9 +58,9 @@ ENDS = (contract.RESOLVED, contract.CAUGHT_UP, *_ENDED)
 class GroupChange:
     """One change of one group in the run of `taken_at`; times in ms UTC.
 
-    `status` is the reported one, or STATUS_GONE. `since` is when that which the kind names began;
-    of a trouble that ended, the last run that saw it. `row` is the group's; of a group that is
-    gone, its last. `before` is its row in the run compared with, empty if it has none.
+    `status` is the reported one, or STATUS_GONE. `since` is when the condition began that the kind
+    names; for a trouble that ended, the last run that saw it. `row` is the group's row, or the last
+    one of a group that is gone. `before` is its row in the earlier run, empty if it has none.
     """
 
     cluster: str
@@ -73,46 +75,49 @@ class GroupChange:
 
     @property
     def changes_status(self) -> bool:
-        """True if the status changed, or is no longer known."""
+        """Returns True if the status changed, or is no longer known."""
         return self.kind in _OF_STATUS
 
     @property
     def incident(self) -> Row:
-        """The row that holds the incident; one without an incident if there is none."""
+        """Returns the row that holds the incident; one without an incident if there is none."""
         return self.row if self.row.get("incident_id") else self.before
 
     @property
     def incident_id(self) -> str:
-        """Shared by all messages of the incident; a change without an incident has its own."""
+        """Returns the id that all messages of the incident share.
+
+        A change without an incident has an id of its own.
+        """
         known: str | None = self.incident.get("incident_id")
         return known or incident_id(self.cluster, self.group, self.since)
 
     @property
     def incident_since(self) -> int:
-        """When the incident began, as it was first published."""
+        """Returns when the incident began, as it was first published, ms UTC."""
         known: int | None = self.incident.get("incident_since")
         return self.since if known is None else known
 
     @property
     def ended(self) -> Trouble | None:
-        """The trouble that ended."""
+        """Returns the trouble that ended, else None."""
         return _ENDED.get(self.kind)
 
     @property
     def ended_since(self) -> int | None:
-        """When the trouble that ended had begun."""
+        """Returns when the trouble that ended had begun, ms UTC."""
         return self.before.get(self.ended.held_since) if self.ended else None
 
     @property
     def message_id(self) -> str:
-        """This message's own: the same whenever the change is found again."""
+        """Returns this message's own id, the same whenever the change is found again."""
         what = self.status if self.changes_status else self.kind
         since = self.since if self.ended_since is None else self.ended_since
         return message_id(self.cluster, self.group, what, since)
 
     @property
     def is_catching_up(self) -> bool:
-        """True for a group that is OK again and still works off a backlog."""
+        """Returns True if the group is OK again but still works off a backlog."""
         return self.kind == contract.RESOLVED and is_open(self.row)
 
 
@@ -127,7 +132,7 @@ def find_changes(
     if before is not None:
         marked |= _list_marked(before)
     rows, rows_before = _find_rows(groups, marked), _find_rows(before, marked)
-    # A last row is no group to compare with.
+    # The last row of a deleted group is not compared.
     rows_before = {
         group: row
         for group, row in rows_before.items()
@@ -141,7 +146,7 @@ def find_changes(
 
 
 def is_open(row: Row) -> bool:
-    """Returns true if the row has an incident that has not ended."""
+    """Returns True if the row has an incident that has not ended."""
     return row.get("incident_id") is not None and row.get("incident_until") is None
 
 
@@ -168,7 +173,7 @@ class _Difference:
             if was_open:
                 yield self._end(row)
         elif was_open and row["incident_id"] not in (None, self.before["incident_id"]):
-            # The runs in which the one ended and the other began cannot be read.
+            # The first incident ended, and the second began, in runs that cannot be read.
             yield from self._compare(_without_incident(row))
             yield from _Difference(self.cluster, self.group, self.taken_at, {})._compare(row)
         else:
@@ -236,7 +241,7 @@ def _find_status(row: Row) -> str:
 def _find_held(trouble: Trouble, row: Row) -> int | None:
     """Returns since when a trouble is held that messages report, ms UTC.
 
-    A near loss is reported at most once an incident, and not beside a loss.
+    A near loss is reported at most once per incident, and not beside a loss.
     """
     since: int | None = row.get(trouble.held_since)
     if trouble is RISK and (since != row.get("incident_at_risk_since") or _has_lost(row)):
@@ -254,7 +259,7 @@ def _without_incident(row: Row) -> Row:
 
 
 def _list_marked(groups: Frame) -> set[str]:
-    """Names of groups with an incident, a skip or a last row."""
+    """Returns the names of groups with an incident, a skip or a last row."""
     names = groups.strings("consumer_group")
     marked: Mask = groups.strings("incident_id").known | groups.numbers("skipped_at").known
     marked = marked | groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)

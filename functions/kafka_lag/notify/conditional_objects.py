@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small objects in a bucket, written by conditional puts: of two writers one loses."""
+"""Small objects in a bucket, written by conditional puts, so that one of two writers fails."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class ConditionalObjects(Protocol):
     """Objects by key. All methods raise StoreError."""
 
     def read(self, key: str) -> StoredObject | None:
-        """The object, None where there is none."""
+        """Returns the object; None if it does not exist."""
 
     def put_if_none_match(self, key: str, data: bytes) -> str | None:
-        """Writes the object unless it exists; its tag, None where it exists."""
+        """Writes the object unless it exists; returns its tag, None if it existed."""
 
     def put_if_match(self, key: str, data: bytes, etag: str) -> str | None:
-        """Writes the object if it still has this tag; its new tag, None where it has another."""
+        """Writes the object if it still has this tag; returns its new tag, else None."""
 
 
 class S3ConditionalObjects:
@@ -44,7 +44,7 @@ class S3ConditionalObjects:
         self._bucket = bucket
 
     def read(self, key: str) -> StoredObject | None:
-        """The object, None where there is none."""
+        """Returns the object; None if it does not exist."""
         try:
             found = self._client.get_object(Bucket=self._bucket, Key=key)
             return StoredObject(found["Body"].read(), found["ETag"])
@@ -56,11 +56,11 @@ class S3ConditionalObjects:
             raise self._error("read", key, error) from error
 
     def _is_absent(self, key: str) -> bool:
-        """Return true if a list of the key, which the role may make, has no such object.
+        """Returns True if a list of the key, which the role may make, has no such object.
 
-        S3 answers 403 for a missing object to those who may not list. Whether a right to list that
-        has a condition on the prefix counts for that is not documented: if it does not, a
-        cluster's first message would fail for ever.
+        S3 answers 403 for a missing object to a role that may not list. Our right to list has a
+        condition on the prefix. It is not documented whether it counts; if it does not, a cluster's
+        first message would fail forever.
         """
         try:
             found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=key, MaxKeys=1)
@@ -69,11 +69,11 @@ class S3ConditionalObjects:
         return all(each["Key"] != key for each in found.get("Contents", ()))
 
     def put_if_none_match(self, key: str, data: bytes) -> str | None:
-        """Writes the object unless it exists."""
+        """Writes the object unless it exists; returns its tag, None if it existed."""
         return self._put(key, data, IfNoneMatch="*")
 
     def put_if_match(self, key: str, data: bytes, etag: str) -> str | None:
-        """Writes the object if it still has this tag."""
+        """Writes the object if it still has this tag; returns its new tag, else None."""
         return self._put(key, data, IfMatch=etag)
 
     def _put(self, key: str, data: bytes, **condition: str) -> str | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cursors: up to which run of a cluster a channel has sent its messages, and who is at it."""
+"""Cursors: the run of a cluster up to which a channel has sent its messages, and who sends now."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.notify.conditional_objects import ConditionalObjects, StoredObject
 
-# Longer than the function may run, so that nobody is overtaken while at it.
+# Longer than the function may run, so that no process takes over from one that still sends.
 LEASE_MS = 2 * 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The process that sends messages, until this time, ms UTC."""
+    """The process that sends messages, and until when, ms UTC."""
 
     owner: str
     until: int
@@ -27,8 +27,8 @@ class Lease:
 class Cursor:
     """The newest run of a cluster whose messages are all sent, ms UTC.
 
-    `is_new`: no run was compared yet, so that the first one is compared with none. `sent`: ids that
-    are out already of the run after it. `etag` guards the next write.
+    `is_new` means that no run was compared yet, so that the first one is compared with none. `sent`
+    are the ids of messages of the run after it that are already sent. `etag` guards the next write.
     """
 
     cluster: str
@@ -52,7 +52,7 @@ class LeasedError(StoreError):
 class Cursors:
     """The cursors of one channel, one for each cluster. All methods raise StoreError.
 
-    `clock` in seconds since the epoch; `owner` is a word that no other process has.
+    `clock` is in seconds since the epoch; `owner` is a word that no other process has.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ class Cursors:
     def read(self, cluster: str, first: int) -> Cursor:
         """Returns the cluster's cursor; a new one begins just before the run of `first`.
 
-        A new one is written before anything is sent: the next event goes on from there. Raises
-        LeasedError while another process has the lease.
+        A new cursor is written before anything is sent, so that the next event continues from it.
+        Raises LeasedError while another process has the lease.
         """
         key = self._key(cluster)
         stored = self._objects.read(key)
@@ -86,7 +86,7 @@ class Cursors:
         return cursor
 
     def lease(self, cursor: Cursor) -> Cursor:
-        """Returns the cursor with a lease of this process that has begun just now."""
+        """Returns the cursor with a new lease of this process."""
         until = round(self._clock() * 1_000) + LEASE_MS
         return self._write(replace(cursor, lease=Lease(self._owner, until)))
 
@@ -95,7 +95,7 @@ class Cursors:
         return self._write(Cursor(cursor.cluster, taken_at, etag=cursor.etag))
 
     def note(self, cursor: Cursor, sent: Iterable[str]) -> Cursor:
-        """Returns the cursor with ids that are out of the next run's; the lease ends."""
+        """Returns the cursor with the sent ids of the next run; the lease ends."""
         return self._write(replace(cursor, sent=cursor.sent.union(sent), lease=None))
 
     def _write(self, cursor: Cursor) -> Cursor:
@@ -103,7 +103,7 @@ class Cursors:
         etag = self._objects.put_if_match(key, data, cursor.etag)
         if etag is None:
             stored = self._objects.read(key)
-            # What we wrote is there if the answer was lost, and the client wrote again.
+            # Our bytes are stored if the answer was lost and the client wrote again.
             if stored is None or stored.data != data:
                 raise LeasedError(key)
             etag = stored.etag

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a channel is: it sends messages, and says which are out."""
+"""The interface of a channel: it sends messages and returns which were sent."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Protocol, TypeAlias
 from kafka_lag.errors import ReporterError
 from kafka_lag.notify.messages import StatusMessage
 
-# Whether there is still the time for one request more.
+# Returns True while there is time for one more request.
 HasTime: TypeAlias = Callable[[], bool]
 
 
 class NotificationError(ReporterError):
-    """Messages are not out, or not known to be; they are tried again.
+    """Some messages were not sent, or possibly not; they are tried again.
 
     The name is logged as `error_type`.
     """
 
 
 class OutOfTimeError(NotificationError):
-    """The function's time ends before the messages do."""
+    """The function's time ended before all messages were sent."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -32,7 +32,7 @@ class OutOfTimeError(NotificationError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The ids that went out, and whether that was all; else why not, None if time was short."""
+    """The ids that were sent, and whether that is all; else why, None if time was short."""
 
     sent: Set[str]
     is_all: bool = True
@@ -40,14 +40,14 @@ class Outcome:
 
 
 class Channel(Protocol):
-    """All its messages go one way: SNS, EventBridge."""
+    """A channel that sends all its messages one way: SNS, EventBridge."""
 
     @property
     def name(self) -> str:
-        """The name in the keys of its cursors, and in the log."""
+        """Returns the name in the keys of its cursors, and in the log."""
 
     def send(self, messages: Sequence[StatusMessage], sent: Set[str], has_time: HasTime) -> Outcome:
-        """Sends the messages, or the events in them, whose ids are not among those `sent` before.
+        """Sends the messages, or their events, whose ids are not in `sent`.
 
-        Begins no request once `has_time` is false.
+        Begins no request once `has_time` returns False.
         """

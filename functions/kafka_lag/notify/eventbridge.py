@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events by way of EventBridge, ten a request, those it did not take once more."""
+"""Sends events to EventBridge, ten in a request; rejected ones are tried again."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class EventBridgeChannel:
         self._pause = pause
 
     def send(self, messages: Sequence[StatusMessage], sent: Set[str], has_time: HasTime) -> Outcome:
-        """Puts all events of all messages; one that is not taken stops no other.
+        """Puts all events of all messages; a rejected one does not stop the others.
 
-        After a request of which nothing was taken the rest is not tried, because it would fare
-        alike.
+        After a request that is rejected as a whole the rest is not tried, because it would fail,
+        too.
         """
         events = [each for message in messages for each in message.events if each.id not in sent]
         out: set[str] = set()
@@ -52,7 +52,7 @@ class EventBridgeChannel:
         return Outcome(out, is_all=failed is None, reason=failed)
 
     def _put(self, events: list[StatusEvent]) -> tuple[list[StatusEvent], str]:
-        """Returns the events that were always rejected, and why."""
+        """Returns the events that were rejected in every attempt, and why."""
         rejected, code = events, ""
         try:
             rejected, code = self._put_once(rejected)
@@ -61,12 +61,12 @@ class EventBridgeChannel:
                     self._pause(pause)
                     rejected, code = self._put_once(rejected)
         except (ClientError, BotoCoreError) as error:
-            # the client itself has tried more than once by then
+            # The client itself has already tried more than once.
             code = error_code(error)
         return rejected, self._explain(code)
 
     def _put_once(self, events: list[StatusEvent]) -> tuple[list[StatusEvent], str]:
-        """Returns the events that were rejected, and EventBridge's code for the last of them."""
+        """Returns the rejected events, and EventBridge's code for the last of them."""
         answer = self._client.put_events(Entries=[self._build_entry(event) for event in events])
         codes = [result.get("ErrorCode") for result in answer["Entries"]]
         rejected = [event for event, code in zip(events, codes, strict=True) if code]

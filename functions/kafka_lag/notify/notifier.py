@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each channel from the last run it has reported to the newest: changes in order, sent once."""
+"""Moves each channel from the last run it reported to the newest: changes in order, sent once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kafka_lag.snapshots.previous import LOOKBACK_DAYS
 from kafka_lag.snapshots.store import SnapshotStore
 
 _HOUR_MS = 3_600_000
-# The collector itself loads nothing older.
+# The collector itself loads no older runs.
 _LONGEST_BACK_MS = LOOKBACK_DAYS * 24 * _HOUR_MS
 _CACHED_RUNS = 8
 
@@ -32,27 +32,30 @@ class NotifierLogger(Protocol):
     """A log for the people who run the notifier; powertools' Logger is one."""
 
     def info(self, message: str, /) -> None:
-        """Log what was done."""
+        """Logs what was done."""
 
     def warning(self, message: str, /) -> None:
-        """Something was not as it should be, and the run went on."""
+        """Logs a problem that did not stop the run."""
 
 
 class CompleteRuns(Protocol):
-    """Times are scheduled ones, ms UTC. All methods raise StoreError."""
+    """The complete runs of clusters.
+
+    Times are scheduled ones, ms UTC. All methods raise StoreError.
+    """
 
     def between(self, cluster: str, after: int, until: int) -> Iterator[int]:
-        """Complete runs after the one time, until the other and with it, the oldest first."""
+        """Yields complete runs after `after` up to and including `until`, the oldest first."""
 
     def up_to(self, cluster: str, taken_at: int) -> Iterator[int]:
-        """Complete runs up to a time and with it, the newest first."""
+        """Yields complete runs up to and including `taken_at`, the newest first."""
 
     def groups(self, cluster: str, taken_at: int) -> Frame:
-        """The `groups` dataset of a run. Raises UnusableError where it cannot be read."""
+        """Returns the `groups` dataset of a run. Raises UnusableError if it cannot be read."""
 
 
 class StoredRuns:
-    """The runs of a store of snapshots; a run is listed and read when it is requested.
+    """The runs in a store of snapshots; a run is listed and read when it is requested.
 
     The newest runs are cached, because each channel reads them.
     """
@@ -62,13 +65,13 @@ class StoredRuns:
         self._cached = lru_cache(maxsize=_CACHED_RUNS)(self._read)
 
     def between(self, cluster: str, after: int, until: int) -> Iterator[int]:
-        """Complete runs, at most as far back as the collector loads them."""
+        """Yields complete runs, at most as far back as the collector loads them."""
         first = max(after + 1, until - _LONGEST_BACK_MS)
         for hour in range(first // _HOUR_MS, until // _HOUR_MS + 1):
             yield from (time for time in self._list(cluster, hour) if first <= time <= until)
 
     def up_to(self, cluster: str, taken_at: int) -> Iterator[int]:
-        """Complete runs, at most as far back as the collector loads them."""
+        """Yields complete runs, at most as far back as the collector loads them."""
         last = taken_at // _HOUR_MS
         for hour in range(last, last - _LONGEST_BACK_MS // _HOUR_MS, -1):
             yield from (time for time in self._list(cluster, hour)[::-1] if time <= taken_at)
@@ -79,7 +82,7 @@ class StoredRuns:
         return [time for time in map(taken_at_of, keys) if time]
 
     def groups(self, cluster: str, taken_at: int) -> Frame:
-        """All columns of the run's groups."""
+        """Returns all columns of the run's groups."""
         return self._cached(cluster, taken_at)
 
     def _read(self, cluster: str, taken_at: int) -> Frame:
@@ -89,7 +92,7 @@ class StoredRuns:
 
 @dataclass(frozen=True, slots=True)
 class NotifyResult:
-    """Runs whose messages are out now, and messages sent; of two channels, of each."""
+    """The number of runs and of messages that were reported now, summed over channels."""
 
     runs: int = 0
     messages: int = 0
@@ -99,10 +102,10 @@ class NotifyResult:
 
 
 class Notifier:
-    """Sends the messages of all clusters of one store by all channels.
+    """Sends the messages of all clusters of one store through all channels.
 
-    Each channel has its own cursors: while one is down, the others go on. `clock` in seconds since
-    the epoch; `owner` is a word that no other process has.
+    Each channel has its own cursors: while one is down, the others go on. `clock` is in seconds
+    since the epoch; `owner` is a word that no other process has.
     """
 
     def __init__(
@@ -123,10 +126,10 @@ class Notifier:
         self._clock = clock
 
     def notify(self, newest: Mapping[str, int], seconds_left: float | None = None) -> NotifyResult:
-        """Sends the messages up to each cluster's newest run, ms UTC; begins none out of time.
+        """Sends the messages up to each cluster's newest run, ms UTC, while there is time.
 
-        Each channel of each cluster has its share of the time that is left: one that is slow takes
-        none from the next. Raises NotificationError with every cause, after all had their turn.
+        Each channel of each cluster gets a share of the time left, so that a slow one takes none
+        from the next. Raises NotificationError with every cause, after all had their turn.
         """
         until = None if seconds_left is None else self._clock() + seconds_left
         turns = list(product(self._skip_future_runs(newest), self._channels))
@@ -147,7 +150,7 @@ class Notifier:
         return result
 
     def _share_time(self, until: float | None, turns: int) -> HasTime:
-        """Return a function that is true while the first of so many turns has time left."""
+        """Returns a function that returns True while the first of so many turns has time left."""
         if until is None:
             return lambda: True
         now = self._clock()
@@ -155,7 +158,7 @@ class Notifier:
         return lambda: self._clock() < end
 
     def _skip_future_runs(self, newest: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-        """Clusters and runs, without runs dated too far ahead of the clock."""
+        """Yields clusters and runs, without runs dated too far ahead of the clock."""
         for cluster, taken_at in newest.items():
             if taken_at <= self._clock() * 1000 + AHEAD_MS:
                 yield cluster, taken_at
@@ -164,7 +167,7 @@ class Notifier:
 
 
 class _ChannelNotifier:
-    """Sends the messages of all clusters by one channel."""
+    """Sends the messages of all clusters through one channel."""
 
     def __init__(
         self, channel: Channel, runs: CompleteRuns, cursors: Cursors, logger: NotifierLogger
@@ -177,9 +180,9 @@ class _ChannelNotifier:
     def notify(self, cluster: str, taken_at: int, has_time: HasTime) -> NotifyResult:
         """Sends the messages of all complete runs after the cursor, up to that of `taken_at`.
 
-        Each run is compared with the one before it that can be read. Runs that do not fit into the
-        time wait for the next event. Raises NotificationError and StoreError: the cursor is then
-        where it was.
+        Each run is compared with the readable one before it. Runs that do not fit into the time
+        wait for the next event. Raises NotificationError and StoreError: then the cursor has not
+        moved.
         """
         cursor = self._cursors.read(cluster, taken_at)
         result, before = NotifyResult(), None
@@ -225,6 +228,6 @@ class _ChannelNotifier:
 
 
 def _count_absent(changes: Sequence[GroupChange]) -> int:
-    """Returns how many groups have changed by being in the earlier run alone."""
+    """Returns how many changed groups are only in the earlier run."""
     gone = (change for change in changes if change.kind == contract.GONE)
     return sum(not change.row["status_reason"] for change in gone)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The events that S3 sends when a snapshot is complete, by itself or through EventBridge."""
+"""The events that S3 sends when a snapshot is complete, directly or through EventBridge."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _PREFIX = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/cluster="
 
 
 def parse_completed_runs(event: Any, bucket: str) -> dict[str, int]:
-    """The newest run, ms UTC, of each cluster that the event says is complete.
+    """Returns the newest run, ms UTC, of each cluster that the event says is complete.
 
-    Other objects, and other things that happen to them, are no runs. Raises ConfigError for an
+    Events about other objects, or other than their creation, are ignored. Raises ConfigError for an
     event of another form, or of another bucket.
     """
     if isinstance(event, Mapping) and event.get("Event") == _TEST:
         return {}
     newest: dict[str, int] = {}
-    for event_bucket, key in _created_objects(event):
+    for event_bucket, key in _list_created(event):
         if event_bucket != bucket:
             raise ConfigError(
                 f"The event is of the bucket {event_bucket!r}, but this function reads {bucket!r}. "
@@ -38,8 +38,8 @@ def parse_completed_runs(event: Any, bucket: str) -> dict[str, int]:
     return newest
 
 
-def _created_objects(event: Any) -> Iterator[tuple[str, str]]:
-    """Bucket and key of each object that the event says was created."""
+def _list_created(event: Any) -> Iterator[tuple[str, str]]:
+    """Yields bucket and key of each object that the event says was created."""
     try:
         if "Records" in event:
             for record in event["Records"]:
@@ -55,12 +55,12 @@ def _created_objects(event: Any) -> Iterator[tuple[str, str]]:
 
 
 def _bucket_and_key(detail: Any) -> tuple[str, str]:
-    # a notification escapes keys, EventBridge does not; keys of ours need no escape
+    # A notification of S3 escapes keys, EventBridge does not; our own keys need no escape.
     return detail["bucket"]["name"], unquote_plus(detail["object"]["key"])
 
 
 def _parse_run(key: str) -> tuple[str, int] | None:
-    """Cluster and time of a key; None for one that the collector would not write."""
+    """Returns cluster and time of a key; None if the collector would not write this key."""
     cluster, taken_at = key.removeprefix(_PREFIX).partition("/")[0], taken_at_of(key)
     if taken_at is None or not CLUSTER_NAME.fullmatch(cluster):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices by way of an SNS topic: text for people and chat, attributes for filters."""
+"""Sends notices to an SNS topic: text for people and chat, attributes for filters."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from kafka_lag.aws import error_code
 from kafka_lag.notify.delivery import HasTime, Outcome
 from kafka_lag.notify.messages import Notice, StatusMessage
 
-# Errors of one message, which do not concern the next.
+# Errors of a single message; the next may be accepted.
 _OF_THE_MESSAGE = ("InvalidParameter", "ParameterValueInvalid")
-# Where people or programs read the text; all others, chat among them, get the default.
+# Protocols whose readers get the text; all others, chat among them, get the default.
 _TEXT_PROTOCOLS = ("email", "email-json", "sqs", "lambda")
-# What chat would take for a mention, a link or a style, by what looks like it.
+# Characters that chat reads as a mention, a link or a style, replaced by similar ones.
 _CHAT_PLAIN = str.maketrans("<>[]*`~", "\u2039\u203a()\u2217'\u223c")
 _CHAT_EVENT_TYPE = "Kafka lag"
-# What is longer than some 8,000 characters may not be shown at all.
+# Chat may not show more than about 8,000 characters at all.
 _CHAT_LONGEST = 7_500
 
 
 class SnsChannel:
-    """One topic; with `chat` its default message is that of AWS's chat integration."""
+    """One topic; with `chat` its default message is one for AWS's chat integration."""
 
     name = "sns"
 
@@ -35,8 +35,11 @@ class SnsChannel:
         self._chat = chat
 
     def send(self, messages: Sequence[StatusMessage], sent: Set[str], has_time: HasTime) -> Outcome:
-        """Publishes each; after an error the rest is not tried, because it would fare alike, unless
-        the error is that of the message itself."""
+        """Publishes each message that was not sent before.
+
+        After an error the rest is not tried, because it would fail, too, unless the error is about
+        this message only.
+        """
         out: set[str] = set()
         failed: str | None = None
         for message in messages:
@@ -87,10 +90,10 @@ def _build_attributes(notice: Notice) -> dict[str, dict[str, str]]:
 
 
 def _build_chat_notification(message: StatusMessage) -> str:
-    """The custom notification, the only form that AWS's chat integration shows, as JSON.
+    """Returns the custom notification as JSON, the only form that AWS's chat integration shows.
 
-    All of one incident come in one thread. Names may hold what chat takes for mentions and links of
-    its own, so that is made plain.
+    All messages of one incident share a thread. Names may contain what chat reads as mentions and
+    links, so these characters are replaced.
     """
     notice = message.notice
     content = {
@@ -112,7 +115,7 @@ def _build_chat_notification(message: StatusMessage) -> str:
 
 
 def _cut_for_chat(text: str) -> str:
-    """Whole lines, as many as there is room for."""
+    """Returns as many whole lines as fit."""
     if len(text) <= _CHAT_LONGEST:
         return text
     return text[:_CHAT_LONGEST].rpartition("\n")[0] + "\n…"
