@@ -36,7 +36,7 @@ from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import (
     ConfiguredSink,
     MetricSet,
-    groups_read,
+    count_groups_read,
     health_set,
     lag_sets,
     success_set,
@@ -77,8 +77,9 @@ class WarningLogger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a run: its report, how many snapshot objects it wrote, and one error with every
-    cause if a step failed, else null.
+    """The result of a run: its report and how many snapshot objects it wrote.
+
+    `failure` is one error with every cause if a step failed, else None.
     """
 
     report: LagReport
@@ -88,8 +89,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Usual:
-    """The usual figures of an hour (counted since 1970) and of the hours beside it, or the warning
-    that they could not be read.
+    """The usual figures of an hour (counted since 1970) and of the hours beside it.
+
+    `warning` says why they could not be read, if so.
     """
 
     hour: int = _NO_HOUR
@@ -123,12 +125,12 @@ class Collector:
 
     @property
     def cluster(self) -> str:
-        """The cluster's name, as in keys and dimensions."""
+        """Returns the cluster's name, as in keys and dimensions."""
         return self._settings.cluster
 
     @property
     def rules(self) -> Rules:
-        """The rules by which runs are evaluated."""
+        """Returns the rules by which runs are evaluated."""
         return self._settings.rules
 
     def run(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
@@ -189,7 +191,7 @@ class Collector:
                 written = self._finish_storing(storing, snapshot, memory, left)
             except StoreError as error:
                 failures.append(error)
-        nothing_read = _nothing_read(report)
+        nothing_read = _check_anything_read(report)
         if nothing_read:
             failures.append(nothing_read)
 
@@ -206,8 +208,8 @@ class Collector:
     def _load_memory(self, taken_at: int, seconds: float) -> tuple[Memory, list[ReporterError]]:
         """Returns the earlier runs: the memory if it is of the previous run, else the store's.
 
-        If the store does not answer, it is the memory of any run within the window, else none. The
-        store is then tried again in each run, and nothing is stored until it has answered.
+        If the store does not answer, returns the memory of any run within the window, else an empty
+        one. The store is then tried again in each run, and nothing is stored until it has answered.
         """
         settings = self._settings
         age = taken_at - self.memory.newest.taken_at
@@ -271,19 +273,19 @@ class Collector:
             known_groups=frozenset(
                 groups.lazy_where(~gone & ~other).strings("consumer_group").to_list()
             ),
-            committed_groups=_committed_groups(previous.group_partitions),
+            committed_groups=_find_committed_groups(previous.group_partitions),
             known_topics=frozenset(
                 topic
                 for rows in (previous.topic_partitions, previous.group_partitions)
                 for topic in rows.strings("topic").categories
             ),
-            topics_near_loss=self._topics_near_loss(previous),
-            unread_groups=frozenset(_unread(groups).strings("consumer_group").to_list()),
-            unread_partitions=_unread(previous.topic_partitions),
+            topics_near_loss=self._find_topics_near_loss(previous),
+            unread_groups=frozenset(_select_unread(groups).strings("consumer_group").to_list()),
+            unread_partitions=_select_unread(previous.topic_partitions),
             taken_at=taken_at,
         )
 
-    def _topics_near_loss(self, previous: Snapshot) -> frozenset[str]:
+    def _find_topics_near_loss(self, previous: Snapshot) -> frozenset[str]:
         """Returns topics with a partition at risk or nearly; their settings matter in minutes."""
         rows = previous.group_partitions
         left = rows.numbers("seconds_until_loss")
@@ -368,14 +370,15 @@ class Collector:
         return written
 
     def _remember(self, memory: Memory) -> None:
-        """Keeps the memory for the next run, unless this run comes late, after one of a later time:
-        it dates its observations by its own time, and does not know those made meanwhile.
+        """Keeps the memory for the next run, unless this run is late, after one of a later time.
+
+        A late run dates its observations by its own time, and does not know those made meanwhile.
         """
         if not self._is_late(memory.newest.taken_at):
             self.memory = memory
 
     def _is_late(self, taken_at: int) -> bool:
-        """Returns true after a run of a later time; more than a window means a clock set back."""
+        """Returns True after a run of a later time; more than a window means a clock set back."""
         return 0 < self.memory.newest.taken_at - taken_at <= self._settings.rules.window_ms
 
     def _log_warnings(self, lines: Iterable[str]) -> None:
@@ -431,22 +434,23 @@ def _problem_line(problems: Sequence[Problem]) -> str:
     return f"broker {first.broker!r} not read ({first.reason}): {where}{said}{with_it}"
 
 
-def _committed_groups(rows: Frame) -> frozenset[str]:
+def _find_committed_groups(rows: Frame) -> frozenset[str]:
     """Returns groups with a commit on a topic that no ACL hid."""
     shown = ~rows.strings("unread_reason").is_in([contract.DENIED])
     committed = rows.numbers("committed_offset").known & shown
     return frozenset(rows.strings("consumer_group").only(committed).pruned().categories)
 
 
-def _unread(frame: Frame) -> Frame:
+def _select_unread(frame: Frame) -> Frame:
     return frame.lazy_where(frame.strings("unread_reason").known)
 
 
 def _find_partial(
     reading: ClusterReading, snapshot: Snapshot, previous: Snapshot, rules: Rules
 ) -> SourceError | None:
-    """Returns an error for a run that no broker gave a list of groups and that lacks groups of the
-    previous run, because once stored it would count as complete.
+    """Returns an error for a run without any list of groups that lacks groups of the previous run.
+
+    Once stored, such a run would count as complete.
     """
     if reading.lists_groups:
         return None
@@ -462,10 +466,12 @@ def _find_partial(
     )
 
 
-def _nothing_read(report: LagReport) -> SourceError | None:
+def _check_anything_read(report: LagReport) -> SourceError | None:
     """Returns an error for a run that read no group's commits, though there are or may be some."""
     unread = report.snapshot.groups.strings("unread_reason").known.any()
-    if groups_read(report) or not (unread or any(p.scope == "broker" for p in report.problems)):
+    if count_groups_read(report) or not (
+        unread or any(p.scope == "broker" for p in report.problems)
+    ):
         return None
     causes = "; ".join(problem_lines(report.problems)[:_NAMED_CAUSES])
     return SourceError(f"The commits of no group could be read: {causes or 'no answer'}.")

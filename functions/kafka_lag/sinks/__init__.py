@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sinks: where metrics go. Each takes metric sets and writes them in its own form."""
+"""Sinks: each takes metric sets and writes them in a form of its own."""

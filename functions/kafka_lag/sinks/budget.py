@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The budget: which groups, topics and partitions get metrics when there are too many.
+"""The budget: which groups, topics and partitions get metrics if there are too many.
 
-Any client may invent group names, so the bill must not follow them. And a metric that comes and
-goes costs as much as one that stays, so what was published in the last snapshot stays first.
+Any client may invent group names, so the bill must not follow them. A metric that comes and goes
+costs as much as one that stays, so the sets published in the previous run come first.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _PUBLISHED_LEVELS = (
 class Plan:
     """Masks over the report's groups, group_topics and group_partitions.
 
-    `metrics` fit, the reporter's own among them, and `omitted` do not. `published` is the
-    snapshot's column: the finest level that each group-partition has.
+    `metrics` is how many fit, the reporter's own included; `omitted` is how many do not.
+    `published` is the snapshot's column: the finest published level of each group-partition.
     """
 
     groups: Mask
@@ -53,24 +53,24 @@ class Plan:
 
 
 def plan(report: LagReport, previous: Snapshot, levels: Levels) -> Plan:
-    """Return the metric sets that fit: groups first, then their topics, then partitions."""
+    """Returns the metric sets that fit: groups first, then their topics, then partitions."""
     rows, pairs = report.snapshot.group_partitions, report.group_topics
     groups, old = report.snapshot.groups, previous.group_partitions
     group_ranks = _ranks(groups, old, contract.GROUP_KEY, levels)
     pair_ranks = _ranks(pairs, old, _GROUP_TOPIC, levels)
     row_ranks = _ranks(rows, old, contract.ROW_KEY, levels)
-    costs = _costs(report, levels)
+    costs = _count_costs(report, levels)
     own = len(contract.HEALTH_UNITS)
     claims = _Claims(levels.max_metrics - own)
     in_groups, in_pairs, in_rows = (np.zeros(len(sets), bool) for sets in (groups, pairs, rows))
     for rank in (_NAMED, _PUBLISHED, _NEW):
         in_groups |= claims.take(group_ranks == rank, costs.groups)
-        wanted = (pair_ranks == rank) & _of(pairs, groups, in_groups, contract.GROUP_KEY)
+        wanted = (pair_ranks == rank) & _is_in_chosen(pairs, groups, in_groups, contract.GROUP_KEY)
         in_pairs |= claims.take(wanted, costs.pairs)
-    of_group = _of(rows, groups, in_groups, contract.GROUP_KEY)
+    of_group = _is_in_chosen(rows, groups, in_groups, contract.GROUP_KEY)
     for rank in (_NAMED, _PUBLISHED, _NEW):
         in_rows |= claims.take((row_ranks == rank) & of_group, costs.rows)
-    of_pair = _of(rows, pairs, in_pairs, _GROUP_TOPIC)
+    of_pair = _is_in_chosen(rows, pairs, in_pairs, _GROUP_TOPIC)
     finest = np.where(in_rows, 3, np.where(of_pair, 2, np.where(of_group, 1, 0)))
     published = Strings(Column.of(finest.astype(np.int32)), _PUBLISHED_LEVELS)
     return Plan(
@@ -84,7 +84,7 @@ def plan(report: LagReport, previous: Snapshot, levels: Levels) -> Plan:
 
 
 def mark_published(snapshot: Snapshot, chosen: Plan) -> Snapshot:
-    """The planned snapshot with the published set in it, which the next plan begins with."""
+    """Returns the snapshot with the published sets of this plan; the next plan begins with them."""
     rows = snapshot.group_partitions.with_columns(published=chosen.published)
     return replace(snapshot, group_partitions=rows)
 
@@ -92,8 +92,10 @@ def mark_published(snapshot: Snapshot, chosen: Plan) -> Snapshot:
 def plan_each(
     report: LagReport, previous: Snapshot, levels: Iterable[Levels]
 ) -> dict[Levels, Plan]:
-    """A plan for each of the levels. Also what a sink's own levels choose begins with the published
-    set of the snapshot, which is that of the cluster's: so a cold function chooses as a warm one.
+    """Returns a plan for each of the levels.
+
+    A plan for a sink's own levels also begins with the sets that were published for the cluster's
+    levels, so that a cold function chooses the same as a warm one.
     """
     return {each: plan(report, previous, each) for each in dict.fromkeys(levels)}
 
@@ -101,8 +103,9 @@ def plan_each(
 def omission_warnings(
     places: Iterable[tuple[Levels, str]], plans: Mapping[Levels, Plan]
 ) -> Iterator[str]:
-    """A line for a log for each place of a document whose budget leaves something out; a place is
-    levels and the key under which they stand there.
+    """Yields a line for the log for each place whose budget leaves something out.
+
+    A place is a pair of levels and their key in the configuration.
     """
     for levels, key in dict.fromkeys(places):
         if plans[levels].omitted:
@@ -113,7 +116,7 @@ def omission_warnings(
 
 
 def match_names(names: Strings, wanted: NameFilter | None) -> Mask:
-    """Rows whose name a filter accepts; None accepts none."""
+    """Returns a mask of rows whose name a filter accepts; None accepts none."""
     return names.is_in(
         name for name in names.categories if wanted is not None and wanted.accepts(name)
     )
@@ -121,7 +124,7 @@ def match_names(names: Strings, wanted: NameFilter | None) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class _Costs:
-    """Metrics in each set of the three levels; 0 where none is wanted."""
+    """The number of metrics in each set of the three levels; 0 if none is wanted."""
 
     groups: Rows
     pairs: Rows
@@ -131,8 +134,8 @@ class _Costs:
         return sum(int(costs.sum()) for costs in (self.groups, self.pairs, self.rows))
 
 
-def _costs(report: LagReport, levels: Levels) -> _Costs:
-    """Return how many metrics each set has if all of its values are known."""
+def _count_costs(report: LagReport, levels: Levels) -> _Costs:
+    """Returns how many metrics each set has if all of its values are known."""
     rows, pairs = report.snapshot.group_partitions, report.group_topics
     groups = report.snapshot.groups
     scaled = match_names(groups.strings("consumer_group"), levels.scaling)
@@ -156,7 +159,9 @@ class _Claims:
         self.taken = 0
 
     def take(self, wanted: Mask, costs: Rows) -> Mask:
-        """Mask the wanted sets that fit; after the first one that does not fit, none is taken."""
+        """Returns a mask of the wanted sets that fit; after the first one that does not fit, none
+        is taken.
+        """
         cost_each = np.where(wanted, costs, 0)
         fits: Mask = (cost_each > 0) & (np.cumsum(cost_each) <= self._left)
         cost = int(cost_each[fits].sum())
@@ -166,7 +171,7 @@ class _Claims:
 
 
 def _ranks(sets: Frame, old: Frame, key: tuple[str, ...], levels: Levels) -> Rows:
-    """Return the rank of each set, lowest first; the level is the number of names in `key`."""
+    """Returns the rank of each set, lowest first; the level is the number of names in `key`."""
     level = old.strings("published").codes_in(_PUBLISHED_LEVELS)
     published = old.lazy_where(level.known & (level.values >= len(key)))
     ranks = np.where(locate(sets, published, key) >= 0, _PUBLISHED, _NEW)
@@ -174,7 +179,7 @@ def _ranks(sets: Frame, old: Frame, key: tuple[str, ...], levels: Levels) -> Row
     return ranks.astype(np.int64)
 
 
-def _of(rows: Frame, sets: Frame, chosen: Mask, key: tuple[str, ...]) -> Mask:
+def _is_in_chosen(rows: Frame, sets: Frame, chosen: Mask, key: tuple[str, ...]) -> Mask:
     at = locate(rows, sets, key)
     mask: Mask = Column.of(chosen).take(at).values & (at >= 0)
     return mask

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CloudWatch's PutMetricData: cheaper than log lines where metrics are many.
+"""CloudWatch's PutMetricData, which costs less than log lines if there are many metrics.
 
 A request takes 1,000 metrics and a megabyte [botocore cloudwatch PutMetricData]; botocore
 compresses it. Dimension values are in the same legal form as in log lines.
@@ -23,8 +23,8 @@ from kafka_lag.sinks.metric_sets import MetricSet
 
 _MOST_METRICS = 1_000
 _MOST_BYTES = 900_000
-# A metric without its dimensions and a dimension without its value, in the widest of the
-# service's protocols; there a character that is escaped takes three.
+# Bytes of a metric without its dimensions and of a dimension without its value, in the widest of
+# the service's protocols, and of an escaped character.
 _METRIC_BYTES, _DIMENSION_BYTES, _CHARACTER_BYTES = 350, 150, 3
 _RETRYABLE = {"Throttling", "ThrottlingException", "LimitExceeded", "LimitExceededFault"}
 _TIMING = Timing()
@@ -41,14 +41,17 @@ class CloudWatchSink:
         self._timing = timing
 
     def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
-        """Sends the metrics within the seconds. Raises SinkError with how many were not taken."""
+        """Sends the metrics within the seconds.
+
+        Raises SinkError with how many were not accepted.
+        """
         deadline = PublishDeadline(seconds, self._timing)
         lost, causes = 0, []
         for request in _requests(sets, datetime.fromtimestamp(taken_at / 1000, UTC)):
             try:
                 self._put(request, deadline)
             except SinkError as error:
-                # The next may be taken; once there is no time left, none is tried.
+                # The next request may be accepted; once there is no time left, none is tried.
                 lost += len(request)
                 causes.append(str(error))
         if causes:
@@ -91,7 +94,7 @@ def _is_retryable(error: ClientError) -> bool:
 
 
 def _requests(sets: list[MetricSet], at: datetime) -> Iterator[list[dict[str, Any]]]:
-    """Metrics by the request, each within both limits."""
+    """Yields the metrics of each request, within both limits."""
     request: list[dict[str, Any]] = []
     size = 0
     for one in sets:

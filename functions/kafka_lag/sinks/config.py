@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of sinks: which there are, and which levels of metrics each gets."""
+"""The configuration of sinks: their kinds, and the levels of metrics that each gets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_lag import contract
 from kafka_lag.lag.group_settings import NameFilter
 
 EMF, CLOUDWATCH = NAMED = ("emf", "cloudwatch")
-# What metrics and attributes are called over OTLP: as in CloudWatch, or as OpenTelemetry's own.
+# Names of metrics and attributes over OTLP: CloudWatch's, or OpenTelemetry's own.
 CLOUDWATCH_NAMES, OTEL_NAMES = OTLP_NAMES = ("cloudwatch", "otel")
 
 
@@ -37,13 +37,13 @@ class Levels:
 
     @property
     def chosen_metrics(self) -> tuple[str, ...]:
-        """Metrics of every group beyond those that every group always has."""
+        """Returns the metrics that were chosen for every group, beyond those it always has."""
         chosen = (names for key, names in contract.CHOSEN_METRICS.items() if getattr(self, key))
         return tuple(name for names in chosen for name in names)
 
     @property
     def group_metrics(self) -> tuple[str, ...]:
-        """Metrics of every group; those that are scaled or have a service level have more."""
+        """Returns the metrics of every group; a group that is scaled or has an SLA has more."""
         return (*contract.GROUP_METRICS, *self.chosen_metrics)
 
 
@@ -51,9 +51,9 @@ class Levels:
 class OtlpConfig:
     """An OTLP endpoint over HTTP, its whole URL; None: CloudWatch's own in the function's region.
 
-    `headers_secret` names a secret whose JSON object holds headers to send; `sigv4` signs with
-    the function's role instead. `names` is one of `OTLP_NAMES`. `levels` choose what it gets; None:
-    what the cluster's choose.
+    `headers_secret` names a secret whose JSON object holds headers to send; `sigv4` signs with the
+    function's role instead. `names` is one of `OTLP_NAMES`. `levels` choose the metrics that it
+    gets; None: those of the cluster's levels.
     """
 
     endpoint: str | None = None

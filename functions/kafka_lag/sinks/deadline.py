@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retries of a sink: a few attempts at each request, none past its share of the run."""
+"""Retries of a sink: a few attempts at each request, none after its share of the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from botocore.config import Config
 
-# Of a sink's client of AWS: the sink itself tries again, as it knows how much time is left.
+# For a sink's AWS client: the sink itself tries again, because it knows how much time is left.
 ONE_ATTEMPT = Config(connect_timeout=2, read_timeout=5, retries={"total_max_attempts": 1})
 
 _ATTEMPTS = 5
@@ -27,20 +27,20 @@ class Timing:
 
 
 class PublishDeadline:
-    """The time by which one publish must be over, however many requests it sends."""
+    """The time by which one publish must end, however many requests it sends."""
 
     def __init__(self, seconds: float, timing: Timing) -> None:
         self._timing = timing
         self._until = timing.clock() + seconds
 
     def left(self) -> float:
-        """Seconds left, 0 at least."""
+        """Returns the seconds left, at least 0."""
         return max(self._until - self._timing.clock(), 0.0)
 
     def attempts(self) -> Iterator[int]:
-        """Numbers of attempts at one request, the first at once, while there is time for them.
+        """Yields the numbers of attempts at one request, the first at once, while there is time.
 
-        Pauses between them double, with jitter so that many senders do not come back together.
+        Pauses between them double, with jitter so that many senders do not retry together.
         """
         for number in range(_ATTEMPTS):
             longest = min(_FIRST_PAUSE * 2 ** (number - 1), _LONGEST_PAUSE)
@@ -51,7 +51,7 @@ class PublishDeadline:
             yield number
 
     def wait(self, seconds: float) -> bool:
-        """Sleeps, unless there is not so much time left; whether it did."""
+        """Sleeps if there is enough time left; returns True if it slept."""
         if seconds >= self.left():
             return False
         self._timing.sleep(seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metric sets: what is published, one set per combination of dimensions, unknown absent."""
+"""Metric sets: the published values, one set per combination of dimensions, unknown absent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.sinks.budget import Plan, match_names
 from kafka_lag.sinks.config import Levels
 
-# Digits of seconds and of shares: milliseconds.
+# Decimal digits of seconds and shares: milliseconds.
 _DIGITS = 3
 _DIMENSIONS = {
     contract.DIMENSION_GROUP: "consumer_group",
@@ -29,24 +29,25 @@ _DIMENSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class MetricSet:
-    """Metrics that share their dimensions; the dimension values are names as Kafka has them."""
+    """Metrics that share their dimensions; the dimension values are Kafka's own names."""
 
     dimensions: tuple[tuple[str, str], ...]
     values: tuple[tuple[str, float], ...]
 
 
 class Sink(Protocol):
-    """Somewhere metrics go."""
+    """A destination of metrics."""
 
     def publish(self, sets: list[MetricSet], taken_at: int, seconds: float, /) -> None:
-        """Publishes all sets at the scheduled time, ms UTC, within the seconds, after which it
-        gives up on what is left. Raises SinkError.
+        """Publishes all sets at the scheduled time, ms UTC.
+
+        Gives up after these seconds on what is left. Raises SinkError.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredSink:
-    """A sink and the levels of what it gets; `key` is where in a document they stand."""
+    """A sink and the levels of its metrics; `key` is their place in the configuration."""
 
     sink: Sink
     levels: Levels
@@ -54,7 +55,7 @@ class ConfiguredSink:
 
 
 def lag_sets(report: LagReport, plan: Plan, levels: Levels, cluster: str) -> list[MetricSet]:
-    """Groups, then topics, then partitions, as far as planned and known."""
+    """Returns the sets of groups, then topics, then partitions, if planned and known."""
     groups = report.snapshot.groups.lazy_where(plan.groups)
     pairs = report.group_topics.lazy_where(plan.topics)
     rows = report.snapshot.group_partitions.lazy_where(plan.partitions)
@@ -69,13 +70,13 @@ def lag_sets(report: LagReport, plan: Plan, levels: Levels, cluster: str) -> lis
 
 
 def health_set(report: LagReport, plan: Plan, cluster: str, seconds: float) -> MetricSet:
-    """The reporter's own health, without CollectorSuccess: that is published last."""
+    """Returns the reporter's own health, without CollectorSuccess, which is published last."""
     groups = report.snapshot.groups
     return MetricSet(
         ((contract.DIMENSION_CLUSTER, cluster),),
         (
             (contract.COLLECTOR_DURATION, round(seconds, _DIGITS)),
-            (contract.GROUPS_READ, groups_read(report)),
+            (contract.GROUPS_READ, count_groups_read(report)),
             (contract.PARTITIONS_UNKNOWN, _sum(groups.numbers("partitions_unknown"))),
             (contract.PARTITIONS_UNCOMMITTED, _sum(groups.numbers("partitions_uncommitted"))),
             (contract.PARTITIONS_UNDATED, _count_undated(report.snapshot.group_partitions)),
@@ -88,25 +89,28 @@ def health_set(report: LagReport, plan: Plan, cluster: str, seconds: float) -> M
 
 
 def _count_undated(rows: Frame) -> int:
-    """Group-partitions with a lag that are OK although no upper bound of their age is known."""
+    """Returns how many group-partitions with a lag are OK without a known bound of their age."""
     is_ok = rows.strings("status").is_in([contract.OK]) & (rows.numbers("lag") > 0)
     return int((is_ok & ~rows.numbers("time_lag_error_seconds").known).sum())
 
 
-def groups_read(report: LagReport) -> int:
-    """Groups whose commits were read."""
+def count_groups_read(report: LagReport) -> int:
+    """Returns how many groups' commits were read."""
     groups = report.snapshot.groups
-    return int(groups.numbers("read_at").only(_read(groups)).known.sum())
+    return int(groups.numbers("read_at").only(_is_read_now(groups)).known.sum())
 
 
 def success_set(cluster: str) -> MetricSet:
-    """The heartbeat: a run that read, published and stored everything it should."""
+    """Returns the heartbeat of a run that read, published and stored everything it should."""
     dimensions = ((contract.DIMENSION_CLUSTER, cluster),)
     return MetricSet(dimensions, ((contract.COLLECTOR_SUCCESS, 1),))
 
 
-def _read(groups: Frame) -> Mask:
-    """Groups whose commits were read now: not those gone, nor those of an unsupported type."""
+def _is_read_now(groups: Frame) -> Mask:
+    """Returns a mask of groups whose commits were read now.
+
+    Groups that are gone or of an unsupported type are not among them.
+    """
     gone = groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
     mask: Mask = is_read(groups) & ~gone
     return mask
@@ -143,7 +147,7 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
 
 
 def number_status(status: Strings) -> Column:
-    """Statuses as GroupStatus has them; unknown stays unknown."""
+    """Returns the statuses as the numbers of GroupStatus; unknown stays unknown."""
     codes = status.codes_in(tuple(contract.GROUP_STATUS_VALUES))
     return Column(np.array(tuple(contract.GROUP_STATUS_VALUES.values()))[codes.values], codes.known)
 
@@ -157,12 +161,12 @@ def _as_number(truth: Column) -> Column:
 
 
 def _sets(frame: Frame, cluster: str, values: Mapping[str, Column]) -> Iterator[MetricSet]:
-    """A set a row, under the dimensions whose names the frame holds; none without a value."""
+    """Yields a set for each row with a value, under the dimensions whose names the frame holds."""
     present = {dim: name for dim, name in _DIMENSIONS.items() if name in frame}
     keys = [
         [(dim, str(key)) for key in frame.columns[name].to_list()] for dim, name in present.items()
     ]
-    # Whole columns at a time, as there are tens of thousands of rows.
+    # Whole columns at a time, because there are tens of thousands of rows.
     columns = [
         [None if value is None else (name, value) for value in _round_known(column)]
         for name, column in values.items()
@@ -175,7 +179,7 @@ def _sets(frame: Frame, cluster: str, values: Mapping[str, Column]) -> Iterator[
 
 
 def _round_known(column: Column) -> list[Any]:
-    """Return the values as published: NaN, infinity and negative values are unknown."""
+    """Returns the values as published: NaN, infinity and negative values are unknown."""
     good = column.known & np.isfinite(column.values) & (column.values >= 0)
     return [None if v is None else round(v, _DIGITS) for v in column.only(good).to_list()]
 

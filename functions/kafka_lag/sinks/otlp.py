@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics over the OpenTelemetry protocol (OTLP): gauges as protobuf over HTTP, gzip.
 
-Dimensions are attributes, with values as Kafka has them and not CloudWatch's legal forms: OTLP
+Dimensions are attributes, with Kafka's own values and not CloudWatch's legal forms, because OTLP
 carries any text. 429, 502, 503 and 504 may be tried again, after Retry-After if there is one, and
 no other answer may [OpenTelemetry, OTLP specification, OTLP/HTTP response].
 """
@@ -40,7 +40,7 @@ from kafka_lag.sinks.deadline import ONE_ATTEMPT, PublishDeadline, Timing
 from kafka_lag.sinks.metric_sets import MetricSet
 from kafka_lag.sinks.otlp_names import name_for
 
-# UCUM; receivers for Prometheus append what is not in braces to the name, and "1" as "_ratio".
+# UCUM; Prometheus receivers append to the name what is not in braces, and "1" as "_ratio".
 _UNITS = {
     contract.SECONDS: "s",
     contract.COUNT: "{count}",
@@ -51,47 +51,50 @@ _SERVICE_NAME = "service.name"
 # A name and the contract's unit.
 _Metric: TypeAlias = tuple[str, str]
 _NS_PER_MS = 1_000_000
-# More than the tags and lengths that wrap a point, and a metric's name and unit.
+# Upper bounds for the tags and lengths around a point, and for a metric's name and unit, in bytes.
 _POINT_OVERHEAD, _METRIC_OVERHEAD = 12, 128
 
 _SUCCESS = range(200, 300)
 _RETRYABLE = {429, 502, 503, 504}
 _DENIED = {401, 403}
 _LONGEST_ATTEMPT = 10.0
-# The time may end between looking at the clock and sending; urllib3 takes no timeout of nothing.
+# The time may end between reading the clock and sending; urllib3 takes no timeout of 0.
 _SHORTEST_ATTEMPT = 0.05
 _HEADERS = {
     "Content-Type": "application/x-protobuf",
     "Content-Encoding": "gzip",
     "User-Agent": "msk-lag-reporter",
 }
-# Characters of an endpoint's message in a log.
+# Characters of an endpoint's message that are logged.
 _SHOWN = 200
 
-# CloudWatch's name in a signature, also of its OTLP endpoint.
+# CloudWatch's name in a signature, also for its OTLP endpoint.
 _CLOUDWATCH_SERVICE = "monitoring"
 _CLOUDWATCH_HOST = re.compile(r"monitoring\.([a-z0-9-]+)\.(?:amazonaws|api)\.[a-z.]+")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-# Headers that the sink sets itself: of the body and where it goes.
+# Headers that the sink sets itself, about the body and its destination.
 _OWN_HEADERS = {"content-type", "content-encoding", "content-length", "transfer-encoding", "host"}
 
 
 class Authorization:
-    """Authorizes requests to an endpoint; this one for an endpoint that needs none."""
+    """Authorizes requests to an endpoint; this one is for an endpoint that needs none."""
 
     def headers(self, url: str, body: bytes, base: Mapping[str, str]) -> dict[str, str]:  # noqa: ARG002
-        """All headers to send, the base among them. Raises SinkError."""
+        """Returns all headers to send, the base included. Raises SinkError."""
         return dict(base)
 
     def renew(self) -> bool:
-        """Reads the login again after a 401 or 403; true if it changed. Raises SinkError."""
+        """Reads the login again after a 401 or 403; returns True if it changed.
+
+        Raises SinkError.
+        """
         return False
 
 
 class SigV4(Authorization):
     """A signature with the credentials of the function's role, for CloudWatch in one region.
 
-    Another signature of the same role would be rejected just as well, so there is nothing to renew.
+    Another signature of the same role would be rejected, too, so it cannot be renewed.
     """
 
     def __init__(self, credentials: Any, region: str) -> None:
@@ -99,7 +102,9 @@ class SigV4(Authorization):
         self._region = region
 
     def headers(self, url: str, body: bytes, base: Mapping[str, str]) -> dict[str, str]:
-        """Signs each request: a signature is good for minutes, and credentials rotate."""
+        """Returns the headers with a new signature: it is valid for minutes, and credentials
+        rotate.
+        """
         request = AWSRequest(method="POST", url=url, data=body, headers=dict(base))
         try:
             frozen = self._credentials.get_frozen_credentials()
@@ -121,13 +126,13 @@ class SecretHeaders(Authorization):
         self._cached: dict[str, str] | None = None
 
     def headers(self, url: str, body: bytes, base: Mapping[str, str]) -> dict[str, str]:  # noqa: ARG002
-        """The base and the secret's."""
+        """Returns the secret's headers and the base."""
         if self._cached is None:
             self._cached = self._read()
         return {**self._cached, **base}
 
     def renew(self) -> bool:
-        """Reads the secret again, which may have been rotated."""
+        """Reads the secret again, because it may have been rotated; returns True if it changed."""
         previous, self._cached = self._cached, None
         self._cached = self._read()
         return self._cached != previous
@@ -149,7 +154,7 @@ class SecretHeaders(Authorization):
 
 
 def _parse_headers(fields: Any) -> dict[str, str]:
-    """The headers. Raises ValueError for what cannot be sent as such."""
+    """Returns the headers. Raises ValueError for what cannot be sent as headers."""
     if not isinstance(fields, dict):
         raise ValueError("no object")
     for name, value in fields.items():
@@ -161,7 +166,9 @@ def _parse_headers(fields: Any) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """CloudWatch takes 1,000 points; a megabyte, uncompressed, everybody takes."""
+    """Limits of a request: CloudWatch takes 1,000 points, and all endpoints a megabyte,
+    uncompressed.
+    """
 
     points: int = 1_000
     size: int = 1_000_000
@@ -179,9 +186,9 @@ _LIMITS, _TIMING = RequestLimits(), Timing()
 
 
 class OtlpSink:
-    """Sends gauges to a URL, request by request; one that is rejected stops no other.
+    """Sends gauges to a URL, request by request; a rejected one does not stop the others.
 
-    `warn` gets what an endpoint says of a request that it took.
+    `warn` gets an endpoint's message about a request that it accepted.
     """
 
     def __init__(
@@ -204,22 +211,22 @@ class OtlpSink:
         self._pool = urllib3.PoolManager()
 
     def publish(self, sets: list[MetricSet], taken_at: int, seconds: float = 10.0) -> None:
-        """Sends the points within the seconds. Raises SinkError with how many were not taken."""
+        """Sends the points within the seconds. Raises SinkError with how many were not accepted."""
         deadline = PublishDeadline(seconds, self._timing)
         lost, causes = 0, []
         for request in encode_requests(sets, taken_at, self._namespace, self._limits, self._names):
             try:
                 lost += self._count_rejected(self._send(request.body, deadline), request.points)
             except SinkError as error:
-                # The next may be taken; once there is no time left, none is tried.
+                # The next request may be accepted; once there is no time left, none is tried.
                 lost += request.points
                 causes.append(str(error))
         if causes:
             raise SinkError(f"{lost} OTLP data points were not published: {causes[0]}")
 
     def _send(self, body: bytes, deadline: PublishDeadline) -> ExportMetricsPartialSuccess:
-        """The answer to a request that was taken. Raises SinkError."""
-        # The body's bytes must not depend on the clock, so that a repeated one is the same.
+        """Returns the answer to a request that was accepted. Raises SinkError."""
+        # The bytes must not depend on the clock, so that a repeated request is the same.
         packed = gzip.compress(body, mtime=0)
         cause = "no time was left"
         for _ in deadline.attempts():
@@ -240,7 +247,7 @@ class OtlpSink:
         raise SinkError(f"{self._url} did not take them in time ({cause}).")
 
     def _post(self, packed: bytes, seconds: float) -> Any:
-        """One attempt. A redirect is not followed: it would carry the headers elsewhere."""
+        """Makes one attempt. A redirect is not followed: it would carry the headers elsewhere."""
         return self._pool.request(
             "POST",
             self._url,
@@ -252,7 +259,7 @@ class OtlpSink:
         )
 
     def _count_rejected(self, answer: ExportMetricsPartialSuccess, points: int) -> int:
-        """Points lost of a request that was taken; it must not be sent again."""
+        """Returns how many points of an accepted request were lost; it must not be sent again."""
         rejected = min(max(answer.rejected_data_points, 0), points)
         line = f"of {points} OTLP data points {rejected} were rejected"
         if answer.error_message:
@@ -265,7 +272,7 @@ class OtlpSink:
 
 
 def _retry_after(response: Any) -> float:
-    """Seconds that the endpoint asks for; 0 where it names none, or in no known form."""
+    """Returns the seconds that the endpoint asks to wait; 0 if it names none in a known form."""
     try:
         return urllib3.Retry().get_retry_after(response) or 0.0
     except InvalidHeader:
@@ -286,9 +293,9 @@ def _parse_answer(data: bytes) -> ExportMetricsPartialSuccess:
 def make_otlp_sink(
     config: OtlpConfig, region: str, namespace: str, warn: Callable[[str], None]
 ) -> OtlpSink:
-    """The sink of an endpoint; `region` is the function's, "" outside AWS. Connects to nothing yet.
+    """Returns the sink of an endpoint, not connected yet. Raises ConfigError.
 
-    Raises ConfigError.
+    `region` is the function's, "" outside AWS.
     """
     url = config.endpoint or cloudwatch_url(region)
     authorization = Authorization()
@@ -304,13 +311,13 @@ def make_otlp_sink(
 
 
 def cloudwatch_url(region: str) -> str:
-    """CloudWatch's own OTLP endpoint for metrics."""
+    """Returns the URL of CloudWatch's own OTLP endpoint for metrics."""
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
     return f"https://monitoring.{region}.{domain}/v1/metrics"
 
 
 def region_of(url: str) -> str | None:
-    """The region that an endpoint of CloudWatch is in; None for any other endpoint."""
+    """Returns the region of a CloudWatch endpoint; None for any other endpoint."""
     found = _CLOUDWATCH_HOST.fullmatch(urlsplit(url).hostname or "")
     return found[1] if found else None
 
@@ -322,7 +329,10 @@ def encode_requests(
     limits: RequestLimits,
     names: str = CLOUDWATCH_NAMES,
 ) -> Iterator[EncodedRequest]:
-    """All points at the scheduled time (ms UTC), within the limits; a larger point goes alone."""
+    """Yields requests with all points at the scheduled time (ms UTC), within the limits.
+
+    A point that is larger gets its own request.
+    """
     by_metric: dict[_Metric, list[NumberDataPoint]] = {}
     points = size = 0
     for name, point in _points(sets, taken_at * _NS_PER_MS, names):
@@ -340,11 +350,11 @@ def encode_requests(
 def _points(
     sets: Iterable[MetricSet], at_ns: int, names: str
 ) -> Iterator[tuple[_Metric, NumberDataPoint]]:
-    """Metrics, each with a point of it."""
+    """Yields each point with its metric."""
     for one in sets:
-        called = name_for(names, one)
-        attributes = [_attribute(name, value) for name, value in called.attributes]
-        for name, unit, value in called.metrics:
+        named = name_for(names, one)
+        attributes = [_attribute(name, value) for name, value in named.attributes]
+        for name, unit, value in named.metrics:
             yield (
                 (name, unit),
                 NumberDataPoint(

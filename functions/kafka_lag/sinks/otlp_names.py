@@ -23,25 +23,25 @@ _ATTRIBUTES = {
     contract.DIMENSION_PARTITION: "partition",
 }
 _OF_A_GROUP, _OF_THE_REPORTER = "kafka.consumer_group.", "kafka_lag."
-# A group's sum would be counted twice beside those of its topics, were it called like them.
+# A group's sum has another name than those of its topics, or it would be counted twice.
 _LAGS = {"partition": "lag", "topic": "lag_sum", "group": "lag_of_all_topics"}
 _TIME_LAG = "time_lag"
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
-    """A set's attributes, and its metrics: each name, the contract's unit and the value."""
+class NamedMetrics:
+    """A set's attributes, and its metrics: name, the contract's unit and value."""
 
     attributes: tuple[tuple[str, str | int], ...]
     metrics: tuple[tuple[str, str, float], ...]
 
 
-def name_for(names: str, one: MetricSet) -> Called:
-    """A set as an endpoint with these `names` gets it: the receiver's `partition` is a number."""
+def name_for(names: str, one: MetricSet) -> NamedMetrics:
+    """Returns a set with the names of an endpoint; OpenTelemetry's `partition` is a number."""
     otel = names == OTEL_NAMES
     dimensions = {name for name, _ in one.dimensions}
-    return Called(
+    return NamedMetrics(
         tuple(_otel_attribute(*each) if otel else each for each in one.dimensions),
         tuple(
             (
