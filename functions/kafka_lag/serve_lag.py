@@ -19,7 +19,7 @@ from kafka_lag import contract
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.snapshots.s3_store import S3Store
 from kafka_lag.views.auth import Bearer, is_signed
-from kafka_lag.views.function_url import Guard, check_event, headers_of, resolver
+from kafka_lag.views.function_url import Guard, check_event, headers_of, make_resolver
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.secret_token import read_secret_token
 
@@ -32,8 +32,10 @@ _app = cache(lambda: build_app(os.environ))
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:
-    """Answers one request. Fails with one clear error, not shown to the caller, if it cannot check
-    the caller's access."""
+    """Answers one request.
+
+    Raises one clear error, not shown to the caller, if it cannot check the caller's access.
+    """
     try:
         answer = _app().resolve(check_event(event), context)
     except ReporterError as error:
@@ -55,7 +57,7 @@ def build_app(environ: Mapping[str, str]) -> LambdaFunctionUrlResolver:
         raise ConfigError(f"{' and '.join(missing)} must be set in the environment.")
     store = S3Store(boto3.client("s3", config=_AWS), environ[contract.ENV_BUCKET])
     snapshots = Snapshots(store, time.time)
-    return resolver(snapshots, _build_guard(environ), lambda: int(time.time() * 1000))
+    return make_resolver(snapshots, _build_guard(environ), lambda: int(time.time() * 1000))
 
 
 def _build_guard(environ: Mapping[str, str]) -> Guard:

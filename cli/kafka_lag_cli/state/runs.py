@@ -51,7 +51,7 @@ def find_runs(
     if at is not None:
         if not broken:
             _check_time(runs, at, where)
-        runs = [run for run in runs if not run.old]
+        runs = [run for run in runs if not run.is_old]
     if not runs:
         raise ConfigError(
             f"No run of {broken or 'these clusters'} in {where} can be read; its "
@@ -62,7 +62,7 @@ def find_runs(
 
 def _check_time(runs: Sequence[LatestRun], at: int, where: str) -> None:
     """Raises ConfigError where no cluster has a run of that time."""
-    if any(not run.old for run in runs):
+    if any(not run.is_old for run in runs):
         return
     last = max((run.taken_at for run in runs), default=None)
     before = (

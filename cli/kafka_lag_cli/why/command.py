@@ -153,7 +153,7 @@ def _answer_from_store(request: Request, options: Mapping[str, Any]) -> None:
     run = run_of_group(request.group, runs, request.at)
     newest = read_snapshot(store, run.cluster, run.taken_at)
     _answer_one(request, store, run.cluster, newest, round(run.interval_seconds * 1000))
-    if request.at is None and run.old:
+    if request.at is None and run.is_old:
         click.echo(
             f"The newest run is of {format_minute(run.taken_at)}; nothing is known since then.",
             err=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The views' routes and errors, whoever listens: a function URL or a local server."""
+"""The views' routes and errors, for any listener: a function URL or a local server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_lag.views.http import MAX_QUERY_BYTES, Answer, Request, redirect_trai
 from kafka_lag.views.latest_run import Snapshots
 
 _METRICS = "/metrics"
-# All there are, as docs/openapi.json has them.
+# All paths, as in docs/openapi.json.
 PATHS = (*burrow.PATHS, _METRICS, *page.PATHS)
 _READ_METHODS = ("GET", "HEAD")
 _READ_ONLY = (
@@ -24,9 +24,9 @@ _READ_ONLY = (
 _QUERY_TOO_LONG = f"The query is longer than {MAX_QUERY_BYTES:,} bytes; shorten it."
 _UNREADABLE = "The snapshots cannot be read now; ask again in a minute."
 _NO_SUCH_PATH = "There is no such path."
-# Each answer is of the moment; and names in it are strangers' input, never a script.
+# Each answer is of the moment; names in it are untrusted input, never a script.
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-# Below this a header costs more than packing saves.
+# Below this size the header costs more than packing saves.
 _MIN_BYTES_TO_PACK = 1024
 _GZIP_LEVEL = 5
 
@@ -34,15 +34,14 @@ _GZIP_LEVEL = 5
 def answer(
     request: Request, snapshots: Snapshots, now_ms: int, max_metrics_bytes: int | None = None
 ) -> Answer:
-    """The whole answer, packed where the client accepts that; `now_ms` is UTC.
+    """Returns the whole answer, packed if the client accepts that; `now_ms` is UTC.
 
-    `max_metrics_bytes` is the largest /metrics that the listener can pass on; null: any size.
+    `max_metrics_bytes` is the largest /metrics that the listener can pass on; None: any size. The
+    answer to HEAD has no body, but its length.
 
-    To HEAD it has no body, and says how long it would be.
-
-    What cannot be answered is one sentence in the shape of the view: a method that would change
-    something (405), a query that is too long (414), a path with dot segments or a NUL (404),
-    snapshots that cannot be read (503).
+    A request that cannot be answered gets one sentence in the shape of the view: a method that
+    would change something (405), a query that is too long (414), a path with dot segments or a NUL
+    (404), snapshots that cannot be read (503).
     """
     found = _answer_get(request, snapshots, now_ms, max_metrics_bytes)
     return _without_body(request, _pack(request, found))
@@ -51,7 +50,7 @@ def answer(
 def error_answer(
     request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """One sentence in the shape of the view of the path; to HEAD as `answer`."""
+    """Returns one sentence in the shape of the path's view; without a body to HEAD."""
     return _without_body(request, _view_error(request, status, sentence, headers))
 
 
@@ -98,7 +97,7 @@ def _answer_get(
     try:
         answer = _view_of(request).answer(request, snapshots, now_ms, max_metrics_bytes)
     except StoreError as error:
-        # The cause names buckets and folders, which are for the log.
+        # The text names buckets and folders, which are for the log.
         logging.getLogger(__name__).warning("%s", error)
         return _view_error(request, 503, _UNREADABLE)
     return replace(answer, headers={**_HEADERS, **answer.headers})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom the views answer: a signature that Lambda has checked, or a bearer token."""
+"""Decides whom the views answer: a signature that Lambda has checked, or a bearer token."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from kafka_lag.errors import ConfigError
 _SCHEME = "bearer"
 _SENDABLE = re.compile(r"[!-~]+")
 _TOKEN_TTL_SECONDS = 300.0
-# Strangers may send requests as often as they like; each failure costs a call.
+# Anybody may send requests as often as they like, and each failed read costs a call.
 _FAILURE_TTL_SECONDS = 5.0
 
 
 def is_signed(event: Mapping[str, Any]) -> bool:
-    """Return true if Lambda itself has checked an IAM signature of a function URL's event."""
+    """Returns True if Lambda itself has checked an IAM signature of a function URL's event."""
     authorizer = event["requestContext"].get("authorizer") or {}
     return bool(authorizer.get("iam"))
 
 
 class Bearer:
-    """Compares with the token that `read` gives, read again after 5 minutes of `clock` (seconds).
+    """Compares with the token that `read` returns, read again after 5 minutes of `clock` (seconds).
 
-    So long a rotated token may be taken, and the new one rejected. Only its hash is in memory.
+    For that long an old token may be accepted after a rotation, and the new one rejected. Only the
+    token's hash is in memory.
     """
 
     def __init__(self, read: Callable[[], str], clock: Callable[[], float]) -> None:
@@ -39,10 +40,10 @@ class Bearer:
         self._failed_until = float("-inf")
 
     def allows(self, authorization: str) -> bool:
-        """Return true if an Authorization header holds the token. Raises ConfigError if `read`
-        does.
+        """Returns True if an Authorization header holds the token.
 
-        Any header takes the same time: hashes of one length are compared, whatever was sent.
+        Raises ConfigError if `read` does. Any header takes the same time, because hashes of one
+        length are compared.
         """
         scheme, _, token = authorization.strip().partition(" ")
         same = hmac.compare_digest(_hash(token.strip()), self._expected_hash())
@@ -63,9 +64,10 @@ class Bearer:
 
 
 def check_token(text: str, holder: str) -> str:
-    """The text without blanks around it. Raises ConfigError for one that no header can bring.
+    """Returns the text without surrounding blanks.
 
-    A token is said to be wrong at each request, and never why.
+    Raises ConfigError for a text that no header can hold: a request only learns that its token is
+    wrong, never why.
     """
     token = text.strip()
     if not _SENDABLE.fullmatch(token):

@@ -19,23 +19,23 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.views.http import Answer, Request, WrongQueryError, redirect_trailing_slash
 from kafka_lag.views.latest_run import HOUR_MS, Snapshots
 
-# For groups and partitions of which nothing can be said.
+# The status of groups and partitions about which nothing is known.
 NOT_FOUND = "NOTFOUND"
-# Burrow's words of a partition for what the consumer does.
+# Burrow's words for what a partition's consumer does.
 _CONSUMERS = {
     contract.STOPPED: contract.STOP,
     contract.STALLED: contract.STALL,
     contract.REWOUND: contract.REWIND,
 }
-# Readings in a window: as many as Burrow keeps by default.
+# Readings in a window, as many as Burrow keeps by default.
 WINDOW = 10
 _JSON, _TEXT = "application/json", "text/plain; charset=utf-8"
 _MAX_DIGITS = 9
 _DAY_MS = 24 * HOUR_MS
-# Runs are mostly a minute apart, and an hour at most.
+# Runs are usually a minute apart, and at most an hour.
 _LOOK_BACK_HOURS = (1, 3, 12)
 _NO_CLUSTER = "cluster not found"
-# Burrow's own words for how it reaches the brokers; a snapshot does not know how it was taken.
+# Burrow's fields for its connection to the brokers, which a snapshot does not hold.
 _NO_PROFILE = {"name": "", "client-id": "", "kafka-version": "", "tls": None, "sasl": None}
 _PARTITION_COLUMNS = (
     "topic",
@@ -55,12 +55,12 @@ _PARTITION_COLUMNS = (
     "consumer_status",
 )
 _T = TypeVar("_T")
-# A row of a group's partitions, None for unknown.
+# A row of a group's partitions; None is unknown.
 _Record = dict[str, Any]
 
 
 def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
-    """Burrow's answer to a GET. Raises StoreError when the snapshots cannot be read."""
+    """Returns Burrow's answer to a GET. Raises StoreError if the snapshots cannot be read."""
     if redirect := redirect_trailing_slash(request, lambda path: _find_route(path) is not None):
         return redirect
     if found := _find_route(request.sent_path):
@@ -71,35 +71,35 @@ def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
             return error_answer(request, 400, str(error))
     if _SETTINGS.fullmatch(request.path):
         return error_answer(request, 404, "the collector's configuration is not served here")
-    # What Burrow says to a path that it does not have, to the byte.
+    # Burrow's answer to an unknown path, byte for byte.
     body = b'{"error":true,"message":"invalid request type","result":{}}\n'
     return Answer(404, _TEXT, body)
 
 
 def error_answer(request: Request, code: int, message: str) -> Answer:
-    """Burrow's error body."""
+    """Returns Burrow's error body."""
     return Answer(code, _JSON, _encode(request, message, {}, error=True))
 
 
 @dataclass(frozen=True, slots=True)
 class BurrowRequest:
-    """One request and what it is answered from; `now_ms` is UTC."""
+    """One request and the snapshots that answer it; `now_ms` is UTC."""
 
     http: Request
     snapshots: Snapshots
     now_ms: int
 
     def newest(self, cluster: str, dataset: str) -> tuple[int, Frame] | None:
-        """The scheduled time and the rows of the newest run; None: there is no such cluster."""
+        """Returns the newest run's scheduled time and rows; None if the cluster is unknown."""
         taken_at = self.snapshots.newest(cluster)
         if taken_at is None:
             return None
         return taken_at, self.snapshots.frame(cluster, dataset, taken_at)
 
     def runs(self, cluster: str, newest: int, count: int) -> list[int]:
-        """The newest run and those before it, the newest first, `count` at most, ms UTC.
+        """Returns the newest run and those before it, ms UTC, the newest first, `count` at most.
 
-        Of a snapshot that is days old only itself: to look around it is to list every hour since.
+        Returns only the newest if it is days old: finding others would list every hour since.
         """
         if self.now_ms - newest > _DAY_MS:
             return [newest]
@@ -111,8 +111,7 @@ class BurrowRequest:
         return [newest, *(run for run in found if run < newest)][:count]
 
     def partitions_of(self, cluster: str, group: str, run: int) -> Frame | None:
-        """The group's rows of a run before the newest; None where it is unreadable, which is no
-        matter."""
+        """Returns the group's rows of an earlier run; None if it cannot be read."""
         try:
             rows = self.snapshots.frame(cluster, contract.GROUP_PARTITIONS, run)
         except UnusableError:
@@ -120,9 +119,9 @@ class BurrowRequest:
         return _select_group(rows, group)
 
     def page(self, items: Sequence[_T]) -> Sequence[_T]:
-        """The items that `offset` and `limit` of the query select; all without them.
+        """Returns the items that `offset` and `limit` of the query select; all without them.
 
-        Raises WrongQueryError where one is no whole number.
+        Raises WrongQueryError if one is not a whole number.
         """
         begin, limit = self._number("offset", 0), self._number("limit", len(items))
         return items[begin : begin + limit]
@@ -130,9 +129,10 @@ class BurrowRequest:
     def answer(
         self, message: str, result: Mapping[str, Any], taken_at: int | None = None, code: int = 200
     ) -> Answer:
-        """`taken_at`, ms UTC, is the time of the snapshot that it was made of.
+        """Returns an answer; `taken_at`, ms UTC, is the time of its snapshot.
 
-        Last-Modified holds it, as Burrow's bodies have no place for the age of what they say.
+        Last-Modified holds this time, because Burrow's bodies have no field for the age of their
+        values.
         """
         headers = {}
         if taken_at is not None:
@@ -162,7 +162,7 @@ def answer_alive(_: BurrowRequest) -> Answer:
 
 
 def answer_ready(request: BurrowRequest) -> Answer:
-    """Answer whether any cluster has a snapshot; raises StoreError if that cannot be known."""
+    """Returns READY if any cluster has a snapshot, else STARTING. Raises StoreError."""
     if any(request.snapshots.newest(cluster) for cluster in request.snapshots.clusters()):
         return Answer(200, _TEXT, b"READY")
     return Answer(503, _TEXT, b"STARTING")
@@ -174,7 +174,7 @@ def list_clusters(request: BurrowRequest) -> Answer:
 
 
 def describe_cluster(request: BurrowRequest, cluster: str) -> Answer:
-    """Burrow's configuration of the cluster: which brokers are read, and how often."""
+    """Returns Burrow's configuration of the cluster: which brokers are read, and how often."""
     newest = request.snapshots.newest(cluster)
     if newest is None:
         return request.not_found("cluster module not found")
@@ -200,7 +200,7 @@ def list_topics(request: BurrowRequest, cluster: str) -> Answer:
 
 
 def list_end_offsets(request: BurrowRequest, cluster: str, topic: str) -> Answer:
-    """The end offset of each partition in order, but for those that were never read."""
+    """Returns the end offsets by partition, without partitions that were never read."""
     found = request.newest(cluster, contract.TOPIC_PARTITIONS)
     mask = None if found is None else found[1].strings("topic").is_in([topic])
     if found is None or mask is None or not mask.any():
@@ -212,9 +212,9 @@ def list_end_offsets(request: BurrowRequest, cluster: str, topic: str) -> Answer
 
 
 def list_consumers_of_topic(request: BurrowRequest, cluster: str, topic: str) -> Answer:
-    """The names of the groups with a commit or an assignment in the topic; none if it is unknown.
+    """Returns the names of the groups with a commit or an assignment in the topic.
 
-    A topic that is unknown is no error to Burrow.
+    Burrow does not treat an unknown topic as an error, so the list is then empty.
     """
     found = request.newest(cluster, contract.GROUP_PARTITIONS)
     if found is None:
@@ -236,9 +236,9 @@ def list_consumers(request: BurrowRequest, cluster: str) -> Answer:
 
 
 def describe_consumer(request: BurrowRequest, cluster: str, group: str) -> Answer:
-    """The window of offsets of each of the group's partitions, by topic.
+    """Returns the window of offsets of each of the group's partitions, by topic.
 
-    The only answer that reads as many runs as a window has.
+    Only this answer reads as many runs as a window has.
     """
     found = request.newest(cluster, contract.GROUPS)
     if found is None or not len(_group_row(found[1], group)):
@@ -252,12 +252,12 @@ def describe_consumer(request: BurrowRequest, cluster: str, group: str) -> Answe
 
 
 def answer_lag(request: BurrowRequest, cluster: str, group: str) -> Answer:
-    """The group's status with every partition."""
+    """Returns the group's status with every partition."""
     return _answer_status(request, cluster, group, is_shown=lambda _: True)
 
 
 def answer_status(request: BurrowRequest, cluster: str, group: str) -> Answer:
-    """The group's status with the partitions that are not well."""
+    """Returns the group's status with the partitions that are not OK."""
     return _answer_status(
         request, cluster, group, is_shown=lambda status: status not in (contract.OK, NOT_FOUND)
     )
@@ -272,13 +272,13 @@ _ROUTES: dict[str, Callable[..., Answer]] = {
     "/v3/kafka/{cluster}/topic/{topic}": list_end_offsets,
     "/v3/kafka/{cluster}/topic/{topic}/consumers": list_consumers_of_topic,
     "/v3/kafka/{cluster}/consumer": list_consumers,
-    # A group's slashes need not be encoded, so the longer paths come first.
+    # A group's slashes need not be encoded, so longer paths come first.
     "/v3/kafka/{cluster}/consumer/{group}/status": answer_status,
     "/v3/kafka/{cluster}/consumer/{group}/lag": answer_lag,
     "/v3/kafka/{cluster}/consumer/{group}": describe_consumer,
 }
 PATHS = tuple(_ROUTES)
-# Burrow's own settings: here a configuration document of the collector, which nothing serves.
+# Burrow's own settings; here they would be the collector's configuration, which is not served.
 _SETTINGS = re.compile(r"/v3/(config|admin)(/.*)?", re.DOTALL)
 
 
@@ -291,8 +291,11 @@ _PATTERNS = tuple((_compile(path), handler) for path, handler in _ROUTES.items()
 
 
 def _find_route(sent_path: str) -> tuple[Callable[..., Answer], dict[str, str]] | None:
-    """The handler and its decoded names. A slash that was sent encoded is part of a name."""
-    # No name has a NUL, so it can stand for such a slash.
+    """Returns the handler and its decoded names.
+
+    A slash that was sent encoded is part of a name.
+    """
+    # No name contains a NUL, so it can replace such a slash.
     path = "/".join(unquote(part).replace("/", "\0") for part in sent_path.split("/"))
     for pattern, handler in _PATTERNS:
         if match := pattern.fullmatch(path):
@@ -340,7 +343,7 @@ def _group_status(
 def _partition_statuses(
     request: BurrowRequest, cluster: str, group: str, newest: int
 ) -> list[dict[str, Any]]:
-    """All of the group; `start` is the oldest reading of the window, `end` the newest."""
+    """Returns the group's partitions; `start` is the window's oldest reading, `end` the newest."""
     rows = _select_group(request.snapshots.frame(cluster, contract.GROUP_PARTITIONS, newest), group)
     oldest = request.partitions_of(cluster, group, request.runs(cluster, newest, WINDOW)[-1])
     readings = (rows if oldest is None else oldest).to_dicts()
@@ -370,9 +373,9 @@ def _partition_status(
 
 
 def _find_word(record: _Record, *, unread: bool) -> str:
-    """A partition's status; of one that was not read the last one known, as in its group.
+    """Returns a partition's status; if it was not read, the last one known, as in its group.
 
-    Burrow has no word for a loss, and words for what the consumer does.
+    Burrow has no word for a loss, but words for what the consumer does.
     """
     status: str | None = record["status"] or (record["last_status"] if unread else None)
     if status == contract.ERR:
@@ -381,7 +384,7 @@ def _find_word(record: _Record, *, unread: bool) -> str:
 
 
 def _windows(earlier: Sequence[Frame], newest: Frame) -> dict[str, list[dict[str, Any]]]:
-    """Return the newest reading's partitions by topic; the place in a list is the number."""
+    """Returns the newest reading's partitions by topic; the position in a list is the partition."""
     seen: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for rows in (*earlier, newest):
         for record in rows.to_dicts():
@@ -397,7 +400,7 @@ def _windows(earlier: Sequence[Frame], newest: Frame) -> dict[str, list[dict[str
 
 
 def _window(record: _Record, offsets: list[dict[str, Any]], lag: int) -> dict[str, Any]:
-    """Return a window as Burrow fills it: nulls first if it is not full, nothing if it is empty."""
+    """Returns a window as Burrow fills it: nulls first if it is not full, empty if nothing is."""
     missing: list[None] = [None] * (WINDOW - len(offsets)) if offsets else []
     return {
         "offsets": [*missing, *offsets],
@@ -418,7 +421,7 @@ def _group_row(groups: Frame, group: str) -> Frame:
 
 
 def _select_group(rows: Frame, group: str) -> Frame:
-    """The group's rows and the columns that Burrow's answers need, by topic and partition."""
+    """Returns the group's rows by topic and partition, with the columns for Burrow's answers."""
     mask = rows.strings("consumer_group").is_in([group])
     mine = Frame({name: rows.columns[name] for name in _PARTITION_COLUMNS}, len(rows)).where(mask)
     topics = mine.strings("topic").to_list()
@@ -428,21 +431,21 @@ def _select_group(rows: Frame, group: str) -> Frame:
 
 
 def _log_of(record: _Record) -> tuple[Any, ...]:
-    """Return the log of a record; a topic that was recreated has another log."""
+    """Returns the key of a record's log; a recreated topic has another log."""
     return record["topic"], record["topic_id"], record["partition_id"]
 
 
 def _current_lags(rows: Frame) -> list[int]:
-    """Return each row's lag, else its last known one, else 0: Burrow has no value for unknown."""
+    """Returns each row's lag, else its last known one, else 0: Burrow has no value for unknown."""
     committed, start = rows.numbers("committed_offset"), rows.numbers("start_offset")
-    # Deleted records cannot be read any more.
+    # Deleted records can no longer be read.
     position = committed.where(~(start > committed), start)
     last = (rows.numbers("end_offset") - position).clip(0)
     return [lag or 0 for lag in rows.numbers("lag").or_else(last).to_list()]
 
 
 def _offset(record: _Record) -> dict[str, Any] | None:
-    """One reading as an offset that Burrow keeps; None where nothing was ever committed.
+    """Returns one reading as an offset that Burrow keeps; None if nothing was ever committed.
 
     `timestamp` is when the commit was first seen, `observedAt` when it was last read, ms UTC.
     """

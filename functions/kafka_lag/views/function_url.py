@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The views' front as a Lambda function URL (payload 2.0)."""
+"""The views as a Lambda function URL (payload 2.0)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from kafka_lag.views.app import answer, error_answer
 from kafka_lag.views.http import Answer, Request
 from kafka_lag.views.latest_run import Snapshots
 
-# Lambda takes 6 MB, base64 and headers included.
+# Lambda passes on 6 MB, base64 and headers included.
 MAX_BYTES = 6 * 1024 * 1024 // 4 * 3 - 64 * 1024
-# Of /metrics, as not every scraper takes an answer packed. What does not become small enough when
-# packed gets the URL's error. More would take more memory and time than a small function has.
+# Limit for /metrics, because not every scraper accepts a packed answer. An answer that is still too
+# large when packed gets the URL's error. More would take more memory and time than a small function
+# has.
 MAX_METRICS_BYTES = 4_600_000
-# All that a function URL passes on: those that would change something are answered why not.
+# All methods that a function URL passes on; those that would change something get an explanation.
 _URL_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _UNAUTHORIZED = (
     "Sign the request, or send the token as Authorization: Bearer, as it is set up here."
@@ -30,16 +31,17 @@ _TOO_LARGE = (
     "twice as many shards of /metrics (?shard=0of4, ?shard=0of8), ?page=1 of the page."
 )
 
-# Whether an event may be answered. Raises ConfigError where that cannot be known.
+# Returns True if an event may be answered. Raises ConfigError if that cannot be decided.
 Guard: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
 
-def resolver(
+def make_resolver(
     snapshots: Snapshots, is_allowed: Guard, now_ms: Callable[[], int]
 ) -> LambdaFunctionUrlResolver:
-    """Every path of a function URL, for events that are allowed; `now_ms` gives the time in ms UTC.
+    """Returns a resolver for every path of a function URL; `now_ms` gives the time in ms UTC.
 
-    Which view a path means is decided by `answer`, as the local server needs it too.
+    It answers events that `is_allowed` accepts. `answer` decides which view a path means, because
+    the local server needs that, too.
     """
     app = LambdaFunctionUrlResolver(debug=False)
 
@@ -57,13 +59,13 @@ def resolver(
         return to_response(request, answer(request, snapshots, now_ms(), MAX_METRICS_BYTES))
 
     app.route(".*", method=_URL_METHODS)(view)
-    # other methods, and a path with a line break, which .* does not match
+    # For other methods, and a path with a line break, which .* does not match.
     app.not_found(lambda _: view())
     return app
 
 
 def check_event(event: Any) -> dict[str, Any]:
-    """The event itself. Raises ConfigError for an event of anything but a URL."""
+    """Returns the event. Raises ConfigError if it is not an event of a function URL."""
     try:
         if event["requestContext"]["http"]["method"] and isinstance(event["rawPath"], str):
             return dict(event)
@@ -75,17 +77,17 @@ def check_event(event: Any) -> dict[str, Any]:
 
 
 def headers_of(event: Mapping[str, Any]) -> dict[str, str]:
-    """The request's headers, names in lower case."""
+    """Returns the request's headers, with names in lower case."""
     return {name.lower(): value for name, value in (event.get("headers") or {}).items()}
 
 
 def to_response(request: Request, answer: Answer) -> Response[str]:
-    """The answer as Powertools takes it; one that is too large becomes a sentence how to page."""
+    """Returns the answer for Powertools; one that is too large becomes advice on how to page."""
     if len(answer.body) > MAX_BYTES:
         answer = error_answer(request, 413, _TOO_LARGE)
-    # As text, since bytes that are called JSON would be made JSON once more.
+    # As text: Powertools would encode bytes declared as JSON once more.
     text = b64encode(answer.body).decode()
-    # The URL adds lengths itself; one that a function adds comes out under another name.
+    # The URL adds the length itself; a length of ours would appear under another name.
     headers = {name: value for name, value in answer.headers.items() if name != "Content-Length"}
     response = Response(answer.status, answer.content_type, text, headers)
     response.base64_encoded = True

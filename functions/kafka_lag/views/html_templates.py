@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages made from templates: every value is escaped, and a misspelt name fails."""
+"""Renders pages from templates: every value is escaped, and a misspelt name fails."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def make_environment(package: str) -> Environment:
-    """Return an environment for the files in the folder `templates` of a package."""
-    # Costs the start of those alone who open a page.
+    """Returns an environment for the files in the folder `templates` of a package."""
+    # Imported here, because it slows down the start and only pages need it.
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
     return Environment(
-        # By the package's loader templates are found in a zip too.
+        # The package's loader finds templates in a zip, too.
         loader=PackageLoader(package, "templates"),
         autoescape=True,
         undefined=StrictUndefined,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP requests and answers, apart from who listens: a function URL or a local server."""
+"""HTTP requests and answers, independent of the listener: a function URL or a local server."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, unquote
 
-# Names in a query are short; what is longer is not parsed.
+# Names in a query are short; a longer query is not parsed.
 MAX_QUERY_BYTES = 8 * 1024
 _DOT_SEGMENTS = (".", "..")
 _NO_WEIGHT = re.compile(r"\s*q=0(\.0*)?\s*")
-# What a path and a query may hold as they are; what was sent encoded stays so.
+# Characters that stay as they are in a path and in a query; encoded ones stay encoded.
 _SAFE_IN_PATH, _SAFE_IN_QUERY = "/%", "/%&=+?:@!$'()*,;"
 
 
@@ -22,13 +22,13 @@ class WrongQueryError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; all of it is a stranger's input.
+    """One request; all of it is untrusted input.
 
     `path` is decoded once, as sent after the host, without the query. `query` holds the last value
-    of each parameter; it is empty where `query_bytes`, its length as sent, is over the limit.
-    `host` is that of the Host header. `path_traversal` where a segment of the path as sent is . or
-    .., however encoded; one within a name whose slashes are encoded is none. `sent_path` and
-    `sent_query` are still encoded, without the ? between them.
+    of each parameter; it is empty if `query_bytes`, its length as sent, is over the limit. `host`
+    is that of the Host header. `path_traversal` is True if a segment of the path as sent is . or
+    .., however encoded; a segment within a name whose slashes are encoded does not count.
+    `sent_path` and `sent_query` are still encoded, without the ? between them.
     """
 
     path: str
@@ -43,10 +43,10 @@ class Request:
 
     @classmethod
     def of(cls, method: str, path: str, query: str, headers: Mapping[str, str]) -> Request:
-        """From path and query as sent, still encoded; header names in lower case.
+        """Returns a request from path and query as sent, still encoded; header names in lower case.
 
-        Halves of surrogate pairs, which an event made by hand may hold, become question marks here,
-        and are nowhere else: no encoding has bytes for them.
+        Halves of surrogate pairs, which an event made by hand may hold, become question marks,
+        because no encoding has bytes for them.
         """
         path, query = (text.encode(errors="replace").decode() for text in (path, query))
         segments = [unquote(segment) for segment in path.split("/")]
@@ -67,7 +67,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer; `headers` beside its type and length."""
+    """One answer; `headers` are those other than type and length."""
 
     status: int
     content_type: str
@@ -76,10 +76,10 @@ class Answer:
 
 
 def redirect_trailing_slash(request: Request, is_path: Callable[[str], bool]) -> Answer | None:
-    """301 to the path without slashes at its end, the query kept; None without one, or where that
-    path, as sent, is none. A slash that was sent encoded belongs to a name.
+    """Returns a 301 to the path without slashes at its end; None if that is not a path.
 
-    `is_path` must be of paths that begin with a word: another host's address begins with //.
+    The query is kept. A slash that was sent encoded belongs to a name. `is_path` must only accept
+    paths that begin with a word, because // begins another host's address.
     """
     path = request.sent_path.rstrip("/")
     if path == request.sent_path or not is_path(path):
@@ -90,7 +90,7 @@ def redirect_trailing_slash(request: Request, is_path: Callable[[str], bool]) ->
 
 
 def _accepts_gzip(accepted: str) -> bool:
-    """Return true if gzip is accepted; * stands for all unnamed codings (RFC 9110, 12.5.3)."""
+    """Returns True if gzip is accepted; * stands for all unnamed codings (RFC 9110, 12.5.3)."""
     codings: dict[str, bool] = {}
     for each in accepted.lower().split(","):
         coding, _, weight = each.partition(";")

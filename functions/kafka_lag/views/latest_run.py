@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The newest run of each cluster and those before it: listed by the hour, read when needed, and
-cached."""
+"""The newest run of each cluster and those before it.
+
+Runs are listed by the hour, read when needed, and cached.
+"""
 
 from __future__ import annotations
 
@@ -30,41 +32,41 @@ from kafka_lag.snapshots.parquet import as_stored, from_parquet, servers_of
 from kafka_lag.snapshots.store import BrowsableStore
 
 HOUR_MS = 3_600_000
-# The pauses between these runs give the interval.
+# The interval is estimated from the pauses between runs of these hours.
 RECENT_HOURS = 6
-# Runs of a longer time are listed by the day: a week by the hour is 168 requests, which cost most.
+# Runs of more hours are listed by the day: a week by the hour is 168 requests, which cost the most.
 _HOURS_LISTED_APART = 12
 _DAY_MS = 24 * HOUR_MS
 _CLUSTER_FOLDER = "cluster="
 # Rows cached, of 0.3 KB each: ten large runs of 60,000 while the next is read, and `groups` for
-# sparklines. Beside more, a scrape of all partitions would not fit into 512 MB.
+# sparklines. With more, a scrape of all partitions would not fit into 512 MB.
 _CACHED_ROWS = 700_000
-# A frame of few rows is mostly its columns, 20 KB: in a process that lives for days, rows alone
-# would let thousands of small ones pile up. A curve of a day has less than a hundred.
+# A frame of few rows is mostly its columns, 20 KB. With a limit on rows alone, thousands of small
+# frames would pile up in a process that lives for days. A curve of a day has less than a hundred.
 _CACHED_FRAMES = 150
 _CACHED_LISTINGS = 2_000
-# An hour that ended so long ago gets no more runs but of a collector that came back.
-_SETTLED_MS = 10 * 60_000
-_SETTLED_TTL_SECONDS = 600.0
-# Boto3's client, which threads may share, holds ten connections.
+# An hour that ended so long ago gets no more runs, except from a collector that came back.
+_CLOSED_MS = 10 * 60_000
+_CLOSED_TTL_SECONDS = 600.0
+# Threads may share boto3's client, which holds ten connections.
 _PARALLEL_READS = 8
 _DEFAULT_INTERVAL_SECONDS = 60.0
 _OLD_AFTER_INTERVALS = 3
-# Pauses between runs that the interval is estimated from.
+# Number of pauses between runs from which the interval is estimated.
 _INTERVAL_SAMPLES = 20
-# Runs tried where the newest is unreadable.
+# Runs tried if the newest is unreadable.
 _RUNS_TRIED = 4
 _T = TypeVar("_T")
-# An object's key, and which columns of it; None: all.
+# An object's key and the columns read from it; None: all.
 _FrameKey = tuple[str, tuple[str, ...] | None]
 
 
 class Snapshots:
     """The snapshots of all clusters in one store; `clock` in seconds since the epoch.
 
-    Listings are cached for `ttl_seconds`; what was read never changes. Runs dated more than ten
-    minutes ahead are left out. All methods raise StoreError when the store does not answer. For one
-    thread at a time: those that it starts itself only read the store.
+    Listings are cached for `ttl_seconds`; objects never change. Runs dated more than ten minutes
+    ahead are left out. All methods raise StoreError if the store does not answer. Only one thread
+    may use it at a time; the threads that it starts only read the store.
     """
 
     def __init__(
@@ -79,11 +81,10 @@ class Snapshots:
         self._held = _HeldRun()
 
     def hold(self, cluster: str, snapshot: Snapshot) -> None:
-        """Takes a run from whoever made it in this process, in any thread, instead of the run that
-        was held before.
+        """Takes a run that was made in this process, in any thread, and drops the one held before.
 
-        It is not read from the store, and is shown even if the store does not take it, or cannot be
-        listed.
+        A held run is not read from the store. It is shown even if the store does not take it or
+        cannot be listed.
         """
         at = snapshot.taken_at
         frames = {
@@ -93,7 +94,7 @@ class Snapshots:
         self._held = _HeldRun(cluster, at, frames)
 
     def clusters(self) -> list[str]:
-        """The names of clusters that have snapshots, in order."""
+        """Returns the names of clusters that have snapshots, in order."""
         held = [self._held.cluster] if self._held.cluster else []
         return sorted(_join(held, self._stored_clusters))
 
@@ -101,7 +102,7 @@ class Snapshots:
         place = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/"
         folders = self._folders(place)
         if not folders:
-            # The first run of all is seen as soon as it is there.
+            # So that the very first run is seen as soon as it is stored.
             del self._folders_listed[place]
         names = (
             folder.removeprefix(_CLUSTER_FOLDER)
@@ -111,8 +112,9 @@ class Snapshots:
         return [name for name in names if CLUSTER_NAME.fullmatch(name)]
 
     def newest(self, cluster: str, until: int | None = None) -> int | None:
-        """The scheduled time, ms UTC, of the newest complete run, or of the newest that was not
-        after `until`; None: there is none.
+        """Returns the scheduled time, ms UTC, of the newest complete run; None if there is none.
+
+        With `until`, the newest that is not later.
         """
         if not CLUSTER_NAME.fullmatch(cluster):
             return None
@@ -121,7 +123,7 @@ class Snapshots:
         return max(_join(held, lambda: self._newest_stored(cluster, last)), default=None)
 
     def _newest_stored(self, cluster: str, until: int) -> list[int]:
-        """The newest alone; none where there is none."""
+        """Returns the newest stored run only; empty if there is none."""
         prefix = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/{_CLUSTER_FOLDER}{cluster}/"
         last = hour_prefix(contract.GROUPS, cluster, until)
         for day in self._prefixes_below(prefix, last):
@@ -131,8 +133,10 @@ class Snapshots:
         return []
 
     def runs(self, cluster: str, since: int, until: int | None = None) -> list[int]:
-        """The scheduled times, ms UTC, of complete runs from `since` to `until`, both included, or
-        to the newest; the newest first."""
+        """Returns the scheduled times, ms UTC, of complete runs, the newest first.
+
+        `since` and `until` are included; without `until` the newest run is the last.
+        """
         if not CLUSTER_NAME.fullmatch(cluster):
             return []
         last = self._until() if until is None else until
@@ -159,15 +163,18 @@ class Snapshots:
         return [time for time in times if since <= time <= last]
 
     def frame(self, cluster: str, dataset: str, taken_at: int) -> Frame:
-        """All columns of one dataset of a run. Raises UnusableError where it cannot be read."""
+        """Returns all columns of one dataset of a run.
+
+        Raises UnusableError if it cannot be read.
+        """
         key = object_key(dataset, cluster, taken_at)
         cached = self._cached(key)
         return self._parse(key, dataset, self._store.read(key)) if cached is None else cached
 
     def servers(self, cluster: str, taken_at: int) -> list[str]:
-        """The bootstrap servers that a run was configured with; none where that is not known.
+        """Returns the bootstrap servers that a run was configured with; empty if not known.
 
-        Raises UnusableError where the run cannot be read.
+        Raises UnusableError if the run cannot be read.
         """
         key = object_key(contract.GROUPS, cluster, taken_at)
         try:
@@ -180,9 +187,9 @@ class Snapshots:
     def frames(
         self, cluster: str, dataset: str, times: Sequence[int], columns: Sequence[str] | None = None
     ) -> dict[int, Frame]:
-        """Return the frames of several runs, read in parallel, without those that cannot be read.
+        """Returns the frames of several runs, read in parallel, without those that cannot be read.
 
-        With `columns` these alone, which is far less to decode and to cache.
+        With `columns` only these are decoded and cached, which is far less.
         """
         keys = [object_key(dataset, cluster, at) for at in times]
         part = None if columns is None else tuple(columns)
@@ -196,7 +203,7 @@ class Snapshots:
         return {at: frame for at, frame in pairs if frame is not None}
 
     def _cached(self, key: str, columns: tuple[str, ...] | None = None) -> Frame | None:
-        """The whole frame does for some of its columns."""
+        """Returns the cached frame, whole or with these columns; None if neither is cached."""
         for cached in {(key, None): None, (key, columns): None}:
             if cached in self._frames:
                 self._frames.move_to_end(cached)
@@ -214,7 +221,7 @@ class Snapshots:
         return self._cache(key, frame, columns)
 
     def _cache(self, key: str, frame: Frame, columns: tuple[str, ...] | None = None) -> Frame:
-        """The frame; of those cached the one used longest ago goes first."""
+        """Caches the frame and returns it; the frame that was used longest ago is dropped first."""
         self._frames[key, columns] = frame
         while len(self._frames) > 1 and (
             len(self._frames) > _CACHED_FRAMES
@@ -224,7 +231,7 @@ class Snapshots:
         return frame
 
     def _read_bytes(self, key: str) -> bytes | None:
-        """Return an object's bytes; null if there is no such object."""
+        """Returns an object's bytes; None if it does not exist."""
         try:
             return self._store.read(key)
         except UnusableError:
@@ -234,7 +241,7 @@ class Snapshots:
         return int(self._clock() * 1000) + AHEAD_MS
 
     def _prefixes_below(self, prefix: str, last: str) -> list[str]:
-        """The prefixes right below one, the newest first, none that is after `last`."""
+        """Returns the prefixes directly below this one up to `last`, the newest first."""
         below = (f"{prefix}{name}/" for name in reversed(self._folders(prefix)))
         return [each for each in below if each <= last]
 
@@ -244,15 +251,15 @@ class Snapshots:
         return self._folders_listed[prefix][1]
 
     def _runs_of_hour(self, prefix: str) -> list[int]:
-        """The newest first."""
+        """Returns the runs of an hour, the newest first."""
         if not self._is_fresh(self._runs_listed, prefix, self._ttl):
             self._put(self._runs_listed, prefix, _times_of(self._store.keys(prefix)))
         return self._runs_listed[prefix][1]
 
     def _is_listed(self, prefix: str, end: int) -> bool:
-        """Return true if the runs of an hour or day that ends at `end`, ms, need no new listing."""
-        settled = end + _SETTLED_MS < self._clock() * 1000
-        ttl = max(self._ttl, _SETTLED_TTL_SECONDS) if settled else self._ttl
+        """Returns True if the runs of an hour or day that ends at `end`, ms, are still listed."""
+        is_closed = end + _CLOSED_MS < self._clock() * 1000
+        ttl = max(self._ttl, _CLOSED_TTL_SECONDS) if is_closed else self._ttl
         return self._is_fresh(self._runs_listed, prefix, ttl)
 
     def _is_fresh(self, listed: dict[str, tuple[float, list[_T]]], what: str, ttl: float) -> bool:
@@ -260,7 +267,7 @@ class Snapshots:
         return 0 <= self._clock() - at < ttl
 
     def _put(self, listed: dict[str, tuple[float, list[_T]]], what: str, found: list[_T]) -> None:
-        # of clusters that nobody has, one may be requested again and again
+        # Requests may name clusters that do not exist again and again.
         if len(listed) >= _CACHED_LISTINGS:
             listed.clear()
         listed[what] = (self._clock(), found)
@@ -268,8 +275,9 @@ class Snapshots:
 
 @dataclass(frozen=True, slots=True)
 class _HeldRun:
-    """A run that was made in this process: its time, ms UTC, and its frames by key; empty if there
-    is none.
+    """A run that was made in this process; empty if there is none.
+
+    `taken_at` is its time, ms UTC; `frames` are by key.
     """
 
     cluster: str = ""
@@ -277,15 +285,16 @@ class _HeldRun:
     frames: Mapping[str, Frame] = field(default_factory=dict)
 
     def times(self, cluster: str, since: int, until: int) -> list[int]:
-        """Its time, if it is a run of this cluster between these times."""
+        """Returns its time, if it is a run of this cluster between these times."""
         return (
             [self.taken_at] if self.cluster == cluster and since <= self.taken_at <= until else []
         )
 
 
 def _join(held: list[_T], list_stored: Callable[[], list[_T]]) -> set[_T]:
-    """Return the union of held values and those that the store lists. If the store fails, the held
-    values are returned; if there are none, its StoreError is raised.
+    """Returns the union of held values and those that the store lists.
+
+    If the store fails, returns the held values; if there are none, raises its StoreError.
     """
     try:
         return {*held, *list_stored()}
@@ -296,17 +305,17 @@ def _join(held: list[_T], list_stored: Callable[[], list[_T]]) -> set[_T]:
 
 
 def _times_of(keys: list[str]) -> list[int]:
-    """`groups` is written last, so its keys are those of complete sets; the newest first."""
+    """Returns the times of complete sets, the newest first; `groups` is written last in a set."""
     return sorted((time for key in keys if (time := taken_at_of(key)) is not None), reverse=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatestRun:
-    """The newest readable run of a cluster, and whether it is too old to be believed.
+    """The newest readable run of a cluster.
 
-    `groups` are those of the run scheduled at `taken_at` (ms UTC), which is `age_seconds` old;
-    `recent` are the newest run and those of the hours before it, the newest first; `unreadable`
-    how many newer than `taken_at` cannot be read.
+    `groups` are those of the run scheduled at `taken_at` (ms UTC), which is `age_seconds` old.
+    `recent` are the newest run and those of the hours before it, the newest first. `unreadable` is
+    how many runs newer than `taken_at` cannot be read.
     """
 
     cluster: str
@@ -318,16 +327,20 @@ class LatestRun:
     unreadable: int
 
     @property
-    def old(self) -> bool:
-        """True if more than three runs are missing, or all of the last hours: the values shown may
-        be long outdated."""
+    def is_old(self) -> bool:
+        """Returns True if more than three runs are missing, or all of the last hours.
+
+        The values shown may then be long outdated.
+        """
         late = _OLD_AFTER_INTERVALS * self.interval_seconds
         return self.age_seconds > min(late, RECENT_HOURS * HOUR_MS / 1000)
 
     @property
     def first_judged_at(self) -> int:
-        """The second run ever, ms, which is the first that can judge: what began by then may have
-        begun before. 0 where runs are older than those that were listed.
+        """Returns the time of the second run ever, ms, which is the first that can evaluate.
+
+        A condition that was seen by then may have begun earlier. 0 if there are older runs than
+        those listed.
         """
         *_, oldest = self.recent
         late_ms = _OLD_AFTER_INTERVALS * self.interval_seconds * 1000
@@ -338,7 +351,7 @@ class LatestRun:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableCluster:
-    """A cluster of whose runs, the newest at `taken_at`, none can be read."""
+    """A cluster without a readable run; `taken_at` is its newest run, ms UTC."""
 
     cluster: str
     taken_at: int
@@ -347,8 +360,9 @@ class UnreadableCluster:
 def find_latest_run(
     snapshots: Snapshots, cluster: str, now_ms: int, until: int | None = None
 ) -> LatestRun | UnreadableCluster | None:
-    """The newest, or the newest that was not after `until`, ms. None for a cluster that has no such
-    complete run. Raises StoreError.
+    """Returns the newest readable run, or the newest not after `until`, ms.
+
+    Returns None for a cluster without such a complete run. Raises StoreError.
     """
     newest = snapshots.newest(cluster, until)
     if newest is None:
@@ -378,7 +392,7 @@ def _candidates(newest: int, recent: list[int]) -> Iterator[int]:
 
 
 def _estimate_interval(recent: list[int]) -> float:
-    """Seconds between runs: the median pause; the default where there is but one run."""
+    """Returns the seconds between runs: the median pause; the default if there is only one run."""
     runs = recent[: _INTERVAL_SAMPLES + 1]
     pauses = [later - earlier for later, earlier in pairwise(runs)]
     return median(pauses) / 1000 if pauses else _DEFAULT_INTERVAL_SECONDS

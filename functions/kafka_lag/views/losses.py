@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a group loses records: how long its topics keep them, and the rates beside that."""
+"""Explains why a group loses records: how long its topics keep them, and the rates."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kafka_lag.lag.frame import Frame, locate
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Records of a topic that were deleted before a group read them; null is unknown.
+    """Records of a topic that were deleted before a group read them; None is unknown.
 
-    A retention below 0 is none. Rates, records/s, are of the partitions that lost records.
+    A retention below 0 means unlimited. Rates, records/s, are of the partitions that lost records.
     """
 
     topic: str
@@ -31,8 +31,10 @@ class Loss:
 
 
 def find_losses(rows: Frame, logs: Frame) -> list[Loss]:
-    """A loss for each topic, most records first; `rows` are a group's partitions of one run, `logs`
-    the partitions of topics."""
+    """Returns a loss for each topic, most records first.
+
+    `rows` are a group's partitions of one run, `logs` the partitions of topics.
+    """
     rows = rows.where(rows.numbers("records_lost") > 0)
     logs = logs.take(locate(rows, logs, contract.PARTITION_KEY))
     topics = rows.strings("topic").pruned()
@@ -54,7 +56,7 @@ def find_losses(rows: Frame, logs: Frame) -> list[Loss]:
 
 
 def _sum(values: Column) -> float | None:
-    """Return the sum; null if a value is unknown."""
+    """Returns the sum; None if a value is unknown."""
     return float(values.values.sum()) if values.known.all() else None
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status page: what a person on call opens, made from the newest snapshots.
+"""The status page, made from the newest snapshots for a person on call.
 
-Rendered on the server, usable without JavaScript; it loads nothing from anywhere.
+It is rendered on the server, works without JavaScript, and loads nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ from kafka_lag.wording.words import ALWAYS_REBALANCING
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# Lower values are drawn as a flat line: the noise of a healthy group is no mountain.
+# Lower values are drawn as a flat line, so that the noise of a healthy group is not a mountain.
 _FLAT_SECONDS = 10.0
 _FLAT_RECORDS = 10.0
-# How far back earlier state is looked for: a collector that comes after that starts again.
+# A collector that comes back later than this starts without earlier state.
 _ABANDONED_SECONDS = 7 * 86_400.0
-# Topics of which the loss is explained; the table of topics has all.
+# Topics whose loss is explained; the table of topics has all.
 _MAX_LOSSES = 3
-# Columns of a topic that all of its partitions have alike.
+# Columns that are the same for all partitions of a topic.
 _TOPIC_SETTINGS = (
     "retention_ms",
     "retention_bytes",
@@ -76,14 +76,14 @@ _METHODS = ("GET", "HEAD")
 _GROUP, _TOPIC = "group", "topic"
 _VIEW_PATH = re.compile(rf"/cluster/([^/]*)/({_GROUP}|{_TOPIC})/(.*)", re.DOTALL)
 _CLUSTER_PATH = re.compile(r"/cluster/([^/]+)/?")
-# Parameter of a name that browsers would take for a step up the path.
+# Parameter for a name that browsers would take for a step up the path.
 _NAME_PARAMETER = "name"
 _DOT_SEGMENTS = (".", "..")
 _HTML = "text/html; charset=utf-8"
 
 
 def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
-    """A page for every path, 404 for what there is not; it never raises for the store's sake."""
+    """Returns a page for every path, 404 for an unknown one; never raises an error of the store."""
     if request.method not in _METHODS:
         return error_page(405, "This page can only be looked at.")
     try:
@@ -96,13 +96,15 @@ def answer(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
 
 
 def error_page(status: int, why: str) -> Answer:
-    """A page that says in one sentence why there is no other."""
+    """Returns a page that says in one sentence why the requested one is missing."""
     return _render("error.html.j2", status, why=why)
 
 
 def link(cluster: str, kind: str, name: str, period: str = "") -> str:
-    """The path of a group or topic, percent-encoded; a name may hold anything, slashes and dots
-    included. `period` where it is not the usual one."""
+    """Returns the path of a group or topic, percent-encoded.
+
+    A name may contain anything, also slashes and dots. `period` is empty for the default one.
+    """
     parent = f"/cluster/{quote(cluster, safe='')}/{kind}/"
     query = {"period": period} if period else {}
     if name in _DOT_SEGMENTS:
@@ -113,15 +115,17 @@ def link(cluster: str, kind: str, name: str, period: str = "") -> str:
 
 
 def json_link(cluster: str, *below: str) -> str | None:
-    """The path of Burrow's API of a cluster and what is below; None for a name that no path can
-    hold."""
+    """Returns the path of a cluster in Burrow's API and what is below it.
+
+    Returns None for a name that no path can hold.
+    """
     if any(name in ("", *_DOT_SEGMENTS) for name in below):
         return None
     return "/".join(["/v3/kafka", *(quote(name, safe="") for name in (cluster, *below))])
 
 
 def parse_link(path: str, named: str) -> tuple[str, str, str] | None:
-    """Cluster, kind and name of a decoded path; `named` is the parameter of that name."""
+    """Returns cluster, kind and name of a decoded path; `named` is the name in the query."""
     match = _VIEW_PATH.fullmatch(path)
     if match is None:
         return None
@@ -130,7 +134,7 @@ def parse_link(path: str, named: str) -> tuple[str, str, str] | None:
 
 
 def _is_link(sent_path: str) -> bool:
-    """Return true if a path holds a group's or topic's name, even an empty one."""
+    """Returns True if a path holds a group's or topic's name, even an empty one."""
     return parse_link(unquote(sent_path), "") is not None
 
 
@@ -157,7 +161,7 @@ def _route(request: Request, snapshots: Snapshots, now_ms: int) -> Answer:
 
 
 def show_overview(query: Mapping[str, str], snapshots: Snapshots, now_ms: int) -> Answer:
-    """All clusters' groups, or one cluster's; 404 for a cluster that there is not.
+    """Returns all clusters' groups, or one cluster's; 404 for an unknown cluster.
 
     Raises StoreError.
     """
@@ -189,7 +193,7 @@ def show_overview(query: Mapping[str, str], snapshots: Snapshots, now_ms: int) -
 def show_group(
     name: str, query: Mapping[str, str], snapshots: Snapshots, run: LatestRun, now_ms: int
 ) -> Answer:
-    """One group's numbers, topics and partitions; 404 for one that the newest run does not hold.
+    """Returns one group's numbers, topics and partitions; 404 if the newest run lacks the group.
 
     Raises StoreError.
     """
@@ -231,7 +235,10 @@ def show_group(
 def show_topic(
     name: str, query: Mapping[str, str], snapshots: Snapshots, run: LatestRun, now_ms: int
 ) -> Answer:
-    """One topic's settings, groups and partitions; 404 as for a group. Raises StoreError."""
+    """Returns one topic's settings, groups and partitions; 404 if it is unknown.
+
+    Raises StoreError.
+    """
     options = PageOptions.of(query, LOG_SORTS, ())
     logs = snapshots.frame(run.cluster, contract.TOPIC_PARTITIONS, run.taken_at)
     logs = _select_name(logs, "topic", name)
@@ -267,9 +274,10 @@ def _answer_missing(kind: str, name: str, run: LatestRun, now_ms: int) -> Answer
 
 
 def _split_abandoned(runs: list[LatestRun]) -> tuple[list[LatestRun], list[LatestRun]]:
-    """Return the runs to show, and the abandoned ones: clusters that nobody reads any more.
+    """Returns the runs to show, and the last runs of clusters that are no longer read.
 
-    Their snapshots stay, and their last numbers would stand among the living for ever.
+    The snapshots of such a cluster stay, and would show its last numbers among current ones
+    forever.
     """
     alive = [run for run in runs if run.age_seconds <= _ABANDONED_SECONDS]
     abandoned = [run for run in runs if run.age_seconds > _ABANDONED_SECONDS]
@@ -288,7 +296,7 @@ def _draw_time_lags(
     now_ms: int,
     period_name: str,
 ) -> list[Sparkline]:
-    """The time lag of each row shown; several clusters share the runs that are read."""
+    """Returns the time lag of each row; several clusters share the number of runs that are read."""
     period = PERIODS[period_name]
     by_cluster: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
@@ -309,16 +317,16 @@ def _select_name(frame: Frame, column: str, name: str) -> Frame:
 
 
 def _first_known(frame: Frame, column: str) -> Any:
-    """Return the first known value; null if there is none."""
+    """Returns the first known value; None if there is none."""
     values = frame.columns[column]
     at = np.flatnonzero(values.known)[:1]
     return next(iter(values.take(at).to_list()), None)
 
 
 def _render(template: str, status: int = 200, **context: Any) -> Answer:
-    """The template as an answer that no browser caches, frames, or reports to others.
+    """Returns the template as an answer that browsers do not cache, frame, or report to others.
 
-    Names are escaped by Jinja2, scripts and styles allowed by their hash.
+    Jinja2 escapes names; scripts and styles are allowed by their hash.
     """
     css, js = (_asset(name) for name in ("page.css", "page.js"))
     text = _environment().get_template(template).render(css=css, js=js, **context)
@@ -357,7 +365,7 @@ def _environment() -> Environment:
 
 @cache
 def _asset(name: str) -> Markup:
-    """A file beside the templates as it stands."""
+    """Returns the unchanged text of a file beside the templates."""
     environment = _environment()
     if environment.loader is None:
         raise LookupError(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a row for the templates: numbers with a no-break space, statuses in words."""
+"""Formats values of a row for the templates: numbers with a no-break space, statuses in words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from kafka_lag.wording.words import (
 )
 
 MAX_NAME_LENGTH = 60
-# Beyond this a name is cut for good: a client may call itself by 32 KB, in each row.
+# A longer name is cut: a client may call itself by 32 KB, in each row.
 _MAX_WHOLE_LENGTH = 1_000
 _CUT_NAME = Markup(
     '<bdi class="{}" title="{}">{}<span class="dots" aria-hidden="true"></span>'
@@ -54,7 +54,7 @@ _LEVELS = {
     for level, number in contract.GROUP_STATUS_VALUES.items()
     if number == severity
 }
-# For an unknown value: a dash for the eye, a word for those who listen.
+# An unknown value: a dash to see, a word for screen readers.
 DASH = Markup(
     '<span class="none" title="{}"><span aria-hidden="true">\u2013</span>'
     '<span class="unseen">unknown</span></span>'
@@ -63,14 +63,15 @@ _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 
 def name(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
-    """A name on one line, the middle of a long one left out."""
-    # Escaping only lengthens: what is cut before it would not be shown either.
+    """Returns a name on one line; a long one without its middle."""
+    # Escaping only lengthens, so the cut part would not be shown anyway.
     return cut_middle(escape_name(cut_middle(text, max_length)), max_length)
 
 
 def name_tag(text: str, kind: str = "name") -> Markup:
-    """Returns the name as an element with the whole text. The style sheet hides its middle, so that
-    a screen reader reads it and a copy has it.
+    """Returns the name as an element with the whole text.
+
+    The style sheet hides its middle, so that a screen reader reads it and a copy contains it.
     """
     whole = name(text, _MAX_WHOLE_LENGTH)
     start, middle, end = split_middle(whole, MAX_NAME_LENGTH)
@@ -80,7 +81,7 @@ def name_tag(text: str, kind: str = "name") -> Markup:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Numbers in order, those in turn by their first and last: `0\u20133, 7`."""
+    """Returns numbers in order, consecutive ones by the first and last: `0\u20133, 7`."""
     found: list[list[int]] = []
     for number in numbers:
         if found and found[-1][-1] == number - 1:
@@ -92,12 +93,12 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def margin(seconds: float | None) -> str:
-    """`± 3 s`, rounded up so that it promises no more than is known; nothing when exact."""
+    """Returns `± 3 s`, rounded up so that it promises no more than is known; empty if exact."""
     return f"±{NO_BREAK_SPACE}{_duration(math.ceil(seconds))}" if seconds else ""
 
 
 def or_dash(show: Callable[[float], str]) -> Callable[..., str]:
-    """Returns the text, or a dash and the reason if the number is unknown."""
+    """Returns a function for the text, or a dash and the reason if the number is unknown."""
 
     def show_or_dash(value: float | None, why: str = "unknown") -> str:
         if value is None or not math.isfinite(value):
@@ -108,19 +109,19 @@ def or_dash(show: Callable[[float], str]) -> Callable[..., str]:
 
 
 def spaced(word: Any) -> str:
-    """One of Kafka's or our own words, as `no_leader`, for people."""
+    """Returns one of Kafka's or our own words, such as `no_leader`, for people."""
     return str(word).replace("_", " ")
 
 
 def state(word: str) -> str:
-    """A state in Kafka's words, with spaces so that a narrow column can hold it."""
+    """Returns a state in Kafka's words, with spaces so that a narrow column can hold it."""
     return _CAPITAL.sub(r" \1", word)
 
 
 def troubles(row: Mapping[str, Any], now: int | None = None) -> list[str]:
-    """Return the words for the status of a group or partition, or why it has none.
+    """Returns the words for the status of a group or partition, or why it has none.
 
-    With `now`, ms, since when each is so, where a group's row says it.
+    With `now`, ms, each word has the time since when it applies, if a group's row has it.
     """
     consumer = row["worst_status" if "worst_status" in row else "consumer_status"]
     unread = [find_word(row["unread_reason"])] if row["unread_reason"] else []
@@ -135,22 +136,22 @@ def troubles(row: Mapping[str, Any], now: int | None = None) -> list[str]:
             contract.RECORDS_LOST: row["loss_since"],
             contract.TROUBLE_SLA_BROKEN: row["sla_broken_since"],
         }
-        dates = {find_word(name): at for name, at in begun.items() if name and at is not None}
-        words = [_dated(word, dates.get(word), now) for word in words]
+        times = {find_word(name): at for name, at in begun.items() if name and at is not None}
+        words = [_add_time(word, times.get(word), now) for word in words]
     return [*unread, *words]
 
 
-def _dated(word: str, at: int | None, now: int) -> str:
+def _add_time(word: str, at: int | None, now: int) -> str:
     return word if at is None else f"{word} since {_moment(at, now)}"
 
 
 def group_level(status: str) -> str:
-    """OK, WARN or ERR, for a partition's status as for a group's."""
+    """Returns OK, WARN or ERR, for a partition's status as for a group's."""
     return _LEVELS.get(status, status)
 
 
 def cause_of_loss(loss: Loss) -> str:
-    """Return how long the topic keeps records, and the rates; empty if all of it is unknown."""
+    """Returns how long the topic keeps records, and the rates; empty if all of it is unknown."""
     return format_cause_of_loss(
         *(loss.retention_ms, loss.retention_bytes, loss.produce_rate, loss.consume_rate),
         space=NO_BREAK_SPACE,
@@ -158,13 +159,13 @@ def cause_of_loss(loss: Loss) -> str:
 
 
 def is_link(text: str | None) -> bool:
-    """Return true if a browser may follow the link: a script is never one, whoever wrote it."""
+    """Returns True if a browser may follow the link; a script never is one, whoever wrote it."""
     return text is not None and text.startswith(("https://", "http://"))
 
 
 _duration = partial(format_duration, space=NO_BREAK_SPACE)
 _moment = partial(format_time_of_day, space=NO_BREAK_SPACE)
-# What the templates call them.
+# The keys are the names in the templates.
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "duration": or_dash(_duration),
     "time_left": or_dash(partial(format_time_left, space=NO_BREAK_SPACE)),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's tables: rows searched, ordered and cut into pages while they are columns; only those
-shown become Python values."""
+"""The page's tables.
+
+Rows are searched, ordered and cut into pages as columns; only rows shown become Python values.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,10 @@ from kafka_lag.views.urgency import UNKNOWN, rank_severities, rank_urgency
 from kafka_lag.wording.words import WORDS
 
 UNKNOWN_STATUS = "UNKNOWN"
-# By the numbers of `rank_severities`: words, and the style of each.
+# Words and styles, in the order of the numbers of `rank_severities`.
 SEVERITIES = (contract.ERR, contract.WARN, UNKNOWN_STATUS, contract.OK)
 SEVERITY_STYLES = ("urgent", "serious", "unknown", "calm")
-# Columns that each table can be ordered by, the usual one first.
+# Columns that each table can be ordered by, the default first.
 GROUP_SORTS = {
     "severity": "Severity",
     "group": "Group",
@@ -58,7 +60,7 @@ PARTITION_STATUSES = (
     *(contract.ERR, contract.STALL, contract.STOP, contract.REWIND, contract.WARN),
     *(UNKNOWN_STATUS, contract.OK),
 )
-# What a reader can choose from, where it is another word.
+# The words in the choice of a status, if they differ from it.
 PARTITION_WORDS = {
     UNKNOWN_STATUS: "unknown",
     contract.STALL: WORDS[contract.STALLED],
@@ -67,11 +69,11 @@ PARTITION_WORDS = {
 }
 _GROUPS_PER_PAGE = 100
 _PARTITIONS_PER_PAGE = 200
-# As many as are of use beside a table of partitions: the worst.
+# The number of sums shown beside a table of partitions: the worst.
 _MAX_SUMS = 50
-# Of a member; its partitions are found in their own table.
+# Topics shown for a member; all its partitions are in their own table.
 _MAX_TOPICS_OF_MEMBER = 3
-# Beyond these a list to choose from helps nobody; the address takes any owner.
+# A longer list to choose from helps nobody; the address takes any owner.
 _MAX_OWNERS = 300
 MAX_OPTION_LENGTH = 200
 _MAX_PAGE = 1_000_000
@@ -107,8 +109,8 @@ Row = dict[str, Any]
 class PageOptions:
     """Search, filters, order and page from the address; empty texts select everything.
 
-    `sort` is a column, after a minus the other way round. `period` is one of PERIODS. `name` is
-    that of a view whose path cannot hold it.
+    `sort` is a column, with a minus in front for the reverse order. `period` is one of PERIODS.
+    `name` is the name of a view if its path cannot hold it.
     """
 
     q: str = ""
@@ -126,7 +128,10 @@ class PageOptions:
     def of(
         cls, query: Mapping[str, str], sorts: Collection[str], statuses: Collection[str]
     ) -> PageOptions:
-        """The first of `sorts` is the default; long texts are cut, unknown values left out."""
+        """Returns the options of a query; long texts are cut, unknown values are left out.
+
+        The first of `sorts` is the default.
+        """
         default = next(iter(sorts))
         sort, status = query.get("sort", ""), query.get("status", "").upper()
         return cls(
@@ -143,7 +148,7 @@ class PageOptions:
         )
 
     def address(self, **changes: object) -> str:
-        """The query string of the same view with changes, from its first page on."""
+        """Returns the query string of the same view with changes, from its first page."""
         parameters: dict[str, object] = {
             "q": self.q,
             "status": self.status,
@@ -162,22 +167,22 @@ class PageOptions:
 
     @property
     def chosen_period(self) -> str:
-        """The period where it is not the usual one; links to other views keep it."""
+        """Returns the period, empty if it is the default; links to other views keep it."""
         return "" if self.period == DEFAULT_PERIOD else self.period
 
     @property
     def column(self) -> str:
-        """The column to sort by, in either direction."""
+        """Returns the column to sort by, in either direction."""
         return self.sort.removeprefix("-")
 
     @property
-    def reversed(self) -> bool:
-        """True if the order is the reverse of the column's usual one."""
+    def is_reversed(self) -> bool:
+        """Returns True if the order is the reverse of the column's default."""
         return self.sort.startswith("-")
 
     @property
-    def narrowed(self) -> bool:
-        """True if a filter leaves rows out."""
+    def is_narrowed(self) -> bool:
+        """Returns True if a filter leaves rows out."""
         return bool(self.q or self.status or self.owner or self.cluster)
 
 
@@ -193,8 +198,11 @@ def _parse_page(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TablePage:
-    """One page of a table: its rows, its number and that of the last, the number of its first row,
-    and how many rows there are on all pages."""
+    """One page of a table.
+
+    `page` is its number, `pages` that of the last, `first` the number of its first row, `total` how
+    many rows all pages have.
+    """
 
     rows: list[Row]
     page: int
@@ -205,8 +213,11 @@ class TablePage:
 
 @dataclass(frozen=True, slots=True)
 class GroupTable:
-    """The rows selected; of all that was searched the count of each severity, owners, and whether
-    any group has an SLA."""
+    """The selected rows, and what they were selected from.
+
+    `tally` counts each severity among all rows searched. `has_slas` says whether any group has an
+    SLA.
+    """
 
     page: TablePage
     tally: tuple[int, ...]
@@ -215,8 +226,10 @@ class GroupTable:
 
 
 def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupTable:
-    """Return the table of the newest readable runs; every filter but `status` narrows the tally
-    too."""
+    """Returns the table of the newest readable runs.
+
+    Every filter except `status` also narrows the tally.
+    """
     frame = _join_clusters(latest)
     names = frame.strings("owner").pruned().categories
     has_slas = bool(frame.numbers("sla_seconds").known.any())
@@ -234,7 +247,9 @@ def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupT
 
 
 def _join_clusters(latest: Sequence[LatestRun]) -> Frame:
-    """One frame of all, with `cluster`, `severity` and `taken_at` (ms UTC) of each row."""
+    """Returns one frame of all runs, with `cluster`, `severity` and `taken_at` (ms UTC) of each
+    row.
+    """
     frames = []
     for run in latest:
         rows = Frame({name: run.groups.columns[name] for name in _GROUP_COLUMNS}, len(run.groups))
@@ -265,11 +280,11 @@ def _order_groups(frame: Frame, options: PageOptions) -> Rows:
         "held": -frame.numbers("held_since"),
     }
     key = keys[options.column]
-    return order_rows([-key if options.reversed else key, *worst_first, names])
+    return order_rows([-key if options.is_reversed else key, *worst_first, names])
 
 
 def tabulate_partitions(rows: Frame, options: PageOptions) -> TablePage:
-    """A page of a group's partitions, the worst first unless another order is chosen."""
+    """Returns a page of a group's partitions, the worst first unless another order is chosen."""
     frame = Frame({name: rows.columns[name] for name in _PARTITION_COLUMNS}, len(rows))
     frame = frame.with_columns(severity=rank_severities(frame))
     frame = frame.where(_match_text(frame, _PARTITION_SEARCHED, options.q))
@@ -295,7 +310,7 @@ def tabulate_partitions(rows: Frame, options: PageOptions) -> TablePage:
 
 
 def tabulate_logs(rows: Frame, options: PageOptions) -> TablePage:
-    """A page of a topic's own partitions."""
+    """Returns a page of a topic's own partitions."""
     frame = Frame({name: rows.columns[name] for name in _LOG_COLUMNS}, len(rows))
     retained = (frame.numbers("end_offset") - frame.numbers("start_offset")).clip(0)
     frame = frame.with_columns(retained=retained)
@@ -314,18 +329,18 @@ def _page_partitions(
     frame: Frame, keys: Mapping[str, list[Column]], then: list[Column], options: PageOptions
 ) -> TablePage:
     first = keys[options.column]
-    if options.reversed:
+    if options.is_reversed:
         first = [-key for key in first]
     return cut_page(frame, order_rows([*first, *then]), options.page, _PARTITIONS_PER_PAGE)
 
 
 def sum_partitions(rows: Frame, by: str, beside: Collection[str] = ()) -> tuple[list[Row], int]:
-    """The worst sets of rows alike in the column `by`, and how many sets there are.
+    """Returns the worst sets of rows that share the value in column `by`, and the number of sets.
 
-    Of each: name (None where it is unknown), partitions, lag, the oldest time lag and the error of
-    that partition (unknown where another may be any older), severity, how many partitions are
-    unread and uncommitted, records lost, and the columns `beside`, which all its rows have alike. A
-    set of which the user wants every partition ignored has none.
+    Each set has its name (None if unknown), partitions, lag, the oldest time lag and the error of
+    that partition (unknown if another one may be older), severity, the numbers of unread and
+    uncommitted partitions, records lost, and the columns `beside`, which are equal in all its rows.
+    A set is left out if all its partitions are ignored by the configuration.
     """
     counts, names = counts_of(rows), rows.strings(by)
     unknown = len(names.categories)
@@ -354,11 +369,11 @@ def sum_partitions(rows: Frame, by: str, beside: Collection[str] = ()) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class MemberTable:
-    """The worst members that own partitions, after a row named None for those that nobody owns;
-    how many members own any, and how many own none, None where that is not known.
+    """The worst members that own partitions, after a row named None for unowned partitions.
 
-    A row has what `sum_partitions` returns and `owned`: of its first topics the numbers of its
-    partitions, and `more_topics`, how many more there are.
+    `count` is how many members own any; `idle` is how many own none, None if unknown. A row has
+    what `sum_partitions` returns, and `owned`: the partition numbers of its first topics.
+    `more_topics` is how many more topics it has.
     """
 
     rows: list[Row]
@@ -367,7 +382,7 @@ class MemberTable:
 
     @property
     def shown(self) -> int:
-        """The number of members that have a row."""
+        """Returns the number of members that have a row."""
         return sum(row["name"] is not None for row in self.rows)
 
 
@@ -394,13 +409,13 @@ def tabulate_members(group: Row, rows: Frame) -> MemberTable:
 
 
 def match_substring(strings: Strings, wanted: str) -> Mask:
-    """True where the string contains the text, whatever the case; unknown never does."""
+    """Returns a mask of strings that contain the text, ignoring case; unknown never does."""
     folded = wanted.casefold()
     return strings.is_in([each for each in strings.categories if folded in each.casefold()])
 
 
 def _match_text(frame: Frame, names: Collection[str], wanted: str) -> Mask:
-    """True where one of these columns contains the text; everywhere for no text."""
+    """Returns a mask of rows with the text in one of these columns; all rows for an empty text."""
     if not wanted:
         return np.ones(len(frame), bool)
     found = np.zeros(len(frame), bool)
@@ -410,7 +425,7 @@ def _match_text(frame: Frame, names: Collection[str], wanted: str) -> Mask:
 
 
 def rank_names(strings: Strings) -> Column:
-    """Each row's place in the order of the strings, small and capital letters alike."""
+    """Returns each row's place in the order of the strings, ignoring case."""
     order = sorted(
         range(len(strings.categories)), key=lambda at: (strings.categories[at].casefold(), at)
     )
@@ -420,13 +435,13 @@ def rank_names(strings: Strings) -> Column:
 
 
 def order_rows(keys: Sequence[Column]) -> Rows:
-    """Rows by the first key, then the next; what is unknown comes last."""
+    """Returns the rows by the first key, then the next; unknown values come last."""
     rows: Rows = np.lexsort([key.fill(np.inf) for key in reversed(keys)])
     return rows
 
 
 def cut_page(frame: Frame, rows: Rows, page: int, size: int) -> TablePage:
-    """The page of the rows in this order; one beyond the last is the last."""
+    """Returns this page of the rows in this order; the last page if there are fewer."""
     pages = max(1, -(-len(rows) // size))
     page = min(page, pages)
     first = (page - 1) * size

@@ -30,7 +30,7 @@ from kafka_lag.lag.sets import distinct
 from kafka_lag.views.http import Answer, Request, WrongQueryError
 from kafka_lag.views.latest_run import Snapshots
 
-# Packed, metrics are a sixth and mostly much less.
+# Packed metrics have at most a sixth of the size.
 COMPRESSION_RATIO = 6
 _TOO_LARGE = "The answer would be larger than {:.1f} MB. Ask for {}."
 _PACKED = "it packed (Accept-Encoding: gzip)"
@@ -40,17 +40,17 @@ _SHARD = re.compile(r"(\d{1,4})of(\d{1,4})", re.ASCII)
 _MIN_SHARDS_PROPOSED, _MAX_SHARDS = 4, 9999
 _MAX_QUOTED = 60
 
-# What must not stand in a label's text as it is.
+# Characters that must be escaped in a label's text.
 _ESCAPED = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 def answer(
     request: Request, snapshots: Snapshots, now_ms: int, max_bytes: int | None = None
 ) -> Answer:
-    """The newest snapshots as metrics; 400 or 404 with a sentence. Raises StoreError.
+    """Returns the newest snapshots as metrics; 400 or 404 with a sentence. Raises StoreError.
 
-    They have at most `max_bytes`, or six times as many if the client takes them packed; null: there
-    is no limit.
+    They have at most `max_bytes`, or six times as many if the client accepts them packed; None: no
+    limit.
     """
     try:
         options = ScrapeOptions.of(request.query)
@@ -71,13 +71,16 @@ def answer(
 
 
 def error_answer(status: int, sentence: str) -> Answer:
-    """One sentence, which Prometheus shows as the target's error."""
+    """Returns one sentence, which Prometheus shows as the target's error."""
     return Answer(status, "text/plain; charset=utf-8", f"{sentence}\n".encode())
 
 
 @dataclass(frozen=True, slots=True)
 class ScrapeOptions:
-    """`cluster` and `group` None select all, shard `part` of `parts` a share of the groups."""
+    """The options of a scrape.
+
+    `cluster` and `group` None select all; shard `part` of `parts` selects a share of the groups.
+    """
 
     level: str = GROUP
     cluster: str | None = None
@@ -100,17 +103,19 @@ class ScrapeOptions:
         return cls(level, query.get("cluster"), query.get("group"), part, parts)
 
     def match_groups(self, names: Strings) -> Mask:
-        """Rows of the groups selected."""
+        """Returns a mask of rows of the selected groups."""
         wanted = [name for name in names.categories if self.group in (None, name)]
         return names.is_in(name for name in wanted if self._is_in_shard(name))
 
     def match_topics(self, names: Strings) -> Mask:
-        """Rows of the topics selected: in shards like groups, none beside one group."""
+        """Returns a mask of rows of the selected topics: in shards like groups, none beside one
+        group.
+        """
         wanted = names.categories if self.group is None else ()
         return names.is_in(name for name in wanted if self._is_in_shard(name))
 
     def ways_to_less(self) -> Iterator[str]:
-        """Yield smaller requests to propose if an answer is too large."""
+        """Yields smaller requests to propose if an answer is too large."""
         if self.group is None:
             yield "one group (?group=NAME)"
         if self.cluster is None:
@@ -119,7 +124,7 @@ class ScrapeOptions:
             coarser = LEVELS[LEVELS.index(self.level) - 1]
             yield f"a coarser level (?level={coarser})"
         parts = max(2 * self.parts, _MIN_SHARDS_PROPOSED)
-        # a group is never in two shards
+        # A group is never in two shards.
         if self.group is None and parts <= _MAX_SHARDS:
             shards = f"?shard=0of{parts} to ?shard={parts - 1}of{parts}"
             yield f"shares of the groups as targets of their own ({shards})"
@@ -146,10 +151,10 @@ def _quote(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClusterRun:
-    """One cluster at `taken_at` (ms UTC); without rows where its snapshot is not `readable`.
+    """One cluster at `taken_at` (ms UTC), without rows if its snapshot is not `readable`.
 
     `group_partitions` and `topic_partitions` have rows only at the levels that need them. Groups
-    that are gone have none.
+    that are gone have no rows.
     """
 
     cluster: str
@@ -161,7 +166,7 @@ class ClusterRun:
 
 
 def load_clusters(options: ScrapeOptions, snapshots: Snapshots) -> list[ClusterRun]:
-    """All clusters that are selected and have a snapshot. Raises StoreError."""
+    """Returns all clusters that are selected and have a snapshot. Raises StoreError."""
     wanted = snapshots.clusters() if options.cluster is None else [options.cluster]
     times = ((cluster, snapshots.newest(cluster)) for cluster in wanted)
     return [_load_cluster(options, snapshots, c, at) for c, at in times if at is not None]
@@ -173,7 +178,7 @@ def _load_cluster(
     groups = Frame.empty(contract.GROUPS)
     partitions = Frame.empty(contract.GROUP_PARTITIONS)
     logs = Frame.empty(contract.TOPIC_PARTITIONS)
-    # An object that is broken is one cluster's trouble; the others are reported.
+    # A broken object concerns one cluster only; the others are reported.
     try:
         rows = snapshots.frame(cluster, contract.GROUPS, at)
         if options.level != GROUP:
@@ -192,7 +197,7 @@ def _load_cluster(
 
 
 def _families(options: ScrapeOptions, clusters: Sequence[ClusterRun], now_ms: int) -> Iterator[str]:
-    """Yields the text of each family at the level, and makes rows and labels once for all."""
+    """Yields the text of each family at the level; rows and labels are made once for all."""
     frames: dict[Rows, Sequence[Frame]] = {}
     labels: dict[Any, Sequence[Sequence[str]]] = {}
     for family in FAMILIES:
@@ -256,7 +261,7 @@ def _find_values(frame: Frame, name: str | None) -> Column:
 
 
 def _write_labels(cluster: str, frame: Frame, names: Sequence[str]) -> Sequence[str]:
-    """Returns the labels of each row as text; an unknown value is empty, which is no label."""
+    """Returns the labels of each row as text; an unknown value is empty, which means no label."""
     parts = {
         name: [_label(name, value) for value in frame.columns[COLUMNS.get(name, name)].to_list()]
         for name in names
@@ -272,9 +277,9 @@ def _label(name: str, value: object) -> str:
 
 
 def _gauge(family: str, help_text: str, parts: Iterable[tuple[Sequence[str], Column]]) -> str:
-    """One family; a value that is none, or is negative, is as good as unknown, and absent.
+    """Returns the text of one family, without unknown, infinite and negative values.
 
-    Its text is made here: the library's takes a sample's labels apart again for each family, which
+    It is made here, because the library takes a sample's labels apart again for each family, which
     was half of a scrape's CPU.
     """
     lines = [f"# HELP {family} {help_text}\n# TYPE {family} gauge\n"]

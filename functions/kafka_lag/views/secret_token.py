@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The token of the views in a secret. Apart from its check: boto3 takes half a second to load."""
+"""Reads the views' token from a secret.
+
+A module apart from its check, because loading boto3 takes half a second.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from kafka_lag.views.auth import check_token
 
 
 def read_secret_token(client: Any, secret_id: str) -> str:
-    """The token that is the whole of a secret. Raises ConfigError, without any of its text.
+    """Returns the token that is the whole of a secret.
 
-    An empty one would let everybody in.
+    Raises ConfigError, without any of its text. An empty token would let everybody in, so it
+    raises, too.
     """
     try:
         secret = read_secret(client, secret_id)

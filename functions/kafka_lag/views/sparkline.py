@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparklines of the last hours or days, from few runs that are chosen the same way each time."""
+"""Sparklines of the last hours or days, from a few runs that are chosen consistently."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_lag.lag.columns import Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.views.latest_run import HOUR_MS, RECENT_HOURS, LatestRun, Snapshots
 
-# The drawing is a box of so many units that the page stretches to any width.
+# The drawing's size in units; the page stretches it to any width.
 WIDTH, HEIGHT = 240, 40
 _HEADROOM = 1.08
 _COLUMNS = ("consumer_group", "lag", "time_lag_seconds")
@@ -20,7 +20,9 @@ _COLUMNS = ("consumer_group", "lag", "time_lag_seconds")
 @dataclass(frozen=True, slots=True)
 class Period:
     """The time that a curve covers, and the most runs that it is drawn from, large or in a table.
-    All runs but one are spread evenly, at a round distance."""
+
+    All runs but one are spread evenly, at a round distance.
+    """
 
     name: str
     hours: int
@@ -32,11 +34,11 @@ class Period:
         return self.hours * HOUR_MS
 
     def slot_ms(self, max_runs: int) -> int:
-        """The distance between two runs that are drawn, where there are more."""
+        """Returns the distance between two drawn runs, if there are more runs than that."""
         return self.span_ms // max(max_runs - 1, 1)
 
 
-# By what the address calls them.
+# The keys are the names in the address.
 PERIODS: Mapping[str, Period] = {
     "1h": Period("hour", 1, 61),
     "6h": Period("6 hours", 6, 73),
@@ -48,10 +50,10 @@ DEFAULT_PERIOD = "6h"
 
 @dataclass(frozen=True, slots=True)
 class Sparkline:
-    """A line and the area under it as SVG paths, gaps where nothing is known; its highest value.
+    """A line and the area under it as SVG paths, with gaps for unknown values; its highest value.
 
     `dots` are points with a gap on either side, as paths without a length: a line's round ends.
-    `most` None: nothing was known in all the time.
+    `most` is None if nothing is known in the whole time.
     """
 
     path: str
@@ -64,7 +66,7 @@ class Sparkline:
 class RecentRuns:
     """Lags of groups in some runs of the `span_ms` until `end` (ms), the oldest first.
 
-    Between two runs that are `gap_ms` apart nothing is known.
+    A longer distance between two runs than `gap_ms` is a gap in the line.
     """
 
     runs: tuple[tuple[int, Frame], ...]
@@ -73,7 +75,7 @@ class RecentRuns:
     gap_ms: float
 
     def draw(self, groups: Sequence[str], column: str, least_top: float) -> list[Sparkline]:
-        """One column of each of these groups; the top is at `least_top` at least."""
+        """Returns a sparkline of the column for each group; its top is at least `least_top`."""
         wanted = Frame({"consumer_group": Strings.of(groups)}, len(groups))
         times = [at for at, _ in self.runs]
         columns = [
@@ -111,16 +113,16 @@ class RecentRuns:
 def load_recent_runs(
     snapshots: Snapshots, latest: LatestRun, now_ms: int, period: Period, max_runs: int
 ) -> RecentRuns:
-    """At most so many runs, one at least; those that cannot be read are left out.
+    """Returns at least one run and at most `max_runs`, without those that cannot be read.
 
-    They end now, or at a snapshot that is old. Raises StoreError.
+    They end now, or at the latest run if it is old. Raises StoreError.
     """
-    end = latest.taken_at if latest.old else now_ms
+    end = latest.taken_at if latest.is_old else now_ms
     since, slot = end - period.span_ms, period.slot_ms(max_runs)
     times: Sequence[int] = latest.recent
     if period.hours > RECENT_HOURS:
         times = snapshots.runs(latest.cluster, since, latest.taken_at)
-    # The first run of each slot: a page made a minute later reads but one more.
+    # The first run of each slot: a page made a minute later reads only one more.
     firsts = {at // slot: at for at in times if since <= at <= latest.taken_at}
     chosen = sorted({*list(firsts.values())[: max_runs - 1], latest.taken_at})
     found = snapshots.frames(latest.cluster, contract.GROUPS, chosen, _COLUMNS)
@@ -130,8 +132,10 @@ def load_recent_runs(
 
 
 def _gap_ms(slot: float, interval: float) -> float:
-    """One run may be missing. The first runs of two slots in turn are up to an interval further
-    apart than the slots."""
+    """Returns the longest distance without a gap: one run may be missing.
+
+    The first runs of two consecutive slots are up to an interval further apart than the slots.
+    """
     return max(2.5 * interval, 1.25 * slot + interval)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of groups, the most urgent first, on the terminal and on the status page."""
+"""The order of groups on the terminal and on the status page, the most urgent first."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SEVERITIES: Final = {
 
 
 def rank_severities(rows: Frame) -> Column:
-    """Returns ERR to OK of each row, groups or partitions: known throughout.
+    """Returns ERR to OK for each row, groups or partitions; it is always known.
 
-    A row that was not read is in error if it last was; one that was last OK is unknown. A group
-    with a broken SLA is in WARN at least.
+    A row that was not read is in error if it last was, and unknown if it was last OK. A group with
+    a broken SLA is at least in WARN.
     """
     status, last = (_rank_statuses(rows.strings(name)) for name in ("status", "last_status"))
     unread = np.where(last.known, np.minimum(last.values, UNKNOWN), UNKNOWN)
@@ -33,16 +33,16 @@ def rank_severities(rows: Frame) -> Column:
 
 
 def rank_urgency(groups: Frame) -> list[Column]:
-    """Keys to order groups by, each from the worst up: severity, whether records are being lost,
-    time to a loss, time lag, lag.
+    """Returns keys to order groups by, each with the worst first.
 
-    What retention deletes cannot be read later, and a backlog can. So a loss comes before any age.
+    They are severity, whether records are being lost, time to a loss, time lag, lag. Deleted
+    records cannot be read later, and a backlog can, so a loss comes before any age.
     """
     lost, until = groups.numbers("records_lost"), groups.numbers("seconds_until_loss")
     return [
         rank_severities(groups),
         Column.of(np.where(lost > 0, 0, 1)),
-        # What is not known shall not come after a group that is known to be far from a loss.
+        # An unknown time must not come after one that is known to be long.
         Column.of(until.fill(contract.NO_LOSS_SECONDS)),
         *(-groups.numbers(name) for name in ("time_lag_seconds", "lag")),
     ]

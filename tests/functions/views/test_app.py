@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from kafka_lag.errors import ConfigError
 from kafka_lag.views.app import answer
 from kafka_lag.views.auth import is_signed
-from kafka_lag.views.function_url import check_event, resolver, to_response
+from kafka_lag.views.function_url import check_event, make_resolver, to_response
 from kafka_lag.views.http import MAX_QUERY_BYTES, Answer, Request
 from kafka_lag.views.latest_run import Snapshots
 from tests.builders import MINUTE, NOON
@@ -189,7 +189,7 @@ def resolve(event: dict[str, Any], *, allowed: bool = True) -> dict[str, Any]:
     """What the URL answers for a shop with one group called a/b%20, its body unpacked."""
     shop = Shop([a_partition(consumer_group="a/b%20")], [a_group("a/b%20")])
     snapshots = Snapshots(shop.store, lambda: shop.now_ms / 1000)
-    views = resolver(snapshots, lambda _: allowed, lambda: shop.now_ms)
+    views = make_resolver(snapshots, lambda _: allowed, lambda: shop.now_ms)
     result = views.resolve(event, LambdaContext())
     assert result["isBase64Encoded"] is True
     body = b64decode(result["body"])

@@ -13,7 +13,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from kafka_lag.contract import exposition
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.views.app import answer as answer_all
-from kafka_lag.views.function_url import MAX_BYTES, MAX_METRICS_BYTES, resolver
+from kafka_lag.views.function_url import MAX_BYTES, MAX_METRICS_BYTES, make_resolver
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
 from tests.builders import NOON, a_snapshot
@@ -136,7 +136,7 @@ def test_many_groups_pass_to_whoever_takes_them_packed_or_asks_no_function() -> 
     groups = rows.with_columns(consumer_group=names, **known)
     snapshots = Snapshots(stored(with_groups(one, groups)), lambda: NOON / 1000)
 
-    views = resolver(snapshots, lambda _: True, lambda: NOON)
+    views = make_resolver(snapshots, lambda _: True, lambda: NOON)
     packed = an_event("/metrics")
     plain = {**packed, "headers": {}}
     context = LambdaContext()
