@@ -9,14 +9,14 @@
 
 To add a source of bounds, add one step to `estimate_append_times`: columns by position
 (`column.take(positions.part)` if it has a row per partition), `Bounds.between` of them, and
-`history.dated_by` with these; both choices then use it. If it may know more than in the previous
-run, apply it to `carried.bounds` too: carried times count as record timestamps, which may widen
-bounds again. Log ends alone decide how far back a short rest may reach
+`history.correct_by_timestamps` with these; both choices then use it. If it may know more than in
+the previous run, apply it to `carried.bounds` too: carried times count as record timestamps, which
+may widen bounds again. Log ends alone decide how far back a short rest may reach
 (`time_lag.widen_for_short_rests`).
 
 A source that also estimates returns `AppendTimes` with a method of its own (`contract.METHOD_...`)
 and needs a rule for when it wins, beside `choose_without_index`. Its estimates are carried
-unchanged if its method is in `_SETTLED`.
+unchanged if its method is in `_FINAL`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from kafka_lag.lag.positions import Positions
 from kafka_lag.lag.rests import skip_markers
 
 # Methods of times found in the time index, in this or an earlier run.
-_SETTLED = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
+_FINAL = (contract.METHOD_RECORD_TIME, contract.METHOD_CARRIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,9 @@ class AppendTimes(Aligned):
     method: Strings
 
     @classmethod
-    def clipped(cls, best: Column, bounds: Bounds, record: Column, method: Strings) -> AppendTimes:
+    def within_bounds(
+        cls, best: Column, bounds: Bounds, record: Column, method: Strings
+    ) -> AppendTimes:
         """Returns the estimates; those outside the bounds are moved to the nearer bound."""
         latest = best.clip(most=bounds.before).or_else(best)
         return cls(
@@ -64,9 +66,9 @@ class AppendTimes(Aligned):
         ).only(best.known)
 
     @property
-    def settled(self) -> Mask:
+    def is_final(self) -> Mask:
         """Marks times that came from the index or were carried: a look-up would find the same."""
-        return self.method.is_in(_SETTLED)
+        return self.method.is_in(_FINAL)
 
     def bounds(self, where: Mask) -> Bounds:
         """Returns the bounds of these times at the marked positions."""
@@ -81,7 +83,7 @@ def choose_without_index(
     If this run's clock is behind a carried time, the age is unknown and the time is carried on.
     """
     history = interpolate(bounds, positions.offset, positions.now)
-    kept = AppendTimes.clipped(
+    kept = AppendTimes.within_bounds(
         carried.best,
         bounds,
         carried.record,
@@ -89,7 +91,7 @@ def choose_without_index(
     )
     # An estimate stays the same as far as the bounds allow.
     history = replace(history, best=kept.best.or_else(history.best))
-    wins = carried.best.known & (carried.settled | ~is_too_wide(bounds, positions, rules))
+    wins = carried.best.known & (carried.is_final | ~is_too_wide(bounds, positions, rules))
     ahead = carried.best > positions.now
     undated = replace(
         carried, best=carried.best.only(~ahead), method=Strings.unknown(len(positions))
@@ -116,12 +118,14 @@ def interpolate(bounds: Bounds, offset: Rows, now: Rows) -> AppendTimes:
     between, latest = _between(bounds, offset), bounds.before.only(bounds.before < now)
     linear = Strings.constant(contract.METHOD_INTERPOLATED, len(offset))
     method = linear.where(between.known, Strings.constant(contract.METHOD_AT_LEAST, len(offset)))
-    return AppendTimes.clipped(between.or_else(latest), bounds, Column.unknown(len(offset)), method)
+    return AppendTimes.within_bounds(
+        between.or_else(latest), bounds, Column.unknown(len(offset)), method
+    )
 
 
 def _between(bounds: Bounds, offset: Rows) -> Column:
-    """Returns the time at an offset by linear interpolation between the two bounds; unknown without
-    a lower bound.
+    """Returns the time at an offset, interpolated between the two bounds; unknown without a lower
+    bound.
     """
     rise = bounds.end_before - bounds.end_after
     share = ((offset + 0.5 - bounds.end_after) / rise.only(rise > 0)).fill(0.5)
@@ -140,10 +144,10 @@ def combine_with_search(positions: Positions, ours: Bounds, search: Search) -> A
     """
     bounds, best, record = _read_index(positions, search)
     proven = search.ended | ~ours.after.known | (bounds.after >= ours.after)
-    joined = ours.dated_by(replace(bounds, after=bounds.after.only(proven)))
+    joined = ours.correct_by_timestamps(replace(bounds, after=bounds.after.only(proven)))
     history = interpolate(joined, positions.offset, positions.now)
     named = Strings.constant(contract.METHOD_RECORD_TIME, len(positions))
-    by_index = AppendTimes.clipped(best, joined, record, named)
+    by_index = AppendTimes.within_bounds(best, joined, record, named)
     times = by_index.where(search.ended & best.known, history)
     return replace(times, record=record)
 
@@ -187,8 +191,8 @@ def carry_estimates(old: Frame, same: Mask, positions: Positions) -> AppendTimes
         old.strings("time_lag_method"),
     )
     rows = np.flatnonzero(same & times.best.known & (positions.of_row >= 0))
-    # If several groups are at one position, one with a settled estimate is taken.
-    rows = rows[np.argsort(times.settled[rows], kind="stable")]
+    # If several groups are at one position, one with a final estimate is taken.
+    rows = rows[np.argsort(times.is_final[rows], kind="stable")]
     chosen = np.full(len(positions), -1, np.int64)
     chosen[positions.of_row[rows]] = rows
     return times.take(chosen)
@@ -206,8 +210,9 @@ def find_previous_positions(old: Frame) -> Column:
 
 
 def reported_append_time(old: Frame) -> Column:
-    """Returns the append times, ms, in rows of a snapshot: from their time lag, else the next
-    record's timestamp, else the middle of the bounds.
+    """Returns the append times, ms, in rows of a snapshot.
+
+    They come from the time lag, else the next record's timestamp, else the middle of the bounds.
     """
     read_at, lag = old.numbers("read_at"), old.numbers("time_lag_seconds")
     after, before = old.numbers("next_record_after"), old.numbers("next_record_before")

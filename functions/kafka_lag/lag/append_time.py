@@ -20,7 +20,7 @@ has both bounds (`next_record_after` and `_before`), and `time_lag_method` names
 - `at_least`: there is no lower bound, so no error is known.
 
 After a follower hung, bounds may be 30 s wider than stated above (`bounds.HELD_BACK_MS`). Three
-steps widen an error but not the bounds in the row: log cleaning (`Ages.after_cleaning`), short
+steps widen an error but not the bounds in the row: log cleaning (`Ages.allow_for_cleaning`), short
 rests (`time_lag.widen_for_short_rests`), and a group's roll-up.
 """
 
@@ -87,13 +87,13 @@ def estimate_append_times(
     carried = carry_estimates(old, same, positions)
     ahead = carried.best > positions.now
     times = choose_without_index(
-        history.dated_by(carried.bounds(~ahead)), carried, positions, run.rules
+        history.correct_by_timestamps(carried.bounds(~ahead)), carried, positions, run.rules
     )
 
     due = is_due(positions.partitions, run.taken_at, run.rules.interval_ms)[positions.part]
     dropped = ahead | (positions.compacted & due)
-    bounds = history.dated_by(carried.bounds(~dropped))
-    wide = is_too_wide(bounds, positions, run.rules) & (~carried.settled | due | dropped)
+    bounds = history.correct_by_timestamps(carried.bounds(~dropped))
+    wide = is_too_wide(bounds, positions, run.rules) & (~carried.is_final | due | dropped)
     worth = is_worth_a_look_up(rows, positions, bounds, moved, run.rules)
     moves, left = ~positions.any_of(~moved), run.rules.lookup_budget
     for at, most in share_budget(wide, worth, run.rules.lookup_budget):
@@ -107,8 +107,10 @@ def estimate_append_times(
 
 
 def _bound_by_ends(ends: Ends, positions: Positions) -> Bounds:
-    """Returns the bounds from log ends. On a compacted topic the record at the offset may be gone,
-    and the next one may be as new as this run.
+    """Returns the bounds from log ends.
+
+    On a compacted topic the record at the offset may be gone, and the next one may be as new as
+    this run.
     """
     proven = find_bounds(ends, positions.part, positions.offset)
     gone = positions.compacted & proven.before.known

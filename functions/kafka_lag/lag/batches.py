@@ -83,14 +83,14 @@ def learn_batches(old: Frame, move: Move, window: float) -> dict[str, Column]:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBatches:
-    """Rows of jobs that are `known` to begin by a count, and rows that such a batch `explained`.
+    """Rows of jobs that are `known` to begin by a count, and rows explained by such a batch.
 
     Explained rows have a lag and an age that fit a batch that is not complete, or is being read. If
     a row is known, recurring pauses (`pauses`) say nothing about it.
     """
 
     known: Mask
-    explained: Mask
+    is_explained: Mask
 
 
 def find_expected_batches(rows: Frame, ages: Column, still: Mask, run: Run) -> ExpectedBatches:
@@ -109,7 +109,7 @@ def find_expected_batches(rows: Frame, ages: Column, still: Mask, run: Run) -> E
     took = np.where(still[at], np.minimum(age, unmoved.fill(np.inf)), age)
     in_time = took <= _LONGEST_RATIO * batches.longest
     found.known[at] = batches.known
-    found.explained[at] = batches.known & in_time & (lag <= _LIMIT_RATIO * batches.records)
+    found.is_explained[at] = batches.known & in_time & (lag <= _LIMIT_RATIO * batches.records)
     return found
 
 
@@ -124,7 +124,7 @@ def _learn_from_pause(batches: Batches, move: Move, lag: Records, worked: Column
     and changes nothing. A pause that is unlike the others reduces their count.
     """
     took = move.pause
-    # A pause that is not whole is an outage, no batch.
+    # A pause that is not whole is an outage, not a batch.
     whole = (move.age <= _CAME * move.still_for) & ~is_busy(worked, took)
     alike = whole & is_alike(lag, batches.records)
     # The mean of all batches that were alike; from the fourth on a moving mean.

@@ -40,11 +40,11 @@ class Bounds(Aligned):
         """Returns the time from the lower bound to the upper, ms."""
         return self.before - self.after
 
-    def dated_by(self, other: Bounds) -> Bounds:
+    def correct_by_timestamps(self, other: Bounds) -> Bounds:
         """Returns these bounds, corrected by `other`, of record timestamps; unchanged on a clash.
 
-        This is no intersection: timestamps may be up to HELD_BACK_MS before these bounds, which are
-        then widened to them. An `other` with a lower bound alone only tightens.
+        The result is not an intersection: timestamps may be up to HELD_BACK_MS before these bounds,
+        which are then widened to them. An `other` with a lower bound alone only tightens.
         """
         floor = self.after - HELD_BACK_MS
         clash = (other.before < floor) | (other.after > self.before)

@@ -46,21 +46,19 @@ def add_capacity(
     previous_runs: PreviousRuns,
     run: Run,
 ) -> Frame:
-    """Returns the rolled-up groups with `capacity`, its interval and samples, and with the columns
-    of `add_shared_limit`.
+    """Returns the rolled-up groups with `capacity`, its interval and samples, and the shared limit.
 
-    `old`: each group's previous row.
+    `old`: each group's previous row. The columns of the limit are those of `add_shared_limit`.
 
-    `settled_since`: the first run, ms, since which the members own the same partitions, as far as
-    is known; unknown while they wait for an assignment.
-    `capacity`: records/s of one member, as configured, else the upper median of the samples;
-    unknown while there are fewer than three, and while the cause of an incident is one that
-    consumers can do nothing about, because its first runs gave samples as well.
-    `capacity_low`, `capacity_high`: the 95 % confidence interval of the median, by the order of the
-    samples; unknown likewise.
-    `capacity_samples`: the last 15, a value per interval in which a member was saturated.
+    `settled_since`: the first known run, ms, since which the members own the same partitions;
+    unknown while they wait for an assignment. `capacity`: records/s of one member, as configured,
+    else the upper median of the samples. It is unknown while there are fewer than three samples. It
+    is also unknown while the cause of an incident is one that consumers can do nothing about,
+    because its first runs gave samples, too. `capacity_low`, `capacity_high`: the 95 % confidence
+    interval of the median, by the order of the samples; unknown likewise. `capacity_samples`: the
+    last 15, a value per interval in which a member was saturated.
     """
-    groups = groups.with_columns(settled_since=_find_settled(groups, old, run))
+    groups = groups.with_columns(settled_since=_find_settled_since(groups, old, run))
     sample, runs = _sample(groups, old, rows, previous, previous_runs, run)
     if not (sample.known | old.strings("capacity_samples").known).any():
         return _without_samples(groups, run)
@@ -78,7 +76,7 @@ def add_capacity(
     )
 
 
-def _find_settled(groups: Frame, old: Frame, run: Run) -> Column:
+def _find_settled_since(groups: Frame, old: Frame, run: Run) -> Column:
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & is_read(groups)
     moved = (groups.numbers("rebalances") > 0) | (groups.numbers("owners_changed") > 0)
     now = run.now(len(groups))
@@ -111,6 +109,7 @@ def _find_configured(groups: Frame, run: Run) -> Column:
 @dataclass(frozen=True, slots=True)
 class _Members:
     """Members, and their rows for partitions that they also owned in the previous run.
+
     `since`: the last run before this one, ms, that saw their commits move.
     """
 
@@ -137,20 +136,20 @@ def _sample(
 ) -> tuple[Column, Rows]:
     """Returns records/s of a saturated member of each group, on average, and over how many runs.
 
-    A member that is slow beside others is no sample: neither one that the previous run named as the
-    cause, nor one that reads less than half of what another reads without a backlog. Nor is one of
-    a group that a broker or a transaction makes slow, or whose commits pass deleted records.
+    A member that is slow beside others gives no sample: the one that the previous run named as the
+    cause, and one that reads less than half of what another reads without a backlog. Neither does a
+    group that a broker or a transaction makes slow, or whose commits pass deleted records.
     """
     rows, old, at_group = _select(groups, rows, previous.rows)
     if not len(rows):
         return Column.unknown(len(groups), np.float64), np.ones(len(groups), np.int64)
     members = _find_members(groups, rows, old, at_group)
-    moved = _moves(rows, old) & (members.sets.of_row < members.sets.count)
-    read = members.sets.total(_read(rows, old).only(moved))
+    moved = _has_moved(rows, old) & (members.sets.of_row < members.sets.count)
+    read = members.sets.total(_count_read(rows, old).only(moved))
     earlier = (previous_runs.newest.taken_at - members.since) / 1_000
     seconds = members.sets.maximum(seconds_between(rows, old)) + earlier
-    settled = groups.numbers("settled_since").take(members.group)
-    lasts = (members.since >= settled) & (read > 0) & (seconds > 0)
+    settled_since = groups.numbers("settled_since").take(members.group)
+    lasts = (members.since >= settled_since) & (read > 0) & (seconds > 0)
     left_over = _find_left_over(rows, old, members, lasts, previous_runs).only(moved)
     backlog = members.sets.total(left_over, moved & ~left_over.known)
     saturated = lasts & (backlog >= read * _BACKLOG_TO_READ + _FEWEST_RECORDS)
@@ -171,8 +170,8 @@ def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]
 
     A backlog in the previous run is at least that after the last move of the commits.
     """
-    behind = old.numbers("lag") >= _read(rows, old) * _BACKLOG_TO_READ
-    behind &= _moves(rows, old)
+    behind = old.numbers("lag") >= _count_read(rows, old) * _BACKLOG_TO_READ
+    behind &= _has_moved(rows, old)
     if not behind.any():
         nothing = np.zeros(0, np.int64)
         return rows.lazy_take(nothing), old.lazy_take(nothing), nothing
@@ -184,13 +183,13 @@ def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]
     return rows.lazy_take(chosen), old.lazy_take(chosen), at_group[chosen]
 
 
-def _read(rows: Frame, old: Frame) -> Column:
+def _count_read(rows: Frame, old: Frame) -> Column:
     return rows.numbers("committed_offset") - old.numbers("committed_offset")
 
 
-def _moves(rows: Frame, old: Frame) -> Mask:
+def _has_moved(rows: Frame, old: Frame) -> Mask:
     passes_lost = old.numbers("records_lost") > 0
-    mask: Mask = (_read(rows, old) > 0) & ~has_skipped(rows, old) & ~passes_lost
+    mask: Mask = (_count_read(rows, old) > 0) & ~has_skipped(rows, old) & ~passes_lost
     return mask
 
 

@@ -191,8 +191,10 @@ def _append(
 
 
 def _is_young(old: Frame, run: Run, hidden: Mask) -> Mask:
-    """Marks previous rows that may be carried over; a row that was last denied keeps the longer
-    limit, also if this run could not read it for another reason.
+    """Marks previous rows that may be carried over.
+
+    A row that was last denied keeps the longer limit, also if this run could not read it for
+    another reason.
     """
     hidden = hidden | old.strings("unread_reason").is_in([contract.DENIED])
     limit = np.where(hidden, HIDDEN_FOR_MS, CARRIED_FOR_MS)

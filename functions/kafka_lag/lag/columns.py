@@ -186,7 +186,7 @@ class Column:
         return Column(values, known)
 
     def is_same(self, other: Column | Strings) -> bool:
-        """Returns true if the other has the same values and unknowns in all rows."""
+        """Returns True if the other has the same values and unknowns in all rows."""
         if self is other:
             return True
         if not isinstance(other, Column) or len(self) != len(other):
@@ -196,8 +196,9 @@ class Column:
         return not np.count_nonzero(differs)
 
     def compacted(self) -> Column:
-        """Returns the same column, in less memory if all rows or none are known, or all are the
-        same; it must not be written to.
+        """Returns the same column in less memory if possible; it must not be written to.
+
+        That is possible if all rows or none are known, or all are the same.
         """
         known = len(self) if _is_whole(self.known) else int(np.count_nonzero(self.known))
         if not known:
@@ -234,12 +235,12 @@ def _all_true(length: int) -> Mask:
 
 
 def _is_whole(known: Mask) -> bool:
-    """Returns true for a mask made by `_all_true`: one true value for all rows."""
+    """Returns True for a mask made by `_all_true`: one true value for all rows."""
     return known.strides == (0,) and len(known) > 0 and bool(known[0])
 
 
 def _is_empty(known: Mask) -> bool:
-    """Returns true for a mask made by `Column.unknown`: one false value for all rows."""
+    """Returns True for a mask made by `Column.unknown`: one false value for all rows."""
     return known.strides == (0,) and len(known) > 0 and not known[0]
 
 
@@ -360,7 +361,7 @@ class Strings:
         return self._also_known(table[self._places()])
 
     def is_same(self, other: Column | Strings) -> bool:
-        """Returns true if the other has the same words, codes and unknowns in all rows."""
+        """Returns True if the other has the same words, codes and unknowns in all rows."""
         if self is other:
             return True
         if not isinstance(other, Strings) or self.categories != other.categories:

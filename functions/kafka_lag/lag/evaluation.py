@@ -37,9 +37,9 @@ class Evaluation:
 
     `transactional`: topics in which a run saw a transaction open. By row: `position`, the offset of
     the next record, past known markers; `allowed`, records that count as no lag; `is_marker`, only
-    markers lag; `unreadable`, a lag of at most this many records holds nothing to read; `dated`,
-    time lags from the estimates alone; `ages`, the same with bounds widened for log cleaning and
-    rests. `kept_up_weight`: the weight of this run in the averages of each group.
+    markers lag; `unreadable`, a lag of at most this many records holds nothing to read;
+    `estimated`, time lags from the estimates alone; `ages`, the same with bounds widened for log
+    cleaning and rests. `kept_up_weight`: the weight of this run in the averages of each group.
     """
 
     run: Run
@@ -61,7 +61,7 @@ class Evaluation:
     allowed: Column = field(init=False)
     is_marker: Mask = field(init=False)
     unreadable: Column = field(init=False)
-    dated: Ages = field(init=False)
+    estimated: Ages = field(init=False)
     ages: Ages = field(init=False)
     counts: Counts = field(init=False)
     kept_up_weight: Floats = field(init=False)

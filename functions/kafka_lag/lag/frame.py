@@ -85,8 +85,10 @@ class Frame:
         return Frame({n: c.take(rows) for n, c in self.columns.items()}, len(rows))
 
     def lazy_take(self, rows: Rows) -> Frame:
-        """Returns `take(rows)`, but takes each column only when it is used, which saves work on
-        wide frames. The result keeps this frame in memory, so it must not be stored.
+        """Returns `take(rows)`, but takes each column only when it is used.
+
+        That saves work on wide frames. The result keeps this frame in memory, so it must not be
+        stored.
         """
         if self._is_whole(rows):
             return self
@@ -99,7 +101,7 @@ class Frame:
         return Frame(self.columns.untaken(), self.length)
 
     def _is_whole(self, rows: Rows) -> bool:
-        """Returns true for all rows in order, which is usual from run to run and needs no copy."""
+        """Returns True for all rows in order, which is usual from run to run and needs no copy."""
         length = self.length
         return len(rows) == length and not np.count_nonzero(rows != np.arange(length))
 
@@ -189,8 +191,9 @@ def unknown(kind: str, length: int) -> AnyColumn:
 
 
 def stack_numbers(frames: Sequence[Frame], name: str) -> tuple[Rows, Mask]:
-    """Returns one column of frames of one length as a matrix with a row per frame, and a mask of
-    its known values.
+    """Returns one column of frames of one length as a matrix, and a mask of its known values.
+
+    The matrix has a row per frame.
     """
     columns = [frame.numbers(name) for frame in frames]
     return np.array([c.values for c in columns]), np.array([c.known for c in columns])
@@ -221,7 +224,7 @@ _DENSE = 8
 
 
 def have_same_keys(one: Frame, other: Frame, names: tuple[str, ...]) -> bool:
-    """Returns true if both have the same keys row by row, so that a join of one serves for both.
+    """Returns True if both have the same keys row by row, so that a join of one serves for both.
 
     It returns false as well if the same words have other codes, because it must cost less than a
     join.

@@ -26,11 +26,11 @@ class NameFilter:
 
     @property
     def accepts_all(self) -> bool:
-        """Returns true if there is no expression, so that every name passes."""
+        """Returns True if there is no expression, so that every name passes."""
         return self.allow is None and self.deny is None
 
     def accepts(self, name: str) -> bool:
-        """Returns true for a name that passes; without an allow expression all do."""
+        """Returns True for a name that passes; without an allow expression all do."""
         if self.deny is not None and self.deny.search(name):
             return False
         return self.allow is None or self.allow.search(name) is not None

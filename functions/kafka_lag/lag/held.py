@@ -18,7 +18,7 @@ from kafka_lag.lag.rollup import GROUP_STATUSES
 from kafka_lag.lag.run import Run
 
 # Statuses of a consumer that reads nothing, or reads the same records again.
-_STANDING = (contract.STOPPED, contract.STALLED, contract.REWOUND, contract.BEYOND_END)
+_NOT_READING = (contract.STOPPED, contract.STALLED, contract.REWOUND, contract.BEYOND_END)
 # Statuses of a commit that does not move, which is right as long as nothing is written.
 _IDLE_AT_FIRST = (contract.STOPPED, contract.STALLED, contract.NO_MEMBER)
 # Two moments that are at most this many intervals apart are one beginning: a group keeps up until
@@ -77,10 +77,10 @@ def find_broken_sla(groups: Frame) -> Finding:
 
     A time lag without an upper bound can prove a broken SLA, but not a kept one.
     """
-    age, promised = groups.numbers("time_lag_seconds"), groups.numbers("sla_seconds")
-    broken = age > promised
+    age, limit = groups.numbers("time_lag_seconds"), groups.numbers("sla_seconds")
+    broken = age > limit
     bounded = age.known & groups.numbers("time_lag_error_seconds").known
-    return Finding(broken, broken | bounded | ~promised.known)
+    return Finding(broken, broken | bounded | ~limit.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,9 @@ def _keep_worst_status(groups: Frame, old: Frame, run: Run) -> Columns:
     A status that rates decide keeps its first beginning, because later ones are new estimates; and
     no estimate is earlier than the last run in which the group kept up. It begins in this run if
     the group is still held in ERR for what its consumer did, because its backlog then comes from a
-    stop. A commit is beyond the end since the first run that found it so. A commit that stood while
-    nothing was written stands idle only until the last run in which the group kept up.
+    stop. A commit is beyond the end since the first run that found it so. If a commit did not move
+    because nothing was written, its status begins no earlier than the last run in which the group
+    kept up.
     """
     now = run.now(len(groups))
     worst, since = groups.strings("worst_status"), groups.numbers("worst_status_since")
@@ -155,7 +156,7 @@ def _was_held_for_its_consumer(old: Frame) -> Mask:
     """Marks groups that were held in ERR for another reason than a loss alone."""
     in_error = old.strings("held_status").is_in([contract.ERR])
     by_loss = old.numbers("loss_since") <= old.numbers("held_since")
-    mask: Mask = in_error & (~by_loss | old.strings("worst_status").is_in(_STANDING))
+    mask: Mask = in_error & (~by_loss | old.strings("worst_status").is_in(_NOT_READING))
     return mask
 
 

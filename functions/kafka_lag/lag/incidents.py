@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The incident of each group: it begins when something went wrong, and ends when the backlog is
-worked off. Page, messages and reports show it; none of them decides it again."""
+"""The incident of each group.
+
+It begins when something went wrong, and ends when the backlog is worked off. Page, messages and
+reports show it; none of them decides it again.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,10 @@ def track_incidents(groups: Frame, previous: Snapshot, lost: Column, run: Run) -
 
     A cause that began with the incident gets the incident's time as `cause_since`.
 
-    `lost`: the records of each group that were lost since the previous run.
-    An incident is published once a status or a trouble is held. Its id and `since` stay as they
-    were published. It ends in the run that finds the group OK and its backlog worked off: that is
-    `until`, which stays for one window, and is unknown again if the group gets worse meanwhile.
+    `lost`: the records of each group that were lost since the previous run. An incident is
+    published once a status or a trouble is held. Its id and `since` never change after that. It
+    ends in the run that finds the group OK and its backlog worked off: that is `until`, which stays
+    for one window, and is unknown again if the group gets worse meanwhile.
     """
     old = find_previous(groups, previous)
     over = old.numbers("incident_until") <= run.taken_at - run.rules.window_ms
@@ -94,7 +97,7 @@ def find_troubled(groups: Frame) -> Mask:
 
 
 def _find_unwatched(groups: Frame, troubled: Mask) -> Mask:
-    """Marks groups of which only a topic was bad that is no longer watched."""
+    """Marks groups in which only a topic that is no longer watched was bad."""
     reason = groups.strings("status_reason").is_in([contract.TOPIC_UNWATCHED])
     mask: Mask = reason & (~groups.strings("status").known | ~troubled)
     return mask
@@ -138,8 +141,8 @@ def _name(groups: Frame, since: Column, opens: Mask, run: Run) -> Strings:
 def _find_status(groups: Frame, old: Frame, skipped: Column) -> Column:
     """Returns the status that is reported: the held one, unless it is better and not proven.
 
-    A run that could not read the group proves nothing, nor does a backlog that went because offsets
-    were set ahead, while nobody reads on.
+    A run that could not read the group proves nothing. Neither does a backlog that went because
+    offsets were set ahead, while nobody reads on.
     """
     held, before = codes_of(groups, "held_status"), codes_of(old, "incident_status")
     lag = groups.numbers("lag")
@@ -171,7 +174,7 @@ def _find_skipped(groups: Frame, since: Column) -> Column:
 def count_newly_lost(rows: Frame, previous: PreviousRows, sets: Sets) -> Column:
     """Returns each set's records that retention deleted unread since the previous run.
 
-    Records that were lost before and are still ahead of the commit are no new loss. Records that
+    Records that were lost before and are still ahead of the commit are not a new loss. Records that
     the commit has passed meanwhile may have been lost as well, so it is a lower bound.
     """
     old, lost = previous.rows, rows.numbers("records_lost")
@@ -221,7 +224,7 @@ def _rank(statuses: Strings) -> Column:
 def _find_peaks(groups: Frame, old: Frame, opens: Mask, run: Run) -> Columns:
     """Returns the largest lag and time lag, and the run that saw that lag.
 
-    Of the runs before the incident was published, those count of which the lag is still known.
+    Runs before the incident was published count if their lag is still known.
     """
     read = is_read(groups) & ~old.numbers("incident_until").known
     lag, now = groups.numbers("lag").only(read), run.now(len(groups))

@@ -68,8 +68,10 @@ class Search:
 def search(
     positions: Positions, bounds: Bounds, moves: Mask, rules: Rules, look_up: LookUp
 ) -> Search:
-    """Sends rounds of look-ups until each time is exact enough, the budget is spent, or no broker
-    answers. `bounds` are known without the index; `moves` marks positions of consumers that move.
+    """Sends rounds of look-ups until each time is exact enough.
+
+    It ends earlier if the budget is spent or no broker answers. `bounds` are known without the
+    index; `moves` marks positions of consumers that move.
     """
     partitions = Frame.of({name: positions.partitions.columns[name] for name in _REQUEST})
     index = Index.empty(positions.partitions.numbers("start_offset").fill(0))
@@ -124,8 +126,9 @@ def _is_outside(positions: Positions, bounds: Bounds, found: Brackets) -> Mask:
 def _choose_look_ups(
     positions: Positions, index: Index, found: Search, inside: Mask, times: Rows, turn: int
 ) -> tuple[Rows, Rows]:
-    """Returns partition and time of the next look-ups: first two per partition, then one per
-    position, at or near its time in `times`.
+    """Returns partition and time of the next look-ups.
+
+    First each partition gets two, then each position one, at or near its time in `times`.
     """
     part = positions.part
     chosen = np.flatnonzero(inside)
@@ -173,8 +176,9 @@ def _choose_times(
 
 
 def _interpolate(positions: Positions, bounds: Bounds, found: Search, right_time: Rows) -> Column:
-    """Returns times by offset, ms, between the known points of the log at or near the ends of the
-    spans; `right_time` is that of the later point. Unknown if a point has no offset.
+    """Returns times by offset, ms, between the known points at or near the ends of the spans.
+
+    `right_time` is that of the later point. A time is unknown if a point has no offset.
     """
     index, after = found.brackets, bounds.after.fill(-1)
     by_index = (index.low.fill(-1) >= after) | (index.high.fill(_ENDLESS) <= after)

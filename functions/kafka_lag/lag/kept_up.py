@@ -33,13 +33,13 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 def add_kept_up(
     groups: Frame, old: Frame, rows: Frame, at_group: Rows, run: Run
 ) -> tuple[Frame, Floats]:
-    """Returns the groups with `kept_up_at`, ms, `kept_up_members`, `kept_up_produce_rate` and
-    `other_level_since`, ms, and the weight of this run in each group's averages.
+    """Returns the groups with the columns `kept_up_*` and `other_level_since`, and weights.
 
-    The second and third are moving averages over the runs in which the group kept up. They become
-    unknown, and the weight NaN, if the group does not keep up after a long time without a reading,
-    because its rates then cover that time as well. `other_level_since`: since when records are
-    written at another level than the average.
+    `kept_up_at`, ms, is the last run in which the group kept up. `kept_up_members` and
+    `kept_up_produce_rate` are moving averages over those runs. They become unknown, and the weight
+    NaN, if the group does not keep up after a long time without a reading, because its rates then
+    cover that time as well. `other_level_since`, ms: since when records are written at another
+    level than the average. The weight is that of this run in each group's averages.
     """
     age, rate = groups.numbers("time_lag_seconds"), groups.numbers("produce_rate")
     fine = groups.strings("status").is_in([contract.OK]) & is_read(groups)
@@ -49,7 +49,8 @@ def add_kept_up(
     fine &= (young | comes_and_goes) & rate.known
     # A time lag without an upper bound does not prove that a group keeps up.
     fine &= groups.numbers("time_lag_error_seconds").known
-    # Nor does a small one if the group has read nothing since it was first seen.
+    # A small time lag does not prove it either if the group has read nothing since it was first
+    # seen.
     fine &= (groups.numbers("consume_rate") > 0) | (rate == 0)
     now = run.now(len(groups))
     usual = old.numbers("kept_up_produce_rate")
@@ -73,8 +74,10 @@ def add_kept_up(
 
 
 def add_kept_up_rate(rows: Frame, old: Frame, rate: Column, weight: Floats) -> Frame:
-    """Returns the rows with `kept_up_rate`: records/s written to the partition in the runs in which
-    its group kept up. `old`: previous rows; `rate`: records/s now; `weight`: that of their group.
+    """Returns the rows with `kept_up_rate`.
+
+    It is the records/s written to the partition in the runs in which its group kept up. `old`:
+    previous rows; `rate`: records/s now; `weight`: that of their group.
     """
     return rows.with_columns(kept_up_rate=_average(old.numbers("kept_up_rate"), rate, weight))
 
@@ -86,8 +89,11 @@ def _average(last: Column, value: Column, weight: Floats) -> Column:
 
 
 def _find_least_share(groups: Frame, rows: Frame, at_group: Rows, run: Run) -> Floats:
-    """Returns the least weight of this run in a group's averages: 1/n in its n-th run with a rate,
-    0 after half a window. Otherwise the first run would count for hours."""
+    """Returns the least weight of this run in a group's averages.
+
+    It is 1/n in a group's n-th run with a rate, and 0 after half a window. Otherwise the first run
+    would count for hours.
+    """
     seen = Sets(at_group, len(groups)).maximum(rows.numbers("observations")).fill(2)
     shares: Floats = np.where(seen * 2 < most_observations(run), 1.0 / np.maximum(seen - 1, 1), 0.0)
     return shares

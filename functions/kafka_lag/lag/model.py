@@ -15,7 +15,7 @@ class Problem:
     """Something that could not be read.
 
     `scope` is broker, group, topic or partition. `broker` is the id of the broker that caused the
-    problem, null if none is known; `address` is its host and port, null if not known.
+    problem, None if none is known; `address` is its host and port, None if not known.
     """
 
     scope: str
@@ -30,7 +30,7 @@ class Problem:
 class Throttled:
     """A client quota delayed a run by `seconds`, on the slowest broker.
 
-    `user` is the login's user name, null if it has none or a rotation left two.
+    `user` is the login's user name, None if it has none or a rotation left two.
     """
 
     seconds: float
@@ -124,7 +124,7 @@ class LagReport:
     `group_topics` an unread partition counts with its last reading for one window. `lags_clamped`:
     how many rows have a commit beyond the end, whose lag is 0. `look_ups`: how many were sent.
     `warnings`: data of previous runs that was not used, and groups and topics no longer watched or
-    read. `notes`: those of the reading. `throttled` is null if no client quota delayed the run.
+    read. `notes`: those of the reading. `throttled` is None if no client quota delayed the run.
     """
 
     snapshot: Snapshot

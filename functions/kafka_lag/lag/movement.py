@@ -72,8 +72,8 @@ def _find_last_change(now: Column, then: Column, previous: PreviousRows, run: Ru
 def _find_rewinds(now: Column, old: Frame, run: Run) -> Columns:
     """Returns `rewound_from` and `rewound_at`; `now` is the commit of this run.
 
-    A lower commit is no rewind if the previous one was on another topic or beyond the end of the
-    log, because records up to there were never read from this log.
+    A lower commit does not count as a rewind if the previous one was on another topic or beyond the
+    end of the log, because records up to there were never read from this log.
     """
     then, top = old.numbers("committed_offset"), old.numbers("rewound_from")
     end = old.numbers("end_offset")

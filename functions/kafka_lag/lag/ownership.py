@@ -24,7 +24,7 @@ def add_owners(rows: Frame, groups: Frame, previous: Snapshot, run: Run) -> Fram
     """
     old = previous.group_partitions
     previously = old.numbers("owned_at").take(locate(rows, old, contract.ROW_KEY))
-    now = run.now(len(rows)).only(_owned_now(rows, groups))
+    now = run.now(len(rows)).only(_is_owned_now(rows, groups))
     return rows.with_columns(owned_at=now.or_else(previously))
 
 
@@ -57,8 +57,9 @@ def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
 def count_idle(group: Mapping[str, Any], owners: int) -> int | None:
     """Returns how many members of a described group own no partition, if `owners` members own one.
 
-    None if not known: other protocols encode assignments in their own way, members in a rebalance
-    wait for one, and if no member owns a partition the assignments may be unreadable.
+    Returns None if that is not known. Other protocols encode assignments in their own way, members
+    in a rebalance wait for one, and if no member owns a partition the assignments may be
+    unreadable.
     """
     idle = max(0, group["members"] - owners)
     if not idle:
@@ -69,7 +70,7 @@ def count_idle(group: Mapping[str, Any], owners: int) -> int | None:
     return None if foreign or waiting or unread else idle
 
 
-def _owned_now(rows: Frame, groups: Frame) -> Mask:
+def _is_owned_now(rows: Frame, groups: Frame) -> Mask:
     described = groups.numbers("members").known & is_read(rows)
     mask: Mask = rows.strings("member_id").known & described
     return mask

@@ -23,7 +23,7 @@ from kafka_lag.lag.columns import Column, Mask, Rows, Seconds
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.lag.run import Run
-from kafka_lag.lag.transactions import wait_of_reader
+from kafka_lag.lag.transactions import find_readable_time_lag
 
 # The time since the last pause, s.
 WORKED = "work_since_pause"
@@ -64,7 +64,7 @@ def find_moves(old: Frame, forward: Mask, back: Mask, run: Run) -> Move:
 
     `forward` and `back` mark the commits that moved.
     """
-    since, age = old.numbers("commit_changed_at"), wait_of_reader(old)
+    since, age = old.numbers("commit_changed_at"), find_readable_time_lag(old)
     seen = _find_last_seen(old)
     passed, window = run.seconds_since(seen), run.window_seconds
     near = passed <= max(window / 2, _HOLE_INTERVALS * run.interval_seconds)
@@ -125,9 +125,10 @@ def find_usual_pauses(
 
 
 def find_due_pause(rows: Frame, run: Run) -> Column:
-    """Returns how long, s, the pause usually is that each row may be in if its commit stands still.
+    """Returns how long, s, the pause usually is that each row may be in.
 
-    It is unknown if no pause is learnt, or if the work before was not as long as usual.
+    It applies to commits that do not move. It is unknown if no pause is learnt, or if the work
+    before was not as long as usual.
     """
     at = np.flatnonzero(rows.numbers("pauses_seen").known)
     pauses, window = _read_pauses(rows, at), run.window_seconds
@@ -175,7 +176,7 @@ def _replace_rows(columns: dict[str, Column], at: Rows, pauses: Pauses) -> dict[
 # that counts, because the work before the first is unknown. So the fourth is not reported. Counting
 # ends at the second number.
 _NEEDED, _MOST = 2, 4
-# Work that lasts more than this many times the pause after it is no part of a rhythm.
+# Work that lasts more than this many times the pause after it does not belong to a rhythm.
 _RATIO = 4.0
 # Two times of work are alike if they differ by at most this many windows (two pauses: by one), or
 # by this share of the usual time.
@@ -247,8 +248,9 @@ class Move(Aligned):
 
     @property
     def pause(self) -> Seconds:
-        """Returns how long the commit had not moved, or the age if that is less, because hours in
-        which nothing is produced are no pause.
+        """Returns how long the commit had not moved, or the age if that is less.
+
+        Hours in which nothing is produced are not a pause.
         """
         pause: Seconds = np.minimum(self.still_for, self.age)
         return pause
@@ -266,7 +268,7 @@ def is_alike(one: Seconds, usual: Seconds, least: float = 0.0) -> Mask:
 
 
 def is_busy(worked: Column, pause: Seconds) -> Mask:
-    """Marks pauses that are no part of a rhythm, because the work before was much longer."""
+    """Marks pauses that do not belong to a rhythm, because the work before was much longer."""
     return worked > _RATIO * pause
 
 

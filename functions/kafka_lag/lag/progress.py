@@ -61,8 +61,8 @@ def add_progress(rows: Frame, old: Frame, age: Seconds, allowed: Column, run: Ru
         np.full(len(rows), run.taken_at - run.rules.window_ms + 2 * run.rules.interval_ms)
     )
     since = since.or_else(begun.only(looked))
-    since = resumed.where(moved & _stood_still(old), since).only(~sure)
-    renewed = _starts_anew(rows, old, gains, moved, run)
+    since = resumed.where(moved & _was_unmoving(old), since).only(~sure)
+    renewed = _restarts_comparison(rows, old, gains, moved, run)
     this_run = run.now(len(rows))
     return set_where_read(
         rows,
@@ -96,7 +96,7 @@ def was_warned(old: Frame) -> Mask:
     return status.is_in([contract.WARN]) | behind_a_loss
 
 
-def _stood_still(old: Frame) -> Mask:
+def _was_unmoving(old: Frame) -> Mask:
     """Marks rows whose consumer was stopped or stalled in the previous run."""
     return old.strings("consumer_status").is_in(_UNMOVING)
 
@@ -116,8 +116,10 @@ def _shrinks(rows: Frame, old: Frame, limit: Seconds) -> Mask:
 
 
 def _find_gaps(old: Frame, moved: Mask, run: Run) -> Column:
-    """Returns `commit_gap_seconds` after this run. A gap has no time in which nothing was unread,
-    and no reported stop, because neither shows how often a group commits while it reads.
+    """Returns `commit_gap_seconds` after this run.
+
+    A gap excludes time in which nothing was unread, and a reported stop, because neither shows how
+    often a group commits while it reads.
     """
     window, interval = run.window_seconds, run.interval_seconds
     unmoved = run.seconds_since(old.numbers("commit_changed_at"))
@@ -126,7 +128,7 @@ def _find_gaps(old: Frame, moved: Mask, run: Run) -> Column:
     known = old.numbers("commit_gap_seconds")
     lately = known * np.exp2(-gap.fill(0.0) / window)
     longest = gap.clip(lately.fill(0.0))
-    after_stop = _stood_still(old)
+    after_stop = _was_unmoving(old)
     counted = longest.where(~after_stop, known.or_else(gap.clip(most=interval))).or_else(known)
     return counted.where(moved, known)
 
@@ -149,11 +151,11 @@ def _gains_surely(rows: Frame, old: Frame, age: Seconds, run: Run) -> Mask:
     return mask
 
 
-def _starts_anew(rows: Frame, old: Frame, gains: Mask, moved: Mask, run: Run) -> Mask:
+def _restarts_comparison(rows: Frame, old: Frame, gains: Mask, moved: Mask, run: Run) -> Mask:
     """Marks rows whose lag in this run is the one that later ones are compared with.
 
-    It is after a gain, if it is no lower than the one before, once a window is over, and if the
-    commit was set back or past records.
+    That is so after a gain, if the lag is no lower than the one before, once a window is over, and
+    if the commit was set back or past records.
     """
     highest, since = old.numbers("progress_from_lag"), old.numbers("progress_from")
     over = run.taken_at - since >= run.rules.window_ms

@@ -52,7 +52,9 @@ def add_rates(
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     committed = rows.numbers("committed_offset")
-    consume_rate = _ewma(old.numbers("consume_rate"), _consumed(rows, old), seconds, run.rules)
+    consume_rate = _ewma(
+        old.numbers("consume_rate"), _count_consumed(rows, old), seconds, run.rules
+    )
     consume_rate = consume_rate.only(committed.known & ~has_skipped(rows, old))
     older = rows.numbers("time_lag_seconds") - old.numbers("time_lag_seconds")
     growth = _ewma(old.numbers("age_growth"), older.clip(0.0, seconds), seconds, run.rules)
@@ -60,13 +62,17 @@ def add_rates(
         rows,
         consume_rate=consume_rate,
         age_growth=growth,
-        drain_seconds=_drain_seconds(rows.numbers("lag"), consume_rate, produce_rate, allowed),
+        drain_seconds=_estimate_drain_seconds(
+            rows.numbers("lag"), consume_rate, produce_rate, allowed
+        ),
     )
 
 
-def _consumed(rows: Frame, old: Frame) -> Column:
-    """Returns the records read since the previous reading, without those that had been deleted by
-    then; unknown if a commit was beyond the end or went back.
+def _count_consumed(rows: Frame, old: Frame) -> Column:
+    """Returns the records read since the previous reading.
+
+    Records that had been deleted by then are left out. It is unknown if a commit was beyond the end
+    or went back.
     """
     now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
     within = ~(now > rows.numbers("end_offset")) & ~(then > old.numbers("end_offset"))
@@ -81,12 +87,12 @@ def ewma_weight(seconds: Column, rules: Rules) -> Seconds:
 
 
 def estimate_time_since(seconds: Column, rules: Rules) -> Column:
-    """Returns how long ago, s, a backlog began to grow; at the present difference of the rates it
-    would take `seconds` to grow.
+    """Returns how long ago, s, a backlog began to grow.
 
-    Rates follow a change slowly: `t` seconds after it their difference is weight(t) of the final
-    one. So `seconds` = t ÷ weight(t), which has no closed solution; each step comes nearer from
-    above. The result is 0 if no change is that recent.
+    At the present difference of the rates it would take `seconds` to grow. Rates follow a change
+    slowly: `t` seconds after it their difference is weight(t) of the final one. So `seconds` = t ÷
+    weight(t), which has no closed solution; each step comes nearer from above. The result is 0 if
+    no change is that recent.
     """
     longest = since = seconds.fill(0.0)
     for _ in range(_STEPS_TO_SOLVE):
@@ -111,7 +117,9 @@ def _ewma(mean: Column, change: Column, seconds: Column, rules: Rules) -> Column
     return (mean * (1.0 - weight) + speed * weight).or_else(speed).or_else(mean)
 
 
-def _drain_seconds(lag: Column, consume: Column, produce: Column, allowed: Column) -> Column:
+def _estimate_drain_seconds(
+    lag: Column, consume: Column, produce: Column, allowed: Column
+) -> Column:
     shrinks_by = consume - produce
     works_off = (shrinks_by > 0) & (lag <= shrinks_by * LONGEST_DRAIN_SECONDS)
     nothing = Column.of(np.zeros(len(lag))).only(lag <= allowed)

@@ -23,10 +23,10 @@ _LONGEST_INTERVALS = 2.0
 
 
 def add_rebalances(groups: Frame, old: Frame, run: Run) -> Frame:
-    """Returns the groups with `group_epoch` and `members_hash` as last read, `rebalances` since the
-    previous reading, and `rebalancing_share`. `old`: each group's previous row.
+    """Returns the groups with the columns of their rebalances; `old`: each group's previous row.
 
-    `rebalances` is unknown without two readings of one group: when it is first described, in runs
+    `group_epoch` and `members_hash` are as last read. `rebalances` counts those since the previous
+    reading. It is unknown without two readings of one group: when it is first described, in runs
     that cannot describe it, and if the epoch fell or the type changed, because that is another
     group of the same name. `rebalancing_share` is the share of the last runs that saw a rebalance,
     an EWMA with a half-life of half the window; runs that do not know leave it unchanged. After a

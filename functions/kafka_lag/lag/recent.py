@@ -58,10 +58,10 @@ class Recent:
         return Recent(np.take_along_axis(wide, at, 1), np.minimum(self.count + shift, most))
 
     def averaged(self, rate: Column, lasted: Rows, now: int, slot_ms: int) -> Recent:
-        """Returns the rows with a known rate of the last `lasted` ms until `now` added. Each value
-        is the mean of a slot of time; slots end at multiples of `slot_ms`.
+        """Returns the rows with a known rate of the last `lasted` ms until `now` added.
 
-        The rest of a slot that is not over counts with the rate of the slot before it.
+        Each value is the mean of a slot of time; slots end at multiples of `slot_ms`. The rest of a
+        slot that is not over counts with the rate of the slot before it.
         """
         then, slot = now - lasted, (now - 1) // slot_ms
         slot_then = (then - 1) // slot_ms
@@ -77,8 +77,9 @@ class Recent:
     def _with_newest(
         self, newest: npt.NDArray[np.float64], rate: Column, share: npt.NDArray[np.float64]
     ) -> Recent:
-        """Returns the rows with `newest` as the newest value if the rate is known; for `share` of
-        its slot the rate replaces the value before.
+        """Returns the rows with `newest` as the newest value if the rate is known.
+
+        For `share` of its slot the rate replaces the value before.
         """
         before = np.where(self.count > 1, self.values[:, -2], newest)
         changed = newest + (rate.fill(0.0) - before) * share
@@ -94,8 +95,9 @@ class Recent:
         )
 
     def sorted_value(self, place: Rows) -> Column:
-        """Returns the value at this place of each row in rising order, from 0; unknown if the row
-        has fewer values.
+        """Returns the value at this place of each row in rising order, from 0.
+
+        It is unknown if the row has fewer values.
         """
         most = self.most
         rising = np.sort(np.where(self.present, self.values, -np.inf), axis=1)
@@ -124,8 +126,9 @@ class Recent:
         return Column.of(np.sqrt(squares / np.maximum(2 * pairs.sum(axis=1), 1)))
 
     def usual_noise(self) -> Column:
-        """Returns the noise by the upper median of these differences, on which a few large steps
-        have no effect; 0 for one value.
+        """Returns the noise by the upper median of these differences; 0 for one value.
+
+        A few large steps have no effect on it.
         """
         steps = Recent(np.abs(np.diff(self.values, axis=1)), np.maximum(self.count - 1, 0))
         return Column.of(steps.upper_median().fill(0.0) / _MEDIAN_DIFFERENCE)

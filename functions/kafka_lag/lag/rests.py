@@ -4,8 +4,8 @@
 A transaction marker takes an offset that no consumer can read, and many consumers commit the offset
 after the last record, so their commit rests one or several markers below the end. Brokers do not
 say which offsets are markers. But such a consumer moves past them with the next record, and never
-commits one of them. So offsets below which it rested twice, while the log stood still and then
-moved on, are taken for markers.
+commits one of them. So offsets below which it rested twice, while nothing was written, are taken
+for markers if the log then moved on.
 
 Rests count only on topics in which a transaction was seen open, because a job that always leaves
 some records to its next run looks the same. They are learnt before that, because the first
@@ -42,10 +42,12 @@ def add_rests(rows: Frame, old: Frame, transactional: frozenset[str], run: Run) 
 
     `old` holds each row's previous row. `transactional`: topics in which a run saw a transaction
     open.
+
     `rest_end`: the readable end when this commit was first seen, if the commit was just below it;
     it moves on with further markers once rests are known. `rest_left_at`: the first run, ms, with
     more to read. `rests_seen`: rests in a row that ended with a commit beyond `rest_end`; a commit
-    below it was no rest, and the count begins again. `rest_records`: the longest rest, in records.
+    below it was not a rest, and the count begins again. `rest_records`: the longest rest, in
+    records.
 
     On topics without transactions a rest of one record may also end with a commit at `rest_end`,
     the first rest of one record after longer ones begins the count again, and a commit that reaches
@@ -55,12 +57,12 @@ def add_rests(rows: Frame, old: Frame, transactional: frozenset[str], run: Run) 
     readable = find_readable_end(rows)
     forward, same = commit > then, commit == then
     rest, left_at = old.numbers("rest_end"), old.numbers("rest_left_at")
-    stood = left_at.or_else(run.now(len(rows))) - old.numbers("commit_changed_at")
+    unmoved = left_at.or_else(run.now(len(rows))) - old.numbers("commit_changed_at")
     # One record below the end of a topic without transactions.
     plain = ~rows.strings("topic").is_in(transactional)
     by_one = plain & (rest - then == 1)
-    lasted = stood > _INTERVALS * run.rules.interval_ms
-    lasted &= ~by_one | (stood > run.rules.window_ms // _SHARE_BY_ONE)
+    lasted = unmoved > _INTERVALS * run.rules.interval_ms
+    lasted &= ~by_one | (unmoved > run.rules.window_ms // _SHARE_BY_ONE)
     ended = forward & rest.known & lasted
     rested = (commit > rest) | (by_one & (commit == rest))
     longest = old.numbers("rest_records")
@@ -96,8 +98,9 @@ def find_readable_end(rows: Frame) -> Column:
 
 
 def forget_rests(rows: Frame, transactional: frozenset[str]) -> Frame:
-    """Returns the rows without rests on topics that are not `transactional`, apart from known rests
-    of one record.
+    """Returns the rows without rests on topics that are not `transactional`.
+
+    Known rests of one record are kept.
     """
     counts = rows.strings("topic").is_in(transactional) | find_off_by_one(rows, transactional)
     return rows.with_columns(rests_seen=rows.numbers("rests_seen").only(counts))

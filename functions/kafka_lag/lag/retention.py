@@ -15,12 +15,12 @@ from kafka_lag.lag.pauses import find_due_pause
 from kafka_lag.lag.previous_rows import set_where_read
 from kafka_lag.lag.run import Run
 
-# Below this growth, in seconds a second, no loss comes within 30 days.
-_STANDS = 0.02
+# Seconds a second; with less growth no loss comes within 30 days.
+_LEAST_GROWTH = 0.02
 # In the last tenth of the possible time left, a consumer that keeps its distance is as near to a
 # loss as one that has stopped, because it may fall behind by this much at any time.
 _LAST_SHARE = 0.1
-# A loss farther away than this share of the retained time is no risk, even within the horizon.
+# A loss farther away than this share of the retained time is not a risk, even within the horizon.
 _RISK_SHARE = 0.5
 _DELETE = "delete"
 
@@ -42,11 +42,11 @@ class _Limits:
 class _Stop:
     """Commits that have not moved since the previous run.
 
-    `stands` marks them. `resumes`: seconds until they usually move again; unknown if that is not
+    `is_still` marks them. `resumes`: seconds until they usually move again; unknown if that is not
     learnt, or should have happened by now. `soon`: the window and one more run, s.
     """
 
-    stands: Mask
+    is_still: Mask
     resumes: Column
     soon: float
 
@@ -58,14 +58,14 @@ class _Stop:
         usual = find_due_pause(rows, run).or_else(commit_gap).clip(commit_gap.fill(0.0))
         resumes = usual - unmoved
         return cls(
-            stands=(since < run.taken_at) | (~since.known & (seen > 1)),
+            is_still=(since < run.taken_at) | (~since.known & (seen > 1)),
             resumes=resumes.only(resumes >= 0),
             soon=(run.rules.window_ms + run.rules.interval_ms) / 1_000,
         )
 
     def loses(self, left: Column) -> Mask:
         """Marks rows whose `left`, s, may be used up before a stop shows in averages."""
-        mask: Mask = self.stands & (left < self.soon) & ~(self.resumes < left)
+        mask: Mask = self.is_still & (left < self.soon) & ~(self.resumes < left)
         return mask
 
 
@@ -81,15 +81,15 @@ def add_retention(rows: Frame, topics: Frame, now: Column, commit_gap: Column, r
     `retention_risk` is LOST once records were lost, AT_RISK if time or size is within its bound:
     the horizon, or half of the retained time if that is less. Else it is SAFE.
     """
-    lag, limits, lost = rows.numbers("lag"), _limits(topics), rows.numbers("records_lost")
+    lag, limits, lost = rows.numbers("lag"), _find_limits(topics), rows.numbers("records_lost")
     # A group whose unread records are deleted moves on with the log start, so neither its age nor
     # its distance shows how slow it is.
     losing = lost > 0
     caught = is_still(rows, run) | losing
     stop = _Stop.of(rows, commit_gap, run)
-    by_time, blind = _by_time(rows, limits.seconds, now, caught, stop, run)
-    by_size = _by_size(rows, topics, limits.held, caught, stop, run)
-    near = (by_time < _bound(limits.seconds, run)) | (by_size < _bound(limits.held, run))
+    by_time, blind = _estimate_by_time(rows, limits.seconds, now, caught, stop, run)
+    by_size = _estimate_by_size(rows, topics, limits.held, caught, stop, run)
+    near = (by_time < _find_bound(limits.seconds, run)) | (by_size < _find_bound(limits.held, run))
     seconds = np.minimum(by_time, by_size)
     nothing = (lag == 0) | rows.strings("time_lag_method").is_in([contract.METHOD_ALLOWED])
     known = nothing | (lag.known & limits.known & (~blind | near))
@@ -102,17 +102,17 @@ def add_retention(rows: Frame, topics: Frame, now: Column, commit_gap: Column, r
 
 def find_risk_bound(topics: Frame, run: Run) -> Seconds:
     """Returns the seconds below which a loss, by time or by size, is a risk."""
-    limits = _limits(topics)
-    return np.minimum(_bound(limits.seconds, run), _bound(limits.held, run))
+    limits = _find_limits(topics)
+    return np.minimum(_find_bound(limits.seconds, run), _find_bound(limits.held, run))
 
 
-def _bound(kept: Column, run: Run) -> Seconds:
+def _find_bound(kept: Column, run: Run) -> Seconds:
     """Returns the seconds below which a loss is a risk; `kept`: how long records are kept, s."""
     horizon = run.rules.risk_horizon_ms / 1_000
     return (kept * _RISK_SHARE).clip(most=horizon).fill(horizon)
 
 
-def _limits(topics: Frame) -> _Limits:
+def _find_limits(topics: Frame) -> _Limits:
     """Returns the limits; Kafka deletes by time or size only if the clean-up policy says so."""
     policy = topics.strings("cleanup_policy")
     deletes = policy.is_in([word for word in policy.categories if _DELETE in word])
@@ -126,36 +126,41 @@ def _limits(topics: Frame) -> _Limits:
     )
 
 
-def _by_time(
+def _estimate_by_time(
     rows: Frame, limit: Column, now: Column, still: Mask, stop: _Stop, run: Run
 ) -> tuple[Seconds, Mask]:
-    """Returns the seconds until the next unread record is as old as `limit`, and marks rows for
-    which that may be sooner, because their age is unknown or has no upper bound.
+    """Returns the seconds until the next unread record is as old as `limit`, and a mask.
 
-    An unknown age growth counts as 1, as if the group stood still, which gives the nearest loss.
+    The mask marks rows for which that may be sooner, because their age is unknown or has no upper
+    bound. An unknown age growth counts as 1, as if the group did not read, which gives the nearest
+    loss.
     """
     by_record = (now - rows.numbers("next_record_time")) / 1_000
     age = by_record.or_else(rows.numbers("time_lag_seconds"))
     bounded = by_record.known | rows.numbers("time_lag_error_seconds").known
     blind = limit.known & ~(age.known & bounded)
-    return _until(limit - age, rows.numbers("age_growth"), limit, still, stop, run), blind
+    return _estimate_until_used_up(
+        limit - age, rows.numbers("age_growth"), limit, still, stop, run
+    ), blind
 
 
-def _by_size(
+def _estimate_by_size(
     rows: Frame, topics: Frame, held: Column, still: Mask, stop: _Stop, run: Run
 ) -> Seconds:
     """Returns the seconds until new records have pushed the log start to the commit.
 
-    A group that has not committed stands at the log start. An unknown consume rate counts as 0. The
-    start moves by whole segments, so its speed is no measure.
+    A group that has not committed counts as being at the log start. An unknown consume rate counts
+    as 0. The start moves by whole segments, so its speed cannot be used.
     """
     produced = topics.numbers("produce_rate")
     margin = Column.of(rows.numbers("retention_margin").fill(0))
     growth = 1 - rows.numbers("consume_rate") / produced
-    return _until((margin / produced).only(held.known), growth, held, still, stop, run)
+    return _estimate_until_used_up(
+        (margin / produced).only(held.known), growth, held, still, stop, run
+    )
 
 
-def _until(
+def _estimate_until_used_up(
     left: Column, growth: Column, kept: Column, still: Mask, stop: _Stop, run: Run
 ) -> Seconds:
     """Returns the seconds until `left`, s, is used up, if each second takes `growth` seconds of it.
@@ -165,9 +170,9 @@ def _until(
     """
     last = left < kept.clip(most=run.rules.risk_horizon_ms / 1_000) * _LAST_SHARE
     speed = np.where(still | last | stop.loses(left), 1.0, growth.clip(0.0).fill(1.0))
-    return _within_30_days((left / speed).only(speed > _STANDS))
+    return _within_30_days((left / speed).only(speed > _LEAST_GROWTH))
 
 
 def _within_30_days(seconds: Column) -> Seconds:
-    """Returns the seconds limited to 0 to 30 days; unknown counts as 30 days, as no loss comes."""
+    """Returns the seconds limited to 0 to 30 days; unknown, which means no loss, is 30 days."""
     return seconds.clip(0.0, contract.NO_LOSS_SECONDS).fill(contract.NO_LOSS_SECONDS)

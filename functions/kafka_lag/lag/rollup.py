@@ -130,10 +130,10 @@ _UNCOUNTED = Strings.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOW
 
 
 def add_uncounted(rows: Frame, lags: OffsetLag, run: Run) -> Frame:
-    """Returns the rows with `taken_at` and `uncounted`: why a row adds nothing to sums, null if it
-    does.
+    """Returns the rows with `taken_at` and `uncounted`: why a row adds nothing to sums.
 
-    An unread row counts for one window after its last reading; then its lag is unknown.
+    It is unknown if the row counts. An unread row counts for one window after its last reading;
+    then its lag is unknown.
     """
     unread, read_at = ~is_read(rows), rows.numbers("read_at")
     lately = read_at >= run.taken_at - run.rules.window_ms
@@ -248,8 +248,9 @@ def _count_holdings(groups: Frame, rows: Frame, every: Sets, previous: Snapshot)
 
 
 def _count_partitions(sets: Sets, rows: Frame, counts: Counts, run: Run) -> Columns:
-    """Returns the counts of partitions with an unknown lag or without a commit, and of records that
-    were lost, will be read again after a rewind, or were skipped.
+    """Returns the counts of partitions with an unknown lag or without a commit, and of records.
+
+    The records were lost, will be read again after a rewind, or were skipped.
     """
     unread = ~is_read(rows)
     again = rows.numbers("rewound_from") - rows.numbers("committed_offset")
@@ -304,7 +305,7 @@ def _roll_up_statuses(
     """
     read = is_read(rows)
     severity = _rank_statuses(fill_last_status(rows))
-    # Of rows that were not read, those without a leader have a status.
+    # Among unread rows, those without a leader have a status.
     seen = sets.have((read & counts.lag.known) | (~read & rows.strings("status").known))
     worst_known = sets.maximum(severity)
     # A partition without a status may be in any state, so OK would be a guess.
@@ -348,11 +349,12 @@ _BEGINNINGS = (
 def _find_worst_status(
     sets: Sets, rows: Frame, counts: Counts, produced: Column, run: Run
 ) -> Columns:
-    """Returns the consumer status of each set's worst partition and since when; null if all is OK.
+    """Returns the consumer status of each set's worst partition and since when.
 
-    The partition is ordered as in `_find_worst`, but by consumer status alone. So it is another one
-    only if the worst one merely lost records: then a stop elsewhere must still be reported. A
-    partition that was not read counts with the status of its last reading.
+    It is unknown if all is OK. The partition is ordered as in `_find_worst`, but by consumer status
+    alone. So it is another one only if the worst one merely lost records: then a stop elsewhere
+    must still be reported. A partition that was not read counts with the status of its last
+    reading.
     """
     words = rows.strings("consumer_status")
     codes = words.codes_in(tuple(contract.CONSUMER_STATUS_SEVERITIES))

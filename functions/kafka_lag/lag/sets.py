@@ -92,8 +92,10 @@ def distinct(*columns: Column | Rows) -> tuple[Sets, Rows]:
 
 
 def unique(values: npt.NDArray[Any], axis: int | None = None) -> npt.NDArray[Any]:
-    """Returns `np.unique`. Counts are requested, because without them numpy imports masked arrays,
-    which takes a tenth of a second of CPU in each new process.
+    """Returns `np.unique`.
+
+    Counts are requested, because without them numpy imports masked arrays, which takes a tenth of a
+    second of CPU in each new process.
     """
     found: npt.NDArray[Any] = np.unique(values, return_counts=True, axis=axis)[0]
     return found

@@ -79,8 +79,11 @@ class _Samples:
     members: Values
 
     def find_enough(self) -> tuple[Column, Column]:
-        """Returns the fewest members that read as much as those of the newest samples, and their
-        records/s; unknown if more members read more, or nothing can be compared.
+        """Returns the fewest members that read as much as those of the newest samples, and the
+        rate.
+
+        The rate is in records/s. Both are unknown if more members read more, or nothing can be
+        compared.
         """
         many = self.members[:, -1]
         number = (self.members[:, :, None] == self.members[:, None, :]).sum(axis=2)
@@ -97,8 +100,9 @@ class _Samples:
         return Column.of(enough, full), Column.of(rate, full)
 
     def hold(self, held: Column, rate: Column) -> tuple[Column, Column]:
-        """Returns the held limit and its rate, corrected by the newest samples: unknown if members
-        at the limit now read less, a higher limit if they read more.
+        """Returns the held limit and its rate, corrected by the newest samples.
+
+        It is unknown if members at the limit now read less, and a higher limit if they read more.
         """
         newest = self.members[:, -1]
         often = (self.members == newest[:, None]).sum(axis=1) >= _SAMPLES_OF_MORE

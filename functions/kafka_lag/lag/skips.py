@@ -118,7 +118,7 @@ def has_skipped(rows: Frame, old: Frame) -> Mask:
 def _add_skips_beyond_end(rows: Frame, previous: PreviousRows, topics: Frame, run: Run) -> Frame:
     """Returns the rows with the skips of the previous run and those of commits beyond the end.
 
-    One reading of such a commit is no proof unless the topic was recreated or truncated, because
+    One reading of such a commit proves nothing unless the topic was recreated or truncated, because
     the commit and the end are read at different moments.
     """
     old, now = previous.rows, rows.numbers("committed_offset")
@@ -158,8 +158,10 @@ def _was_set(rows: Frame, old: Frame, groups: Frame) -> Mask:
 
 
 def _may_have_read(old: Frame, old_groups: Frame, run: Run) -> Mask:
-    """Marks rows whose group may have read on after the last reading: it had members then, or its
-    consumers commit without being members, because they assign partitions themselves.
+    """Marks rows whose group may have read on after the last reading.
+
+    It had members then, or its consumers commit without being members, because they assign
+    partitions themselves.
     """
     moved = run.within_window(old.numbers("commit_changed_at"))
     assigns = ~old.numbers("owned_at").known & moved & (old.numbers("consume_rate") > 0)
@@ -180,12 +182,12 @@ def _may_be_a_last_commit(speed: Column, old: Frame, topics: Frame) -> Mask:
 def _may_have_been_set(
     rows: Frame, old: Frame, groups: Frame, old_groups: Frame, among: Mask, run: Run
 ) -> Mask:
-    """Marks rows, of those in `among`, whose group has members but may have had none since the last
-    reading, so that its commit may have been set.
+    """Marks rows, of those in `among`, whose commit may have been set.
 
-    The group had no member in that reading, or it was late and has only other members now. Rows
-    are not marked if no member was ever seen to own the partition, if the client writes no epoch,
-    or if the group comes and goes like a job.
+    Their group has members, but may have had none since the last reading: it had no member in that
+    reading, or it was late and has only other members now. Rows are not marked if no member was
+    ever seen to own the partition, if the client writes no epoch, or if the group comes and goes
+    like a job.
     """
     interval = run.interval_seconds
     gap = old.numbers("commit_gap_seconds").fill(interval)

@@ -43,14 +43,14 @@ def add_status(
     """Returns the rows with `status`, `last_status`, `status_reason` and `consumer_status`.
 
     The first rule that fits decides. A loss is always ERR; `consumer_status` then still says what
-    the consumer does, by the same rules. It is null if nothing is wrong with the consumer.
+    the consumer does, by the same rules. It is unknown if nothing is wrong with the consumer.
     `groups` holds each row's group. `allowed` is the lag, in records, that is still OK. An unread
     row has no `status`, and keeps its `last_status` and reason. A row without a lag, because
     nothing is committed, has neither status nor reason. The first reading of a partition gives at
     most a reason, and the first reading of a commit beyond the end gives nothing. A row has no
     status either if nothing proves that its next record came within the window: its commit has not
-    moved since the previous run, and only a lower bound of its age is known.
-    Rows marked by `find_inactive` have the reason `inactive`, whatever their status.
+    moved since the previous run, and only a lower bound of its age is known. Rows marked by
+    `find_inactive` have the reason `inactive`, whatever their status.
     """
     window = run.window_seconds
     rows = add_progress(rows, previous.rows, _judged_age(ages, window), allowed, run)
@@ -87,15 +87,15 @@ def _list_rules(
     owned_lately = run.within_window(rows.numbers("owned_at"))
     went_back = run.within_window(rows.numbers("rewound_at"))
     # A commit could not move while an open transaction held it up.
-    released = run.within_window(rows.numbers("held_up_at"))
-    still = is_still(rows, run) & ~released
+    was_held_up = run.within_window(rows.numbers("held_up_at"))
+    still = is_still(rows, run) & ~was_held_up
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
-    warned, reasons = was_warned(old), _warning_reasons(old)
+    warned, reasons = was_warned(old), _find_warning_reasons(old)
     # Rates fall between two commits; that shows nothing new about a group that is slow.
     between = warned & ~_has_moved(rows, old)
     pauses = find_usual_pauses(rows, ages.least, still, warned, run)
     batches = find_expected_batches(rows, ages.least, still, run)
-    explained = batches.explained | (pauses.explain & ~batches.known)
+    is_explained = batches.is_explained | (pauses.explain & ~batches.known)
     usual = pauses.usual & ~batches.known
     not_catching_up = is_not_catching_up(rows, old, age, run)
     oldest = ages.most.fill(np.inf)
@@ -108,8 +108,8 @@ def _list_rules(
     nothing_left = (lag <= allowed) & ~(losing & still & ~owned_lately)
     return [
         (~is_read(rows), None, None),
-        (_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
-        (_past_end(rows), None, None),
+        (_is_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
+        (_is_past_end(rows), None, None),
         # Nothing is committed.
         (~lag.known, None, None),
         (nothing_left, contract.OK, None),
@@ -122,8 +122,8 @@ def _list_rules(
         (stuck, contract.STOP, None),
         # The group kept up when the commit last moved.
         (kept_up & ~unproven, contract.OK, None),
-        (still & explained, contract.OK, contract.PAUSING),
-        (explained, contract.OK, None),
+        (still & is_explained, contract.OK, contract.PAUSING),
+        (is_explained, contract.OK, None),
         (kept_up, None, None),
         # The commit has not moved for a window, with a member that owns the partition or without.
         (still & ~usual & owned_lately, contract.STALL, None),
@@ -149,7 +149,7 @@ def _is_losing(rows: Frame) -> Mask:
 
 
 def _name_consumer_status(status: str | None, reason: str | None) -> str | None:
-    """Returns the consumer status for a rule's status and reason; null if nothing is wrong."""
+    """Returns the consumer status for a rule's status and reason; None if nothing is wrong."""
     return _WORDS.get(status or "") or (
         reason if reason in contract.CONSUMER_STATUS_SEVERITIES else None
     )
@@ -183,7 +183,7 @@ def find_leaderless(rows: Frame, run: Run) -> Mask:
 
 
 def name_unavailable(rows: Frame, run: Run) -> Frame:
-    """Returns the rows; those that nobody can read, as they have no leader, are WARN, unavailable.
+    """Returns the rows; those without a leader, which nobody can read, are WARN, unavailable.
 
     Rows with a worse last status keep it, and so do topics that the group has left.
     """
@@ -204,17 +204,17 @@ def name_unavailable(rows: Frame, run: Run) -> Frame:
     )
 
 
-def _beyond_end(rows: Frame, previous: PreviousRows) -> Mask:
+def _is_beyond_end(rows: Frame, previous: PreviousRows) -> Mask:
     """Marks commits past the end of the log: on a recreated topic, or seen there in two runs.
 
-    One run is no proof, because the commit and the end are read at different moments.
+    One run proves nothing, because the commit and the end are read at different moments.
     """
-    again = _past_end(previous.rows) & ~_has_moved(rows, previous.rows)
-    mask: Mask = _past_end(rows) & (previous.recreated | again)
+    again = _is_past_end(previous.rows) & ~_has_moved(rows, previous.rows)
+    mask: Mask = _is_past_end(rows) & (previous.recreated | again)
     return mask
 
 
-def _past_end(rows: Frame) -> Mask:
+def _is_past_end(rows: Frame) -> Mask:
     return rows.numbers("committed_offset") > rows.numbers("end_offset")
 
 
@@ -250,7 +250,7 @@ def _was_stuck(old: Frame) -> Mask:
     return old.strings("last_status").is_in([contract.STOP, contract.STALL])
 
 
-def _warning_reasons(old: Frame) -> Strings:
+def _find_warning_reasons(old: Frame) -> Strings:
     """Returns why rows were WARN in the previous run, or would have been without a loss."""
     return old.strings("consumer_status").or_else(old.strings("status_reason"))
 

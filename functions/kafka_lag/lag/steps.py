@@ -125,8 +125,10 @@ def _find_lags(rows: Frame, run: Run) -> OffsetLag:
 
 
 def _add_reads_remote(e: Evaluation) -> Frame:
-    """Returns the rows with `reads_remote`: true if the next record is no longer on the leader's
-    own disks. It is known only if a group lags on a tiered topic.
+    """Returns the rows with `reads_remote`.
+
+    It is True if the next record is no longer on the leader's own disks, and known only if a group
+    lags on a tiered topic.
     """
     local = e.of_topic.numbers("local_start_offset")
     known = local.known & (e.rows.numbers("lag") > 0)
@@ -174,11 +176,11 @@ def _add_time_lag(e: Evaluation) -> Frame:
         e.look_up,
     )
     e.look_ups, e.contradicted = estimates.look_ups, estimates.contradicted
-    e.dated = estimate_time_lag(rows, lag, e.allowed, e.is_marker, estimates.times, read_at)
+    e.estimated = estimate_time_lag(rows, lag, e.allowed, e.is_marker, estimates.times, read_at)
     position = e.lags.position
     below = position.only(is_behind & (e.position > position) & read_at.known)
     e.ages = widen_for_short_rests(
-        e.dated.after_cleaning(is_compacted(e.of_topic)),
+        e.estimated.allow_for_cleaning(is_compacted(e.of_topic)),
         rows,
         e.topics,
         e.at_topic,
@@ -387,7 +389,7 @@ STEPS = (
     Step(
         "status",
         Table.ROWS,
-        lambda e: add_status(e.rows, e.of_group, e.previous, e.dated, e.unreadable, e.run),
+        lambda e: add_status(e.rows, e.of_group, e.previous, e.estimated, e.unreadable, e.run),
         needs="join lag held_up time_lag movement skips rates",
         adds=(
             "commit_gap_seconds consumer_status last_status not_catching_up_since progress_from "

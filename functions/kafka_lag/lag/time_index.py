@@ -165,7 +165,7 @@ def add_answers(index: Index, part: Rows, times: Rows, answers: LookupResults) -
         surveyed=surveyed,
         denied=denied,
     )
-    index = _without_deleted(index)
+    index = _drop_deleted(index)
     return _add_denials(index, part, times, answers.none & ~about_newest)
 
 
@@ -226,7 +226,7 @@ def _add_newest(index: Index, part: Rows, about_newest: Mask, answers: LookupRes
     )
 
 
-def _without_deleted(index: Index) -> Index:
+def _drop_deleted(index: Index) -> Index:
     """Returns the index without newest timestamps of deleted records, below the log start."""
     first = index.log_start.copy()
     began = index.requested == OLDEST_PLAUSIBLE

@@ -82,7 +82,8 @@ class Ages:
     """Time lags of group-partitions in seconds, by the reporter's clock.
 
     `seconds` is the estimate. The true value lies between `least` and `most`; an unknown `least` is
-    0, an unknown `most` is no bound. `method` is one of the contract's METHOD_ values.
+    0, an unknown `most` means that there is no upper bound. `method` is one of the contract's
+    METHOD_ values.
     """
 
     seconds: Column
@@ -90,7 +91,7 @@ class Ages:
     most: Column
     method: Strings
 
-    def after_cleaning(self, compacted: Mask) -> Ages:
+    def allow_for_cleaning(self, compacted: Mask) -> Ages:
         """Returns these ages; carried ones on compacted topics get a lower bound of 0.
 
         The dated record may have been cleaned away, and the next one may be as new as this run.
@@ -99,7 +100,7 @@ class Ages:
         nothing = Column.of(np.zeros(len(self.seconds)))
         return replace(self, least=nothing.where(carried & self.least.known, self.least))
 
-    def reaching_to(self, oldest: Column, mask: Mask) -> Ages:
+    def extend_to(self, oldest: Column, mask: Mask) -> Ages:
         """Returns these ages with marked upper bounds at least `oldest`, s; unknown: no bound."""
         farthest = self.most.where(self.most > oldest, oldest).only(self.most.known & oldest.known)
         return replace(self, most=farthest.where(mask, self.most))
@@ -133,4 +134,4 @@ def widen_for_short_rests(
     mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, run)
     after = Column.unknown(len(rows)).put(at, find_bounds(ends, part, offset).after)
     now = rows.numbers("read_at").only(is_read(rows))
-    return ages.reaching_to(_seconds(now, after), mask)
+    return ages.extend_to(_seconds(now, after), mask)

@@ -15,18 +15,19 @@ from kafka_lag.lag.columns import Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.run import Run
 
-# A change is remembered for so long.
+# How long a change is remembered.
 _REMEMBERED_MS = 24 * 3_600_000
 
 
 def add_changed_settings(
     groups: Frame, old: Frame, rows: Frame, at_group: Rows, topics: Frame, before: Frame, run: Run
 ) -> Frame:
-    """Returns the groups with `settings_changed`: the last change of a setting of a topic that the
-    group reads, as JSON, for a day: topic, setting, what it was and is, and the run that saw it.
+    """Returns the groups with `settings_changed`, as JSON, for a day.
 
-    `old`: each group's previous row; `topics` and `before`: all partitions now and in the previous
-    run. A setting that either run does not know has not changed.
+    It is the last change of a setting of a topic that the group reads: topic, setting, the values
+    before and after, and the run that saw it. `old`: each group's previous row; `topics` and
+    `before`: all partitions now and in the previous run. A setting that either run does not know
+    has not changed.
     """
     last = old.strings("settings_changed")
     if last.known.any():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open transactions: where the last stable offset is, since when, and which groups wait for it."""
+"""Open transactions: the last stable offset, their beginning, and the groups that wait for them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def add_transactions(topics: Frame, previous: Snapshot, run: Run) -> Frame:
     stable, end = topics.numbers("stable_offset"), topics.numbers("end_offset")
     is_open = (stable < end) & is_read(topics)
     this_run = run.now(len(topics)).only(is_open)
-    # It was open in the previous run: after another one, or the offset was not requested.
+    # The transaction was open in the previous run: after another one, or the offset was not
+    # requested.
     begun = old.numbers("taken_at").where(old.numbers("end_offset") > stable, this_run)
     since = old.numbers("open_transaction_since").only(old.numbers("stable_offset") == stable)
     return set_where_read(
@@ -68,8 +69,10 @@ def find_held_up(rows: Frame, position: Column) -> Mask:
 
 
 def add_held_up(rows: Frame, old: Frame, held_up: Mask, run: Run) -> Frame:
-    """Returns the rows with `held_up_at`: the last run, ms, in which an open transaction `held_up`
-    a commit that has not moved since.
+    """Returns the rows with `held_up_at`.
+
+    It is the last run, ms, in which an open transaction `held_up` a commit that has not moved
+    since.
     """
     same = rows.numbers("committed_offset") == old.numbers("committed_offset")
     this_run = run.now(len(rows)).only(held_up)
@@ -82,8 +85,10 @@ def is_held_up(rows: Frame) -> Mask:
     return mask
 
 
-def wait_of_reader(rows: Frame) -> Column:
-    """Returns the time lag of each row, s; 0 if a transaction holds it up: nothing can be read."""
+def find_readable_time_lag(rows: Frame) -> Column:
+    """Returns the time lag of each row, s; 0 if a transaction holds it up, so that nothing is
+    readable.
+    """
     return rows.numbers("time_lag_seconds") * ~is_held_up(rows)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a group's lag grew, shrank or stayed over its last five readings."""
+"""Finds whether a group's lag grew, shrank or stayed over its last five readings."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ READINGS = 5
 # Kendall's S: rising pairs of readings less falling ones, of ten. From 8 on at most one pair goes
 # against the trend, which five readings in random order do in 1 of 24 cases.
 _CLEAR_PAIRS = 8
-# A change by less than this share of what was written meanwhile is no trend.
+# A change by less than this share of what was written meanwhile does not count as a trend.
 _CLEAR_SHARE = 0.05
 
 
 def add_trend(groups: Frame, old: Frame, run: Run) -> Frame:
-    """Returns the groups with `lags_lately`, their last five lags, and `trend`; `old`: each group's
-    previous row.
+    """Returns the groups with `lags_lately`, their last five lags, and `trend`.
 
-    `trend` is contract.GROWING, STEADY or SHRINKING. It is unknown if the lag is unknown in this
-    run, or in fewer than five runs. The readings start again after a window without one.
+    `old`: each group's previous row. `trend` is contract.GROWING, STEADY or SHRINKING. It is
+    unknown if the lag is unknown in this run, or in fewer than five runs. The readings start again
+    after a window without one.
     """
     lag = groups.numbers("lag").only(is_read(groups))
     recent = ~(seconds_between(groups, old) > run.window_seconds)

@@ -23,8 +23,9 @@ _NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Unwatched:
-    """Previous rows that end with this run: of group-partitions on hidden topics, and of groups
-    that are not listed.
+    """Previous rows that end with this run.
+
+    They are of group-partitions on hidden topics, and of groups that are not listed.
     """
 
     partitions: Frame
@@ -50,7 +51,7 @@ def find_unwatched(reading: ClusterReading, previous: Snapshot, run: Run) -> Unw
 
 
 def _end_rows(rows: Frame, hidden: Mask, run: Run) -> Frame:
-    # There are hardly ever such rows, and taking columns and accepting names is expensive.
+    # Such rows are rare, and taking columns and accepting names is expensive.
     ended = rows.lazy_take(np.flatnonzero(hidden & _is_over(rows, run)))
     return ended.where(accept_rows(ended, run.rules)) if len(ended) else ended
 

@@ -45,7 +45,7 @@ def add_unusual(
     far, known = _compare(groups, of_group, rate)
     far &= ~_is_moved(groups, rate, far, known, beside) | (old.numbers("unusual") == 1)
     now = run.now(len(groups))
-    # A run that does not know it does not end it.
+    # A run that does not know it does not end the time since when it is far.
     since = old.numbers("unusual_since").only(far | ~known).or_else(now.only(far))
     lasts = run.taken_at - since >= (contract.FAR_RUNS - 1) * run.rules.interval_ms
     return groups.with_columns(
@@ -58,7 +58,8 @@ def add_unusual(
 
 
 def _compare(groups: Frame, usual: Frame, rate: Column) -> tuple[Mask, Mask]:
-    """Marks groups that are far from their `usual` figures, and groups for which that is known;
+    """Marks groups that are far from their `usual` figures, and groups for which that is known.
+
     `rate`: records/s written since the previous run.
     """
     far, learnt = np.zeros(len(groups), bool), np.zeros(len(groups), bool)
@@ -76,8 +77,10 @@ def _compare(groups: Frame, usual: Frame, rate: Column) -> tuple[Mask, Mask]:
 
 
 def _is_moved(groups: Frame, rate: Column, far: Mask, known: Mask, beside: Sequence[Frame]) -> Mask:
-    """Marks groups that are far from the usual figures of this hour, but as usual by the hour to
-    which the cluster's day has moved; none unless most groups agree that it has.
+    """Marks groups that are far from the usual figures, but as usual by a neighbouring hour.
+
+    That is the hour to which the cluster's day has moved; no group is marked unless most agree that
+    it has.
     """
     moved = np.zeros(len(groups), bool)
     for figures in beside:

@@ -369,7 +369,7 @@ def test_record_times_before_the_bounds_widen_them_or_are_of_another_clock(
     history = Bounds.between(Column.optional([50_000]), Column.optional([90_000]))
     after, before = (Column.optional([time]) for time in record)
 
-    assert pair(history.dated_by(Bounds.between(after, before))) == expected
+    assert pair(history.correct_by_timestamps(Bounds.between(after, before))) == expected
 
 
 def test_between_two_ends_the_estimate_is_linear() -> None:
