@@ -24,7 +24,7 @@ _PUT_ATTEMPTS = 3
 
 def make_client(service: str, config: Config, region: str | None = None) -> Any:
     """Returns a client of a service, in the function's own region by default; does not connect."""
-    # The types of boto3 know services by literals only.
+    # boto3's types know services by literals only.
     make: Any = boto3.client
     return make(service, region_name=region, config=config)
 
@@ -61,10 +61,9 @@ def read_secret(client: Any, secret_id: str, version: str | None = None) -> str 
 def conditional_put(
     client: Any, lost: Collection[str] = (_OBJECT_EXISTS,), **request: Any
 ) -> str | None:
-    """Puts an object on the condition in the request, and returns its ETag, or None if S3 answers
-    with one of the codes `lost`.
+    """Puts an object on the condition in the request and returns its ETag.
 
-    Raises AWS_ERRORS unchanged.
+    Returns None if S3 answers with one of the codes `lost`. Raises AWS_ERRORS unchanged.
     """
     for attempt in range(_PUT_ATTEMPTS):
         try:

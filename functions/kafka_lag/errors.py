@@ -39,7 +39,7 @@ class StoreError(ReporterError):
 
 
 class UnusableError(StoreError):
-    """There is no such object, or its bytes are no snapshot; trying again would not help."""
+    """The object does not exist, or its bytes are not a snapshot; trying again would not help."""
 
 
 def describe_unforeseen(error: BaseException) -> str:

@@ -110,7 +110,7 @@ def _build_channels(environ: Mapping[str, str]) -> list[Channel]:
 
 def _make_client(service: str, target: str) -> Any:
     """Returns a client in the target's own region, which may differ from the function's."""
-    # The types of boto3 know services by literals only.
+    # boto3's types know services by literals only.
     make: Any = boto3.client
     return make(service, region_name=_parse_region(target, service), config=_AWS)
 

@@ -86,7 +86,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         document, wrong = _read_document(Path(environ[contract.ENV_CONFIG]), environ)
         faults += wrong
     region = environ.get(contract.ENV_REGION)
-    signed = _signed(document or {})
+    signed = _find_signed(document or {})
     if signed and not region:
         faults.append(
             f"{contract.ENV_REGION} is not set in the environment: {signed} are signed for it"
@@ -104,7 +104,7 @@ def settings_of(document: Any, bucket: str = "") -> Settings:
 
 def filter_of(document: Mapping[str, str | None]) -> NameFilter:
     """Returns a filter from its two expressions; None for an expression that is not set."""
-    return NameFilter(_compiled(document["allow"]), _compiled(document["deny"]))
+    return NameFilter(_compile(document["allow"]), _compile(document["deny"]))
 
 
 def levels_of(document: Mapping[str, Any]) -> Levels:
@@ -198,8 +198,8 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
     return faults
 
 
-def _signed(document: Mapping[str, Any]) -> str | None:
-    """Returns what is signed for this function's region, None if nothing is."""
+def _find_signed(document: Mapping[str, Any]) -> str | None:
+    """Returns what is signed for this function's region; None if nothing is."""
     if document.get("sasl_mechanism") == IAM:
         return "tokens"
     sinks = document.get("sinks", ())
@@ -214,9 +214,9 @@ def _raise_any(faults: list[str]) -> None:
 
 
 def _settings(document: Mapping[str, Any], bucket: str, region: str | None = None) -> Settings:
-    """Returns the settings. Raises ConfigError for a missing key, as in one of an older release."""
+    """Returns the settings. Raises ConfigError for a missing key, as in an older configuration."""
     try:
-        return _whole(document, bucket, region)
+        return _build_settings(document, bucket, region)
     except KeyError as error:
         missing = error.args[0]
     raise ConfigError(
@@ -224,7 +224,7 @@ def _settings(document: Mapping[str, Any], bucket: str, region: str | None = Non
     )
 
 
-def _whole(document: Mapping[str, Any], bucket: str, region: str | None) -> Settings:
+def _build_settings(document: Mapping[str, Any], bucket: str, region: str | None) -> Settings:
     return Settings(
         cluster=document["cluster"],
         access=Access(
@@ -294,5 +294,5 @@ def _sink(document: Any) -> SinkConfig:
     )
 
 
-def _compiled(expression: str | None) -> re.Pattern[str] | None:
+def _compile(expression: str | None) -> re.Pattern[str] | None:
     return None if expression is None else re.compile(expression)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Kafka side: the only importer of `kafka`."""
+"""Reading Kafka; the only package that imports `kafka`."""

@@ -270,7 +270,7 @@ def _streams_members(group: Any) -> tuple[GroupMember, ...]:
     )
 
 
-# By group_type, the requests for protocols that DescribeGroups does not know.
+# The requests for protocols that DescribeGroups does not know, by group_type.
 _PROTOCOLS: tuple[tuple[str, Any, Callable[[Any], tuple[GroupMember, ...]]], ...] = (
     ("consumer", ConsumerGroupDescribeRequest, _consumer_members),
     ("streams", StreamsGroupDescribeRequest, _streams_members),

@@ -83,7 +83,7 @@ class OffsetReader:
     ) -> None:
         self._connections, self._retries, self._clock = connections, retries, clock
         self._table = table
-        # By leader, the rows and partitions of the last request: ends are read from the same
+        # The rows and partitions of the last request to each leader: ends are read from the same
         # leaders as starts.
         self._requested: dict[int, tuple[Rows, RequestedPartitions]] = {}
 

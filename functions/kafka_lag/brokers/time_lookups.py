@@ -150,7 +150,7 @@ class _BatchSender:
             await self._send_next(node, queue, FULL_REQUEST, tiered)
 
     async def _send_next(self, node: int, queue: deque[Rows], limit: int, tiered: bool) -> None:
-        """Sends one request; empties the queue if this broker shall get no more."""
+        """Sends one request; empties the queue if this broker must not get more."""
         limit = min(limit, self._budget.next_request(node, tiered=tiered))
         sent = self._clock()
         if limit == 0 or sent >= self._deadline:

@@ -22,9 +22,9 @@ _EMPTY = "%"
 @lru_cache(maxsize=8192)
 def dimension_value(name: str) -> str:
     """Returns the legal form of a name; if that is too long, its end becomes '%~' and a digest."""
-    if name.isascii() and name.isprintable() and "%" not in name and _plain(name):
+    if name.isascii() and name.isprintable() and "%" not in name and _has_legal_ends(name):
         return name
-    legal = _escaped(name) or _EMPTY
+    legal = _escape(name) or _EMPTY
     if len(legal) <= _LONGEST:
         return legal
     digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST]
@@ -41,20 +41,22 @@ def original_name(value: str) -> str:
     return raw.decode() if raw else unquote(value)
 
 
-def _plain(name: str) -> bool:
+def _has_legal_ends(name: str) -> bool:
     return 0 < len(name) <= _LONGEST and name[0] not in ": " and name[-1] != " "
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """Returns the legal form of the first 1,025 characters, each of which becomes at least one."""
     first, last = len(name) - len(name.lstrip()), len(name.rstrip()) - 1
     return "".join(
-        _hex(char) if not first <= i <= last or _illegal(char) or (i == 0 and char == ":") else char
+        _hex(char)
+        if not first <= i <= last or _is_illegal(char) or (i == 0 and char == ":")
+        else char
         for i, char in enumerate(name[: _LONGEST + 1])
     )
 
 
-def _illegal(char: str) -> bool:
+def _is_illegal(char: str) -> bool:
     return char == "%" or not (char.isascii() and char.isprintable())
 
 

@@ -9,7 +9,7 @@ EVENT_SOURCE = "kafka-lag"
 EVENT_DETAIL_TYPE = "Kafka Lag Group Status"
 EVENT_SCHEMA_VERSION = "1"
 
-# Kinds of messages; and the status of a deleted group, STATUS_GONE, which is no held status.
+# Kinds of messages, and STATUS_GONE, the status of a deleted group, which is not a held status.
 OPENED, WORSE, BETTER, RESOLVED = "opened", "worse", "better", "resolved"
 # A resolved group has worked off its backlog.
 CAUGHT_UP = "caught_up"

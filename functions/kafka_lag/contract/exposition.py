@@ -39,10 +39,10 @@ class Rows(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Gauges of one name. `value`: a column; a status is its number; null: always 1.
+    """Gauges of one name.
 
-    `labels` and `level` are those of `rows` unless others are given. `only`: the column that must
-    be known.
+    `value` is a column, in which a status becomes its number; None: always 1. `labels` and `level`
+    are those of `rows` unless others are given. `only` is the column that must be known.
     """
 
     name: str

@@ -18,7 +18,7 @@ SERVERS_KEY = "kafka_lag_bootstrap_servers"
 
 
 class UnreadReason(StrEnum):
-    """unread_reason: why a row was not read in this run (null: it was read)."""
+    """unread_reason: why a row was not read in this run; null: it was read."""
 
     DENIED = "denied"
     NO_LEADER = "no_leader"
@@ -30,10 +30,11 @@ class UnreadReason(StrEnum):
 
 DENIED, NO_LEADER, NO_COORDINATOR, TIMEOUT, THROTTLED, ERROR = UnreadReason
 
-# uncounted: why a group-partition adds nothing to the sums of its group and topic (null: it does).
+# uncounted: why a group-partition adds nothing to the sums of its group and topic; null: it does.
 UNCOMMITTED, UNKNOWN, IGNORED = "uncommitted", "unknown", "ignored"
 
-# status of a partition; a group has only OK, WARN or ERR. The numbers of both, in Burrow's order.
+# status of a partition; a group has only OK, WARN or ERR. The numbers of both follow Burrow's
+# order.
 OK, WARN, STOP, STALL, REWIND, ERR = "OK", "WARN", "STOP", "STALL", "REWIND", "ERR"
 PARTITION_STATUS_VALUES = {OK: 0, WARN: 1, ERR: 2, STOP: 3, STALL: 4, REWIND: 5}
 GROUP_STATUS_VALUES = {status: PARTITION_STATUS_VALUES[status] for status in (OK, WARN, ERR)}
@@ -153,7 +154,7 @@ CAUSES = (
     CATCHING_UP,
     UNEXPLAINED,
 )
-# Causes that consumers can do nothing about, and more of them neither.
+# Causes that consumers, and more of them, can do nothing about.
 NOT_OF_CONSUMERS = (UNAVAILABLE, SLOW_BROKER, OPEN_TRANSACTION)
 # A slow member that reads less than this share of a capacity stays behind even beside twice the
 # members.
@@ -164,7 +165,7 @@ MADE_ANEW, CUT = "made_anew", "cut"
 # Settings of topics that are compared from run to run: columns of topic_partitions, and a count.
 RETENTION, REPLICAS, PARTITIONS = "retention_ms", "replicas", "partitions"
 
-# trend of a group's lag over its last five readings, which is no status.
+# trend of a group's lag over its last five readings; it is not a status.
 GROWING, STEADY, SHRINKING = "growing", "steady", "shrinking"
 TRENDS = (SHRINKING, STEADY, GROWING)
 
