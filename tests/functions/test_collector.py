@@ -234,5 +234,5 @@ def test_what_of_the_history_was_not_used_is_reported() -> None:
     run(NOON + MINUTE)
 
     assert run.logger.warnings == [
-        "topic 'orders' was recreated or truncated: its history starts anew"
+        "topic 'orders' was recreated or truncated: its history starts again"
     ]

@@ -379,7 +379,7 @@ def test_a_topic_made_anew_is_dated_by_its_own_records(one_broker: KafkaCluster)
     row = topic.row(report)
     assert [dated(first), dated(row)] == pytest.approx([old[5], new[5]], abs=1)
     assert (row["time_lag_method"], row["observations"]) == (contract.METHOD_RECORD_TIME, 1)
-    assert report.warnings == ("topic 'anew' was recreated or truncated: its history starts anew",)
+    assert report.warnings == ("topic 'anew' was recreated or truncated: its history starts again",)
 
 
 def test_many_positions_of_many_partitions_are_answered_in_one_call(

@@ -84,7 +84,7 @@ def test_other_objects_and_other_events_are_no_runs(event: Any) -> None:
     ],
 )
 def test_an_event_of_another_form_is_one_clear_error(event: Any) -> None:
-    with pytest.raises(ConfigError, match=r"^The event is none of S3's: .* Check what calls"):
+    with pytest.raises(ConfigError, match=r"^The event is not from S3: .* Check what calls"):
         parse_completed_runs(event, "kept")
 
 
