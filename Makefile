@@ -119,11 +119,12 @@ check: setup ## format, lint, types, known weaknesses of dependencies, tests
 format: setup ## format the code
 	$(BIN)/ruff format $(SOURCES)
 
-# What ruff finds, formatting included, and misspelt words.
+# What ruff finds, formatting included, misspelt words, and hard English in the docs.
 lint: setup
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/codespell $$(git ls-files)
+	$(BIN)/python -m dev.plain
 
 # Mypy, strict.
 types: setup

@@ -206,7 +206,7 @@ STATUS = Rule(
     periods=5,
     missing=Missing.MISSING,
     meaning=f"The group's consumer is {_ERR_WORDS}, or records are lost that it had not committed.",
-    to_do=f"Look at its consumers; {_NOW} says which it is, of which topic and partition.",
+    to_do=f"Look at its consumers; {_NOW} names the reason, topic and partition.",
 )
 SLA = Rule(
     name="sla",
@@ -245,7 +245,7 @@ ANY_GROUP = Rule(
     meaning=f"The consumer of a group without a status alarm of its own is {_ERR_WORDS}, or "
     "records are lost that it had not committed.",
     to_do="The message names the group as contributor: ask its owner, or deny it if nobody cares; "
-    f"{_NOW} says which it is, of which topic and partition.",
+    f"{_NOW} names the reason, topic and partition.",
 )
 ANY_SLA = Rule(
     name="any-sla",

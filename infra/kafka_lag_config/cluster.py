@@ -55,8 +55,8 @@ class Expected(Strict):
     """
 
     groups: Count = 20
-    """consumer groups that remain after `groups.allow` and `groups.deny`; for `make cost` alone, as
-    those below"""
+    """consumer groups that remain after `groups.allow` and `groups.deny`; for `make cost` only,
+    like the keys below"""
     group_topics: Count = 60
     """pairs of such a group and a topic that it reads: 3 groups of 4 topics each are 12, whether
     they share topics or not"""
@@ -83,8 +83,8 @@ class Cluster(CollectorSettings):
     arn: KafkaArn | None = None
     """of an MSK cluster; gives region, account and, when deployed, the brokers"""
     bootstrap_servers: Annotated[tuple[Server, ...], Listed, Field(min_length=1)] | None = None
-    """host:port each; required where there is no ARN. Of MSK's own names, a port that MSK has for
-    another login is refused (unless given: asked of MSK)"""
+    """host:port each; required if there is no ARN. A port that MSK has for another login is
+    refused (unless given: asked of MSK)"""
     vpc: Vpc
     auth: Auth
     alarms: TopicAlarms = TopicAlarms()

@@ -188,7 +188,7 @@ class ToleranceSection(Strict):
     seconds: Annotated[Number, Field(ge=0.001, le=3600)] = _RULES.tolerance.floor_ms / 1000
     """seconds that an age may be off: fewer cost the brokers more look-ups by time"""
     share: Annotated[Number, Field(ge=0, le=1)] = _RULES.tolerance.share
-    """or this share of the age, where that is larger"""
+    """or this share of the age, if that is larger"""
 
 
 def _check_object(levels: Any) -> Any:
@@ -328,8 +328,8 @@ class CollectorKeys(Strict):
     """a time, such as 90s, 10m or 1h, after which a commit that does not move is stuck: three
     intervals at least, 24h at most; without it ten minutes, or three intervals if that is longer"""
     hold: Annotated[int, Field(ge=1, le=1000)] = _RULES.hold
-    """runs that a status must last to be `held_status`, 1 to 1000: more hide short troubles, and
-    send messages of those that last later"""
+    """runs a status must last before it is reported as `held_status`, 1 to 1000: more runs hide
+    short troubles, and delay messages about long ones"""
     tolerance: ToleranceSection = ToleranceSection()
     lookup_budget: Annotated[int, Field(ge=0, le=1_000_000)] = _RULES.lookup_budget
     """most look-ups by time in a run: fewer spare the brokers and leave ages with wider errors;

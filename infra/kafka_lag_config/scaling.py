@@ -166,7 +166,7 @@ class GroupScaling(TaskKeys):
     steps: Steps | None = None
     tracking: Tracking | None = None
     schedule: Annotated[tuple[ScheduledBounds, ...], Listed] = ()
-    """a list, each entry of which sets other bounds at its times"""
+    """a list; each entry sets other bounds at its times"""
     suspended: bool = False
     """everything is deployed and nothing acts: to watch the alarms first"""
 

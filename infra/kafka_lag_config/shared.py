@@ -144,11 +144,11 @@ class Keep(Strict):
     """the daily job deletes raw snapshots after so many days, once it has read their rows in the
     history; 8 at least"""
     history_days: Days = 400
-    """compacted history; not fewer than raw snapshots, as these are deleted only while it has their
-    rows"""
+    """compacted history; at least as many as raw snapshots, because these are deleted only while
+    it has their rows"""
     report_days: Annotated[int, Field(ge=22, le=3650)] = 400
-    """daily reports with their pages, 22 at least: hours are compared with those of the same
-    weekday in six weeks, of which three must be known"""
+    """daily reports with their pages, 22 at least: hours are compared with the same weekday in six
+    weeks, and three of them must be known"""
 
     @model_validator(mode="after")
     def _history_outlasts_snapshots(self) -> Keep:
