@@ -43,8 +43,8 @@ class TopicAlarms(AlarmSettings):
     """the ARN of a topic of yours, in the cluster's region, for all alarms of this cluster (unless
     given: the deployment's)"""
     owner_topics: dict[Text, TopicArn] = Field(default_factory=dict)
-    """by a name that `owner` gives: the ARN of the topic for alarms of that owner's groups in
-    `alarms.groups` and `alarms.anomalies`, before `alarms.topic`"""
+    """by an owner's name: the ARN of the topic for alarms on that owner's groups in `alarms.groups`
+    and `alarms.anomalies`; it overrides `alarms.topic`"""
 
 
 class Expected(Strict):
@@ -65,23 +65,23 @@ class Expected(Strict):
     topic_partitions: Count = 600
     """partitions of all topics that remain after `topics.allow` and `topics.deny`, each once"""
     brokers: Count = 3
-    """brokers, whose alarms are counted"""
+    """number of brokers"""
     nat_gateways: Count = 0
-    """NAT gateways that are there for this collector: their hours and what goes through; 0 where
-    others need them anyway"""
+    """NAT gateways that exist only for this collector: their hours and traffic are counted"""
 
 
 class Cluster(CollectorSettings):
     """A cluster as a configuration has it: its collector's settings and more in one object."""
 
     name: Name
-    """in metrics, keys and the stack's name, once an account: letters, digits, `.`, `_`, `-`"""
+    """the cluster's name in metrics, S3 keys and the stack's name, unique in an account: letters,
+    digits, `.`, `_`, `-`"""
     region: Region | None = None
     """where the collector runs (unless given: the ARN's)"""
     account: Account | None = None
     """where the collector runs (unless given: the ARN's)"""
     arn: KafkaArn | None = None
-    """of an MSK cluster; gives region, account and, when deployed, the brokers"""
+    """the ARN of an MSK cluster; it gives region, account and, at the deploy, the brokers"""
     bootstrap_servers: Annotated[tuple[Server, ...], Listed, Field(min_length=1)] | None = None
     """host:port each; required if there is no ARN. A port that MSK has for another login is
     refused (unless given: asked of MSK)"""
@@ -89,7 +89,7 @@ class Cluster(CollectorSettings):
     auth: Auth
     alarms: TopicAlarms = TopicAlarms()
     scaling: Annotated[tuple[Scaling, ...], Listed] = ()
-    """ECS services that follow a group's lag, below"""
+    """ECS services that scale by a group's lag, below"""
     expected: Expected = Expected()
 
     @model_validator(mode="after")

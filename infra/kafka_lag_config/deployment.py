@@ -34,18 +34,19 @@ class Deployment(Strict):
     """All clusters, and what they share."""
 
     name: Prefix = "kafka-lag"
-    """begins the names of all that is made; another name is another, separate deployment (but a
-    chat channel can belong to one)"""
+    """first part of all names; another name is a separate deployment (a chat channel can belong to
+    only one)"""
     account: Account | None = None
-    """of clusters whose ARN or `account` says no other (unless given: whoever deploys)"""
+    """the account of clusters whose ARN or `account` names no other (unless given: whoever deploys)
+    """
     tags: Annotated[dict[TagKey, TagValue], Field(max_length=40)] = Field(default_factory=dict)
     """on all that takes some, beside `application` (the deployment's name unless given here):
     `{"cost-centre": "4711"}`; 40 at most, and none that differ by case alone"""
     permissions_boundary: PolicyName | None = None
-    """the name of a managed policy, with its path, that each account has: the boundary of every
-    role that is made"""
+    """name, with its path, of a managed policy in each account: the boundary of every role that is
+    made"""
     shared: Shared = Shared()
-    """what the clusters of a region share, below"""
+    """settings that the clusters of a region share, below"""
     clusters: Annotated[tuple[Cluster, ...], Listed, Field(min_length=1)]
     """one object each"""
 

@@ -128,10 +128,10 @@ class FilterSection(Strict):
     """Allow and deny for names; deny wins."""
 
     allow: Expression | None = None
-    """a regular expression found anywhere in a name; without it every name. `^test-` is every name
-    that begins so; a shell's `test-*` is not, and is warned of"""
+    """a regular expression that matches anywhere in a name; without it every name. `^test-` matches
+    names that begin with `test-`; a shell pattern such as `test-*` does not, and gets a warning"""
     deny: Expression | None = None
-    """likewise; deny wins"""
+    """the same; deny wins"""
 
     @property
     def names(self) -> NameFilter:
@@ -150,7 +150,8 @@ class PartitionsSection(Strict):
     """The allow-list of partition metrics."""
 
     groups: FilterSection = FilterSection()
-    """filter of the groups that get partition metrics; `partitions` present, as `{}`, means on"""
+    """filter of the groups with partition metrics. They are on if `partitions` is there, even as
+    `{}`"""
     topics: FilterSection = FilterSection()
     """filter of their topics"""
 
@@ -159,15 +160,15 @@ class LevelsSection(Strict):
     """The metrics to publish, and the most of them."""
 
     max_metrics: Annotated[int, Field(ge=0, le=1_000_000)] = _LEVELS.max_metrics
-    """the budget, up to 1000000"""
+    """the budget of metrics, up to 1000000"""
     topics: bool = _LEVELS.topics
     """metrics by topic"""
     max_offset_lag: bool = _LEVELS.max_offset_lag
     """`MaxOffsetLag` by topic"""
     partitions: PartitionsSection | None = None
     scaling: FilterSection | None = None
-    """filter of the groups that get `ScalingLag`, `ScalingLagPerMember` and `TasksNeeded`; present
-    means on"""
+    """filter of the groups that get `ScalingLag`, `ScalingLagPerMember` and `TasksNeeded`. They are
+    on if `scaling` is there"""
     drain_time: bool = _LEVELS.drain_time
     """`EstimatedDrainTime` by group"""
     members: bool = _LEVELS.members
@@ -179,16 +180,16 @@ class LevelsSection(Strict):
     unusual: bool = _LEVELS.unusual
     """`Unusual` by group"""
     named: Annotated[tuple[str, ...], Listed] = ()
-    """groups that alarms or scaling watch: first in the budget"""
+    """groups that come first in the budget, because alarms or scaling watch them"""
 
 
 class ToleranceSection(Strict):
     """The wanted accuracy of a time lag: seconds, or a share of the age, the larger."""
 
     seconds: Annotated[Number, Field(ge=0.001, le=3600)] = _RULES.tolerance.floor_ms / 1000
-    """seconds that an age may be off: fewer cost the brokers more look-ups by time"""
+    """seconds that a time lag may be off: fewer seconds need more look-ups"""
     share: Annotated[Number, Field(ge=0, le=1)] = _RULES.tolerance.share
-    """or this share of the age, if that is larger"""
+    """share of the time lag that it may be off, if that is more"""
 
 
 def _check_object(levels: Any) -> Any:
@@ -206,18 +207,17 @@ class OtlpSection(Strict):
     function's region by default"""
     headers_secret: str | None = None
     """name or ARN of a secret in Secrets Manager: a JSON object of headers, as in
-    `{"Authorization": "Bearer ..."}`; encrypted by the key that AWS manages, as the collector has
-    no right on another"""
+    `{"Authorization": "Bearer ..."}`. The key that AWS manages must encrypt it, because the
+    collector has no right on another"""
     names: Literal["cloudwatch", "otel"] = CLOUDWATCH
-    """what metrics and attributes are called: as in CloudWatch, or "otel", as [OpenTelemetry's
-    receiver for Kafka](#opentelemetrys-names) calls them"""
+    """names of metrics and attributes: those of CloudWatch, or "otel", those of [OpenTelemetry's
+    receiver for Kafka](#opentelemetrys-names)"""
     endpoint: Annotated[
         Annotated[str, AfterValidator(_check_url)] | None, Field(validate_default=True)
     ] = None
-    """the whole URL, path included; the usual one ends in `/v1/metrics`"""
+    """the whole URL with its path, usually `/v1/metrics`"""
     levels: Annotated[LevelsSection | None, BeforeValidator(_check_object)] = None
-    """what this endpoint gets instead: an object of the same keys, below (unless given: the
-    cluster's)"""
+    """the levels of this endpoint, an object of the same keys (unless given: the cluster's)"""
 
     @field_validator("headers_secret")
     @classmethod
@@ -282,35 +282,32 @@ class CollectorKeys(Strict):
     groups: FilterSection = FilterSection()
     topics: TopicFilterSection = TopicFilterSection()
     uncommitted: ByExpression[Literal["earliest", "apart"]] = Field(default_factory=dict)
-    """by group, where it never committed: "earliest" lags from the log start, "apart" is counted
-    apart"""
+    """by group, for partitions without a commit: "earliest" counts lag from the log start, "apart"
+    counts them in `PartitionsUncommitted`"""
     allowed_lag: ByExpression[Annotated[int, Field(ge=0, le=_MOST_ALLOWED)]] = Field(
         default_factory=dict
     )
-    """by topic: so many records are no lag, 0 or more; 1 for topics written in transactions, where
-    [learning it](metrics.md#rests-after-transaction-markers) takes too long"""
+    """by topic: the number of records that do not count as lag. 1 suits topics written in
+    transactions, if [learning it](metrics.md#rests-after-transaction-markers) takes too long"""
     owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(default_factory=dict)
-    """by group: who looks after it, up to 256 characters; in the snapshots and in the description
-    of the group's alarms"""
+    """by group: its owner, up to 256 characters; shown in the snapshots and in the description of
+    the group's alarms"""
     runbook_url: ByExpression[Annotated[str, AfterValidator(_check_runbook)]] = Field(
         default_factory=dict
     )
-    """by group, or by its owner where the group's name has none: a URL, up to 2,048 characters,
-    that messages, events, the page of a group and `kafka-lag why` show; no user or password in it
-    """
+    """by group, or by owner if no group matches: a URL, up to 2,048 characters, that messages,
+    events, the page of a group and `kafka-lag why` show; without user and password"""
     sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = Field(
         default_factory=dict
     )
-    """by group: the longest time lag allowed, above 0; kept in the snapshots, and `SlaUsed` is
-    published"""
+    """by group: the longest time lag allowed, above 0; the group then has `SlaUsed`"""
     slo: ByExpression[ObjectiveKeys] = Field(default_factory=dict)
-    """by group: an [objective](#slo), an object of `age_seconds`, `target` and `days`; the daily
-    report says how much of it is kept, and groups in `alarms.groups` page when its budget is used
-    up too fast"""
+    """by group: an [SLO](#slo), an object of `age_seconds`, `target` and `days`, for the daily
+    report and for alarms of groups in `alarms.groups`"""
     tasks: ByExpression[TaskKeys] = Field(default_factory=dict)
     """by group: an object of `capacity`, `catch_up_seconds`, `members_per_task` and `prefer_even`,
-    [as in `scaling`](#a-cluster-what-it-does), for groups that something else scales; what an entry
-    of `scaling` gives comes first"""
+    [as in `scaling`](#a-cluster-what-it-does), for groups that something else scales; an entry of
+    `scaling` overrides it"""
     levels: LevelsSection = LevelsSection()
     sinks: Annotated[tuple[Sink, ...], Listed, AfterValidator(_check_sinks)] = cast(
         "tuple[Sink, ...]", DEFAULTS.sinks
@@ -321,31 +318,32 @@ class CollectorKeys(Strict):
         str,
         matching(r"(?!AWS/)[A-Za-z0-9._\-/#: ]{1,255}", "is no CloudWatch namespace of your own"),
     ] = DEFAULTS.namespace
-    """of the metrics"""
+    """namespace of the metrics"""
     interval_seconds: Annotated[Number, Field(ge=1, le=3600)] = _INTERVAL
-    """between scheduled runs"""
+    """seconds between scheduled runs"""
     window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = DEFAULT_WINDOW
-    """a time, such as 90s, 10m or 1h, after which a commit that does not move is stuck: three
-    intervals at least, 24h at most; without it ten minutes, or three intervals if that is longer"""
+    """a commit unchanged for this long means that the group is stuck: 90s, 10m or 1h, at least
+    three intervals and at most 24h; without it ten minutes, or three intervals if that is longer"""
     hold: Annotated[int, Field(ge=1, le=1000)] = _RULES.hold
     """runs a status must last before it is reported as `held_status`, 1 to 1000: more runs hide
     short troubles, and delay messages about long ones"""
     tolerance: ToleranceSection = ToleranceSection()
     lookup_budget: Annotated[int, Field(ge=0, le=1_000_000)] = _RULES.lookup_budget
-    """most look-ups by time in a run: fewer spare the brokers and leave ages with wider errors;
-    with 0 they come from earlier runs alone"""
+    """the most look-ups by time in a run: fewer spare the brokers and make errors of time lag
+    wider; with 0 time lags come from earlier runs only"""
     risk_horizon_hours: Annotated[Number, Field(gt=0, le=720)] = _RULES.risk_horizon_ms / _HOUR_MS
-    """up to 720: a loss nearer than this, and than half of what `retention.ms` or `retention.bytes`
-    keeps, is AT_RISK"""
+    """a loss that is nearer than this, and than half of what retention keeps, is AT_RISK; up to 720
+    """
     ignore_inactive: bool = _RULES.ignore_inactive
-    """leave out topics that nobody in a group owns and whose commits have not moved for 24 hours"""
+    """leave out topics of a group that no member owns and whose commits have not moved for 24 hours
+    """
     deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = DEFAULTS.deadline
-    """of a run: its state is loaded within three tenths of it, the cluster read within nine"""
+    """seconds of a run: three tenths of them to load the state, nine to have read the cluster"""
     broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = (
         DEFAULTS.access.broker_timeout
     )
-    """of each broker, and at most a quarter of the time that is left when reading begins; a hung
-    one costs this once a run"""
+    """seconds for each broker, and at most a quarter of the time that is left; a broker that hangs
+    costs this once a run"""
 
     @field_validator("window", mode="before")
     @classmethod

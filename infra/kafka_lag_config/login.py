@@ -23,7 +23,7 @@ class SecretAuth(Strict):
 
     type: Literal["scram", "tls"]
     secret_arn: SecretArn
-    """of `scram` and `tls`, required there: the secret, in the collector's region"""
+    """the secret of `scram` and `tls`, in the collector's region"""
     kms_key_arn: KeyArn | None = None
     """the key of yours that encrypts it (unless given: AWS's own); MSK's secrets (`AmazonMSK_...`)
     always have one"""
@@ -34,7 +34,7 @@ class ScramAuth(SecretAuth):
 
     type: Literal["scram"] = Field(description=_TYPE)
     mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256"] = "SCRAM-SHA-512"
-    """of `scram`; MSK has no other, other Kafka also SCRAM-SHA-256"""
+    """mechanism of `scram`; MSK has only this one, other Kafka also SCRAM-SHA-256"""
 
 
 class IamAuth(Strict):
@@ -62,7 +62,7 @@ class OpenAuth(Strict):
 
     type: Literal["none"] = Field(description=_TYPE)
     plaintext: bool = False
-    """of `none`: not even TLS"""
+    """with `none`: connect without TLS, too"""
 
 
 Auth = Annotated[ScramAuth | IamAuth | TlsAuth | OpenAuth, Field(discriminator="type")]

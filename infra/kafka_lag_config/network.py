@@ -27,10 +27,11 @@ class Endpoints(Strict):
     s3: bool = False
     """make the (free) S3 gateway endpoint"""
     secrets_manager: bool = False
-    """make the Secrets Manager endpoint; a VPC can have one. Subnets in distinct zones"""
+    """make the Secrets Manager endpoint. A VPC can have one, and the subnets must be in distinct
+    zones"""
     monitoring: bool = False
-    """make the CloudWatch endpoint, likewise; for the sink `cloudwatch` and for `otlp` with `sigv4`
-    """
+    """make the CloudWatch endpoint, with the same limits; for the sink `cloudwatch` and for `otlp`
+    with `sigv4`"""
 
     @property
     def interfaces(self) -> bool:
@@ -44,28 +45,28 @@ class Vpc(Strict):
     id: VpcId
     """the brokers' network"""
     subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)]
-    """private subnets of it, best two in two zones. One works, but not when its zone fails, and is
-    warned of"""
+    """private subnets of that network, best two in two zones. One subnet works until its zone
+    fails, and gets a warning"""
     brokers_security_group: SecurityGroupId | None = None
-    """the brokers' own group, as MSK shows it for the cluster, not that of their clients: the
-    collector is let into it on the brokers' port; left out, opening it is yours"""
+    """the brokers' own security group, as MSK shows it for the cluster, not the clients' group. The
+    deploy opens it for the collector on the brokers' port; without it you must open it"""
     endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = ()
-    """of endpoints that exist; opened for the collector on 443"""
+    """security groups of existing endpoints; the deploy opens them for the collector on port 443"""
     route_tables: Annotated[tuple[RouteTableId, ...], Listed, Distinct] = ()
-    """that the S3 endpoint is put into: those of the subnets"""
+    """route tables of the subnets, which get the S3 endpoint"""
     endpoints: Endpoints = Endpoints()
     existing_endpoints: Annotated[
         tuple[Literal["s3", "secrets_manager", "monitoring"], ...], Listed, Distinct
     ] = ()
-    """any of "s3", "secrets_manager", "monitoring": there is such an endpoint, and the subnets
-    reach it; nothing is made or changed for it"""
+    """any of "s3", "secrets_manager", "monitoring": endpoints that exist and that the subnets
+    reach; nothing is made or changed for them"""
     endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = ()
     """where those two endpoints lie: $7.30 a month each, so one subnet halves it and loses the
     endpoint with its zone (unless given: `vpc.subnets`)"""
     cidr: Cidr | None = None
-    """the VPC's range, from which those endpoints let in"""
+    """the VPC's address range, from which these endpoints accept connections"""
     nat: bool = False
-    """the subnets have a NAT gateway; without it synthesis and `make cost` warn of services that no
+    """the subnets have a NAT gateway; if not, synthesis and `make cost` warn about services that no
     endpoint reaches"""
 
     @model_validator(mode="after")

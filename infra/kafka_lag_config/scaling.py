@@ -56,23 +56,23 @@ class Steps(Strict):
     """
 
     metric: Literal["ScalingLag", "EstimatedTimeLag"] = "ScalingLag"
-    """or EstimatedTimeLag. Steps add to the tasks that there are; beside `tasks` they act only
+    """or EstimatedTimeLag. Steps change the number of running tasks; beside `tasks` they act only
     while `TasksNeeded` is unknown"""
     out: Annotated[tuple[Step, ...], Listed, Field(min_length=1, max_length=10)]
-    """objects of `above` and `add`, rising: from this value on, so many tasks more"""
+    """objects of `above` and `add`, rising: the value from which on so many tasks are added"""
     below: Positive
-    """under this value ..."""
+    """below this value tasks are removed"""
     remove: Whole = 1
-    """... so many tasks fewer"""
+    """number of tasks that are removed"""
     out_minutes: Minutes = 3
-    """how long it must be so for more tasks"""
+    """minutes above a step before tasks are added"""
     in_minutes: Minutes = 15
-    """how long it must be so for fewer; beside `tasks` it is 60"""
+    """minutes below `below` before tasks are removed; 60 beside `tasks`"""
     out_cooldown_seconds: Cooldown = 120
-    """no further task is added for so long"""
+    """seconds before further tasks are added"""
     in_cooldown_seconds: InCooldown = 600
-    """none is taken away for so long, 600 at least, as each task that leaves costs a rebalance;
-    beside `tasks` it is 3600"""
+    """seconds before further tasks are removed, 600 at least, because each task that leaves costs a
+    rebalance; 3600 beside `tasks`"""
 
     @model_validator(mode="after")
     def _rising(self) -> Steps:
@@ -92,9 +92,9 @@ class Tasks(Strict):
     """Set as many tasks as `TasksNeeded` says: of the group, or the most of it and of `groups`."""
 
     groups: Annotated[tuple[GroupName, ...], Listed] = ()
-    """`"tasks": {}`: exactly as many tasks as [TasksNeeded](metrics.md#tasksneeded) says. With
-    further groups, that the same tasks consume as: the largest of their numbers, and none while one
-    is unknown"""
+    """`"tasks": {}`: as many tasks as [TasksNeeded](metrics.md#tasksneeded). `groups` names further
+    groups of the same tasks: then the largest number counts, and nothing is scaled while one is
+    unknown"""
 
 
 class ScheduledBounds(Strict):
@@ -114,8 +114,8 @@ class Tracking(Strict):
     """Set as many tasks as keep `ScalingLagPerMember` at a value."""
 
     lag_per_member: Positive
-    """instead of steps: as many tasks as keep `ScalingLagPerMember` there: about the records a
-    second that a task works off, times the seconds of lag that you accept"""
+    """instead of steps: the target of `ScalingLagPerMember`, about the records a second of a task
+    times the seconds of lag that you accept"""
     out_cooldown_seconds: Cooldown = 60
     """as for steps"""
     in_cooldown_seconds: InCooldown = 600
@@ -155,20 +155,20 @@ class GroupScaling(TaskKeys):
     """Scaling of a service by a group, with at most as many tasks as there are `partitions`."""
 
     group: GroupName
-    """exact name of the consumer group that the service's tasks are"""
+    """exact name of the consumer group of the service's tasks"""
     min: Count = 1
     """tasks at least"""
     max: Whole
     """tasks at most; never above `partitions`"""
     partitions: Whole
-    """of the topics that the group reads, of the largest one: more tasks than these read nothing"""
+    """partitions of the largest topic that the group reads, because further tasks read nothing"""
     tasks: Tasks | None = None
     steps: Steps | None = None
     tracking: Tracking | None = None
     schedule: Annotated[tuple[ScheduledBounds, ...], Listed] = ()
     """a list; each entry sets other bounds at its times"""
     suspended: bool = False
-    """everything is deployed and nothing acts: to watch the alarms first"""
+    """deploy everything and let nothing act, to watch the alarms first"""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -250,8 +250,8 @@ class Scaling(GroupScaling):
     service: Name
     """its name"""
     account: Account | None = None
-    """the account of the service, in the cluster's region: a stack of its own there,
-    [see](scaling.md#a-service-in-another-account-or-region) (unless given: the cluster's)"""
+    """the account of the service, in the cluster's region, which gets [a stack of its
+    own](scaling.md#a-service-in-another-account-or-region) (unless given: the cluster's)"""
 
     @property
     def ecs_service(self) -> EcsService:

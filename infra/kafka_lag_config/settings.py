@@ -29,11 +29,11 @@ class Function(Strict):
     """The collector's Lambda."""
 
     memory_mb: MemoryMb = 512
-    """of the Lambda"""
+    """memory of the Lambda"""
     alone: bool = False
     """reserve a concurrency of one; small accounts have none to reserve"""
     log_days: LogDays = 14
-    """that its log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"""
+    """days for which its log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"""
     python: Literal["3.13", "3.14"] = "3.13"
     """or 3.14"""
     architecture: Literal["arm64", "x86_64"] = "arm64"
@@ -44,9 +44,9 @@ class SlaRuns(Strict):
     """In how many of how many runs an SLA must be broken for a page."""
 
     datapoints: Count
-    """runs that must be above the SLA"""
+    """runs in which the SLA must be broken"""
     periods: Count
-    """of so many runs, a day's at most"""
+    """number of runs that are looked at, a day's at most"""
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
@@ -59,19 +59,17 @@ class AlarmSettings(Strict):
     """The alarms to create; those on the reporter's own health always exist."""
 
     groups: Groups = ()
-    """exact names of groups with alarms of their own: status, data loss, the age in `sla_seconds`,
-    the budget of `slo`"""
+    """exact names of groups with alarms of their own: status, data loss, `sla_seconds`, the budget
+    of `slo`"""
     any_group: bool = True
-    """an alarm each that watches status, data loss and (where there are `sla_seconds`) SLA of every
-    group that is not in `alarms.groups`"""
+    """three alarms on status, data loss and (if there are `sla_seconds`) SLA of all groups that are
+    not in `alarms.groups`"""
     any_unusual: bool = False
-    """an alarm on groups that are unlike what the daily report has learnt of this hour of the week;
-    `levels.unusual` is true with it"""
+    """an alarm on groups that are unusual for this hour of the week; it sets `levels.unusual`"""
     anomalies: Groups = ()
     """exact names of groups whose time lag is compared with its own past"""
     offset_lag: dict[GroupName, Whole] = Field(default_factory=dict)
-    """by exact name of a group: an alarm when more records than these are unread, named in
-    `alarms.groups` or not"""
+    """by exact name of a group, in `alarms.groups` or not: an alarm if more records are unread"""
     sla_runs: dict[GroupName, SlaRuns] = Field(default_factory=dict)
     """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for a
     page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5); [`kafka-lag replay
@@ -98,13 +96,12 @@ class CollectorSettings(CollectorKeys):
     """PEM file of a private authority that signed the brokers' certificates, seen from this file;
     every certificate in it must be readable (unless given: the system's)"""
     broker_type: Literal["standard", "express"] = "standard"
-    """`express` for MSK's Express brokers, which have no disks: no alarm and no graph of them"""
+    """`express` for MSK's Express brokers, which have no disks to watch"""
     function: Function = Function()
     dashboard: bool = True
-    """one a cluster"""
+    """make a dashboard for the cluster"""
     paused: bool = False
-    """run nothing: the schedule is kept, but disabled; the alarms that would miss the runs are not
-    """
+    """disable the schedule, and leave out the alarms that would miss the runs"""
 
     @field_validator("interval_seconds")
     @classmethod

@@ -83,10 +83,10 @@ class Notify(Strict):
     teams: Annotated[tuple[Teams, ...], Listed] = ()
     """objects of `name`, `team_id`, `channel_id` (`19%3a...%40thread.tacv2`), `tenant_id`"""
     owners: dict[Text, OwnerReceivers] = Field(default_factory=dict)
-    """by a name that a cluster's `owner` gives: an object of `email` and `https`, who are [paged
-    for that owner's groups](alarms.md#owners), those to come too; takes `status_messages`"""
+    """by an owner's name: an object of `email` and `https`, which are [paged for that owner's
+    groups](alarms.md#owners), future groups included; needs `status_messages`"""
     recovered: bool = True
-    """send also when an alarm is over"""
+    """also send when an alarm ends"""
     encrypted: bool = True
     """false: no key is made for the topics, and their messages are not encrypted at rest"""
 
@@ -128,9 +128,9 @@ class NotifyInPlaces(Notify):
     """The same in a configuration, for all places."""
 
     existing_topics: dict[AccountRegion, TopicArn] = Field(default_factory=dict)
-    """a topic of yours for alarms instead, by account and region, or by region alone, as
+    """the ARN of a topic of yours for alarms, by account and region or by region alone, like
     `existing_buckets`; `email` and `https` are subscribed to it (a topic of another account must
-    let this one subscribe, or leave both out) (unless given: a new one)"""
+    allow that) (unless given: a new one)"""
 
 
 class Keep(Strict):
@@ -141,8 +141,8 @@ class Keep(Strict):
     """
 
     snapshot_days: Days = 35
-    """the daily job deletes raw snapshots after so many days, once it has read their rows in the
-    history; 8 at least"""
+    """days after which the daily job deletes snapshots, once the history holds their rows; 8 at
+    least"""
     history_days: Days = 400
     """compacted history; at least as many as raw snapshots, because these are deleted only while
     it has their rows"""
@@ -164,20 +164,20 @@ class Report(Strict):
     """The daily job."""
 
     enabled: bool = True
-    """the daily job; false: no job, role or rule of it is made, and no snapshot is ever deleted"""
+    """run the daily job; false: no snapshot is ever deleted"""
     hour: Annotated[int, Field(ge=0, le=23)] = 1
-    """it starts at this hour UTC, for the day before"""
+    """the hour in UTC at which it starts, for the day before"""
     glue_version: Literal["6.0", "5.1"] = "6.0"
     """6.0 or 5.1"""
     workers: Annotated[int, Field(ge=2, le=100)] = 2
-    """of the type G.1X"""
+    """number of workers of the type G.1X"""
     time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = 30
-    """a run that takes longer is ended"""
+    """minutes after which a run is ended"""
     summary: Literal["changes", "always", "never"] = "changes"
-    """22 lines at most to the topic of reports: `changes`, when something is new; `always`; `never`
-    """
+    """when a summary of at most 22 lines goes to the topic of reports: `changes` (if something is
+    new), `always` or `never`"""
     log_days: LogDays = 30
-    """days that the job's log is kept"""
+    """days for which the job's log is kept"""
 
     @model_validator(mode="after")
     def _nothing_of_what_is_off(self) -> Report:
@@ -190,7 +190,7 @@ class Athena(Strict):
     """The most that one query may read."""
 
     scan_limit_gb: Whole = 10
-    """what one query in the workgroup may read at most"""
+    """the most gigabytes that one query in the workgroup may read"""
 
 
 def _off(value: Any) -> Any:
@@ -215,13 +215,14 @@ class Views(Strict):
     """Burrow's API, Prometheus metrics and the status page, behind a function URL."""
 
     auth: Literal["iam", "bearer"] = "iam"
-    """who may ask: `iam`, requests signed by whoever has rights on the URL; `bearer`, with a token
-    that the stack makes"""
+    """who is answered: `iam`, signed requests of those with rights on the URL; `bearer`, requests
+    with a token that the stack makes"""
     memory_mb: MemoryMb = 512
     """of its Lambda, as for a cluster's `function`"""
     concurrency: Annotated[Whole | None, NoneIfOff] = None
-    """so many requests at once at most, reserved; bounds what strangers who try tokens can cost;
-    `"off"`, as small accounts need, reserves none (unless given: none; 10 with `bearer`)"""
+    """reserved concurrency, the most requests at once; it bounds what strangers who try tokens can
+    cost. `"off"`, which small accounts need, reserves none (unless given: none; 10 with `bearer`)
+    """
     log_days: LogDays = 14
     """of its Lambda, as for a cluster's `function`"""
 
@@ -240,9 +241,9 @@ class StatusMessages(Strict):
     """
 
     topic: bool = True
-    """to the topic of reports: to `notify.email` and chats"""
+    """send to the topic of reports, that is to `notify.email` and chats"""
     event_bus: Annotated[EventBus | None, NoneIfOff] = "default"
-    """and to this event bus of the account and region, which must be there; `"off"`: to none"""
+    """send to this event bus of the account and region, which must exist; `"off"`: to none"""
     alone: bool = False
     """reserve a concurrency of one"""
     memory_mb: MemoryMb = 512
@@ -261,7 +262,7 @@ class ExistingBucket(Strict):
     """A bucket of the user's; a configuration may have its name alone."""
 
     name: BucketName
-    """instead of the name alone, with the key beside it"""
+    """the bucket's name"""
     kms_key_arn: KeyArn | None = None
     """the KMS key of yours that encrypts it: `{"name": "our-bucket", "kms_key_arn":
     "arn:aws:kms:..."}`"""
@@ -286,8 +287,8 @@ class KmsKeys(Strict):
     topic: KeyArn | None = None
     """encrypts the topics of alarms and reports (unless given: one is made)"""
     assets: KeyArn | None = None
-    """the key of CDK's own bucket, where the account was bootstrapped with one: the daily job reads
-    its script from there"""
+    """the key of CDK's own bucket, if the account was bootstrapped with one: the daily job reads
+    its script from that bucket"""
 
 
 class SharedSettings(Strict):
@@ -300,16 +301,16 @@ class SharedSettings(Strict):
     keep: Keep = Keep()
     report: Report = Report()
     athena: Annotated[Athena | None, OrOff] = Athena()
-    """or `"off"`: no database, tables, workgroup and saved queries, as where [Lake
-    Formation](deploy.md#accounts-with-lake-formation) governs the catalog (unless given: an
-    object)"""
+    """an object, or `"off"`: no database, tables, workgroup and saved queries, for example if [Lake
+    Formation](deploy.md#accounts-with-lake-formation) governs the catalog (unless given: an object)
+    """
     notify: Notify = Notify()
     views: Annotated[Views | None, OrOff] = None
-    """an object, `{}` too, or `"off"`: [views](views.md) behind a URL: Burrow's API, `/metrics`,
+    """an object (also `{}`), or `"off"`: [views](views.md) behind a URL: Burrow's API, `/metrics`,
     the status page (unless given: "off")"""
     status_messages: Annotated[StatusMessages | None, OrOff] = None
-    """an object, `{}` too, or `"off"`: one [message](views.md#status-messages) a group whose status
-    changed and stayed, that loses records, or whose SLA is broken (unless given: "off")"""
+    """an object (also `{}`), or `"off"`: [messages](views.md#status-messages) about groups whose
+    held status changed, that lose records, or whose SLA is broken (unless given: "off")"""
 
     @model_validator(mode="after")
     def _owners_are_sent_something(self) -> Self:
@@ -335,9 +336,8 @@ class Shared(SharedSettings):
     existing_buckets: dict[AccountRegion, Annotated[ExistingBucket, _NameAlone]] = Field(
         default_factory=dict
     )
-    """a bucket of yours instead, below; by account and region, as in `{"111122223333/eu-west-1":
-    "our-bucket"}`, or by region alone where one account has clusters there (unless given: a new
-    one)"""
+    """a bucket of yours, by account and region, as in `{"111122223333/eu-west-1": "our-bucket"}`,
+    or by region alone if one account has clusters there (unless given: a new one)"""
     kms_keys: dict[AccountRegion, KmsKeys] = Field(default_factory=dict)
     """[keys of yours](#keys-of-yours), by account and region or by region alone, as above:
     `{"eu-west-1": {"bucket": "arn:aws:kms:...", "logs": ..., "topic": ...}}` (unless given: AWS's

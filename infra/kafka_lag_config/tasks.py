@@ -24,19 +24,17 @@ class TaskKeys(Strict):
     """Settings for the tasks that a group needs."""
 
     capacity: Annotated[Number, Field(gt=0, le=_MOST_RECORDS)] | None = _DEFAULT.capacity
-    """records a second that one member of the group reads while it has a backlog; what the
-    collector learns of the [capacity](metrics.md#tasksneeded) counts no more (unless given: learnt)
-    """
+    """records a second that one member of the group reads while it has a backlog; it replaces the
+    [learnt capacity](metrics.md#the-capacity-of-one-member) (unless given: learnt)"""
     catch_up_seconds: Annotated[Number, Field(ge=LEAST_CATCH_UP, le=_LONGEST)] = (
         _DEFAULT.catch_up_seconds
     )
-    """`TasksNeeded` works off a backlog within so many seconds; 60 at least, and no more than the
-    SLA"""
+    """seconds within which `TasksNeeded` works off a backlog; 60 at least, and at most the SLA"""
     members_per_task: Annotated[int, Field(ge=1, le=_MOST_MEMBERS)] = _DEFAULT.members_per_task
-    """consumers in one task: `TasksNeeded` counts tasks"""
+    """consumers in one task, because `TasksNeeded` counts tasks"""
     prefer_even: bool = _DEFAULT.prefer_even
-    """`TasksNeeded` gives no task more partitions than it can read, each having as many as any
-    other or one more; false: as if records could be divided at will"""
+    """count with partitions divided evenly, so that no task has more than it can read; false: count
+    as if records could be divided freely"""
 
     def task_keys(self) -> dict[str, Any] | None:
         """These keys alone, None where none is given."""
