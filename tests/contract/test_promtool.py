@@ -136,6 +136,11 @@ def test_each_alert_of_the_documentation_fires_once_for_its_own_trouble_alone(
         *of_group("losing", time_to_data_loss_seconds=0, records_lost=44),
         *of_group("at-risk", time_to_data_loss_seconds=3600, records_lost=0),
         *doing("behind", "falling_behind", 1),
+        *of_group("rebalancing", held_status=0, rebalancing_ratio=0.7, members=2),
+        *of_group("held-up", held_status=0, held_up_records=12),
+        *of_group("new", held_status=0, partitions_uncommitted=3, members=2),
+        *of_group("left", held_status=0, partitions_uncommitted=3, members=0),
+        *of_group("unknown", held_status=0, partitions_unknown=2),
     ]
     (text,) = examples("rules.yml")
     names = re.findall(r"alert: (\w+)", text)
