@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from kafka_lag.contract import LEAST_WEEKS, OBJECTIVE_MOST_DAYS, USUAL_WEEKS
 from kafka_lag_report.compaction import compact_day
+from kafka_lag_report.coverage import coverage
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.evidence import Evidence, gather_evidence
 from kafka_lag_report.find_incidents import find_incidents
@@ -42,7 +43,6 @@ from kafka_lag_report.report_files import (
 from kafka_lag_report.schemas import REPORTS, report_schema
 from kafka_lag_report.session import new_session
 from kafka_lag_report.storage import Storage
-from kafka_lag_report.tables.coverage import coverage
 from kafka_lag_report.timings import Timings
 
 # The tables that Spark computes of each day.

@@ -32,9 +32,9 @@ from kafka_lag_report.read_snapshots import (
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.success_metric import metric_client, publish_success
-from kafka_lag_report.tables.usual import write_usual
 from kafka_lag_report.time_limit import TimeLimit, cancelling_late_jobs
 from kafka_lag_report.timings import Timings
+from kafka_lag_report.usual import write_usual
 
 # Of a cluster's rows of a day, up to which its day takes seconds, most of them planning.
 SMALL_BYTES = 32 << 20

@@ -6,12 +6,13 @@ and UTC, durations are seconds unless the name says minutes, shares are of 1.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from kafka_lag_report.incident import Incident
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.thresholds import (
     DOUBTFUL_SHARE,
     FEW_MINUTES,
@@ -23,24 +24,12 @@ from kafka_lag_report.thresholds import (
 
 T = TypeVar("T")
 S = TypeVar("S")
-# A row of a report's table.
-Row = Mapping[str, Any]
 # The key of a topic as one group reads it.
 GroupTopic = tuple[str, str]
 
 # The values of `cause`; there may be others in reports of a later version.
 PRODUCTION, BROKER, CONSUMER = "production", "broker", "consumer"
 STOPPED, STALLED, UNEXPLAINED = "stopped", "stalled", "unexplained"
-
-
-def read_value(kind: type[T], row: Row, **more: Any) -> T:
-    """The columns of a row in the fields that are called as they are, and these.
-
-    What a table calls `consumer_group` is `group`, as in all that is said of one.
-    """
-    columns = {**row, "group": row.get("consumer_group"), **more}
-    names = (each.name for each in fields(kind))  # type: ignore[arg-type]
-    return kind(**{name: columns[name] for name in names if name in columns})
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,10 @@ from kafka_lag.contract import (
 from kafka_lag.wording.causes import describe_cause
 from kafka_lag.wording.evidence import read_evidence
 from kafka_lag_report.evidence import Evidence, GroupSpell, IncidentRows
-from kafka_lag_report.findings import Findings, GroupDay, Row, TopicRisk
+from kafka_lag_report.findings import Findings, GroupDay, TopicRisk
 from kafka_lag_report.incident import NOTICE, SERIOUS, URGENT, WARNED, Incident, Kind
 from kafka_lag_report.run_clock import Clock, chained
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.thresholds import (
     LONG_WARN_MINUTES,
     SAME_INCIDENT_SECONDS,

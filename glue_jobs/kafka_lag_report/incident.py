@@ -5,15 +5,14 @@ It is made once a day and cluster, by `find_incidents`; page, message and the ta
 only render it.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 import pyarrow as pa
 
-from kafka_lag_report.schemas import report_schema
+from kafka_lag_report.schemas import Row, read_value, report_schema
 
 TABLE = "incidents"
 
@@ -210,14 +209,11 @@ def from_table(table: pa.Table) -> tuple[Incident, ...]:
     return tuple(sorted((_incident(row) for row in rows), key=lambda one: one.order))
 
 
-def _incident(row: Mapping[str, Any]) -> Incident:
-    columns = {name: column for column, name in _NAMES.items()}
-    made: dict[str, Any] = {}
-    for each in fields(Incident):
-        column = columns.get(each.name, each.name)
-        if column in row:
-            value = row[column]
-            made[each.name] = tuple(value) if isinstance(value, list) else value
-    tuples = {name: made[name] or () for name in ("partitions", "moved_to")}
-    found = Incident(**{**made, **tuples, "kind": Kind(row["kind"])})
-    return replace(found, still=bool(found.still), is_least=bool(found.is_least))
+def _incident(row: Row) -> Incident:
+    values = {
+        _NAMES.get(name, name): tuple(value) if isinstance(value, list) else value
+        for name, value in row.items()
+    }
+    some = {name: values[name] or () for name in ("partitions", "moved_to")}
+    said = {name: bool(values[name]) for name in ("still", "is_least")}
+    return read_value(Incident, values, **some, **said, kind=Kind(row["kind"]))

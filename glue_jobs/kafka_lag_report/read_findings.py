@@ -25,15 +25,14 @@ from kafka_lag_report.findings import (
     GroupTopic,
     Limits,
     Listed,
-    Row,
     TopicRisk,
     TopicSkew,
-    read_value,
     since_first_run,
     worst_first,
     worst_topics,
 )
 from kafka_lag_report.incident import TABLE, from_table
+from kafka_lag_report.schemas import Row, read_value
 from kafka_lag_report.thresholds import NO_LOSS
 
 # Of two the lesser one comes first.

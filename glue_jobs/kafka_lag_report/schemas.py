@@ -7,7 +7,9 @@ docs/snapshots.md says what each column means.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.types import (
@@ -24,6 +26,10 @@ from pyspark.sql.types import (
 
 from kafka_lag import contract
 from kafka_lag.contract.reports import INCIDENTS, REPORT_COLUMNS
+
+T = TypeVar("T")
+# A row of a report's table.
+Row = Mapping[str, Any]
 
 STRING = StringType()
 LONG = LongType()
@@ -100,3 +106,13 @@ def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def _in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return column if column.type == kind else column.cast(kind, safe=False)
+
+
+def read_value(kind: type[T], row: Row, /, **more: Any) -> T:
+    """The columns of a row in the fields that are called as they are, and these.
+
+    What a table calls `consumer_group` is `group`, as in all that is said of one.
+    """
+    columns = {"group": row.get("consumer_group"), **row, **more}
+    names = (each.name for each in fields(kind))  # type: ignore[arg-type]
+    return kind(**{name: columns[name] for name in names if name in columns})

@@ -10,8 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 
-from kafka_lag_report.findings import Findings, Row
+from kafka_lag_report.findings import Findings
 from kafka_lag_report.incident import NOTICE, Incident, Kind
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.thresholds import AFTERWARDS_SECONDS, MANY_GROUPS, MOST, TAIL_PART
 
 _HOUR = timedelta(hours=1)

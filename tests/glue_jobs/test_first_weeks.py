@@ -10,7 +10,7 @@ import pytest
 
 from kafka_lag.contract import USUAL_COLUMNS, USUAL_DATE_KEY
 from kafka_lag_report.storage import Storage
-from kafka_lag_report.tables.usual import write_usual
+from kafka_lag_report.usual import write_usual
 from tests.glue_jobs.days import a_day
 from tests.glue_jobs.hourly import write_usual_days
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_report.findings import Findings, GroupDay, Listed, Row
+from kafka_lag_report.findings import Findings, GroupDay, Listed
 from kafka_lag_report.incident import Incident, Kind
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.sentences import incident_of, plain
 from kafka_lag_report.unusual import unusual_incidents
 from tests.glue_jobs.page.pages import row_of

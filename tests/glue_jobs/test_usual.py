@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.storage import Storage
-from kafka_lag_report.tables.usual import write_usual
+from kafka_lag_report.usual import write_usual
 from tests.glue_jobs.days import Row, a_day, report_rows, write_run
 from tests.glue_jobs.hourly import Hour, write_hours
 

@@ -11,13 +11,13 @@ from kafka_lag_report.findings import (
     Findings,
     GroupDay,
     Listed,
-    Row,
     TopicRisk,
     TopicSkew,
 )
 from kafka_lag_report.incident import NOTICE, SERIOUS, Incident, Kind
 from kafka_lag_report.page.drawn import Bar, Curve, Peak, Stretch
 from kafka_lag_report.page.sections import Page
+from kafka_lag_report.schemas import Row
 
 DAY = date(2026, 1, 31)
 NASTY = "<script>alert(1)</script>"

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_lag_report.coverage import coverage
 from kafka_lag_report.read_snapshots import FROM_HISTORY, FROM_SNAPSHOTS, Day, Run
 from kafka_lag_report.schemas import SNAPSHOTS, report_schema
 from kafka_lag_report.storage import Storage
-from kafka_lag_report.tables.coverage import coverage
 from tests.glue_jobs.days import NOON, a_day, write_run
 from tests.glue_jobs.snapshots.places import clusters, write_history
 
