@@ -61,8 +61,8 @@ class Vpc(Strict):
     """any of "s3", "secrets_manager", "monitoring": endpoints that exist and that the subnets
     reach; nothing is made or changed for them"""
     endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = ()
-    """where those two endpoints lie: $7.30 a month each, so one subnet halves it and loses the
-    endpoint with its zone (unless given: `vpc.subnets`)"""
+    """subnets of these two endpoints, at $7.30 a month each. One subnet costs half, and the
+    endpoint fails with its zone (unless given: `vpc.subnets`)"""
     cidr: Cidr | None = None
     """the VPC's address range, from which these endpoints accept connections"""
     nat: bool = False

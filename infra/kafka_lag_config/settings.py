@@ -93,7 +93,7 @@ class CollectorSettings(CollectorKeys):
     }
 
     ca_file: Text | None = None
-    """PEM file of a private authority that signed the brokers' certificates, seen from this file;
+    """PEM file of a private authority that signed the brokers' certificates, relative to this file;
     every certificate in it must be readable (unless given: the system's)"""
     broker_type: Literal["standard", "express"] = "standard"
     """`express` for MSK's Express brokers, which have no disks to watch"""
