@@ -14,15 +14,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 from rich.console import Console
 from rich.table import Table
 
 from dev.benchmarks.collector_process import RUNS, command, options_of, read_figures
 from dev.kafka import KafkaCluster
 from dev.kafka.__main__ import hold
-from dev.kafka.readiness import wait_until
+from dev.kafka.readiness import wait_for_topics
+from dev.kafka.records import commit_offsets
 
 TOPICS, PARTITIONS, TOPICS_PER_GROUP = 50, 24, 25
 GROUP_SIZE = PARTITIONS * TOPICS_PER_GROUP
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     with KafkaCluster() as cluster:
         console.print(f"{len(cluster.node_ids)} brokers up; writing topics and commits …")
-        create_topics(cluster.admin())
+        create_topics(cluster.admin(), cluster.bootstrap("PLAINTEXT"))
         produce_records(Producer(cluster.client_config()))
         groups, too_large = 0, list[str]()
         for size in sorted(options.sizes):
@@ -95,22 +96,12 @@ def _row(groups: int, figures: dict[str, Any]) -> list[str]:
     return [f"{counted:,}", str(groups), *(f"{t:.3f}" for t in times), f"{figures['peak_mb']:.0f}"]
 
 
-def create_topics(admin: AdminClient) -> None:
+def create_topics(admin: AdminClient, servers: str) -> None:
     topics = [NewTopic(_topic(number), PARTITIONS, 1) for number in range(TOPICS)]
     for future in admin.create_topics(topics, request_timeout=60).values():
         future.result()
-    wait_until(lambda: _all_led(admin), what="a leader of each partition")
-
-
-def _all_led(admin: AdminClient) -> bool:
-    """Whether every leader knows that it is one: brokers hear of topics after the controller."""
-    everything = {
-        TopicPartition(_topic(topic), partition): OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        for topic in range(TOPICS)
-        for partition in range(PARTITIONS)
-    }
-    answers = admin.list_offsets(everything, request_timeout=20)
-    return all(future.exception() is None for future in answers.values())
+    # Brokers hear of topics after the controller.
+    wait_for_topics(servers, [_topic(number) for number in range(TOPICS)])
 
 
 def produce_records(producer: Producer) -> None:
@@ -128,21 +119,16 @@ def produce_records(producer: Producer) -> None:
 
 def commit_groups(admin: AdminClient, groups: Sequence[int]) -> None:
     for begin in range(0, len(groups), _COMMITS_AT_ONCE):
-        futures: list[Any] = []
-        for group in groups[begin : begin + _COMMITS_AT_ONCE]:
-            offsets = [
-                TopicPartition(
-                    _topic((group + number) % TOPICS),
-                    partition,
-                    RECORDS - (group + number + partition) % (RECORDS + 1),
-                )
+        positions = {
+            f"bench-{group:05}": {
+                (_topic((group + number) % TOPICS), partition): RECORDS
+                - (group + number + partition) % (RECORDS + 1)
                 for number in range(TOPICS_PER_GROUP)
                 for partition in range(PARTITIONS)
-            ]
-            request = [ConsumerGroupTopicPartitions(f"bench-{group:05}", offsets)]
-            futures += admin.alter_consumer_group_offsets(request).values()
-        for future in futures:
-            future.result()
+            }
+            for group in groups[begin : begin + _COMMITS_AT_ONCE]
+        }
+        commit_offsets(admin, positions)
 
 
 def _topic(number: int) -> str:

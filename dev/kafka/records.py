@@ -21,6 +21,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from dev.kafka.readiness import NEVER_TIMES_OUT
+
 Place: TypeAlias = tuple[str, int]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
@@ -102,6 +104,17 @@ def delete_records(admin: AdminClient, starts: Mapping[Place, int]) -> None:
         future.result()
 
 
+def read_commits(
+    admin: AdminClient, group: str, places: Sequence[Place]
+) -> dict[Place, int | None]:
+    """Returns what the group has committed, null for nothing. Raises KafkaException."""
+    request = [ConsumerGroupTopicPartitions(group, [TopicPartition(*each) for each in places])]
+    futures = admin.list_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
+    answered = futures[group].result(_ANSWERS_WITHIN).topic_partitions
+    found = {(each.topic, each.partition): each.offset for each in answered}
+    return {at: offset if offset >= 0 else None for at, offset in found.items()}
+
+
 def commit_offsets(admin: AdminClient, positions: Mapping[str, Mapping[Place, int]]) -> None:
     """Commit by group, without members; returns when every partition has taken it."""
     left = {
@@ -120,7 +133,9 @@ def _commit_errors(
     admin: AdminClient, commits: Mapping[str, list[TopicPartition]]
 ) -> dict[str, list[TopicPartition]]:
     futures = {
-        group: admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, at)])
+        group: admin.alter_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group, at)], request_timeout=NEVER_TIMES_OUT
+        )
         for group, at in commits.items()
     }
     rejected = {}

@@ -19,15 +19,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
     Producer,
-    TopicPartition,
 )
 from confluent_kafka.admin import NewPartitions
 
 from dev.kafka.access import wait_for
 from dev.kafka.readiness import NEVER_TIMES_OUT, wait_until
-from dev.kafka.records import commit_offsets, delete_records, listed, read_back
+from dev.kafka.records import (
+    commit_offsets,
+    delete_records,
+    listed,
+    read_back,
+    read_commits,
+)
 from dev.sim.events import Case, Event, Flap, Group, Hang, Leave, Poison, Recreate, Topic
 from dev.sim.live.logs import GroupPartition, History, Log
 from dev.sim.live.stage import Scene, Stage
@@ -229,17 +233,14 @@ class Planting(Stage):
         """Lets no member get past the next record of the partition."""
         self._do(Poison(GROUP, partition))
 
-    def read_commits(self) -> dict[TopicPartition, int | None]:
+    def read_commits(self) -> dict[tuple[str, int], int | None]:
         """Returns the commit of each partition; null for none."""
-        wanted = [TopicPartition(self._topic, n) for n in range(len(self.case.topics[TOPIC].rates))]
-        request = [ConsumerGroupTopicPartitions(self._group, wanted)]
-        found = self._admin.list_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
-        answers = found[self._group].result(_ANSWERS_WITHIN).topic_partitions
-        return {each: each.offset if each.offset >= 0 else None for each in answers}
+        partitions = range(len(self.case.topics[TOPIC].rates))
+        return read_commits(self._admin, self._group, [(self._topic, n) for n in partitions])
 
     def is_overtaken(self) -> bool:
         """Returns whether a log starts behind the group's commit."""
-        commits = {(at.topic, at.partition): each for at, each in self.read_commits().items()}
+        commits = self.read_commits()
         starts = listed(self._admin, list(commits), earliest=True)
         return any(each is not None and starts[at] > each for at, each in commits.items())
 

@@ -15,13 +15,12 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     NewTopic,
-    OffsetSpec,
     ResourceType,
 )
 
@@ -30,6 +29,7 @@ from dev.faults.proxy import Proxies
 from dev.kafka import KafkaCluster
 from dev.kafka.access import wait_for
 from dev.kafka.readiness import NEVER_TIMES_OUT, wait_for_topics, wait_until
+from dev.kafka.records import commit_offsets, listed, read_commits
 from dev.sim.events import (
     SHORTENED,
     Case,
@@ -365,30 +365,14 @@ class Stage:
         members.leave()
         topic = self._topics[group.topic]
         rates = self.case.topics[group.topic].rates
-        chosen = [*(range(len(rates)) if partitions is None else partitions)]
         admin = self._scene.cluster.admin()
-        wanted = [TopicPartition(topic, number) for number in chosen]
-        request = [ConsumerGroupTopicPartitions(self.names[name], wanted)]
-        found = admin.list_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
-        committed = found[self.names[name]].result(_ANSWERS_WITHIN).topic_partitions
-        earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
-        starts = admin.list_offsets(dict.fromkeys(wanted, earliest))
-        to = [
-            TopicPartition(topic, each.partition, starts[each].result(_ANSWERS_WITHIN).offset)
-            for each in wanted
-        ]
+        places = [(topic, n) for n in (range(len(rates)) if partitions is None else partitions)]
+        to = listed(admin, places, earliest=True)
         if seconds is not None:
             real = seconds / SHORTENED
-            to = [
-                TopicPartition(
-                    topic, each.partition, max(0, each.offset - round(real * rates[each.partition]))
-                )
-                for each in committed
-            ]
-        request = [ConsumerGroupTopicPartitions(self.names[name], to)]
-        altered = admin.alter_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
-        for future in altered.values():
-            future.result(_ANSWERS_WITHIN)
+            committed = read_commits(admin, self.names[name], places)
+            to = {at: max(0, (committed[at] or 0) - round(real * rates[at[1]])) for at in places}
+        commit_offsets(admin, {self.names[name]: to})
         for number in numbers:
             members.start(number)
 
