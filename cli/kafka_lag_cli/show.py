@@ -281,20 +281,20 @@ def print_report(
         screen.print(details)
         return
     horizon = rules.risk_horizon_ms / 1000
-    remarks = idle_remarks(report)
+    notes = idle_notes(report)
     table = groups_table(
         report.snapshot,
         screen.width,
         horizon,
         selection,
-        remarks,
+        notes,
         has_filters=not rules.groups.accepts_all,
         wide=wide,
     )
     screen.print(table)
 
 
-def idle_remarks(report: TwoReadings) -> dict[str, str]:
+def idle_notes(report: TwoReadings) -> dict[str, str]:
     """Return by group how many partitions with lag stood still; without a number, all did."""
     waited = format_short_duration(report.gap)
     return {

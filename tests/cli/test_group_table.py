@@ -98,7 +98,7 @@ def test_groups_are_shown_with_all_that_is_known_of_them(golden: Golden) -> None
         {
             "every cell, 200 columns": text_of(SHOP, 200, wide=True),
             "100 columns, a group that is idle": text_of(
-                a_snapshot_of(LONG, a_group("well")), 100, remarks={"well": "idle 7 s"}
+                a_snapshot_of(LONG, a_group("well")), 100, notes={"well": "idle 7 s"}
             ),
             "80 columns": text_of(a_snapshot_of(LONG, a_group("well")), 80),
             "the first one": text_of(few, selection=Selection(top=1, owner="us")),
@@ -149,9 +149,9 @@ def test_the_columns_are_the_same_at_each_width_but_for_remarks_and_wide_ones() 
         return [str(column.header) for column in table.columns]
 
     narrow = ["group", "status", "lag", "time lag", "to loss"]
-    assert (names(80), names(100)) == (narrow, [*narrow, "remarks"])
+    assert (names(80), names(100)) == (narrow, [*narrow, "notes"])
     added = ["members", "state", "worst partition", "broker"]
-    assert names(1_000, wide=True) == [*narrow, *added, "remarks"]
+    assert names(1_000, wide=True) == [*narrow, *added, "notes"]
 
 
 @pytest.mark.parametrize("colours", [True, False])

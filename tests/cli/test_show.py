@@ -17,7 +17,7 @@ from kafka_lag_cli.show import (
     TwoReadings,
     compare_readings,
     exit_code,
-    idle_remarks,
+    idle_notes,
 )
 from kafka_lag_cli.terminal.group_rows import Selection, select_groups, status_word
 from kafka_lag_cli.terminal.selection_options import check_group
@@ -136,14 +136,14 @@ def test_a_first_show_knows_what_is_fresh_what_is_late_and_what_is_lost() -> Non
 
 
 @pytest.mark.parametrize(
-    ("idle", "gap", "remark"),
+    ("idle", "gap", "note"),
     [((3, 3), 10, "idle 10 s"), ((1, 1), 3600, "idle 60 min"), ((1, 3), 10, "1 of 3 idle")],
 )
 def test_the_remark_says_how_many_stood_still_for_how_long(
-    idle: tuple[int, int], gap: int, remark: str
+    idle: tuple[int, int], gap: int, note: str
 ) -> None:
     found = TwoReadings("shop", a_snapshot_of(a_group("g")), gap, {"g": idle})
-    assert idle_remarks(found) == {"g": remark}
+    assert idle_notes(found) == {"g": note}
 
 
 LATE = {"sla_seconds": 60.0, "time_lag_seconds": 61.0}

@@ -89,13 +89,13 @@ def _written(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if version != contract.DOCUMENT_VERSION:
         raise ConfigError(
             f"{path} is of version {version!r}, and this command reads version "
-            f"{contract.DOCUMENT_VERSION}: write it anew with kafka-lag config."
+            f"{contract.DOCUMENT_VERSION}: write it again with kafka-lag config."
         )
     missing = [key for key in normalised(_LEAST) if key not in document]
     if missing:
         raise ConfigError(
             f"{path} has a version, and lacks {format_list(missing, _NAMED)}: leave the version "
-            "out, or write it anew with kafka-lag config."
+            "out, or write it again with kafka-lag config."
         )
     return dict(document)
 

@@ -78,7 +78,7 @@ def _absent_cluster(client: Any, cluster: Cluster) -> Finding:
         except AwsError:
             arn = None
     why = (
-        f"There is another of the name {cluster.facts.reach.msk_name}: it was made anew."
+        f"There is another of the name {cluster.facts.reach.msk_name}: it was recreated."
         if arn
         else "Compare with `aws kafka list-clusters-v2`."
     )

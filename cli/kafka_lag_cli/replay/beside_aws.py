@@ -115,14 +115,8 @@ def _read_pages(
 
 def describe_beside_aws(found: Mapping[str, Any]) -> Sequence[str]:
     """Returns the same as lines for people."""
-    lines = [f"{found['cluster']}: the model beside CloudWatch's history of the last 30 days"]
-    for each in found["readings"]:
-        mark = ", as replayed" if each["as_replayed"] else ""
-        lines.append(
-            f"{each['same']} same, {each['moved']} moved, {each['cloudwatch_alone']} in CloudWatch "
-            f"alone, {each['model_alone']} in the model alone (extra_points {each['extra_points']},"
-            f" undecided {each['undecided']}, series_end {each['series_end']}{mark})"
-        )
+    lines = [f"{found['cluster']}: the model beside CloudWatch's history of 30 days"]
+    lines += [", ".join(map("{0[0]} {0[1]}".format, each.items())) for each in found["readings"]]
     for each in found["differences"]:
         of_group = f" of {each['consumer_group']}" if each["consumer_group"] else ""
         model, there = each["model"] or "no page", each["cloudwatch"] or "no page"

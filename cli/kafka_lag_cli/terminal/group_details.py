@@ -153,7 +153,7 @@ def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
     )
     # Else a short time lag beside a loss would read as if all were well.
     left = Text("lag and time lag are of what is left" if row["records_lost"] else "")
-    if said := [each for each in (shown["remarks"], left) if each]:
+    if said := [each for each in (shown["notes"], left) if each]:
         yield Text("; ").join(said)
 
 

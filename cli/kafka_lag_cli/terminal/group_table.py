@@ -40,12 +40,12 @@ from kafka_lag_cli.terminal.text import ColumnLayout, printable
 _LAYOUT = ColumnLayout(
     names=(
         *("group", "status", "lag", "time lag", "sla", "to loss", "members", "state"),
-        *("worst partition", "broker", "remarks"),
+        *("worst partition", "broker", "notes"),
     ),
     right=("lag", "time lag", "sla", "to loss", "members", "broker"),
-    shortened={"group": 8, "status": 16, "remarks": 8},
+    shortened={"group": 8, "status": 16, "notes": 8},
     wide=("members", "state", "worst partition", "broker"),
-    optional=("remarks",),
+    optional=("notes",),
     # Names of groups begin and end alike; a partition's number is at the end.
     cut_in_middle=("group", "worst partition"),
 )
@@ -61,7 +61,7 @@ def groups_table(
     width: int = 120,
     horizon_seconds: float = _DAY_SECONDS,
     selection: Selection = _EVERYTHING,
-    remarks: Mapping[str, str] | None = None,
+    notes: Mapping[str, str] | None = None,
     *,
     has_filters: bool = False,
     wide: bool = False,
@@ -70,10 +70,10 @@ def groups_table(
 
     `wide` adds members, state, worst partition and broker. How much of the SLA is used is shown if
     any group has one. A loss nearer than the horizon stands out, and so does a broken SLA.
-    `remarks` are of who reads the table, by group. With `has_filters` there may be more groups.
+    `notes` are of who reads the table, by group. With `has_filters` there may be more groups.
     """
     chosen = select_groups(snapshot, selection)
-    added = remarks or {}
+    added = notes or {}
     lines = [cells(row, horizon_seconds, added.get(row["consumer_group"])) for row in chosen.rows]
     captions = []
     if not chosen.total:
@@ -100,7 +100,7 @@ def _awaits_status(row: Row) -> bool:
     return row["status"] is None and row["unread_reason"] is None and row["lag"] is not None
 
 
-def cells(row: Row, horizon_seconds: float, remark: str | None = None) -> dict[str, Text]:
+def cells(row: Row, horizon_seconds: float, note: str | None = None) -> dict[str, Text]:
     """The cells by the names of their columns, in the order of the table."""
     leader = row["worst_leader"]
     return {
@@ -114,7 +114,7 @@ def cells(row: Row, horizon_seconds: float, remark: str | None = None) -> dict[s
         "state": group_state(row),
         "worst partition": _worst_partition(row),
         "broker": Text("" if leader is None else str(leader)),
-        "remarks": Text(", ").join(_remarks(row, remark)),
+        "notes": Text(", ").join(_notes(row, note)),
     }
 
 
@@ -216,31 +216,31 @@ def _worst_partition(row: Row) -> Text:
     return Text(f"{printable(row['worst_topic'])}-{row['worst_partition']}")
 
 
-def _remarks(row: Row, added: str | None) -> list[Text]:
+def _notes(row: Row, added: str | None) -> list[Text]:
     """The worst first, as the end may not fit."""
-    parts, remarks = row["partitions"], []
+    parts, notes = row["partitions"], []
     if row["group_type"] in contract.UNSUPPORTED_GROUP_TYPES:
-        remarks.append(Text(f"{row['group_type']} group: no lag", "dim"))
+        notes.append(Text(f"{row['group_type']} group: no lag", "dim"))
     elif parts == 0 and row["unread_reason"] is None and row["status_reason"] is None:
-        remarks.append(Text("no partition that is read", "dim"))
+        notes.append(Text("no partition that is read", "dim"))
     if row["partitions_unknown"]:
-        remarks.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
+        notes.append(Text(f"{row['partitions_unknown']} of {parts} unread", "red"))
     if added:
-        remarks.append(Text(added, "yellow"))
+        notes.append(Text(added, "yellow"))
     if is_always_rebalancing(row):
-        remarks.append(Text(ALWAYS_REBALANCING, "yellow"))
+        notes.append(Text(ALWAYS_REBALANCING, "yellow"))
     if row["held_up_records"] is not None:
         topic, number = row["open_transaction_topic"], row["open_transaction_partition"]
         where = f"{printable(topic)}-{number}"
         held = f"{row['held_up_records']:,} held up by a transaction in {where}"
-        remarks.append(Text(held, "yellow"))
+        notes.append(Text(held, "yellow"))
     if row["skip_reason"] == contract.GONE and row["records_skipped"]:
-        remarks.append(Text(f"offsets gone, {row['records_skipped']:,} left unread", "yellow"))
+        notes.append(Text(f"offsets gone, {row['records_skipped']:,} left unread", "yellow"))
     if row["unusual"]:
-        remarks.append(Text("unusual at this hour", "yellow"))
+        notes.append(Text("unusual at this hour", "yellow"))
     if row["partitions_uncommitted"]:
-        remarks.append(Text(f"{row['partitions_uncommitted']} of {parts} uncommitted"))
-    return remarks
+        notes.append(Text(f"{row['partitions_uncommitted']} of {parts} uncommitted"))
+    return notes
 
 
 def unknown() -> Text:
