@@ -115,10 +115,10 @@ def _read_pages(
 
 def describe_beside_aws(found: Mapping[str, Any]) -> Sequence[str]:
     """Returns the same as lines for people."""
-    lines = [f"{found['cluster']}: the model beside CloudWatch's history of 30 days"]
-    lines += [", ".join(map("{0[0]} {0[1]}".format, each.items())) for each in found["readings"]]
-    for each in found["differences"]:
-        of_group = f" of {each['consumer_group']}" if each["consumer_group"] else ""
-        model, there = each["model"] or "no page", each["cloudwatch"] or "no page"
-        lines.append(f"{each['alarm']}{of_group}: model {model}, CloudWatch {there}")
-    return lines
+    heading = f"{found['cluster']}: the model beside CloudWatch's history of the last 30 days"
+    records = [*found["readings"], *found["differences"]]
+    return [heading, *(", ".join(f"{key} {_shown(each[key])}" for key in each) for each in records)]
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)
