@@ -240,7 +240,7 @@ def changes(rehearsal: Rehearsal) -> list[str]:
         "memory": function.memory_mb,
         "SLA in the layer": _document(rehearsal)["sla_seconds"],
         "days of the log": _log_days(rehearsal),
-        "threshold of the alarm on the SLA": _threshold(rehearsal, "sla/billing"),
+        "threshold of the alarm on the SLA": _threshold(rehearsal, "urgent/sla/billing"),
         "lag of the first step": _first_step(rehearsal),
     }
     expected = {

@@ -28,6 +28,7 @@ from kafka_lag_config.scaling import Step as Step
 from kafka_lag_config.scaling import Steps as Steps
 from kafka_lag_config.scaling import Tasks as Tasks
 from kafka_lag_config.scaling import Tracking as Tracking
+from kafka_lag_config.settings import AlarmChange as AlarmChange
 from kafka_lag_config.settings import AlarmSettings as AlarmSettings
 from kafka_lag_config.settings import CollectorSettings as CollectorSettings
 from kafka_lag_config.settings import Function as Function

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
@@ -25,12 +26,13 @@ from kafka_lag_config.alarm_rules import (
     ANY_UNUSUAL,
     LAMBDA,
     MESSAGES_SILENT,
+    NOTICE,
     OF_MESSAGES,
     REPORT_MISSING,
-    Missing,
-    Operator,
+    URGENT,
     Rule,
     broker_rules,
+    full_name,
     group_rules,
     query_brokers,
     query_groups,
@@ -38,24 +40,20 @@ from kafka_lag_config.alarm_rules import (
     reporter_rules,
     within_sight,
 )
+from kafka_lag_config.alarm_rules import OPERATORS as WORDS
 from kafka_lag_config.facts import ClusterFacts
 from kafka_lag_config.physical_names import alarm_name
 
+# As CloudFormation writes them, and as CDK does.
 OPERATORS = {
-    Operator.AT_LEAST: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-    Operator.ABOVE: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-    Operator.BELOW: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
-}
-MISSING = {
-    Missing.MISSING: cloudwatch.TreatMissingData.MISSING,
-    Missing.IGNORE: cloudwatch.TreatMissingData.IGNORE,
-    Missing.BREACHING: cloudwatch.TreatMissingData.BREACHING,
-    Missing.NOT_BREACHING: cloudwatch.TreatMissingData.NOT_BREACHING,
+    operator: cloudwatch.ComparisonOperator[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()]
+    for operator, word in WORDS.items()
 }
 
 # Deviations from usual that are an anomaly; two, CloudWatch's default, are left by every twentieth.
 _DEVIATIONS = 3
 
+_MANUAL = "docs/alarms.md"
 # A description holds 1,024 characters; a group's name may be as long.
 _LONGEST_NAME = 150
 # Minutes that a stack may take from an alarm to the first run: network interfaces, endpoints.
@@ -66,18 +64,19 @@ _DEPLOY_MINUTES = 30
 class Recipients:
     """The topic of an alarm, and whether it also gets the end of it.
 
-    `owners` have topics for the alarms of their groups.
+    `owners` have topics for the alarms of their groups; `notices` gets what is not urgent, unless
+    given `topic` does.
     """
 
     topic: sns.ITopic
     recovered: bool
     owners: Mapping[str, sns.ITopic] = field(default_factory=dict)
+    notices: sns.ITopic | None = None
 
     def of_group(self, cluster: ClusterFacts, group: str) -> Recipients:
         """The same, at the topic of the group's owner where there is one."""
-        return replace(
-            self, topic=self.owners.get(cluster.settings.owner_of(group) or "", self.topic)
-        )
+        own = self.owners.get(cluster.settings.owner_of(group) or "")
+        return self if own is None else replace(self, topic=own, notices=own)
 
 
 class Subject(Protocol):
@@ -108,15 +107,17 @@ class ClusterSubject:
         return _DEPLOY_MINUTES + self.cluster.settings.interval_minutes
 
     def name(self, rule: Rule) -> str:
-        """`<deployment>/<cluster>/<rule>`, and the group."""
+        """`<deployment>/<cluster>/<severity>/<rule>`, and the group."""
         group = [] if self.group is None else [dimension_value(self.group)]
-        return alarm_name(self.deployment, self.cluster.name, rule.name, *group)
+        return full_name(self.deployment, self.cluster, rule.name, *group)
 
     def description(self, rule: Rule, where: str) -> str:
         """Within what CloudWatch takes, however long the names are."""
         owner = None if self.group is None else self.cluster.settings.owner_of(self.group)
         shown = "" if owner is None else f"Owner: {_shortened(owner)}."
-        return _describe(str(self), rule, f"{shown} {where}".strip(), "docs/alarms.md")
+        page = None if self.group is None else self.cluster.settings.runbook_of(self.group)
+        page = page or f"{self.cluster.alarms.manual_url or _MANUAL}#{rule.name}"
+        return _describe(str(self), rule, f"{shown} {where}".strip(), page)
 
     @property
     def shown(self) -> str:
@@ -137,16 +138,15 @@ class SharedSubject:
     deployment: str
     word: str
     shown: str
-    manual: str
     warm_up_minutes: int
 
     def name(self, rule: Rule) -> str:
-        """`<deployment>/<word>/<rule>`."""
-        return alarm_name(self.deployment, self.word, rule.name)
+        """`<deployment>/<word>/<severity>/<rule>`."""
+        return alarm_name(self.deployment, self.word, rule.severity, rule.name)
 
     def description(self, rule: Rule, where: str) -> str:
         """With its section in the manual."""
-        return _describe(self.shown, rule, where, self.manual)
+        return _describe(self.shown, rule, where, f"{_MANUAL}#{rule.name}")
 
 
 def rule_alarm(
@@ -171,11 +171,11 @@ def rule_alarm(
         "metric": metric,
         "datapoints_to_alarm": rule.datapoints,
         "evaluation_periods": rule.periods,
-        "treat_missing_data": MISSING[rule.missing],
+        "treat_missing_data": cloudwatch.TreatMissingData[rule.missing.name],
     }
     bound = rule.threshold if threshold is None else threshold
     alarm: cloudwatch.Alarm
-    if rule is ANOMALY:
+    if rule.name == ANOMALY.name:
         alarm = cloudwatch.AnomalyDetectionAlarm(
             scope,
             construct_id,
@@ -192,16 +192,18 @@ def rule_alarm(
         )
     if rule.warm_up:
         _warm_up(alarm, subject.warm_up_minutes)
-    notify(alarm, replace(recipients, recovered=recipients.recovered and not rule.counts))
+    _notify(alarm, rule, recipients)
     return alarm
 
 
-def notify(alarm: cloudwatch.AlarmBase, recipients: Recipients) -> None:
-    """Sends ALARM to the topic, and OK if recoveries are wanted; never INSUFFICIENT_DATA."""
-    action = actions.SnsAction(recipients.topic)
-    alarm.add_alarm_action(action)
-    if recipients.recovered:
-        alarm.add_ok_action(action)
+def _notify(alarm: cloudwatch.AlarmBase, rule: Rule, recipients: Recipients) -> None:
+    """Sends ALARM to a topic, and OK if recoveries are wanted; never INSUFFICIENT_DATA."""
+    topics = {URGENT: recipients.topic, NOTICE: recipients.notices or recipients.topic}
+    if rule.severity in topics:
+        action = actions.SnsAction(topics[rule.severity])
+        alarm.add_alarm_action(action)
+        if recipients.recovered and not rule.counts:
+            alarm.add_ok_action(action)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,7 +285,7 @@ class ClusterAlarms:
             # No named group has an alarm of its own on what is unusual.
             place, named = (
                 ("AnyUnusual", ())
-                if rule is ANY_UNUSUAL
+                if rule.name == ANY_UNUSUAL.name
                 else ("AnyGroup", self.cluster.alarms.groups)
             )
             if place not in scopes:
@@ -345,7 +347,7 @@ class NamedGroupAlarms:
         }
         return tuple(
             rule_alarm(
-                scopes[rule is ANOMALY],
+                scopes[rule.name == ANOMALY.name],
                 id_of(pascal_case(rule.name), group),
                 rule=rule,
                 subject=subject,
@@ -383,7 +385,6 @@ def report_alarm(
         deployment=name,
         word="daily-report",
         shown="The daily report",
-        manual="docs/alarms.md",
         # It first runs on the next day, and the alarm may see an hour of the day before.
         warm_up_minutes=REPORT_MISSING.periods * 60,
     )
@@ -418,7 +419,6 @@ def message_alarms(
         deployment=name,
         word="status-messages",
         shown="Messages on a changed status",
-        manual="docs/alarms.md",
         # What a first deploy may take until the first run, and one period of an hour beside it.
         warm_up_minutes=90,
     )
@@ -454,9 +454,10 @@ def _warm_up(alarm: cloudwatch.Alarm, minutes: int) -> None:
     )
 
 
-def _describe(subject: str, rule: Rule, where: str, manual: str) -> str:
-    """A rule in words; the manual has a section by the rule's name."""
-    parts = (f"{subject}: {rule.meaning}", rule.to_do, where, f"See {manual}#{rule.name}.")
+def _describe(subject: str, rule: Rule, where: str, page: str) -> str:
+    """A rule in words, its severity first and the page of what to do last."""
+    severity = f"{rule.severity.capitalize()}. " if rule.severity in (URGENT, NOTICE) else ""
+    parts = (f"{severity}{subject}: {rule.meaning}", rule.to_do, where, f"See {page}")
     return " ".join(part for part in parts if part)
 
 

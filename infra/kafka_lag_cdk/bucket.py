@@ -34,6 +34,7 @@ class DataBucket(Construct):
 
     `existing` is taken as it is instead: its encryption, its policy and what expires in it are its
     owner's, as a lifecycle configuration is one document that would replace theirs.
+    Unless `compacted`, as without a daily job, snapshots never expire.
     With `sends_events` what happens in it goes to EventBridge; in an existing bucket that is its
     owner's to switch on.
     """
@@ -47,6 +48,7 @@ class DataBucket(Construct):
         existing: s3.IBucket | None = None,
         key: kms.IKey | None = None,
         sends_events: bool = False,
+        compacted: bool = True,
     ) -> None:
         super().__init__(scope, construct_id)
         if existing and key:
@@ -54,9 +56,11 @@ class DataBucket(Construct):
                 f"{existing.node.path} is an existing bucket with a key of its own or none: leave "
                 "the bucket's key out, or import the bucket with its encryption_key"
             )
-        self.bucket: s3.IBucket = existing or self._make(keep, key, sends_events)
+        self.bucket: s3.IBucket = existing or self._make(keep, key, sends_events, compacted)
 
-    def _make(self, keep: Keep, key: kms.IKey | None, sends_events: bool) -> s3.Bucket:
+    def _make(
+        self, keep: Keep, key: kms.IKey | None, sends_events: bool, compacted: bool
+    ) -> s3.Bucket:
         bucket = s3.Bucket(
             self,
             "Bucket",
@@ -66,7 +70,7 @@ class DataBucket(Construct):
             enforce_ssl=True,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            lifecycle_rules=list(_lifecycle_rules(keep)),
+            lifecycle_rules=list(_lifecycle_rules(keep, compacted)),
             removal_policy=_RETAIN,
         )
         if bucket.policy:
@@ -88,9 +92,11 @@ def _send_events(bucket: s3.Bucket) -> None:
     )
 
 
-def _lifecycle_rules(keep: Keep) -> Iterator[s3.LifecycleRule]:
-    # Raw snapshots expire by no rule: the job deletes those that the history holds.
+def _lifecycle_rules(keep: Keep, compacted: bool) -> Iterator[s3.LifecycleRule]:
+    # The job deletes raw snapshots that the history holds. What it never read goes with the history
+    # of its days, so that weeks in which the job fails do not cost for ever.
     for prefix, days in (
+        *([(contract.SNAPSHOT_PREFIX, keep.history_days)] if compacted else ()),
         (contract.HISTORY_PREFIX, keep.history_days),
         (contract.REPORT_PREFIX, keep.report_days),
     ):

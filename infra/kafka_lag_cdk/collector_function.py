@@ -307,8 +307,13 @@ def _rights(
     yield from _on_bucket(cluster.name, bucket_arn)
     if secret := cluster.secret:
         yield allow("secretsmanager:GetSecretValue", on=secret.secret_arn)
-        if secret.encryption_key:
-            yield allow("kms:Decrypt", on=secret.encryption_key.key_arn)
+        if key := secret.encryption_key:
+            stack = Stack.of(scope)
+            through = {
+                "kms:ViaService": f"secretsmanager.{stack.region}.{stack.url_suffix}",
+                "kms:EncryptionContext:SecretARN": secret.secret_arn,
+            }
+            yield allow("kms:Decrypt", on=key.key_arn, conditions={"StringEquals": through})
     if isinstance(cluster.login, Iam):
         yield from _on_cluster(cluster.arn or "")
     yield from sink_rights(scope, facts)

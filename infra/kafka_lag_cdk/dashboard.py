@@ -8,10 +8,9 @@ user guide, "CloudWatch search expression syntax"]; the worst lines of those are
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from aws_cdk import Duration, Stack
+from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -87,16 +86,6 @@ _WARNINGS_QUERY = (
     "limit 50",
 )
 
-_CONSOLES = {"cn-": "console.amazonaws.cn", "us-gov-": "console.amazonaws-us-gov.com"}
-_CONSOLE = "console.aws.amazon.com"
-# The console writes its state after the '#' in characters of its own, escaped twice over; it is
-# copied from links that the console made, as its form is not documented.
-_LOGS_INSIGHTS = (
-    "logsV2:logs-insights$3FqueryDetail$3D$257E$2528end$257E0$257Estart$257E-3600"
-    "$257EtimeType$257E$2527RELATIVE$257Eunit$257E$2527seconds"
-    "$257EeditorString$257E$2527{query}$257Esource$257E$2528$257E$2527{log_group}$2529$2529"
-)
-
 
 class ClusterDashboard(Construct):
     """`dashboard` of `cluster`, with the health of its collector's `function`.
@@ -122,12 +111,7 @@ class ClusterDashboard(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         metrics = LagMetrics(cluster)
-        header = _header(
-            cluster,
-            region=Stack.of(self).region,
-            log_group=log_group.log_group_name,
-            workgroup=workgroup,
-        )
+        header = _header(cluster, log_group=log_group.log_group_name, workgroup=workgroup)
         self.dashboard = cloudwatch.Dashboard(
             self,
             "Dashboard",
@@ -144,43 +128,19 @@ class ClusterDashboard(Construct):
         )
 
 
-def _header(cluster: ClusterFacts, *, region: str, log_group: str, workgroup: str | None) -> str:
+def _header(cluster: ClusterFacts, *, log_group: str, workgroup: str | None) -> str:
     """Return the header in Markdown; the name is code, because it may hold underscores."""
     minutes = cluster.settings.interval_minutes
     every = "every minute" if minutes == 1 else f"every {minutes} minutes"
-    links = [
-        f"[Alarms]({console_url(region, 'cloudwatch', 'alarmsV2:')})",
-        f"[its log]({_log_url(region, log_group)})",
-    ]
+    places = [f"Log: `{log_group}`"]
     if workgroup is not None:
-        url = console_url(region, "athena", f"/workgroups/details/{workgroup}")
-        links.append(f"[Athena, workgroup {workgroup}]({url})")
-    links.append("what each alarm asks for: `docs/alarms.md#alarms`")
+        places.append(f"Athena's workgroup: `{workgroup}`")
+    places.append("what each alarm asks for: `docs/alarms.md#all-alarms`")
     return (
         f"# Consumer lag on `{cluster.name}`\n"
         f"Read {every}. Each graph shows its worst {_MOST_LINES} lines. "
-        f"{' | '.join(links)}\n"
+        f"{' | '.join(places)}\n"
         f"{_MEANING}"
-    )
-
-
-def console_url(region: str, service: str, state: str) -> str:
-    """AWS's console in this region, whichever it is opened from, at the state behind '#'."""
-    host = next((h for prefix, h in _CONSOLES.items() if region.startswith(prefix)), _CONSOLE)
-    return f"https://{region}.{host}/{service}/home?region={region}#{state}"
-
-
-def _log_url(region: str, log_group: str) -> str:
-    """Logs Insights with the last hour's warnings and errors of the log group, to be run.
-
-    Whatever might mean something in the query is '*' and two digits there. The log group's name is
-    taken to be of letters, digits and '-'.
-    """
-    query = re.sub(
-        r"[^A-Za-z0-9_.-]", lambda found: f"*{ord(found[0]):02x}", "\n| ".join(_WARNINGS_QUERY)
-    )
-    return console_url(
-        region, "cloudwatch", _LOGS_INSIGHTS.format(query=query, log_group=log_group)
     )
 
 

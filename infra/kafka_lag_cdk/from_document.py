@@ -74,6 +74,9 @@ def collect_configured(
         settings=cluster,
         alarms=alarms,
         alarm_topic=import_topic(scope, "AlarmTopic", alarms.topic) if alarms.topic else None,
+        notice_topic=(
+            import_topic(scope, "OwnNotices", alarms.notice_topic) if alarms.notice_topic else None
+        ),
         owner_topics=import_owner_topics(scope, alarms),
         services=[
             ServiceScaling(each.service, each.scaling, each.apart)

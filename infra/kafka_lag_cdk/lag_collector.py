@@ -54,9 +54,10 @@ class LagCollector(Construct):
     have a NAT gateway (unless given: as the VPC knows). `new_endpoints` are made.
 
     What it does: `settings` and `alarms` have the keys of docs/configuration.md; `services` follow
-    a group each. Alarms go to `alarm_topic` instead of the deployment's, those of a named group to
-    the topic that `owner_topics` has for its owner. Of topics and keys of the app CloudWatch is let
-    in; an imported one must do so itself. With `recovered` a topic also gets that an alarm is over.
+    a group each. Urgent alarms go to `alarm_topic` instead of the deployment's, others to
+    `notice_topic`, those of a named group to the topic that `owner_topics` has for its owner. Of
+    topics and keys of the app CloudWatch is let in; an imported one must do so itself. With
+    `recovered` a topic also gets that an alarm is over.
     `package` is the collector's folder or zip; unless given, it is built from this project's lock.
 
     Whatever is wrong is a ConfigurationError with the sentences of a configuration file. A stack
@@ -90,6 +91,7 @@ class LagCollector(Construct):
         alarms: AlarmSettings | None = None,
         services: Sequence[ServiceScaling] = (),
         alarm_topic: sns.ITopic | None = None,
+        notice_topic: sns.ITopic | None = None,
         owner_topics: Mapping[str, sns.ITopic] | None = None,
         recovered: bool = True,
         package: Path | None = None,
@@ -116,6 +118,7 @@ class LagCollector(Construct):
             broker_ports=broker_ports,
             services=services,
             alarm_topic=alarm_topic,
+            notice_topic=notice_topic,
             owner_topics=owner_topics or {},
         )
         self.facts = facts = self._cluster.check(self.node.path)
@@ -147,7 +150,7 @@ class LagCollector(Construct):
             cluster=facts,
             function=self.function,
             log_group=self.log_group,
-            recipients=self._recipients(shared.topic_arn, recovered),
+            recipients=self._recipients(shared, recovered),
             name=self._name,
             groups_apart=bool(shares),
         ).make()
@@ -159,12 +162,19 @@ class LagCollector(Construct):
         for doubt in doubts:
             warn(self, doubt, f"{name}: ")
 
-    def _recipients(self, topic_arn: str, recovered: bool) -> Recipients:
-        topic, owners = self._cluster.alarm_topic, self._cluster.owner_topics
-        for own in (*([topic] if topic else []), *owners.values()):
-            let_alarms_in(self, own)
-        topic = topic or sns.Topic.from_topic_arn(self, "Topic", topic_arn)
-        return Recipients(topic, recovered, owners)
+    def _recipients(self, shared: SharedNames, recovered: bool) -> Recipients:
+        cluster = self._cluster
+        own = (cluster.alarm_topic, cluster.notice_topic, *cluster.owner_topics.values())
+        for topic in dict.fromkeys(each for each in own if each is not None):
+            let_alarms_in(self, topic)
+        by_arn = sns.Topic.from_topic_arn
+        notices = shared.notice_topic_arn or shared.topic_arn
+        return Recipients(
+            cluster.alarm_topic or by_arn(self, "Topic", shared.topic_arn),
+            recovered,
+            cluster.owner_topics,
+            cluster.notice_topic or by_arn(self, "NoticeTopic", notices),
+        )
 
     def _scale_services(self) -> Iterator[cloudwatch.IAlarm]:
         for following in self.facts.services:

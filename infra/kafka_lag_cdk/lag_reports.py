@@ -110,6 +110,7 @@ class LagReports(Construct):
             existing=existing_bucket,
             key=bucket_key,
             sends_events=settings.status_messages is not None,
+            compacted=settings.report.enabled,
         ).bucket
         self._log_key_arn = log_key.key_arn if log_key else None
         self._asset_key_arn = asset_key.key_arn if asset_key else None
@@ -128,6 +129,7 @@ class LagReports(Construct):
         self.names = SharedNames(
             bucket=bucket.bucket_name,
             topic_arn=self.topics.alarms.topic_arn,
+            notice_topic_arn=self.topics.notices.topic_arn,
             name=name,
             queries=self.workgroup is not None,
             bucket_key_arn=bucket.encryption_key.key_arn if bucket.encryption_key else None,
@@ -199,7 +201,7 @@ class LagReports(Construct):
             report_alarm(
                 self,
                 "ReportMissing",
-                recipients=Recipients(self.topics.alarms, settings.notify.recovered),
+                recipients=Recipients(self.topics.notices, settings.notify.recovered),
                 job_name=job.job_name,
                 name=name,
             )

@@ -19,10 +19,10 @@ from kafka_lag_config.physical_names import digest
 # A deployment that is given no name of its own.
 DEPLOYMENT = "kafka-lag"
 
-_BUCKET, _TOPIC = "bucket", "alarm-topic"
+_BUCKET, _TOPIC, _NOTICES = "bucket", "alarm-topic", "notice-topic"
 
-# The two topics of a region.
-ALARMS, REPORTS = "alarms", "reports"
+# The topics of a region.
+ALARMS, NOTICES, REPORTS = "alarms", "notices", "reports"
 
 _READABLE = 20
 
@@ -31,6 +31,7 @@ _READABLE = 20
 class SharedNames:
     """The bucket of snapshots and the ARN of the alarms' topic; tokens until deployed.
 
+    `notice_topic_arn` is the topic of alarms that are not urgent, None: the same one.
     `name` is the deployment's: alarms and dashboards of clusters that use these begin with it, and
     it is the workgroup's, if there are `queries`. The keys are those that encrypt the bucket, and
     the logs of collectors; None where they are AWS's own.
@@ -42,10 +43,16 @@ class SharedNames:
     queries: bool = True
     bucket_key_arn: str | None = None
     log_key_arn: str | None = None
+    notice_topic_arn: str | None = None
 
     def publish(self, scope: Construct) -> None:
         """Writes them into parameters under `/name/`."""
-        for name, value in ((_BUCKET, self.bucket), (_TOPIC, self.topic_arn)):
+        notices = self.notice_topic_arn or self.topic_arn
+        for name, value in (
+            (_BUCKET, self.bucket),
+            (_TOPIC, self.topic_arn),
+            (_NOTICES, notices),
+        ):
             ssm.StringParameter(
                 scope,
                 f"Parameter-{name}",
@@ -70,6 +77,7 @@ class SharedNames:
         return cls(
             bucket=published_bucket(scope, deployment),
             topic_arn=published_topic(scope, deployment),
+            notice_topic_arn=published_notices(scope, deployment),
             name=deployment,
             queries=queries,
             bucket_key_arn=bucket_key_arn,
@@ -87,12 +95,17 @@ def published_topic(scope: Construct, deployment: str) -> str:
     return _published(scope, deployment, _TOPIC)
 
 
+def published_notices(scope: Construct, deployment: str) -> str:
+    """The ARN of the topic of alarms that are not urgent, likewise."""
+    return _published(scope, deployment, _NOTICES)
+
+
 def _published(scope: Construct, deployment: str, name: str) -> str:
     return ssm.StringParameter.value_for_string_parameter(scope, f"/{deployment}/{name}")
 
 
 def topic_name(deployment: str, kind: str) -> str:
-    """The topic of `ALARMS` or `REPORTS`, alike in each account and region."""
+    """The topic of `ALARMS`, `NOTICES` or `REPORTS`, alike in each account and region."""
     return f"{deployment}-{kind}"
 
 

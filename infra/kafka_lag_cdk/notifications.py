@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receivers of alarms and reports: two topics, their subscriptions, and chat channels.
+"""Receivers of alarms and reports: three topics, their subscriptions, and chat channels.
 
-Alarms page people; the daily summary, a report that was not made and messages on a changed status
-are read. So they have a topic each: https addresses, which are pagers, get alarms alone, mail and
-chat get both.
+Urgent alarms wake people. Other alarms are notices, for the day; the daily summary, a report that
+was not made and messages on a changed status are read. So they have a topic each: https addresses,
+which are pagers, get urgent alarms alone, mail and chat get all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_wildcard
-from kafka_lag_cdk.names import ALARMS, REPORTS, topic_name
+from kafka_lag_cdk.names import ALARMS, NOTICES, REPORTS, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.rights import Right, allow, for_own_account, role_with
 from kafka_lag_config.physical_names import digest
@@ -54,12 +54,12 @@ _VIEW_ALARMS = (
 
 
 class Topics(Construct):
-    """The topics `alarms` and `reports` of the deployment `name`, encrypted with one `key`.
+    """The topics `alarms`, `notices` and `reports` of a deployment, encrypted with one `key`.
 
-    `existing` takes the alarms instead of a new topic, `key` encrypts instead of a new one; the
-    policy of one that is imported is its owner's, and must let CloudWatch in. There is no
-    key where `notify` has encryption off. With `reported` false nothing would be sent as a report,
-    and `reports` is None. E-mail addresses must confirm each topic first.
+    `existing` takes the urgent alarms instead of a new topic, `key` encrypts instead of a new one;
+    the policy of one that is imported is its owner's, and must let CloudWatch in. There is no key
+    where `notify` has encryption off. With `reported` false nothing would be sent as a report, and
+    `reports` is None. E-mail addresses must confirm each topic first.
 
     Alarms cannot use the key that AWS manages for SNS, so these have a key of their own. CloudWatch
     needs rights on topic and key, and a message that lacks either is lost without a word. So the
@@ -79,12 +79,14 @@ class Topics(Construct):
         reported: bool = True,
     ) -> None:
         super().__init__(scope, construct_id)
-        makes = notify.encrypted and (reported or existing is None)
+        makes = notify.encrypted
         self.key = key or (self._new_key() if makes else None)
         self.alarms = existing or self._new_topic("Topic", topic_name(name, ALARMS), "Kafka lag")
         if self.key is not None:
             _let_alarms_use(self, self.key)
         let_alarms_in(self, self.alarms, known=self.key)
+        self.notices = self._new_topic("Notices", topic_name(name, NOTICES), "Kafka lag notice")
+        let_alarms_in(self, self.notices, known=self.key)
         self.reports: sns.ITopic | None = None
         if reported:
             called = topic_name(name, REPORTS)
@@ -103,7 +105,7 @@ class Topics(Construct):
 
     def of_chats(self) -> list[sns.ITopic]:
         """The topics that a chat channel shows."""
-        return [topic for topic in (self.alarms, self.reports) if topic is not None]
+        return [topic for topic in (self.alarms, self.notices, self.reports) if topic is not None]
 
     def _new_key(self) -> kms.Key:
         return kms.Key(
@@ -128,6 +130,7 @@ class Topics(Construct):
     def _subscribe(self, notify: Notify) -> None:
         for address in notify.email:
             self._subscription("Email", self.alarms, "email", address, INCIDENTS)
+            self._subscription("EmailNotices", self.notices, "email", address, INCIDENTS)
             if self.reports is not None:
                 self._subscription("EmailReports", self.reports, "email", address, None)
         for address in notify.https:
@@ -305,7 +308,7 @@ def topics_of(
     Chats listen from one region to the topics of all, and so must know them before they are there.
     """
     stack = Stack.of(scope)
-    kinds = (*([] if existing else [ALARMS]), *([REPORTS] if reported else []))
+    kinds = (*([] if existing else [ALARMS]), NOTICES, *([REPORTS] if reported else []))
     arns = [existing] if existing else []
     arns += [
         stack.format_arn(service="sns", region=region, resource=topic_name(deployment, kind))

@@ -17,13 +17,13 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 
 from kafka_lag.settings import SERVER, authorities_fault
-from kafka_lag.snapshots.keys import CLUSTER_NAME
+from kafka_lag_config.alarm_rules import find_alarm_faults
 from kafka_lag_config.facts import ClusterFacts, FollowingService, find_faults
 from kafka_lag_config.faults import ConfigurationError, Fault, Place
 from kafka_lag_config.reach import Reach, WaysOut, is_serverless_arn
 from kafka_lag_config.scaling import EcsService, GroupScaling
 from kafka_lag_config.settings import AlarmSettings, CollectorSettings
-from kafka_lag_config.types import KAFKA_ARN
+from kafka_lag_config.types import KAFKA_ARN, find_name_fault
 
 Endpoint: TypeAlias = Literal["s3", "secrets_manager", "monitoring"]
 ENDPOINTS: tuple[Endpoint, ...] = get_args(Endpoint)
@@ -176,6 +176,7 @@ class WatchedCluster:
     broker_ports: Sequence[int] = ()
     services: Sequence[ServiceScaling] = ()
     alarm_topic: sns.ITopic | None = None
+    notice_topic: sns.ITopic | None = None
     owner_topics: Mapping[str, sns.ITopic] = field(default_factory=dict)
 
     def check(self, path: str) -> ClusterFacts:
@@ -183,7 +184,10 @@ class WatchedCluster:
         faults = [*self._wrong_objects()]
         if not faults:
             facts = self.facts()
-            faults = [*self._unusable(), *map(_in_an_app, find_faults(facts))]
+            faults = [
+                *self._unusable(),
+                *map(_in_an_app, (*find_alarm_faults(facts), *find_faults(facts))),
+            ]
         if faults:
             raise ConfigurationError(path, faults)
         return facts
@@ -219,8 +223,8 @@ class WatchedCluster:
 
     def _wrong_objects(self) -> Iterator[Fault]:
         """Yield faults of values that are no objects of CDK, such as an ARN in place of one."""
-        if not CLUSTER_NAME.fullmatch(str(self.name)):
-            yield Fault(("name",), "must be letters, digits, '.', '_' or '-', 128 at most")
+        if fault := find_name_fault(self.name):
+            yield Fault(("name",), fault)
         yield from _no_object(("vpc",), self.network.vpc, "vpc_id", "a VPC", "ec2.Vpc.from_lookup")
         groups: dict[Place, Any] = {("brokers",): self.network.brokers}
         groups |= {("endpoint_groups", i): each for i, each in enumerate(self.network.endpoints)}
@@ -234,9 +238,7 @@ class WatchedCluster:
         elif isinstance(login, Scram | Tls):
             made = "secretsmanager.Secret.from_secret_attributes, with its complete ARN and key"
             yield from _no_object(("login", "secret"), login.secret, "secret_arn", "a secret", made)
-        topics: dict[Place, Any] = {("alarm_topic",): self.alarm_topic}
-        topics |= {("owner_topics", owner): topic for owner, topic in self.owner_topics.items()}
-        for place, topic in topics.items():
+        for place, topic in self._topics().items():
             if topic is not None:
                 made = "sns.Topic.from_topic_arn"
                 yield from _no_object(place, topic, "topic_arn", "a topic", made)
@@ -277,14 +279,21 @@ class WatchedCluster:
 
     def _other_regions(self) -> Iterator[tuple[Place, str | None]]:
         """Yield the regions of what must be in the collector's."""
-        used: dict[Place, IResource | None] = {("alarm_topic",): self.alarm_topic}
-        used |= {("owner_topics", owner): topic for owner, topic in self.owner_topics.items()}
+        used: dict[Place, IResource | None] = {**self._topics()}
         if self.secret is not None:
             used[("login", "secret")] = self.secret
             used[("login", "secret", "encryption_key")] = self.secret.encryption_key
         for place, resource in used.items():
             if resource is not None and not Token.is_unresolved(resource.env.region):
                 yield place, resource.env.region
+
+    def _topics(self) -> dict[Place, sns.ITopic | None]:
+        """Topics of the app by where they are given."""
+        found: dict[Place, sns.ITopic | None] = {("alarm_topic",): self.alarm_topic}
+        found[("notice_topic",)] = self.notice_topic
+        for owner, topic in self.owner_topics.items():
+            found[("owner_topics", owner)] = topic
+        return found
 
     @property
     def secret(self) -> secretsmanager.ISecret | None:

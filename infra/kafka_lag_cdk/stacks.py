@@ -27,7 +27,7 @@ from kafka_lag_cdk.collector_code import collector_code
 from kafka_lag_cdk.from_document import collect_configured, import_owner_topics, import_topic
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.metrics import LagMetrics
-from kafka_lag_cdk.names import SharedNames, published_bucket, published_topic
+from kafka_lag_cdk.names import SharedNames, published_bucket, published_notices, published_topic
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.notifications import ChatChannels, topics_of
 from kafka_lag_cdk.scaling import ScaledService
@@ -44,7 +44,8 @@ from kafka_lag_config.stack_names import chat_regions, scaling_accounts
 _Place = tuple[str | None, str]
 _OUTPUTS = {
     "Bucket": "Snapshots, history and daily reports",
-    "AlarmTopic": "Gets all alarms, and by default their ends",
+    "AlarmTopic": "Gets urgent alarms, and by default their ends",
+    "NoticeTopic": "Gets other alarms, and by default their ends",
     "ReportTopic": "Gets daily summaries and status messages",
     "Workgroup": "Athena's workgroup with the saved queries",
     "DailyReportJob": "Glue's job that makes the daily reports",
@@ -104,6 +105,7 @@ class SharedStack(Stack):
         reports.names.publish(self)
         _output(self, "Bucket", reports.names.bucket)
         _output(self, "AlarmTopic", reports.names.topic_arn)
+        _output(self, "NoticeTopic", reports.topics.notices.topic_arn)
         if reports.topics.reports is not None:
             _output(self, "ReportTopic", reports.topics.reports.topic_arn)
         if reports.workgroup:
@@ -250,10 +252,12 @@ class GroupAlarmsStack(Stack):
             env=env,
         )
         arn = cluster.alarms.topic or published_topic(self, deployment.name)
+        notices = cluster.alarms.notice_topic or published_notices(self, deployment.name)
         recipients = Recipients(
             import_topic(self, "Topic", arn),
             deployment.shared.notify.recovered,
             import_owner_topics(self, cluster.alarms),
+            import_topic(self, "NoticeTopic", notices),
         )
         NamedGroupAlarms(self, cluster.facts, recipients, deployment.name, share).make()
 

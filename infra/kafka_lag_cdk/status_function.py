@@ -98,7 +98,7 @@ class StatusNotifier(Construct):
             self,
             function=self.function,
             log_group=self.log_group,
-            recipients=Recipients(topics.alarms, recovered),
+            recipients=Recipients(topics.notices, recovered),
             silence=silence,
             name=name,
         )

@@ -20,6 +20,8 @@ from kafka_lag.lag.group_settings import Objective
 from kafka_lag.sinks.config import EMF
 from kafka_lag.wording.words import find_word
 from kafka_lag_config.facts import ClusterFacts
+from kafka_lag_config.faults import Fault, unknown
+from kafka_lag_config.physical_names import alarm_name
 
 
 class Operator(Enum):
@@ -72,6 +74,9 @@ _UNSURE = frozenset("'\"\\")
 _CLUSTER, _GROUP = f'"{contract.DIMENSION_CLUSTER}"', f'"{contract.DIMENSION_GROUP}"'
 _GROUP_BY = f"GROUP BY {_CLUSTER},{_GROUP}"
 
+# Who hears of an alarm: somebody who is woken, or those who read it by day.
+URGENT, NOTICE = "urgent", "notice"
+
 # A saved query, by its title in Athena.
 GROUP_NOW = "Group: what is wrong with it now"
 BY_MEMBER = "Consumers: which member or host lags"
@@ -92,6 +97,7 @@ class Rule:
     `namespace` is None for the reporter's own. `threshold` is None where each group has its own,
     or CloudWatch learns it. `warm_up` alarms are not evaluated before data can be there. `counts`:
     of faults, whose end is no news, and of which a first deploy would send each: no OK is sent.
+    `severity` is URGENT, NOTICE, or `none` where the configuration sends it to nobody.
     """
 
     name: str
@@ -107,6 +113,7 @@ class Rule:
     minutes: int | None = None
     warm_up: bool = False
     counts: bool = False
+    severity: str = NOTICE
 
 
 HEARTBEAT = Rule(
@@ -120,6 +127,7 @@ HEARTBEAT = Rule(
     meaning="No run has succeeded for a while, so nothing else here can be trusted to alarm.",
     to_do="Read the function's log, which names the cause; if it is silent, look at the schedule.",
     warm_up=True,
+    severity=URGENT,
 )
 ERRORS = Rule(
     name="collector-errors",
@@ -207,6 +215,7 @@ STATUS = Rule(
     missing=Missing.MISSING,
     meaning=f"The group's consumer is {_ERR_WORDS}, or records are lost that it had not committed.",
     to_do=f"Look at its consumers; {_NOW} names the reason, topic and partition.",
+    severity=URGENT,
 )
 SLA = Rule(
     name="sla",
@@ -219,6 +228,7 @@ SLA = Rule(
     meaning="The group's SLA is broken: its oldest unread record is older than sla_seconds.",
     to_do="See whether the group moves at all (GroupStatus on the dashboard), then add capacity or "
     f"look for a slow step; the saved query '{BY_MEMBER}' in Athena says where it lags.",
+    severity=URGENT,
 )
 LOSS = Rule(
     name="data-loss",
@@ -233,6 +243,7 @@ LOSS = Rule(
     "risk; it falls below only within risk_horizon_hours (24).",
     to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going; "
     f"{_NOW} says which topic.",
+    severity=URGENT,
 )
 ANY_GROUP = Rule(
     name="any-group",
@@ -246,6 +257,7 @@ ANY_GROUP = Rule(
     "records are lost that it had not committed.",
     to_do="The message names the group as contributor: ask its owner, or deny it if nobody cares; "
     f"{_NOW} names the reason, topic and partition.",
+    severity=URGENT,
 )
 ANY_SLA = Rule(
     name="any-sla",
@@ -259,6 +271,7 @@ ANY_SLA = Rule(
     "own is older than its sla_seconds; the value says how many times as old.",
     to_do="The message names the group as contributor; "
     f"the saved query '{BY_MEMBER}' in Athena says where it lags.",
+    severity=URGENT,
 )
 ANY_LOSS = Rule(
     name="any-loss",
@@ -273,6 +286,7 @@ ANY_LOSS = Rule(
     "then, 0 now.",
     to_do="The message names the group as contributor: raise retention.ms or retention.bytes of "
     f"the topic first; {_NOW} says which topic.",
+    severity=URGENT,
 )
 ANY_UNUSUAL = Rule(
     name="any-unusual",
@@ -310,6 +324,7 @@ OFFSET_LAG = Rule(
     meaning="The group has more unread records than alarms.offset_lag allows.",
     to_do="See on the dashboard whether it catches up; if not, add capacity. "
     f"The saved query '{BY_MEMBER}' in Athena says where it lags.",
+    severity=URGENT,
 )
 BROKER_DISK = Rule(
     name="broker-disk",
@@ -404,6 +419,7 @@ SLO_FAST = Rule(
     meaning="The error budget of the group's slo burns 14.4 times too fast: 2 % of 30 days in the "
     "last hour.",
     to_do="As for sla; the table slo of the daily report says how much of the budget is left.",
+    severity=URGENT,
 )
 SLO_SLOW = replace(
     SLO_FAST,
@@ -422,26 +438,56 @@ RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, *OF_BROKE
 OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
 
 
+def configured(cluster: ClusterFacts, rule: Rule) -> Rule:
+    """The rule with what the configuration says otherwise of it."""
+    change = cluster.alarms.rules.get(rule.name)
+    if change is None:
+        return rule
+    given = change.model_dump(exclude_none=True)
+    return replace(rule, severity=given.pop("action", rule.severity), **given)
+
+
+def find_alarm_faults(cluster: ClusterFacts) -> Iterator[Fault]:
+    """Yield faults of what the configuration says otherwise of rules."""
+    known = {rule.name: rule for rule in RULES if rule is not REPORT_MISSING}
+    for name, change in cluster.alarms.rules.items():
+        place = ("alarms", "rules", name)
+        if name not in known:
+            yield Fault(place, unknown(name, known))
+            continue
+        rule = configured(cluster, known[name])
+        if rule.datapoints > rule.periods:
+            yield Fault(place, f"{rule.datapoints} of {rule.periods} runs are never reached")
+        if change.threshold is not None and known[name].threshold is None:
+            yield Fault((*place, "threshold"), "each group has its own: leave it out")
+
+
+def full_name(deployment: str, cluster: ClusterFacts, rule: str, *group: str) -> str:
+    """`<deployment>/<cluster>/<severity>/<rule>`, and the group: the name of an alarm."""
+    (known,) = (each for each in RULES if each.name == rule)
+    return alarm_name(deployment, cluster.name, configured(cluster, known).severity, rule, *group)
+
+
 def group_thresholds(cluster: ClusterFacts) -> Iterator[tuple[str, Rule, float | None]]:
     """Each alarm on a named group: the group, its rule, and the threshold where that has none."""
     for group in cluster.alarms.groups:
-        yield group, STATUS, None
-        yield group, LOSS, None
+        yield group, configured(cluster, STATUS), None
+        yield group, configured(cluster, LOSS), None
         if (sla := cluster.settings.sla_of(group)) is not None:
             yield group, sla_rule(cluster, group), sla
         if (objective := cluster.settings.objective_of(group)) is not None:
             for rule in burn_rules(objective, cluster.settings.interval_minutes):
-                yield group, rule, objective.age_seconds
+                yield group, configured(cluster, rule), objective.age_seconds
     for group, records in cluster.alarms.offset_lag.items():
-        yield group, OFFSET_LAG, records
+        yield group, configured(cluster, OFFSET_LAG), records
 
 
 def sla_rule(cluster: ClusterFacts, group: str) -> Rule:
     """Returns the rule on a group's SLA, in as many runs as the configuration says."""
-    runs = cluster.alarms.sla_runs.get(group)
+    runs, rule = cluster.alarms.sla_runs.get(group), configured(cluster, SLA)
     if runs is None:
-        return SLA
-    return replace(SLA, datapoints=runs.datapoints, periods=runs.periods)
+        return rule
+    return replace(rule, datapoints=runs.datapoints, periods=runs.periods)
 
 
 def burn_rules(objective: Objective, interval_minutes: int) -> Iterator[Rule]:
@@ -462,15 +508,16 @@ def group_rules(cluster: ClusterFacts) -> Iterator[tuple[str, Rule, float | None
     """The same with those on what is usual, which CloudWatch learns, at the end."""
     yield from group_thresholds(cluster)
     for group in cluster.alarms.anomalies:
-        yield group, ANOMALY, None
+        yield group, configured(cluster, ANOMALY), None
 
 
 def query_rules(cluster: ClusterFacts) -> Iterator[Rule]:
     """Yield the rules that watch all groups at once and can have data."""
     if cluster.watches_any_group:
-        yield from OF_ANY_GROUP if cluster.settings.sla_seconds else (ANY_GROUP, ANY_LOSS)
+        rules = OF_ANY_GROUP if cluster.settings.sla_seconds else (ANY_GROUP, ANY_LOSS)
+        yield from (configured(cluster, rule) for rule in rules)
     if cluster.watches_unusual:
-        yield ANY_UNUSUAL
+        yield configured(cluster, ANY_UNUSUAL)
 
 
 def alarm_shares(cluster: ClusterFacts) -> tuple[frozenset[str], ...]:
@@ -483,7 +530,7 @@ def alarm_shares(cluster: ClusterFacts) -> tuple[frozenset[str], ...]:
     weights: Counter[str] = Counter()
     for group, rule, _ in group_rules(cluster):
         # Of what is usual the alarm, and what learns.
-        weights[group] += 2 if rule is ANOMALY else 1
+        weights[group] += 2 if rule.name == ANOMALY.name else 1
     shares = 1
     while True:
         found: list[set[str]] = [set() for _ in range(shares)]
@@ -506,7 +553,7 @@ def reporter_rules(cluster: ClusterFacts) -> tuple[Rule, ...]:
         LOGS: EMF not in sinks,
     }
     return tuple(
-        rule
+        configured(cluster, rule)
         for rule in OF_REPORTER
         if not without.get(rule.namespace) and not (paused and rule is HEARTBEAT)
     )
@@ -559,7 +606,8 @@ def broker_rules(cluster: ClusterFacts) -> tuple[Rule, ...]:
     """Return the rules on MSK's broker metrics; Express and Serverless have no disks to watch."""
     if not cluster.watches_brokers:
         return ()
-    return OF_BROKERS if cluster.has_disks else (BROKER_CPU,)
+    rules = OF_BROKERS if cluster.has_disks else (BROKER_CPU,)
+    return tuple(configured(cluster, rule) for rule in rules)
 
 
 def _order(rule: Rule) -> str:
@@ -599,8 +647,8 @@ def markdown(rules: tuple[Rule, ...] = RULES) -> str:
 
 
 def _table(rules: tuple[Rule, ...]) -> Iterator[str]:
-    yield "| alarm | metric | fires when it is | in runs | missing data |"
-    yield "|---|---|---|---|---|"
+    yield "| alarm | who hears of it | metric | fires when it is | in runs | missing data |"
+    yield "|---|---|---|---|---|---|"
     for rule in rules:
         metric = f"`{rule.namespace} {rule.metric}`" if rule.namespace else f"`{rule.metric}`"
         runs = f"{rule.datapoints} of {rule.periods}{_UNITS[rule.minutes]}"
@@ -608,7 +656,8 @@ def _table(rules: tuple[Rule, ...]) -> Iterator[str]:
             runs += ", or its `alarms.sla_runs`"
         if rule in _BY_TARGET:
             runs = f"by its target, {rule.datapoints} at least, of {rule.periods}"
-        yield f"| {rule.name} | {metric} | {_when(rule)} | {runs} | {rule.missing.value} |"
+        heard = f"| {rule.name} | {rule.severity} | {metric} |"
+        yield f"{heard} {_when(rule)} | {runs} | {rule.missing.value} |"
 
 
 def _when(rule: Rule) -> str:

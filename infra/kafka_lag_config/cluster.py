@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from kafka_lag_config.alarm_rules import find_alarm_faults
 from kafka_lag_config.facts import ClusterFacts, FollowingService, find_faults
 from kafka_lag_config.faults import Fault, FaultsError, Place
 from kafka_lag_config.login import Auth, OpenAuth, ScramAuth, SecretAuth
@@ -40,8 +41,10 @@ class TopicAlarms(AlarmSettings):
     """Alarms of a configuration; topics must let CloudWatch publish."""
 
     topic: TopicArn | None = None
-    """the ARN of a topic of yours, in the cluster's region, for all alarms of this cluster (unless
-    given: the deployment's)"""
+    """the ARN of a topic of yours, in the cluster's region, for urgent alarms of this cluster
+    (unless given: the deployment's)"""
+    notice_topic: TopicArn | None = None
+    """likewise, for its alarms that can wait for the day (unless given: the deployment's)"""
     owner_topics: dict[Text, TopicArn] = Field(default_factory=dict)
     """by an owner's name: the ARN of the topic for alarms on that owner's groups in `alarms.groups`
     and `alarms.anomalies`; it overrides `alarms.topic`"""
@@ -94,7 +97,9 @@ class Cluster(CollectorSettings):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        FaultsError.raise_any((*self._unreachable(), *find_faults(self.facts)))
+        facts = self.facts
+        faults = (*self._unreachable(), *find_alarm_faults(facts), *find_faults(facts))
+        FaultsError.raise_any(faults)
         return self
 
     def _unreachable(self) -> Iterator[Fault]:
@@ -124,7 +129,10 @@ class Cluster(CollectorSettings):
     def _reach(self) -> Reach:
         secret = self.auth if isinstance(self.auth, SecretAuth) else None
         made = {kind for kind, wanted in self.vpc.endpoints if wanted}
-        others: dict[Place, str | None] = {("alarms", "topic"): self.alarms.topic}
+        others: dict[Place, str | None] = {
+            ("alarms", "topic"): self.alarms.topic,
+            ("alarms", "notice_topic"): self.alarms.notice_topic,
+        }
         others |= {
             ("alarms", "owner_topics", name): arn for name, arn in self.alarms.owner_topics.items()
         }

@@ -102,7 +102,7 @@ def _check_url(text: str) -> str:
     return text
 
 
-def _check_runbook(text: str) -> str:
+def check_page(text: str) -> str:
     """People open it, and everybody who gets a message sees it."""
     try:
         parts = urlsplit(text)
@@ -292,7 +292,7 @@ class CollectorKeys(Strict):
     owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(default_factory=dict)
     """by group: its owner, up to 256 characters; shown in the snapshots and in the description of
     the group's alarms"""
-    runbook_url: ByExpression[Annotated[str, AfterValidator(_check_runbook)]] = Field(
+    runbook_url: ByExpression[Annotated[str, AfterValidator(check_page)]] = Field(
         default_factory=dict
     )
     """by group, or by owner if no group matches: a URL, up to 2,048 characters, that messages,
@@ -386,6 +386,11 @@ class CollectorKeys(Strict):
         """Return a group's objective; null if none is configured."""
         keys = ByName.of(self.slo.items()).get(group)
         return None if keys is None else keys.objective
+
+    def runbook_of(self, group: str) -> str | None:
+        """Return the runbook of a group or of its owner; null if none is named."""
+        pages, owner = ByName.of(self.runbook_url.items()), self.owner_of(group)
+        return pages.get(group) or (None if owner is None else pages.get(owner))
 
     def owner_of(self, group: str) -> str | None:
         """Return the owner of a group; null if none is named."""

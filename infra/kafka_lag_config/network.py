@@ -14,10 +14,7 @@ from kafka_lag_config.types import (
     Cidr,
     Distinct,
     Listed,
-    RouteTableId,
-    SecurityGroupId,
-    SubnetId,
-    VpcId,
+    Text,
 )
 
 
@@ -42,17 +39,17 @@ class Endpoints(Strict):
 class Vpc(Strict):
     """The brokers' network; the collector gets a security group of its own there."""
 
-    id: VpcId
+    id: Text
     """the brokers' network"""
-    subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct, Field(min_length=1, max_length=16)]
+    subnets: Annotated[tuple[Text, ...], Listed, Distinct, Field(min_length=1, max_length=16)]
     """private subnets of that network, best two in two zones. One subnet works until its zone
     fails, and gets a warning"""
-    brokers_security_group: SecurityGroupId | None = None
+    brokers_security_group: Text | None = None
     """the brokers' own security group, as MSK shows it for the cluster, not the clients' group. The
     deploy opens it for the collector on the brokers' port; without it you must open it"""
-    endpoint_security_groups: Annotated[tuple[SecurityGroupId, ...], Listed, Distinct] = ()
+    endpoint_security_groups: Annotated[tuple[Text, ...], Listed, Distinct] = ()
     """security groups of existing endpoints; the deploy opens them for the collector on port 443"""
-    route_tables: Annotated[tuple[RouteTableId, ...], Listed, Distinct] = ()
+    route_tables: Annotated[tuple[Text, ...], Listed, Distinct] = ()
     """route tables of the subnets, which get the S3 endpoint"""
     endpoints: Endpoints = Endpoints()
     existing_endpoints: Annotated[
@@ -60,7 +57,7 @@ class Vpc(Strict):
     ] = ()
     """any of "s3", "secrets_manager", "monitoring": endpoints that exist and that the subnets
     reach; nothing is made or changed for them"""
-    endpoint_subnets: Annotated[tuple[SubnetId, ...], Listed, Distinct] = ()
+    endpoint_subnets: Annotated[tuple[Text, ...], Listed, Distinct] = ()
     """subnets of these two endpoints, at $7.30 a month each. One subnet costs half, and the
     endpoint fails with its zone (unless given: `vpc.subnets`)"""
     cidr: Cidr | None = None

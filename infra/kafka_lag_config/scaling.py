@@ -16,6 +16,7 @@ from kafka_lag_config.strict import Strict
 from kafka_lag_config.tasks import TaskKeys
 from kafka_lag_config.types import (
     Account,
+    Checked,
     Count,
     GroupName,
     Listed,
@@ -27,8 +28,23 @@ from kafka_lag_config.types import (
 
 Minutes = Annotated[int, Field(ge=1, le=60)]
 Cooldown = Annotated[int, Field(ge=0, le=3600)]
-# Each task that leaves costs a rebalance, and the lag that it makes must be worked off.
-InCooldown = Annotated[int, Field(ge=600, le=3600)]
+_LEAST_IN_COOLDOWN = 600
+
+
+def _check_in_cooldown(seconds: int) -> int:
+    if seconds < _LEAST_IN_COOLDOWN:
+        raise ValueError(
+            f"must be at least {_LEAST_IN_COOLDOWN}: each task that leaves costs a rebalance, and "
+            "the lag that it makes must be worked off first"
+        )
+    return seconds
+
+
+InCooldown = Annotated[
+    int,
+    Field(le=3600),
+    Checked(_check_in_cooldown, lambda schema: {**schema, "minimum": _LEAST_IN_COOLDOWN}),
+]
 Cron = Annotated[
     str,
     matching(

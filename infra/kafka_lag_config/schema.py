@@ -240,6 +240,15 @@ class _Writer:
                 key: self._property(key, value, self._described(node), in_list=in_list)
                 for key, value in kept["properties"].items()
             }
+        if "patternProperties" in kept:
+            kept["patternProperties"] = {
+                names: self.written(each, in_list=in_list)
+                for names, each in kept["patternProperties"].items()
+            }
+        if isinstance(kept.get("additionalProperties"), Mapping):
+            kept["additionalProperties"] = self.written(
+                kept["additionalProperties"], in_list=in_list
+            )
         if "items" in kept:
             kept["items"] = self.written(kept["items"], in_list=True)
             # Pydantic takes a list that is checked before for text.

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from kafka_lag_config.document import CollectorKeys, check_authorities
+from kafka_lag_config.document import CollectorKeys, check_authorities, check_page
 from kafka_lag_config.strict import Strict
-from kafka_lag_config.types import Distinct, GroupName, Listed, Text, Whole
+from kafka_lag_config.types import Distinct, GroupName, Listed, Number, Text, Whole
 
 _LARGEST_MINUTES = 60
 # Lambda ends the function after 55 s, and what was read has to be written by then.
@@ -55,6 +55,20 @@ class SlaRuns(Strict):
         return self
 
 
+class AlarmChange(Strict):
+    """What one kind of alarm does otherwise."""
+
+    datapoints: Count | None = None
+    """so many of `periods` must breach"""
+    periods: Count | None = None
+    """of so many runs"""
+    threshold: Number | None = None
+    """the value that it is compared with; not for alarms whose groups have one each"""
+    action: Literal["urgent", "notice", "none"] | None = None
+    """`urgent`, to the topic that wakes somebody; `notice`, to the topic that is read by day;
+    `none`, to nobody"""
+
+
 class AlarmSettings(Strict):
     """The alarms to create; those on the reporter's own health always exist."""
 
@@ -74,6 +88,14 @@ class AlarmSettings(Strict):
     """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for a
     page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5); [`kafka-lag replay
     --propose`](command-line.md#replay) finds them"""
+    rules: dict[Text, AlarmChange] = Field(default_factory=dict)
+    """by an alarm's name in [the list](alarms.md#all-alarms), what is otherwise: an object of
+    `datapoints`, `periods`, `threshold` and `action` (urgent, notice or none), as in `{"reading":
+    {"datapoints": 3, "action": "urgent"}}`"""
+    manual_url: Annotated[str, AfterValidator(check_page)] | None = None
+    """where your copy of alarms.md is read: each alarm's description links it, with `#` and the
+    alarm's name behind. Alarms on a group that has a `runbook_url` link that (unless given:
+    docs/alarms.md)"""
     brokers: bool = True
     """alarms on MSK's own metrics of its brokers: disk 85 % full, processor idle less than 40 %"""
 

@@ -23,12 +23,8 @@ from kafka_lag_config.types import (
     Https,
     KeyArn,
     Listed,
-    SlackChannel,
-    SlackWorkspace,
-    TeamsChannel,
     Text,
     TopicArn,
-    Uuid,
     Whole,
 )
 
@@ -45,17 +41,17 @@ class Slack(Strict):
     """A channel of a workspace that AWS's chat integration has been let into."""
 
     name: ChatName
-    workspace_id: SlackWorkspace
-    channel_id: SlackChannel
+    workspace_id: Text
+    channel_id: Text
 
 
 class Teams(Strict):
     """A channel of Microsoft Teams, by the ids that AWS's chat integration shows."""
 
     name: ChatName
-    team_id: Uuid
-    channel_id: TeamsChannel
-    tenant_id: Uuid
+    team_id: Text
+    channel_id: Text
+    tenant_id: Text
 
 
 class OwnerReceivers(Strict):

@@ -106,6 +106,12 @@ def _exact(name: str) -> str:
     return name
 
 
+def find_name_fault(name: object) -> str | None:
+    """Return what is wrong with a cluster's name that an app gives; null if nothing is."""
+    is_name = isinstance(name, str) and CLUSTER_NAME.fullmatch(name)
+    return None if is_name else f"must be {_NAME}"
+
+
 def _addresses(text: str) -> str:
     try:
         if IPv4Network(text).with_prefixlen == text:
@@ -144,9 +150,11 @@ Distinct = Checked(_distinct, lambda schema: {**schema, "uniqueItems": True})
 Expression = Annotated[str, AfterValidator(_compiles)]
 ByExpression = Annotated[dict[Expression, V], BeforeValidator(_expressions)]
 
+# Also of ids that CloudFormation checks when it is deployed.
 Text = Annotated[str, _like(r"(?!\s)[^\x00-\x1f]+(?<!\s)", "text without blanks around it")]
 GroupName = Annotated[Text, AfterValidator(_exact)]
-Name = Annotated[str, _like(CLUSTER_NAME.pattern, "letters, digits, '.', '_' or '-', 128 at most")]
+_NAME = "letters, digits, '.', '_' or '-', 128 at most"
+Name = Annotated[str, _like(CLUSTER_NAME.pattern, _NAME)]
 # SSM refuses parameters whose path begins with either word.
 Prefix = Annotated[
     str,
@@ -178,16 +186,6 @@ PolicyName = Annotated[
 ]
 Region = Annotated[str, _like(r"[a-z]{2}(-[a-z]+)+-\d", "a region, such as eu-west-1")]
 Account = Annotated[str, _like(r"\d{12}", "an account number of 12 digits")]
-VpcId = Annotated[str, _like(r"vpc-[0-9a-f]{8,17}", "a VPC's id, such as vpc-0a1b2c3d4e5f60718")]
-SubnetId = Annotated[
-    str, _like(r"subnet-[0-9a-f]{8,17}", "a subnet's id, such as subnet-0a1b2c3d4e5f60718")
-]
-SecurityGroupId = Annotated[
-    str, _like(r"sg-[0-9a-f]{8,17}", "a security group's id, such as sg-0a1b2c3d4e5f60718")
-]
-RouteTableId = Annotated[
-    str, _like(r"rtb-[0-9a-f]{8,17}", "a route table's id, such as rtb-0a1b2c3d4e5f60718")
-]
 AccountRegion = Annotated[
     str,
     _like(
@@ -238,22 +236,6 @@ EventBus = Annotated[
 Https = Annotated[str, _like(r"https://\S+", "an https:// address")]
 ChatName = Annotated[
     str, _like(r"[A-Za-z0-9_-]{1,128}", "letters, digits, '_' or '-', 128 at most")
-]
-SlackWorkspace = Annotated[str, _like(r"T[A-Z0-9]{1,254}", "a workspace's id, such as T0123ABCD")]
-SlackChannel = Annotated[str, _like(r"[CG][A-Z0-9]{1,254}", "a channel's id, such as C0123ABCD")]
-TeamsChannel = Annotated[
-    str,
-    _like(
-        r"(?=.{1,255}\Z)[\w=+/.,-]*%3[aA][\w=+/.,-]*%40[\w=+/.,-]*",
-        "a channel's id as its link holds it, such as 19%3a...%40thread.tacv2",
-    ),
-]
-Uuid = Annotated[
-    str,
-    _like(
-        r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
-        "a UUID, such as 0a1b2c3d-aaaa-bbbb-cccc-444455556666",
-    ),
 ]
 Count = Annotated[int, Field(ge=0)]
 Whole = Annotated[int, Field(ge=1)]

@@ -71,7 +71,7 @@ class Deployed:
         return {name: found for name, some in checked for found in collect_findings(name, some)}
 
     def describe_alarms(self, **request: Any) -> dict[str, Any]:
-        states = {f"kafka-lag/orders/{name}": state for name, state in self.alarms.items()}
+        states = {f"kafka-lag/orders/urgent/{name}": state for name, state in self.alarms.items()}
         names = [name for name in request["AlarmNames"] if name in states]
         return {"MetricAlarms": [{"AlarmName": n, "StateValue": states[n]} for n in names]}
 

@@ -37,7 +37,7 @@ def check(value: Mapping[str, Any], shape: Shape | None) -> None:
     validate_parameters(value, shape)
 
 
-ANY_GROUP, STATUS = "kafka-lag/shop/any-group", "kafka-lag/shop/status/billing"
+ANY_GROUP, STATUS = "kafka-lag/shop/urgent/any-group", "kafka-lag/shop/urgent/status/billing"
 
 
 class FakeCloudWatch:

@@ -23,8 +23,7 @@ from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import KmsKey, describe_key
 from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.place import Place
-from kafka_lag_config.alarm_rules import HEARTBEAT
-from kafka_lag_config.physical_names import alarm_name
+from kafka_lag_config.alarm_rules import HEARTBEAT, full_name
 from kafka_lag_config.stack_names import stack_names_for
 
 Clock: TypeAlias = Callable[[], float]
@@ -104,7 +103,7 @@ class _Deployed:
         return self._outputs_of(self.place.stack)
 
     def _alarm(self, rule: str) -> str:
-        return alarm_name(self.place.deployment.name, self.place.cluster.name, rule)
+        return full_name(self.place.deployment.name, self.place.cluster.facts, rule)
 
     def stacks(self) -> Iterator[Finding]:
         """Checks that the stacks in the cluster's account exist and are complete."""

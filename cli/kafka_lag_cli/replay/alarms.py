@@ -97,9 +97,10 @@ def metrics_watched(cluster: Cluster) -> frozenset[str]:
 
 def heartbeat(cluster: Cluster) -> Condition | None:
     """The alarm on runs that do not come; None where a cluster has none."""
-    if HEARTBEAT not in reporter_rules(cluster.facts):
-        return None
-    return condition_of(cluster, HEARTBEAT, float(HEARTBEAT.threshold or 0))
+    for rule in reporter_rules(cluster.facts):
+        if rule.name == HEARTBEAT.name:
+            return condition_of(cluster, rule, float(rule.threshold or 0))
+    return None
 
 
 def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
@@ -113,7 +114,7 @@ def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
     if not any(group_thresholds(cluster.facts)) and not any(query_rules(cluster.facts)):
         yield "alarms on groups: the configuration has none, by alarms.groups and alarms.any_group"
     rules = reporter_rules(cluster.facts) + broker_rules(cluster.facts)
-    names = ", ".join(rule.name for rule in rules if rule is not HEARTBEAT)
+    names = ", ".join(rule.name for rule in rules if rule.name != HEARTBEAT.name)
     yield f"snapshots do not hold what {names} watch"
     if count := len(cluster.alarms.anomalies):
         yield f"{ANOMALY.name} of {format_quantity(count, 'group')}: its band is CloudWatch's own"
@@ -125,7 +126,7 @@ def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
 
 
 def _named(cluster: Cluster, rule: Rule) -> Sequence[str]:
-    return () if rule is ANY_UNUSUAL else cluster.alarms.groups
+    return () if rule.name == ANY_UNUSUAL.name else cluster.alarms.groups
 
 
 def _alarm(

@@ -18,9 +18,8 @@ from kafka_lag_cli.replay.alarms import deployed_alarms, heartbeat
 from kafka_lag_cli.replay.changes import Change, Kind, find_changes
 from kafka_lag_cli.replay.pages import ASSUMED, READINGS, Page, find_pages
 from kafka_lag_cli.replay.recorded import Recorded
-from kafka_lag_config.alarm_rules import HEARTBEAT
+from kafka_lag_config.alarm_rules import HEARTBEAT, full_name
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.physical_names import alarm_name
 from kafka_lag_config.simulation.evaluation import ALARM
 
 # CloudWatch evaluates at any second of a minute, and values come when they come.
@@ -38,7 +37,7 @@ def compare_with_aws(
     there = [
         page
         for parts, groups in _deployed(cluster, recorded.groups)
-        for name in [alarm_name(deployment, cluster.name, *parts)]
+        for name in [full_name(deployment, cluster.facts, *parts)]
         for page in _read_pages(client, cluster.name, name, parts[0], recorded, groups)
     ]
     found = {

@@ -9,17 +9,11 @@ from collections.abc import Iterable, Iterator
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_config.alarm_rules import ANY_GROUP
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.cost.metric_counts import (
-    count_published,
-    count_wanted,
-    scaling_is_filtered,
-    sla_is_by_expression,
-)
+from kafka_lag_config.cost.metric_counts import count_published, count_wanted
 from kafka_lag_config.cost.prices import REFERENCE_REGION
 from kafka_lag_config.cost.quantities import groups_in_query
 from kafka_lag_config.cost.sizes import job_minutes
 from kafka_lag_config.deployment import Deployment
-from kafka_lag_config.document import CLOUDWATCH, EMF
 from kafka_lag_config.doubts import find_doubts, find_shared_doubts
 from kafka_lag_config.shared import Report
 
@@ -36,6 +30,8 @@ ASSUMPTIONS = (
     "Free tiers of an account (10 metrics, 10 alarms, 3 dashboards, 5 GB of logs, a million "
     "requests) are not taken off. Tiers are those of an account and region: its clusters share "
     "them by quantity, and other metrics in it make these cheaper.",
+    "Filters of partitions, of scaling and of SLAs by expressions are taken to match everything. A "
+    "paused cluster collects nothing, and without a daily report snapshots are those of a year.",
     "Sizes and times of runs are measured; what Glue takes and logs, traffic between zones, ten "
     "queries a day, 50 messages a cluster and, with views, a scrape a minute are assumed "
     "(infra/kafka_lag_config/cost/sizes.py and quantities.py).",
@@ -68,12 +64,7 @@ def cost_warnings(deployment: Deployment, regions_with_prices: Iterable[str]) ->
 
 def _of_report(region: str, clusters: tuple[Cluster, ...], report: Report) -> Iterator[str]:
     minutes = job_minutes(clusters, report.workers)
-    if not report.enabled:
-        yield (
-            f"Without the daily report nothing in {region} is compacted, so no snapshot is "
-            "ever deleted: their storage is that of a year after the deploy, and grows."
-        )
-    elif minutes > report.time_limit_minutes:
+    if report.enabled and minutes > report.time_limit_minutes:
         yield (
             f"The daily report of {region} may take {minutes:.0f} minutes and is ended after "
             f"{report.time_limit_minutes}: raise shared.report.workers or time_limit_minutes."
@@ -86,28 +77,16 @@ def _of_cluster(cluster: Cluster) -> Iterator[str]:
         values = ", ".join(f"{size} {getattr(cluster.expected, size):,}" for size in guesses)
         yield f"sizes that are guesses: {values}. Set them in `expected`."
     if cluster.paused:
-        yield "paused: what it keeps runs out, and is not counted."
         return
-    wanted, published = count_wanted(cluster), count_published(cluster)
-    if omitted := wanted.total - published.total:
+    published = count_published(cluster)
+    if omitted := count_wanted(cluster).total - published.total:
         budget = cluster.facts.published_levels.max_metrics
         yield (
             f"levels.max_metrics of {budget:,} leaves out {omitted:,} metrics; snapshots have them "
             "all."
         )
-    if not cluster.sink_names:
-        yield (
-            f"nothing is published to CloudWatch, as sinks names neither {EMF} nor {CLOUDWATCH}: "
-            "no alarm and no dashboard shows groups."
-        )
-    if wanted.partitions:
-        yield "levels.partitions is taken to match every partition; filters cost less."
     if cluster.otlp_endpoints:
         yield "what endpoints of OTLP charge for what they get is not counted."
-    if scaling_is_filtered(cluster):
-        yield "levels.scaling is taken to match every group; names cost less."
-    if sla_is_by_expression(cluster):
-        yield "sla_seconds is taken to match every group; names, as in ^billing$, cost less."
     seen = groups_in_query(cluster, published, ANY_GROUP)
     if seen > _QUERY_SERIES:
         yield f"the alarm on any group sees {_QUERY_SERIES} of its {seen:,} groups."

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -28,6 +29,8 @@ from tests.infra.alarms.simulated import (
 )
 from tests.infra.configured import cluster
 from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve
+
+URGENT_TOPIC, NOTICE_TOPIC = (f"arn:aws:sns:{REGION}:{ACCOUNT}:{name}" for name in ("u", "n"))
 
 ByName: TypeAlias = Mapping[str, Mapping[str, Any]]
 Lines: TypeAlias = Mapping[int, list[str]]
@@ -58,18 +61,23 @@ def watched_cluster(**changes: Any) -> ClusterFacts:
 
 
 def alarms_of(**changes: Any) -> ByName:
-    """The alarms of a cluster with these changes, by what follows the cluster in their names."""
+    """The alarms of a cluster with these changes, by what follows the severity in their names."""
     stack = Stack(App(), "Watched", env=Environment(account=ACCOUNT, region=REGION))
     ClusterAlarms(
         scope=stack,
         cluster=watched_cluster(**changes),
         function=lambda_.Function.from_function_name(stack, "Function", "collector"),
         log_group=logs.LogGroup.from_log_group_name(stack, "Log", "/collector"),
-        recipients=Recipients(sns.Topic(stack, "Topic"), recovered=True),
+        recipients=Recipients(
+            sns.Topic.from_topic_arn(stack, "Topic", URGENT_TOPIC),
+            recovered=True,
+            notices=sns.Topic.from_topic_arn(stack, "Notices", NOTICE_TOPIC),
+        ),
     ).make()
     found = of_type(resolve(Template.from_stack(stack).to_json()), "AWS::CloudWatch::Alarm")
     return {
-        each["AlarmName"].removeprefix(f"kafka-lag/{CLUSTER}/"): each for each in found.values()
+        re.sub(rf"^kafka-lag/{CLUSTER}/(urgent|notice|none)/", "", each["AlarmName"]): each
+        for each in found.values()
     }
 
 

@@ -23,6 +23,8 @@ from kafka_lag_config.alarm_rules import (
 )
 from kafka_lag_config.saved_queries import read_queries
 from tests.infra.alarms.conftest import (
+    NOTICE_TOPIC,
+    URGENT_TOPIC,
     ByName,
     alarms_of,
     watched_cluster,
@@ -50,6 +52,50 @@ def test_the_rules_on_all_groups_are_those_that_a_stack_deploys(
     chosen = {"any_group": any_group, "any_unusual": any_unusual}
     deployed = {name for name in alarms_of(alarms=chosen) if name.startswith("any-")}
     assert {rule.name for rule in query_rules(watched_cluster(alarms=chosen))} == deployed
+
+
+# Rules that wake somebody; all others are for the day.
+WAKING = {
+    *("heartbeat", "status", "sla", "data-loss", "slo-fast", "slo-slow", "offset-lag"),
+    *("any-group", "any-sla", "any-loss"),
+}
+
+
+def test_only_what_cannot_wait_goes_to_the_topic_that_wakes_somebody(alarms: ByName) -> None:
+    for name, alarm in alarms.items():
+        urgent = name.split("/")[0] in WAKING
+        assert alarm["AlarmActions"] == [URGENT_TOPIC if urgent else NOTICE_TOPIC]
+        severity = "urgent" if urgent else "notice"
+        assert f"/{severity}/{name}" in alarm["AlarmName"]
+        assert alarm["AlarmDescription"].startswith(f"{severity.capitalize()}. ")
+
+
+def test_each_alarm_can_be_changed() -> None:
+    found = alarms_of(
+        alarms={
+            "groups": [REBALANCES],
+            "rules": {
+                "status": {"datapoints": 2, "periods": 4, "threshold": 1, "action": "notice"},
+                "heartbeat": {"action": "none"},
+            },
+        }
+    )
+    status = found[f"status/{REBALANCES}"]
+    assert (status["DatapointsToAlarm"], status["EvaluationPeriods"]) == (2, 4)
+    assert (status["Threshold"], status["AlarmActions"]) == (1, [NOTICE_TOPIC])
+    assert "/notice/status/" in status["AlarmName"]
+    assert "AlarmActions" not in found["heartbeat"]
+
+
+def test_an_alarm_links_the_groups_runbook_or_else_the_manual() -> None:
+    page = "https://wiki.example.com/billing"
+    found = alarms_of(
+        alarms={"groups": [REBALANCES, STOPS], "manual_url": "https://wiki.example.com/alarms"},
+        runbook_url={f"^{REBALANCES}$": page},
+    )
+    assert found[f"status/{REBALANCES}"]["AlarmDescription"].endswith(f" See {page}")
+    manual = "See https://wiki.example.com/alarms#status"
+    assert found[f"status/{STOPS}"]["AlarmDescription"].endswith(manual)
 
 
 def test_the_query_that_descriptions_name_is_saved() -> None:

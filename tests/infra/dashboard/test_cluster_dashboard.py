@@ -11,12 +11,10 @@ import re
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
 from kafka_lag import contract
-from kafka_lag_cdk.dashboard import console_url
 from kafka_lag_cdk.names import dashboard_name
 from kafka_lag_config.cluster import Cluster
 from tests.infra.configured import cluster
@@ -81,40 +79,11 @@ def _header(pages: list[tuple[Cluster, list[Widget]]]) -> str:
 
 def test_every_place_in_the_manual_that_it_names_is_there(header: str) -> None:
     places = re.findall(r"`(?:docs/(\w+)\.md)?#([\w-]+)`", header)
-    assert {place for _, place in places} >= {"timetodataloss", "alarms"}
+    assert {place for _, place in places} >= {"timetodataloss", "all-alarms"}
     for page, place in places:
         text = (DOCS / f"{page or 'metrics'}.md").read_text()
         titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
         assert place in {title.lower().replace(" ", "-") for title in titles}
-
-
-def test_logs_insights_opens_on_this_log_with_the_query_of_the_page(
-    header: str, pages: list[tuple[Cluster, list[Widget]]]
-) -> None:
-    links = dict(re.findall(r"\[([^\]]*)\]\(([^)]*)\)", header))
-    for link in links.values():
-        assert not set(link) & set(" ()<>[]\"'|")
-    # The console reads '$' for '%' behind the '#', and unescapes twice.
-    state = unquote(unquote(links["its log"].partition("#")[2].replace("$", "%")))
-    (query,) = re.findall(r"~editorString~'([^~]*)~", state)
-    plain = re.sub(r"\*([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), query)
-    (log,) = [each["properties"]["query"] for each in pages[0][1] if each["type"] == "log"]
-    source, _, rest = log.partition(" | ")
-    assert plain == rest
-    assert f"~({source.replace('SOURCE ', '~')[:-1]}))" in state
-
-
-@pytest.mark.parametrize(
-    ("region", "host"),
-    [
-        ("eu-west-1", "eu-west-1.console.aws.amazon.com"),
-        ("cn-north-1", "cn-north-1.console.amazonaws.cn"),
-        ("us-gov-west-1", "us-gov-west-1.console.amazonaws-us-gov.com"),
-    ],
-)
-def test_each_partition_has_a_console_of_its_own(region: str, host: str) -> None:
-    url = console_url(region, "cloudwatch", "alarmsV2:")
-    assert url == f"https://{host}/cloudwatch/home?region={region}#alarmsV2:"
 
 
 def test_a_dashboard_is_named_as_cloudwatch_allows_and_apart() -> None:

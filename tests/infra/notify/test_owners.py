@@ -174,11 +174,12 @@ def test_only_the_begin_and_the_end_of_an_alarm_reach_an_address(
     assert passes(found["FilterPolicy"], body) is sent
 
 
-def test_a_topic_of_ones_own_with_nothing_to_report_needs_nothing_else() -> None:
+def test_a_topic_of_ones_own_with_nothing_to_report_has_notices_beside_it_alone() -> None:
     stack = a_stack()
     own = sns.Topic.from_topic_arn(stack, "Pages", f"arn:aws:sns:{REGION}:{ACCOUNT}:pages")
     Topics(stack, "Ours", name="ours", notify=Notify(), existing=own, reported=False)
-    assert Template.from_stack(stack).to_json().get("Resources", {}) == {}
+    made = of_type(Template.from_stack(stack).to_json()["Resources"], "AWS::SNS::Topic")
+    assert [each["TopicName"] for each in made.values()] == ["ours-notices"]
 
 
 def test_ids_hold_nothing_of_an_address() -> None:
