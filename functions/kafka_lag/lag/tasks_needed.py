@@ -5,7 +5,9 @@ One member reads no more than its capacity, and one partition has one reader, so
 as at most one member. The number is steady: it rises with the mean of the last minutes once the
 present tasks would be late, and falls only to a number that would have been enough in all of them.
 It is never above the shared limit (`shared_limit`). A backlog that no task would work off, by the
-cause that the previous run found, asks for none.
+cause that the previous run found, asks for none. While a hot partition is the cause, the number
+does not rise above the present tasks. It does not fall below them while a partition gets more than
+a member reads and falls behind.
 """
 
 from __future__ import annotations
@@ -106,12 +108,20 @@ def add_tasks_needed(
     needed = np.where(waits & (now.behind == 0), np.minimum(needed, last), needed)
     rest = np.maximum(_find_rest(rates, work, settings, run, last), for_rate)
     wanted = np.maximum(needed, np.minimum(last, rest))
+    present = settings.tasks(np.minimum(members, sets.rows().fill(0.0)))
+    # More tasks would not read a hot partition, and fewer would put others beside one that falls
+    # behind although its member reads all it can.
+    is_hot = old.strings("cause").is_in([contract.HOT_PARTITION]) & (members > 0)
+    wanted = np.where(is_hot, np.minimum(wanted, settings.tasks(members)), wanted)
+    is_over = now.is_over & (now.behind > 0) & (present > wanted)
+    wanted = np.where(is_over, present, wanted)
     # At a shared limit more members would only make each read less.
     most = settings.tasks((groups.numbers("shared_limit_members") * 1.0).fill(np.inf))
     tasks = Column.of(np.minimum(wanted, most).astype(np.int32), known)
     unknown = (~capacity.known, unread, ~known)
     limited = wanted > most
-    reason = _explain(now, unknown, limited, at_rest=tasks > needed, for_backlog=needed > for_rate)
+    at_rest = (tasks > needed) & ~is_over
+    reason = _explain(now, unknown, limited, is_over, at_rest, for_backlog=needed > for_rate)
     hottest = work.hottest
     rows = parts.rows
     return groups.with_columns(
@@ -166,12 +176,13 @@ def _explain(
     now: _Needed,
     unknown: tuple[Mask, Mask, Mask],
     limited: Mask,
-    *,
+    is_over: Mask,
     at_rest: Mask,
     for_backlog: Mask,
 ) -> Strings:
     """Returns the reason for the number; `unknown`: groups without capacity, reading or rate."""
-    cases = (*unknown, limited, at_rest, now.is_full, now.has_hot, for_backlog)
+    has_hot = is_over | (now.has_hot & ~at_rest & ~now.is_full)
+    cases = (*unknown, limited, has_hot, at_rest, now.is_full, for_backlog)
     return _REASONS.take(np.select(cases, range(len(cases)), default=len(cases)))
 
 
@@ -182,9 +193,9 @@ _REASONS = Strings.of(
         contract.PARTITIONS_UNREAD,
         contract.NO_RATE,
         contract.LIMITED_BY_SHARED,
+        contract.NEEDED_FOR_HOT_PARTITION,
         contract.NEEDED_FOR_RECENT_RATE,
         contract.LIMITED_BY_PARTITIONS,
-        contract.NEEDED_FOR_HOT_PARTITION,
         contract.NEEDED_FOR_BACKLOG,
         contract.NEEDED_FOR_RATE,
     ]
@@ -287,14 +298,15 @@ class _Needed:
     """The members that a group needs in all, and for the produce rate alone.
 
     `behind`: partitions with a backlog that counts. `is_full`: every partition has its own member,
-    and these are not enough. `has_hot`: a partition has more than one member can read, or needs one
-    nearly alone.
+    and these are not enough. `is_over`: a partition gets more than one member can read; `has_hot`:
+    so much, or it needs one nearly alone.
     """
 
     members: Values
     members_for_rate: Values
     behind: Values
     is_full: Mask
+    is_over: Mask
     has_hot: Mask
 
 
@@ -400,6 +412,7 @@ class _Work:
             np.minimum(for_rate, written),
             behind,
             (members >= readable) & (whole > readable + _EPSILON),
+            self.sets.have(full),
             hot & (self.share.take(self.hottest) * written >= _HOT),
         )
 

@@ -46,7 +46,7 @@ def explain_tasks_needed(group: Mapping[str, Any]) -> str:
             share = format_share(group["hottest_share"])
             return f"{written}; partition {partition} of {group['hottest_topic']} carries {share}"
         case contract.LIMITED_BY_PARTITIONS:
-            return f"{written}: each partition has a member of its own, and more read nothing"
+            return f"{written}: that is a member for each partition, and more would read nothing"
         case contract.LIMITED_BY_SHARED:
             enough = format_quantity(group["shared_limit_members"], "member")
             read = format_rate(group["shared_limit_rate"])

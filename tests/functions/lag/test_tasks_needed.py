@@ -211,6 +211,8 @@ def fall_behind(seconds: float) -> Load:
 
 HOT_RATES = [0.9 * CAPACITY, *[1.1 * CAPACITY / 11] * 11]
 WAITING = [3.5 * CAPACITY * 60 / PARTITIONS + 3_000] * PARTITIONS
+# What one partition lags by that gets half as much again as its member reads.
+BEHIND_ALONE = [[CAPACITY * 30.0 * max(n - 17, 0)] + [0.0] * 11 for n in range(45)]
 # Tasks in the last runs.
 SEQUENCES: dict[str, tuple[Load, list[Any]]] = {
     "records came in a run that was not read": (
@@ -254,8 +256,16 @@ SEQUENCES: dict[str, tuple[Load, list[Any]]] = {
     "they would not be, but five work it off": (fall_behind(60), [4, 4, 4, 4, ANY, 5]),
     "a backlog": (fall_behind(150), [4, 4, 4, 4, ANY, 8]),
     "fewer records, though one partition has a backlog": (
-        Load([*[even(4)] * 20, *[even(1)] * 20], [[5_000.0] + [0.0] * 11]),
+        Load([*[even(4)] * 20, *[even(1)] * 20], [[5_000.0] + [0.0] * 11], (6,)),
         [6, *[ANY] * 19, 2],
+    ),
+    "it does not rise while one partition alone is behind": (
+        Load([*[even(1)] * 12, *[even(4)] * 20], [[5_000.0] + [0.0] * 11], (2,)),
+        [2, 2, 2],
+    ),
+    "nor does it fall while that gets more than a member reads": (
+        Load([*[even(4)] * 17, *[hot(0.61, 2.5)] * 28], BEHIND_ALONE, (5,)),
+        [5, 5, 5],
     ),
     "it does not fall while a task is missing for the backlog": (
         minutes(
