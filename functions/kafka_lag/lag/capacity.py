@@ -137,15 +137,17 @@ def _sample(
     """Returns records/s of a saturated member of each group, on average, and over how many runs.
 
     A member that is slow beside others gives no sample: the one that the previous run named as the
-    cause, and one that reads less than half of what another reads without a backlog. Neither does a
-    group that a broker or a transaction makes slow, or whose commits pass deleted records.
+    cause, and one that reads less than half of what another reads without a backlog. Neither does
+    one with slow partitions, nor a group that a broker or a transaction makes slow, or whose
+    commits pass deleted records.
     """
     rows, old, at_group = _select(groups, rows, previous.rows)
     if not len(rows):
         return Column.unknown(len(groups), np.float64), np.ones(len(groups), np.int64)
     members = _find_members(groups, rows, old, at_group)
     moved = _has_moved(rows, old) & (members.sets.of_row < members.sets.count)
-    read = members.sets.total(_count_read(rows, old).only(moved))
+    of_row = _count_read(rows, old).only(moved)
+    read = members.sets.total(of_row)
     earlier = (previous_runs.newest.taken_at - members.since) / 1_000
     seconds = members.sets.maximum(seconds_between(rows, old)) + earlier
     settled_since = groups.numbers("settled_since").take(members.group)
@@ -157,12 +159,24 @@ def _sample(
     fastest = members.in_groups(lasts & ~saturated, len(groups)).maximum(rate.only(lasts))
     has_slow = old_groups.strings("cause").is_in(_NO_SAMPLES)[members.group]
     is_slow = rate < fastest.take(members.group) * contract.TOO_SLOW_SHARE
-    saturated &= ~has_slow & ~is_slow
+    saturated &= ~has_slow & ~is_slow & ~_have_slow_partitions(members.sets, of_row, left_over)
     of_group = members.in_groups(saturated, len(groups))
     number = of_group.rows()
     runs = of_group.total(seconds.only(saturated)) / number / run.interval_seconds
     counted = np.maximum(np.round(runs.fill(0.0)), 1).astype(np.int64)
     return of_group.total(rate.only(saturated)) / number, counted
+
+
+def _have_slow_partitions(members: Sets, read: Column, backlog: Column) -> Mask:
+    """Marks members that read fewer records of each partition with a backlog than of each other
+    one: the records of these partitions take longer, and the members wait for them.
+    """
+    lags = backlog > read * _BACKLOG_TO_READ
+    others = read.known & ~lags
+    of_lagging = members.total(read.only(lags)) / members.rows(lags)
+    of_others = members.total(read.only(others)) / members.rows(others)
+    mask: Mask = of_lagging < of_others
+    return mask
 
 
 def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]:

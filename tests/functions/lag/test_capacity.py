@@ -41,6 +41,15 @@ SAMPLES: dict[str, tuple[str, list[int]]] = {
         "runs 9\ncommit.0 0 +600\nowner.0 m\ncommit.1 0 +1140\nend.1 0 +1140\nowner.1 n",
         [7],
     ),
+    # Its records take longer, and the member reads as much of its other partition as is written.
+    "one partition has slow records": (
+        "runs 9\ncommit.0 0 +300\nowner.0 m\ncommit.1 0 +310\nend.1 0 +310\nowner.1 m",
+        [0],
+    ),
+    "one partition gets most records": (
+        "runs 9\ncommit.0 0 +310\nowner.0 m\ncommit.1 0 +290\nend.1 0 +290\nowner.1 m",
+        [7],
+    ),
     "another owner is another consumer": ("runs 7\ncommit 0 +600\nowner mx5 n", [3, 3, 4]),
     "not read in the last run": ("commit 0 +600\nend 100000x6 no_leader", [4, 4]),
     "a commit that moves every three minutes counts for three": (
