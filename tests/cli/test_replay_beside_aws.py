@@ -128,9 +128,9 @@ def test_what_only_one_of_the_two_has_and_what_comes_later_is_listed(
     # The second begins while CloudWatch's is still on, but is another one.
     assert counts(as_assumed(beside)) == (0, 1, 1, 1)
     assert describe_beside_aws(beside)[-3:] == [
-        f"alarm status, consumer_group billing, model none, cloudwatch {DAY}T01:40:12Z",
+        f"alarm status, consumer_group billing, model None, cloudwatch {DAY}T01:40:12Z",
         f"alarm status, consumer_group billing, model {at(613)}, cloudwatch {at(618)}",
-        f"alarm status, consumer_group billing, model {at(913)}, cloudwatch none",
+        f"alarm status, consumer_group billing, model {at(913)}, cloudwatch None",
     ]
 
 

@@ -25,15 +25,12 @@ from kafka_lag_config.simulation.evaluation import ALARM
 # CloudWatch evaluates at any second of a minute, and values come when they come.
 _SAME_SECONDS = 120
 _Groups: TypeAlias = dict[str, str]
-_OF_ALARM, _OF_CONTRIBUTOR = "StateUpdate", "AlarmContributorStateUpdate"
 
 
 def compare_with_aws(
     client: Any, deployment: str, recorded: Recorded, cluster: Cluster
 ) -> dict[str, Any]:
-    """Returns how many pages each reading has in common with CloudWatch's own history, the best
-    first, and where the replayed reading differs. Raises AwsError.
-    """
+    """Returns what each reading shares with CloudWatch's history, best first. Raises AwsError."""
     there = [
         page
         for parts, groups in _deployed(cluster, recorded.groups)
@@ -90,7 +87,7 @@ def _read_pages(
     client: Any, cluster: str, name: str, rule: str, recorded: Recorded, groups: Mapping[str, str]
 ) -> Iterator[Page]:
     """Yields a page for each change to ALARM within the recorded minutes."""
-    kind = _OF_ALARM if "" in groups else _OF_CONTRIBUTOR
+    kind = "StateUpdate" if "" in groups else "AlarmContributorStateUpdate"
     changes: dict[str, list[tuple[int, str]]] = defaultdict(list)
     times = (recorded.begin, recorded.time(len(recorded.has_run)))
     since, until = (datetime.fromtimestamp(at / 1000, UTC) for at in times)
@@ -116,8 +113,7 @@ def describe_beside_aws(found: Mapping[str, Any]) -> Sequence[str]:
     """Returns the same as lines for people."""
     heading = f"{found['cluster']}: the model beside CloudWatch's history of the last 30 days"
     records = [*found["readings"], *found["differences"]]
-    return [heading, *(", ".join(f"{key} {_shown(each[key])}" for key in each) for each in records)]
-
-
-def _shown(value: Any) -> str:
-    return "none" if value is None else str(value)
+    return [
+        heading,
+        *(", ".join(f"{key} {value}" for key, value in each.items()) for each in records),
+    ]
