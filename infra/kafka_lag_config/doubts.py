@@ -201,6 +201,13 @@ def find_unheard(
             "notify.email, slack or teams, or status_messages.topic to false.",
         )
     if settings.notify.pages or has_topic:
+        if not settings.notify.reads:
+            yield Doubt(
+                "no-receiver",
+                region,
+                f"{key}.notify names nobody who reads notices, such as metrics that are left out: "
+                "set notify.email, slack or teams, or subscribe to the topic of notices.",
+            )
         return
     senders = [*paged]
     senders += ["the daily report"] * settings.report.enabled
