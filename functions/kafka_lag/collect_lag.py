@@ -78,12 +78,12 @@ def scheduled_time(event: Any, cluster: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise ConfigError(
-            f"The event's scheduled_time {text!r} is no ISO 8601 time: {_EXAMPLE}."
+            f"The event's scheduled_time {text!r} is not an ISO 8601 time: {_EXAMPLE}."
         ) from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
-        raise ConfigError(f"The event's scheduled_time {text!r} is of no year like ours.")
+        raise ConfigError(f"The event's scheduled_time {text!r} must lie between 2000 and 2100.")
     return int(moment.timestamp()) * 1000
 
 

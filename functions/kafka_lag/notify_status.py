@@ -91,7 +91,7 @@ def _check_environment(environ: Mapping[str, str]) -> None:
     if topic and topic.endswith(".fifo"):
         faults.append(f"{contract.ENV_STATUS_TOPIC} {topic!r} is a FIFO topic: name a standard one")
     if bus and ":" in bus and _parse_region(bus, "events") is None:
-        faults.append(f"{contract.ENV_EVENT_BUS} {bus!r} is no name or ARN of an event bus")
+        faults.append(f"{contract.ENV_EVENT_BUS} {bus!r} is not the name or ARN of an event bus")
     if chat and chat not in (_TRUE, _FALSE):
         faults.append(f"{contract.ENV_CHAT} must be {_TRUE} or {_FALSE}, not {chat!r}")
     if faults:

@@ -42,9 +42,7 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
         _logger().error(str(error), error_type=type(error).__name__)
         raise
     if answer["statusCode"] >= _SERVER_ERRORS:
-        _logger().error(
-            "Not answered as asked.", status=answer["statusCode"], path=event["rawPath"]
-        )
+        _logger().error("The request failed.", status=answer["statusCode"], path=event["rawPath"])
     return answer
 
 

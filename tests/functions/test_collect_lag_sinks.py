@@ -185,7 +185,7 @@ def test_a_time_without_a_zone_is_utc_wherever_the_function_runs() -> None:
         pytest.param({"cluster": 5, "scheduled_time": "x"}, "needs two strings", id="bad-cluster"),
         pytest.param(
             {"cluster": "shop", "scheduled_time": "<aws.scheduler.scheduled-time>"},
-            "'<aws.scheduler.scheduled-time>' is no ISO 8601 time",
+            "'<aws.scheduler.scheduled-time>' is not an ISO 8601 time",
             id="placeholder-not-filled-in",
         ),
         pytest.param(

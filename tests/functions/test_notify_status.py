@@ -142,7 +142,7 @@ def test_one_channel_is_enough(more: dict[str, str], monkeypatch: pytest.MonkeyP
         ({contract.ENV_STATUS_TOPIC: "status"}, "'status' is not the ARN of an SNS topic"),
         ({contract.ENV_STATUS_TOPIC: BUS}, "is not the ARN of an SNS topic"),
         ({contract.ENV_STATUS_TOPIC: f"{TOPIC}.fifo"}, "is a FIFO topic: name a standard one"),
-        ({contract.ENV_EVENT_BUS: TOPIC}, "is no name or ARN of an event bus"),
+        ({contract.ENV_EVENT_BUS: TOPIC}, "is not the name or ARN of an event bus"),
         ({contract.ENV_CHAT: "yes"}, "KAFKA_LAG_CHAT must be true or false, not 'yes'"),
         ({contract.ENV_BUCKET: "", contract.ENV_CHAT: "?"}, "not set; KAFKA_LAG_CHAT must be"),
     ],

@@ -160,7 +160,7 @@ async def _describe(
     missing = GroupDescription(failure=missing_failure(api))
     described = {name: answered.pop(name, missing) for name in names}
     for name in answered:
-        connections.note_unexpected(node, f"answered {api} for group {name!r}, unasked")
+        connections.note_unexpected(node, f"answered {api} for group {name!r}, not requested")
     return {
         name: each if each.absent else replace(each, kind=kind) for name, each in described.items()
     }

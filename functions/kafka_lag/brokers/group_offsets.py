@@ -107,7 +107,9 @@ async def fetch_offsets(
             return
         read_at = int(clock() * 1000)
         for name in _add_answer(commits, names, index, answer, table, committed, read_at):
-            connections.note_unexpected(node, f"answered OffsetFetch for group {name!r}, unasked")
+            connections.note_unexpected(
+                node, f"answered OffsetFetch for group {name!r}, not requested"
+            )
 
     await connections.gather(
         fetch(node, [group.name for group in part])

@@ -148,7 +148,7 @@ def _fault(
         pass
     else:
         return None
-    return f"{chain} or {key} is no PEM text, or {secret} is not the key's"
+    return f"{chain} or {key} is not PEM text, or {secret} is not the key's"
 
 
 def _in_memory() -> int | None:

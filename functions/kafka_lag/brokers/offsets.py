@@ -166,7 +166,7 @@ class OffsetReader:
         unexpected = answers.add(rows, answered, sent_at, int(self._clock() * 1000))
         if unexpected is not None:
             topic, number = answered.name(unexpected)
-            detail = f"answered ListOffsets for {topic!r}-{number}, unasked"
+            detail = f"answered ListOffsets for {topic!r}-{number}, not requested"
             self._connections.note_unexpected(node, detail)
 
     def _partitions(self, node: int, rows: Rows) -> RequestedPartitions:

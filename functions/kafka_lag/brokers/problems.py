@@ -139,7 +139,7 @@ def note_negative_commits(table: TopicTable, commits: CommittedOffsets) -> Itera
         others = format_quantity(len(negative) - 1, "other partition")
         yield (
             f"group {commits.names[int(group[first])]!r} committed offset {offset[first]} on "
-            f"{topic}-{number}, which is no position to read from: the partition counts as "
+            f"{topic}-{number}, which is not a position to read from: the partition counts as "
             "uncommitted" + (f", like {others} with such a commit" if len(negative) > 1 else "")
         )
 

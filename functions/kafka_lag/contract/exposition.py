@@ -129,7 +129,7 @@ GROUP_GAUGES = {
     ),
     "kafka_lag_group_rebalances": (
         "rebalances",
-        "Rebalances since the run before; of classic groups one stands for one or more.",
+        "Rebalances since the previous run; for a classic group, 1 means one or more.",
     ),
     "kafka_lag_group_rebalancing_ratio": (
         "rebalancing_share",

@@ -78,7 +78,7 @@ def _warnings(rows: Frame, previous: PreviousRows, contradicted: int) -> Iterato
         yield f"and {len(topics) - _NAMED} more topics were recreated or truncated"
     if contradicted:
         yield (
-            f"{contradicted} earlier readings of log ends were left out, as their clocks "
+            f"{contradicted} earlier readings of log ends were left out because their clocks "
             "contradict each other or this run's"
         )
 

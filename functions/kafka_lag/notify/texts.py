@@ -101,7 +101,7 @@ def _write_headline(change: GroupChange) -> str:
             return _write_unwatched(change, group)
         case contract.GONE:
             was = _describe_open(change)
-            return f"{group} is {_explain_end(change)}. This is no recovery.{was}"
+            return f"{group} is {_explain_end(change)}. It has not recovered.{was}"
         case contract.LOSS_BEGUN:
             lost = find_lost(change)
             records = f"at least {format_quantity(lost, 'record')}" if lost else "records"

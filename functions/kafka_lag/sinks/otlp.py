@@ -285,7 +285,7 @@ def _parse_answer(data: bytes) -> ExportMetricsPartialSuccess:
             data
         ).partial_success
     except DecodeError:
-        doubt = "its answer is no OTLP response: is this the URL for metrics?"
+        doubt = "its answer is not an OTLP response: is this the URL for metrics?"
         answer = ExportMetricsPartialSuccess(error_message=doubt)
     return answer
 

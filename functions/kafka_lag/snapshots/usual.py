@@ -74,7 +74,7 @@ def read_usual(data: bytes, key: str, time: datetime) -> Frame:
         table = pa.concat_tables([part for part in parts if part is not None] or [_no_rows(file)])
         columns = {n: from_arrow(table[n], kind) for n, kind in contract.USUAL_COLUMNS.items()}
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise UnusableError(f"{key} is no readable file of usual figures: {error}") from error
+        raise UnusableError(f"{key} is not a readable file of usual figures: {error}") from error
     return Frame(columns, table.num_rows) if table.num_rows else no_figures()
 
 

@@ -86,7 +86,7 @@ def test_a_cafile_of_no_use_is_named(tmp_path: Path, text: str | None, said: str
 
 
 SHAPE = "must be a JSON object with two strings"
-PEM = "is no PEM text, or"
+PEM = "is not PEM text, or"
 KEY_LINE = GOOD["private_key"].splitlines()[1]
 
 

@@ -85,8 +85,18 @@ def _more(path: str, item: Any) -> Change:
 _OFFSETS: list[tuple[str, Change, set[tuple[str, int]], str]] = [
     ("Ends", _set("topics.0.name", "x"), {("a", 0), ("a", 1)}, "answered ListOffsets for 'x'-0"),
     ("Starts", _set("topics.0.name", "x"), {("a", 0), ("a", 1)}, "left out of the answer"),
-    ("Ends", _more("topics.0.partitions", _part(2, 7)), set(), "ListOffsets for 'a'-2, unasked"),
-    ("Ends", _more("topics.0.partitions", _part(-1, 7)), set(), "ListOffsets for 'a'--1, unasked"),
+    (
+        "Ends",
+        _more("topics.0.partitions", _part(2, 7)),
+        set(),
+        "ListOffsets for 'a'-2, not requested",
+    ),
+    (
+        "Ends",
+        _more("topics.0.partitions", _part(-1, 7)),
+        set(),
+        "ListOffsets for 'a'--1, not requested",
+    ),
     (
         "Ends",
         _set("topics.0.partitions.1.partition_index", 2),
@@ -154,12 +164,20 @@ _COMMIT = "groups.0.topics.0.partitions.0."
 # As above; what is said of a group or of the broker that answered.
 _GROUPS: list[tuple[str, Change, str]] = [
     ("OffsetFetch", _set("groups.0.group_id", "x"), "commits: left out of the answer to OffsetF"),
-    ("OffsetFetch", _set("groups.0.group_id", "x"), "answered OffsetFetch for group 'x', unasked"),
+    (
+        "OffsetFetch",
+        _set("groups.0.group_id", "x"),
+        "answered OffsetFetch for group 'x', not requested",
+    ),
     ("OffsetFetch", _set("groups", None), "commits: left out of the answer to OffsetFetch"),
     ("OffsetFetch", _set(_COMMIT + "partition_index", 1), "commit of a-1: answered twice"),
     ("OffsetFetch", _set(_COMMIT + "error_code", 88), "commit of a-0: UNSTABLE_OFFSET_COMMIT"),
     ("DescribeGroups", _set("groups.0.group_id", "x"), "members: left out of the answer to Desc"),
-    ("DescribeGroups", _set("groups.0.group_id", "x"), "DescribeGroups for group 'x', unasked"),
+    (
+        "DescribeGroups",
+        _set("groups.0.group_id", "x"),
+        "DescribeGroups for group 'x', not requested",
+    ),
     ("DescribeGroups", _set("groups", None), "members: left out of the answer to DescribeGroups"),
 ]
 
@@ -186,7 +204,7 @@ def test_a_negative_offset_that_a_client_committed_is_no_commit(offset: int) -> 
         assert published[("shop",), "PartitionsUncommitted"] == 3
         assert runs.logger.warnings == []
     assert runs.brokers.read().notes == (
-        f"group 'g' committed offset {offset} on b-1, which is no position to read from: the "
+        f"group 'g' committed offset {offset} on b-1, which is not a position to read from: the "
         "partition counts as uncommitted, like 1 other partition with such a commit",
     )
 
