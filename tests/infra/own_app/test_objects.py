@@ -146,7 +146,8 @@ def test_its_key_is_named_where_its_policy_is_known_to_let_alarms_in() -> None:
     again = kms.Key.from_key_arn(theirs, "Again", KEY)
     LagReports(theirs, "Lag", clusters=["orders"], topic=topic, topic_key=again)
     topics = of_type(synthesised(theirs), "AWS::SNS::Topic").values()
-    assert [each["KmsMasterKeyId"] for each in topics] == [KEY, KEY]
+    # Of the app, of notices and of reports.
+    assert [each["KmsMasterKeyId"] for each in topics] == [KEY, KEY, KEY]
 
 
 def test_a_bucket_that_is_an_object_is_given_no_second_key() -> None:
