@@ -181,9 +181,9 @@ docs: setup ## write the reference tables in docs/ from code, and build the site
 	$(BIN)/python -m dev.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# Bootstrap, deploy, run, change and destroy in an emulator of AWS (KEEP=1).
+# Bootstrap, deploy, run, change and destroy in an emulator of AWS.
 rehearse: prerequisites cdk
-	$(BIN)/python -m dev.rehearse $(if $(KEEP),--keep)
+	$(BIN)/pytest -q -p no:xdist tests/infra/rehearsal
 
 # Helm is built from its source where there is none, which takes Go and minutes.
 HELM ?= $(shell command -v helm 2>/dev/null || echo .local/go/bin/helm)

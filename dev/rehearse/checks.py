@@ -19,12 +19,11 @@ from dev.rehearse.account import (
     VIEWS_STACK,
     stack_of,
 )
-from dev.rehearse.outside import SESSION, Attempt
+from dev.rehearse.outside import SESSION
 from dev.rehearse.rehearsal import Rehearsal
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
 
-LEAST_ATTEMPTS = 6
 # Characters at the end of a job's output.
 _SHOWN = 2000
 _TOOLKIT = "CDKToolkit"
@@ -141,19 +140,6 @@ def denials(rehearsal: Rehearsal) -> list[str]:
     ]
 
 
-def outside(attempts: list[Attempt]) -> list[str]:
-    """Each call outside the rights was denied, and there were enough of them."""
-    faults = [str(each) for each in attempts if not each.denied]
-    if len(attempts) < LEAST_ATTEMPTS:
-        faults.append(f"Only {len(attempts)} calls were tried")
-    return faults
-
-
-def inside(attempts: list[Attempt]) -> list[str]:
-    """Each call that a service makes with its role was let through."""
-    return [f"{each} is within its rights" for each in attempts if each.error]
-
-
 def versions(rehearsal: Rehearsal) -> dict[str, str]:
     """When each stack was changed last."""
     found = rehearsal.emulator.client("cloudformation").describe_stacks()["Stacks"]
@@ -178,15 +164,6 @@ def report(rehearsal: Rehearsal) -> list[str]:
 
 def _below(prefix: str) -> Callable[[str], bool]:
     return lambda key: key.startswith(prefix)
-
-
-def unchanged(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """What a deploy changed that had nothing to change."""
-    return [
-        f"The stack {name} was changed by a second deploy of the same"
-        for name in sorted(before | after)
-        if before.get(name) != after.get(name)
-    ]
 
 
 def on_kept_bucket(rehearsal: Rehearsal, bucket: str) -> list[str]:
@@ -222,15 +199,6 @@ def identities(rehearsal: Rehearsal) -> dict[str, str]:
         for stack, each in resources(rehearsal)
         if each["ResourceType"].removeprefix("AWS::") in _LASTING
     }
-
-
-def replaced(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """What another deploy has made anew although it only changes."""
-    return [
-        f"{name} was {made} and is {after.get(name)}"
-        for name, made in before.items()
-        if after.get(name) != made
-    ]
 
 
 def changes(rehearsal: Rehearsal) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulator's process: ministack with the resources that it lacks, reporting on its stdout.
+"""The emulator's process: ministack, corrected where it differs from AWS, reporting on its stdout.
 
 Started by `dev.rehearse.emulator`, with a listening socket's descriptor as its argument. Each line
 of stdout is a JSON object with an `event`: `ready`, `denied` (a call that no policy allows)
@@ -22,12 +22,16 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from ministack import app as ministack
 from ministack.core import iam_actions, iam_evaluator
-from ministack.services import lambda_svc
+from ministack.services import lambda_svc, secretsmanager
+from ministack.services.cloudformation import provisioners
 
 from dev.rehearse.functions import LOOK_UP
-from dev.rehearse.resources import register
 
 _MSK_CLUSTER = re.compile(r"/v1/clusters/(?P<arn>arn:[^/]+/[^/]+/[^/]+)")
+
+_SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
+_SECRET_SUFFIX = re.compile(r"-[^-]{6}$")
+_Properties = dict[str, Any]
 
 _Application = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -51,7 +55,7 @@ def main() -> None:
     """Serves until stdin ends."""
     reporter = Reporter()
     Thread(target=_end_with_parent, daemon=True).start()
-    register()
+    _name_secrets_by_arn()
     _report_denials(reporter)
     _name_source_account()
     _name_msk_clusters()
@@ -82,6 +86,38 @@ def _application(reporter: Reporter) -> _Application:
         await ministack.app(scope, receive, passing_on)
 
     return application
+
+
+def _name_secrets_by_arn() -> None:
+    """A secret's Ref is its ARN, as in AWS, and its generated value leaves characters out.
+
+    ministack's Ref is the name, and its templates know no characters that a password must not have.
+    """
+    plain = provisioners._RESOURCE_HANDLERS[_SECRET]
+
+    def create(logical_id: str, properties: _Properties, stack: str) -> tuple[str, _Properties]:
+        own = dict(properties)
+        if ordered := own.pop("GenerateSecretString", None):
+            answer = secretsmanager._get_random_password(ordered)
+            own["SecretString"] = json.loads(answer[2])["RandomPassword"]
+        _, attributes = plain["create"](logical_id, own, stack)
+        return attributes["Arn"], attributes
+
+    def update(
+        made: str, old: _Properties, new: _Properties, *rest: Any
+    ) -> tuple[str, _Properties]:
+        _, attributes = plain["update"](_name_of(made), old, new, *rest)
+        return attributes["Arn"], attributes
+
+    def delete(made: str, properties: _Properties) -> None:
+        plain["delete"](_name_of(made), properties)
+
+    own = {"create": create, "update": update, "delete": delete}
+    provisioners._RESOURCE_HANDLERS[_SECRET] = {**plain, **own}
+
+
+def _name_of(arn: str) -> str:
+    return _SECRET_SUFFIX.sub("", arn.rsplit(":", 1)[1])
 
 
 def _report_denials(reporter: Reporter) -> None:
