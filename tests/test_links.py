@@ -20,8 +20,7 @@ PAGES = (
     "docs/security.md",
     "docs/troubleshooting.md",
 )
-# Without the changelog, whose entries name the pages of their time.
-LINKING = ["README.md", "SECURITY.md", "CONTRIBUTING.md"] + [
+LINKING = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"] + [
     f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))
 ]
 _LINK = re.compile(r"\[[^\]\[]*\]\(([^)\s]+)\)")

@@ -38,16 +38,16 @@ def workflow() -> Any:
 
 
 def test_the_last_version_is_a_release_everywhere() -> None:
-    assert find_faults("v0.2.0") == []
+    assert find_faults("v0.1.0") == []
 
 
 @pytest.mark.parametrize(
     ("place", "old", "new", "fault"),
     [
-        ("pyproject.toml", 'version = "0.2.0"', 'version = "0.3.0"', "is not v0.3.0, the version"),
-        (str(CHART), "\nversion: 0.2.0", "\nversion: 0.1.0", "version must be 0.2.0"),
-        (str(CHART), "appVersion: 0.2.0", "appVersion: 0.1.0", "appVersion must be 0.2.0"),
-        ("CHANGELOG.md", "## [0.2.0] - ", "## [0.2.0]", "has no section [0.2.0] with a date"),
+        ("pyproject.toml", 'version = "0.1.0"', 'version = "0.3.0"', "is not v0.3.0, the version"),
+        (str(CHART), "\nversion: 0.1.0", "\nversion: 0.0.9", "version must be 0.1.0"),
+        (str(CHART), "appVersion: 0.1.0", "appVersion: 0.0.9", "appVersion must be 0.1.0"),
+        ("CHANGELOG.md", "## [0.1.0] - ", "## [0.1.0]", "has no section [0.1.0] with a date"),
     ],
     ids=["project", "chart", "image", "changelog"],
 )
@@ -55,7 +55,7 @@ def test_a_place_that_was_forgotten_is_named(
     place: str, old: str, new: str, fault: str, copy: Path
 ) -> None:
     change(copy / place, old, new)
-    assert fault in "\n".join(find_faults("v0.2.0", copy))
+    assert fault in "\n".join(find_faults("v0.1.0", copy))
 
 
 def test_the_notes_are_the_changelogs_section_alone() -> None:
