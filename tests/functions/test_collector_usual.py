@@ -179,10 +179,10 @@ def test_what_no_report_has_learnt_yet_is_unknown(rows: list[dict[str, Any]] | N
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"scribble", "no readable file of usual figures"),
-        (usual_object(EVERY_DAY)[:-200], "no readable file of usual figures"),
-        (usual_object(EVERY_DAY, date=None), "no readable file of usual figures"),
-        (usual_object(EVERY_DAY, date="soon"), "no readable file of usual figures"),
+        (b"scribble", "not a readable file of usual figures"),
+        (usual_object(EVERY_DAY)[:-200], "not a readable file of usual figures"),
+        (usual_object(EVERY_DAY, date=None), "not a readable file of usual figures"),
+        (usual_object(EVERY_DAY, date="soon"), "not a readable file of usual figures"),
         (usual_object(EVERY_DAY, version="2.0"), "deploy the collector"),
         (usual_object(EVERY_DAY, date="2025-12-19"), "the daily report has written none since"),
     ],
