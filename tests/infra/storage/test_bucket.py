@@ -13,12 +13,22 @@ from kafka_lag_cdk.bucket import DataBucket
 from tests.infra.storage.stack import KEEP, only, synthesised
 
 
-def test_history_and_reports_expire_after_their_days_and_no_snapshot_does() -> None:
+def test_reports_and_history_expire_after_their_days_and_no_snapshot_sooner() -> None:
     rules = only("AWS::S3::Bucket")["LifecycleConfiguration"]["Rules"]
     found = {rule.get("Prefix"): rule.get("ExpirationInDays") for rule in rules}
     assert (found["history/"], found["reports/"]) == (KEEP.history_days, KEEP.report_days)
     over_snapshots = [prefix for prefix in found if "snapshots/".startswith(prefix or "")]
-    assert [found[prefix] for prefix in over_snapshots if found[prefix]] == []
+    assert {found[each] for each in over_snapshots if found[each]} == {KEEP.history_days}
+
+
+def test_snapshots_that_no_job_compacts_never_expire() -> None:
+    def build(stack: Stack) -> None:
+        DataBucket(stack, "Data", keep=KEEP, compacted=False)
+
+    found = synthesised(build)["Resources"].values()
+    (bucket,) = [each for each in found if each["Type"] == "AWS::S3::Bucket"]
+    rules = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
+    assert "snapshots/" not in {rule.get("Prefix") for rule in rules}
 
 
 def test_a_bucket_that_exists_is_left_as_it_is() -> None:
