@@ -211,4 +211,4 @@ def test_a_group_of_two_clusters_needs_the_cluster(tmp_path: Path) -> None:
 def test_a_group_of_which_nothing_was_known_is_one_sentence(state: Path) -> None:
     unknown = run("mailer", "--state", state)
     assert (unknown.exit_code, unknown.stdout) == (1, "")
-    assert "or set `capacity` in the configuration" in unknown.stderr
+    assert "set `capacity` in the configuration" in unknown.stderr

@@ -113,9 +113,8 @@ def _advise(
     found = advise(run.cluster, row, over_time, members_per_task)
     if row["tasks_needed"] is None and found.now.needed is None:
         raise ConfigError(
-            f"How many tasks {group} needs was not known in {format_quantity(days, 'day')}: "
-            f"{found.now.why}. Capacity is learnt from members that read a backlog; or set "
-            "`capacity` in the configuration."
+            f"The tasks that {group} needs were not known in {format_quantity(days, 'day')}: "
+            f"{found.now.why}. You may set `capacity` in the configuration."
         )
     return found
 

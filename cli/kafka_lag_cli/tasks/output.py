@@ -113,7 +113,6 @@ def _facts(advice: Advice) -> Iterator[tuple[str, str]]:
     row = advice.now.row
     yield "members now", _UNKNOWN if row["members"] is None else format_count(row["members"])
     yield "one member reads", _capacity(row)
-    yield "produced", _rate(row["produce_rate"])
     lag = _UNKNOWN if row["lag"] is None else f"{format_quantity(row['lag'], 'record')}"
     if row["time_lag_seconds"] is not None:
         lag += f", {format_duration(row['time_lag_seconds'])} old"
@@ -148,8 +147,9 @@ def _week_table(week: Sequence[HourOfWeek]) -> Table:
     for name in WEEKDAYS:
         table.add_column(name, justify="right")
     for hour in range(HOURS):
-        cells = (week[day * HOURS + hour].needed for day in range(len(WEEKDAYS)))
-        table.add_row(f"{hour:02}", *map(_range, cells))
+        cells = [week[day * HOURS + hour].needed for day in range(len(WEEKDAYS))]
+        if any(cells):
+            table.add_row(f"{hour:02}", *map(_range, cells))
     return table
 
 

@@ -112,6 +112,7 @@ def weigh_slow_partition(case: Case) -> Cause | None:
         {
             **case.row(at),
             "key_skew": False,
+            "offset": case.value(at, "committed_offset"),
             "produce_rate": float(case.produced[at]),
             "consume_rate": float(case.consumed[at]),
             "partitions_of_member_in_time": int(own.sum()) - 1,

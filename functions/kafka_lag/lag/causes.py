@@ -326,9 +326,9 @@ def write_evidence(evidence: Evidence) -> str:
 
 
 def shorten(value: Any) -> Any:
-    """Returns a value of evidence: a float rounded to four digits, a name cut."""
+    """Returns a value of evidence: a float rounded to six digits, a name cut."""
     if isinstance(value, Mapping):
         return {name: shorten(each) for name, each in value.items() if each is not None}
     if isinstance(value, float):
-        return float(f"{value:.4g}")
+        return float(f"{value:.6g}")
     return value[:_LONGEST_NAME] if isinstance(value, str) else value

@@ -374,8 +374,8 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
         where = f"{format_name(row['open_transaction_topic'])}"
         yield (
             f"Open transaction: in {where} partition {row['open_transaction_partition']}, since "
-            f"{format_minute(row['open_transaction_since'])}; it holds up "
-            f"{format_quantity(held_up, 'record')}."
+            f"{format_minute(row['open_transaction_since'])}; "
+            f"{format_quantity(held_up, 'record')} of the group cannot be read."
         )
     # markers of transactions are never read, and leave a group that is done one behind
     if row.get("max_lag") == 1:
@@ -547,11 +547,9 @@ def format_worst(row: Row) -> str | None:
     worst += ", no leader known" if leader is None else f", led by broker {leader}"
     if member is not None:
         # While members come and go, it is another one a moment later.
-        owned = "owned just then" if is_always_rebalancing(row) else "read"
-        if row.get("worst_status") == contract.UNAVAILABLE:
-            owned = "owned"
+        owned = "owned just then" if is_always_rebalancing(row) else "owned"
         return f"{worst}, {owned} by {format_name(member)}"
-    return worst + (", read by nobody" if row.get("members") == 0 else ", no member known")
+    return worst + (", owned by nobody" if row.get("members") == 0 else ", no member known")
 
 
 def format_lag(change: GroupChange) -> str | None:
@@ -584,7 +582,8 @@ def _estimate_drain(change: GroupChange) -> float | None:
     """Returns the seconds until nothing is unread; None unless the last runs saw it shrink."""
     row = change.row
     drain: float | None = row.get("drain_seconds")
-    return drain if row.get("trend") == contract.SHRINKING else None
+    shrinks = row.get("trend") == contract.SHRINKING and change.kind != contract.CAUGHT_UP
+    return drain if shrinks else None
 
 
 def _format_age(seconds: float) -> str:

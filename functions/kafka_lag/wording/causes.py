@@ -53,7 +53,10 @@ START = "start its consumers"
 FIND_RESTLESS = (
     "find out why members come and go: crashes, session.timeout.ms, max.poll.interval.ms"
 )
-ASK_WHO_REWOUND = "ask who set its offsets back; if it was meant, the group catches up by itself"
+ASK_WHO_REWOUND = (
+    "ask who set its offsets back; if it was meant, the group catches up by itself; if not, stop "
+    "it and set them to where they were"
+)
 SET_OFFSETS = "stop the group and set its offsets: to the earliest, if it must read all records"
 ASK_WHETHER_RECREATED = f"ask whether the topic was deleted and created again; if so, {SET_OFFSETS}"
 END_TRANSACTION = "find its producer and end it, or abort the transaction; consumers need nothing"
@@ -71,10 +74,10 @@ _TEMPLATES: Mapping[str, _Template] = {
     contract.MORE_PRODUCED: _Template(
         (
             "More is written to {topic} than before: {topic_rate}, and {topic_rate_before} while "
-            "the group kept up, until {kept_up_at}; it reads {consume_rate} of {produce_rate} in "
-            "all",
+            "the group kept up, until about {kept_up_at}; it reads {consume_rate} of "
+            "{produce_rate} in all",
             "More is written than before: {produce_rate}, and {produce_rate_before} while the "
-            "group kept up, until {kept_up_at}; it reads {consume_rate}, as much as before or more",
+            "group kept up, until about {kept_up_at}; it reads {consume_rate}, no less than before",
             "More is written than is usual at this hour: {produce_rate}, usually "
             "{usual_produce_rate}",
         ),
@@ -84,9 +87,9 @@ _TEMPLATES: Mapping[str, _Template] = {
     contract.CAPACITY_FELL: _Template(
         (
             "The group reads less than before: {consume_rate} of the {produce_rate} written, and "
-            "{consume_rate_before} while it kept up, until {kept_up_at}",
+            "{consume_rate_before} while it kept up, until about {kept_up_at}",
             "The group reads less than before: {consume_rate}, and {consume_rate_before} while it "
-            "kept up, until {kept_up_at}",
+            "kept up, until about {kept_up_at}",
         ),
         f"{LOOK_AT_NEEDS}; {{more_of_the_same}}",
         _MEMBERS,
@@ -112,7 +115,7 @@ _TEMPLATES: Mapping[str, _Template] = {
         ),
         "look at the keys and records of that partition; more members do not help, because a "
         "partition has one reader",
-        f"{_RECORDS} --offset latest --property print.key=true --max-messages 100",
+        f"{_RECORDS} --offset {{first_offset}} --property print.key=true --max-messages 100",
     ),
     contract.SLOW_MEMBER: _Template(
         (
@@ -139,12 +142,12 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
     contract.HUNG: _Template(
         (
-            "The group hangs: its members own all {partitions}, and no commit has moved since "
+            "The group hangs: its members own {partitions}, and no commit has moved since "
             "{stands_since}",
             "The group hangs: its members own their partitions, and no commit moves",
         ),
-        "look at the log of {member}: a call hangs, or one record fails again and again; then "
-        "restart it",
+        "look at the logs of its members: a call hangs, or one record fails again and again; then "
+        "restart them",
         _MEMBERS,
     ),
     contract.STUCK_RECORD: _Template(
@@ -198,7 +201,7 @@ _TEMPLATES: Mapping[str, _Template] = {
     contract.OPEN_TRANSACTION: _Template(
         (
             "An open transaction holds up partition {partition} of {topic} since {open_since}: "
-            "{held_up_records} after it cannot be read",
+            "{held_up_records} of the group cannot be read",
             "An open transaction holds up the group",
         ),
         END_TRANSACTION,
@@ -332,8 +335,9 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     if isinstance(topic := evidence.get("topic"), str):
         fields["topic_arg"] = _quote(topic)
         fields["topic_partition_arg"] = _quote(f"{topic}:{evidence.get('partition')}")
+    fields["first_offset"] = "latest"
     if isinstance(offset := evidence.get("offset"), int):
-        fields["next_offset"] = str(offset + 1)
+        fields["first_offset"], fields["next_offset"] = str(offset), str(offset + 1)
     return fields
 
 

@@ -46,7 +46,8 @@ def explain_tasks_needed(group: Mapping[str, Any]) -> str:
             share = format_share(group["hottest_share"])
             return f"{written}; partition {partition} of {group['hottest_topic']} carries {share}"
         case contract.LIMITED_BY_PARTITIONS:
-            return f"{written}: that is a member for each partition, and more would read nothing"
+            lag = f", {format_count(group['lag'])} records lie there" if group["lag"] else ""
+            return f"{written}{lag}: each partition needs a member, and more would read nothing"
         case contract.LIMITED_BY_SHARED:
             enough = format_quantity(group["shared_limit_members"], "member")
             read = format_rate(group["shared_limit_rate"])
@@ -89,6 +90,8 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
     if is_in_vain(row) and (cause := describe_cause(row)):
         yield f"More tasks do not help: {cause.happened}. First {advise_on_cause(row)}."
         return
+    if row.get("cause") == contract.CAPACITY_FELL and (cause := describe_cause(row)):
+        yield f"{cause.happened}. First {advise_on_cause(row)}."
     if members is not None and partitions is not None and members > partitions:
         idle = format_quantity(members - partitions, "member")
         yield f"{idle} of {members} read nothing: there are {partitions} partitions."
@@ -135,6 +138,8 @@ def _find_written(row: Mapping[str, Any]) -> float | None:
 def is_in_vain(row: Mapping[str, Any]) -> bool:
     """Returns true if the cause is one that more tasks do not change."""
     cause, capacity = row.get("cause"), row["capacity"]
+    if cause == contract.SETTINGS_CHANGED:
+        return read_evidence(row).get("setting") != contract.RETENTION
     if cause != contract.SLOW_MEMBER:
         return cause in _IN_VAIN
     reads = read_evidence(row).get("consume_rate") or 0.0
