@@ -25,6 +25,7 @@ from kafka_lag_cli.command import kafka_lag, main
 from kafka_lag_cli.why.command import parse_time
 from kafka_lag_cli.why.explanation import Explanation, explain, read_snapshot
 from kafka_lag_cli.why.output import print_explanation, print_troubles, write_troubles
+from kafka_lag_cli.why.timeline import Minute, Timeline
 from tests.builders import HOUR, MINUTE, NOON, a_reading, a_report
 from tests.cli.recorded_shop import CLUSTER, HOSTILE, MINUTES, TROUBLE, write_shop
 from tests.functions.views.page.rows import a_group
@@ -224,3 +225,13 @@ def test_a_damaged_run_of_a_time_is_not_said_to_be_missing(
 )
 def test_times_are_utc_and_of_the_past(text: str, at: int) -> None:
     assert parse_time(text, NOON / 1000) == at
+
+
+def test_the_last_skip_counts_all_that_other_partitions_skipped_with_it() -> None:
+    skips = [(None, None), (1, 50), (1, 80), (2, 149), (2, 124), (None, None)]
+    rows = [{"skipped_at": at, "records_skipped": records} for at, records in skips]
+    minutes = tuple(Minute(at, row) for at, row in enumerate(rows))
+    timeline = Timeline(0, 6, MINUTE, minutes, runs=6, unreadable=0)
+
+    assert timeline.last_skip() == {"skipped_at": 2, "records_skipped": 149}
+    assert replace(timeline, minutes=minutes[:1]).last_skip() is None

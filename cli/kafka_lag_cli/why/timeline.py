@@ -65,9 +65,11 @@ class Timeline:
     unreadable: int
 
     def last_skip(self) -> Row | None:
-        """The row that has the last skip, whole; None if no run has one."""
+        """Returns the row that has the last skip, whole; None if no run has one."""
         skipped = [each.row for each in self.minutes if each.row["skipped_at"] is not None]
-        return skipped[-1] if skipped else None
+        # Later rows no longer count what other partitions skipped before the window.
+        same = [row for row in skipped if row["skipped_at"] == skipped[-1]["skipped_at"]]
+        return max(same, key=lambda row: row["records_skipped"] or 0, default=None)
 
 
 def read_timeline(
