@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from dev.compare.differences import differences, lines
 from kafka_lag_cdk.packaging import find_uv
 
 ROOT = Path(__file__).parents[2]
@@ -41,15 +42,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("new", metavar="NEW")
     names = ", ".join(KINDS)
     add("--only", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of {names}")
+    add("--few", type=int, default=3, metavar="N", help="print N differences of each group (3)")
     options = parser.parse_args(argv)
     try:
         with tempfile.TemporaryDirectory(prefix="compare-") as work, ExitStack() as stack:
             trees = [stack.enter_context(tree_of(each)) for each in (options.old, options.new)]
-            found = compare(trees, options.only, Path(work))
+            found = compare(trees, options.only, options.few, Path(work))
     except CompareError as error:
         print(error, file=sys.stderr)
         return 2
-    print(found, end="")
+    print("".join(f"{line}\n" for line in found), end="")
     return 1 if found else 0
 
 
@@ -74,8 +76,8 @@ def _git(*words: str) -> None:
         raise CompareError(f"git {words[0]}: {done.stderr.strip()}")
 
 
-def compare(trees: Sequence[Path], kinds: Sequence[str], work: Path) -> str:
-    """Returns git's diff of what two trees make; empty if nothing differs. Raises CompareError."""
+def compare(trees: Sequence[Path], kinds: Sequence[str], few: int, work: Path) -> list[str]:
+    """Lines about what two trees make differently; none where nothing. Raises CompareError."""
     places = [work / "old", work / "new"]
     running = [_start(tree, place, kinds) for tree, place in zip(trees, places, strict=True)]
     codes = [each.wait() for each in running]
@@ -83,16 +85,7 @@ def compare(trees: Sequence[Path], kinds: Sequence[str], work: Path) -> str:
         if code:
             words = place.with_suffix(".log").read_text(errors="replace")[-_LAST_WORDS:]
             raise CompareError(f"the {place.name} commit in {tree} could not be run:\n{words}")
-    for kind in kinds:
-        for place in places:
-            (place / f"{kind}.txt").rename(work / f"{place.name}-{kind}.txt")
-    diffs = [_diff(work / f"old-{kind}.txt", work / f"new-{kind}.txt") for kind in kinds]
-    return "".join(diffs)
-
-
-def _diff(old: Path, new: Path) -> str:
-    command = ["git", "diff", "--no-index", "--unified=0", "--", str(old), str(new)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return list(lines(differences(*places), few))
 
 
 def _start(tree: Path, place: Path, kinds: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -2,10 +2,9 @@
 """`outputs.py TREE OUT KIND...`: what one commit makes of recorded readings, a day and examples.
 
 Each commit runs its own copy of this, so that names are what they are there. Of each kind it writes
-`OUT/KIND.txt` with a line for each number or text: WHAT it is (a table, a route, a type of
-resource), WHERE it is (a run and a row, a request), its path in the value, and itself. The readings
-are seven minutes of three real brokers under faults, and a simulated day in which all goes wrong
-that a report knows.
+`OUT/KIND.json`: WHAT a value is (a table, a route, a type of resource), WHERE it is (a run and a
+row, a request), and the value as a tree. The readings are seven minutes of three real brokers under
+faults, and a simulated day in which all goes wrong that a report knows.
 """
 
 from __future__ import annotations
@@ -215,30 +214,10 @@ class Outputs:
         self.sent.clear()
 
     def write(self) -> None:
-        """Writes a file a kind."""
+        """A file a kind."""
         for kind, tree in self._trees.items():
-            lines = [
-                f"{what} | {where} | {line}\n"
-                for what, values in sorted(tree.items())
-                for where, value in sorted(values.items())
-                for line in lines_of(value)
-            ]
-            text = "".join(lines).replace(str(self.folder), "(out)")
-            (self.folder / f"{kind}.txt").write_text(text)
-
-
-def lines_of(value: Any, path: str = "") -> Iterator[str]:
-    """Yields a line for each number, text or line of a text, whatever the order of keys."""
-    if isinstance(value, dict) and value:
-        for key in sorted(value):
-            yield from lines_of(value[key], f"{path}.{key}")
-    elif isinstance(value, list) and value:
-        for each in value:
-            yield from lines_of(each, f"{path}[]")
-    elif isinstance(value, str) and "\n" in value:
-        yield from (f"{path}: {line!r}" for line in value.splitlines())
-    else:
-        yield f"{path}: {value!r}"
+            text = json.dumps(tree, default=str).replace(str(self.folder), "(out)")
+            (self.folder / f"{kind}.json").write_text(text)
 
 
 def opened(value: Any) -> Any:
