@@ -365,7 +365,7 @@ def test_one_unread_record_of_an_idle_topic_is_dated_exactly(one_broker: KafkaCl
     assert row["next_record_time"] == times[2]
 
 
-def test_a_topic_made_anew_is_dated_by_its_own_records(one_broker: KafkaCluster) -> None:
+def test_a_recreated_topic_is_dated_by_its_own_records(one_broker: KafkaCluster) -> None:
     old, new = every(DAY, 10), every(HOUR, 12)
     topic = watched(one_broker, "anew", old)
     topic.commit(5)

@@ -120,8 +120,7 @@ def add_tasks_needed(
     tasks = Column.of(np.minimum(wanted, most).astype(np.int32), known)
     unknown = (~capacity.known, unread, ~known)
     limited = wanted > most
-    at_rest = (tasks > needed) & ~is_over
-    reason = _explain(now, unknown, limited, is_over, at_rest, for_backlog=needed > for_rate)
+    reason = _explain(now, unknown, limited, is_over, tasks > needed, for_backlog=needed > for_rate)
     hottest = work.hottest
     rows = parts.rows
     return groups.with_columns(
@@ -181,8 +180,7 @@ def _explain(
     for_backlog: Mask,
 ) -> Strings:
     """Returns the reason for the number; `unknown`: groups without capacity, reading or rate."""
-    has_hot = is_over | (now.has_hot & ~at_rest & ~now.is_full)
-    cases = (*unknown, limited, has_hot, at_rest, now.is_full, for_backlog)
+    cases = (*unknown, limited, is_over, at_rest, now.is_full, now.has_hot, for_backlog)
     return _REASONS.take(np.select(cases, range(len(cases)), default=len(cases)))
 
 
@@ -196,6 +194,7 @@ _REASONS = Strings.of(
         contract.NEEDED_FOR_HOT_PARTITION,
         contract.NEEDED_FOR_RECENT_RATE,
         contract.LIMITED_BY_PARTITIONS,
+        contract.NEEDED_FOR_HOT_PARTITION,
         contract.NEEDED_FOR_BACKLOG,
         contract.NEEDED_FOR_RATE,
     ]

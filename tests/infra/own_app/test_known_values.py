@@ -217,7 +217,7 @@ WRITTEN: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRITTEN)
-def test_a_wrong_setting_is_told_as_in_a_configuration(case: str) -> None:
+def test_a_wrong_setting_is_reported_as_in_a_configuration(case: str) -> None:
     make, begin = WRITTEN[case]
     with pytest.raises(ConfigurationError) as caught:
         make()
