@@ -19,6 +19,8 @@ from kafka_lag.lag.sets import Sets
 # A group keeps up in a run if its time lag is at most this many intervals; or this share of a
 # window if it is no more than in the previous run: the time lag of many groups goes up and down.
 _KEEPS_UP_INTERVALS, _KEEPS_UP_WINDOWS = 2.0, 0.5
+# A group that was never seen to keep up does so if it reads at least this share of what is written.
+_READS_SHARE = 0.9
 # Half-life of the averages, in windows: a rise over an hour still stands out against them.
 _HALF_LIFE_WINDOWS = 6.0
 # After this many windows without a reading, rates cover a time that no run saw.
@@ -51,7 +53,11 @@ def add_kept_up(
     fine &= groups.numbers("time_lag_error_seconds").known
     # A small time lag does not prove it either if the group has read nothing since it was first
     # seen.
-    fine &= (groups.numbers("consume_rate") > 0) | (rate == 0)
+    reads = groups.numbers("consume_rate")
+    fine &= (reads > 0) | (rate == 0)
+    # Nor does it in the first runs of a group that reads less than is written: its backlog is young
+    # because nobody saw it begin.
+    fine &= (reads >= _READS_SHARE * rate) | old.numbers("kept_up_at").known
     now = run.now(len(groups))
     usual = old.numbers("kept_up_produce_rate")
     other = (rate > _OTHER_LEVEL * usual) | (rate * _OTHER_LEVEL < usual)

@@ -294,7 +294,7 @@ CASES = {
         contract.CAPACITY_FELL,
         {},
         40,
-        made=partial(two_members, 12),
+        made=partial(two_members, 8),
     ),
     "a broker slows one group alone": Case(limits, contract.UNEXPLAINED, {}),
     "one of two topics grows": Case(
