@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 import click
 
-from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.errors import ReporterError
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import LatestRun
-from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.groups_over_time import AT_ONCE, Period, read_period
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
@@ -105,18 +104,11 @@ def _summarise(store: BrowsableStore, run: LatestRun, days: int) -> Iterator[Nee
 def _advise(
     store: BrowsableStore, run: LatestRun, group: str, days: int, members_per_task: int
 ) -> Advice:
-    """Raises ConfigError for a group of which no number was known in all the time."""
     (row,) = (row for row in groups_of(run) if row["consumer_group"] == group)
     period = Period.of(run.taken_at, days, run.interval_seconds)
     with count_objects() as progress:
         over_time = read_period(store, run.cluster, period, [group], COLUMNS, progress)
-    found = advise(run.cluster, row, over_time, members_per_task)
-    if row["tasks_needed"] is None and found.now.needed is None:
-        raise ConfigError(
-            f"The tasks that {group} needs were not known in {format_quantity(days, 'day')}: "
-            f"{found.now.why}. You may set `capacity` in the configuration."
-        )
-    return found
+    return advise(run.cluster, row, over_time, members_per_task)
 
 
 if __name__ == "__main__":

@@ -95,6 +95,10 @@ def print_advice(advice: Advice, screen: Console) -> None:
     for sentence in advice.limits:
         _print(screen, sentence)
     screen.print()
+    if advice.now.needed is None:
+        days = format_quantity(advice.period.days, "day")
+        _print(screen, f"Tasks needed were not known in {days}. `capacity` may be configured.")
+        return
     screen.print(_week_table(advice.week))
     _print(screen, _describe_week(advice))
 

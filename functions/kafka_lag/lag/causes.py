@@ -42,6 +42,7 @@ from kafka_lag.lag.cause_proofs import (
 from kafka_lag.lag.cause_rates import (
     FEW_REBALANCES,
     find_hot,
+    find_only_leader,
     have_members_left,
     is_more_written,
     weigh_catching_up,
@@ -209,7 +210,7 @@ def _name(case: Case, last: _Named, run: Run, last_run: int | None, incident: in
             # The numbers are those of the last run in which they decided.
             return replace(last, text=write_evidence({"as_of": last_run, **last.evidence}))
         main, second = _choose(replace(case, over_for=0.0), last)
-    found = main or Cause(contract.UNEXPLAINED, case.since, case.list_rates())
+    found = main or _find_unexplained(case)
     after, over_at = last.over(run.taken_at) if found.name in _NONE_LEFT else (None, None)
     also = None if second is None else {"cause": second.name, **second.evidence}
     evidence = {**found.evidence, "after": after, "over_at": over_at, "also": also}
@@ -228,6 +229,14 @@ def _name(case: Case, last: _Named, run: Run, last_run: int | None, incident: in
     if since is not None and incident is not None:
         since = max(since, incident)
     return _Named(found.name, since, write_evidence(evidence))
+
+
+def _find_unexplained(case: Case) -> Cause:
+    """Returns `unexplained`, with the broker that alone leads all that is behind: it may be slow,
+    but a single group does not prove it."""
+    several = case.behind.sum() > 1 and case.fine.any()
+    broker = find_only_leader(case) if several else None
+    return Cause(contract.UNEXPLAINED, case.since, {**case.list_rates(), "broker": broker})
 
 
 def _choose(case: Case, last: _Named) -> tuple[Cause | None, Cause | None]:

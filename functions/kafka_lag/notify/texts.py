@@ -370,7 +370,8 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
         yield f"Not read: {format_quantity(unknown, 'partition')}, counted as last seen."
     if row.get("unusual"):
         yield f"Unusual: {_describe_usual(row)}."
-    if (held_up := row.get("held_up_records")) is not None:
+    held_up, cause = row.get("held_up_records"), _describe_cause(change)
+    if held_up is not None and row.get("cause") != contract.OPEN_TRANSACTION:
         where = f"{format_name(row['open_transaction_topic'])}"
         yield (
             f"Open transaction: in {where} partition {row['open_transaction_partition']}, since "
@@ -380,7 +381,6 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
     # markers of transactions are never read, and leave a group that is done one behind
     if row.get("max_lag") == 1:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."
-    cause = _describe_cause(change)
     if cause is not None:
         yield f"Cause: {cause.happened}."
     if to_do := _advise(change):

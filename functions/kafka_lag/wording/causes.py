@@ -260,10 +260,13 @@ _TEMPLATES: Mapping[str, _Template] = {
     contract.UNEXPLAINED: _Template(
         (
             "Not known: no cause fits the figures alone ({consume_rate} read of {produce_rate} "
+            "written, {members}); broker {broker} leads all partitions that are behind, and none "
+            "of the others",
+            "Not known: no cause fits the figures alone ({consume_rate} read of {produce_rate} "
             "written, {members})",
             "Not known: no cause fits the figures alone",
         ),
-        "look at the log of its members",
+        "{advice_on_unexplained}",
         _MEMBERS,
     ),
 }
@@ -304,11 +307,13 @@ def _find_second(row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def advise_on_cause(row: Mapping[str, Any]) -> str | None:
-    """Returns what to do first about the cause alone; None if it is unknown."""
+    """Returns what to do about the cause, and then about the one beside it; None if unknown."""
     template = _TEMPLATES.get(row.get("cause") or "")
     if template is None:
         return None
-    return template.to_do.format_map(_Fallbacks(_format_fields(row)))
+    to_do = template.to_do.format_map(_Fallbacks(_format_fields(row)))
+    second = _find_second(row)
+    return f"{to_do}; then {advise_on_cause(second)}" if second else to_do
 
 
 class _Fallbacks(dict[str, str]):
@@ -327,6 +332,7 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     fields["group_arg"] = _quote(row.get("consumer_group"))
     fields["advice_on_reset"] = _advise_on_reset(row, evidence)
     fields["advice_on_setting"] = _advise_on_setting(fields)
+    fields["advice_on_unexplained"] = advise_on_broker(row) or "look at the log of its members"
     fields["more_members"] = _advise_members(row.get("members"), row.get("partitions"))
     if lost := row.get("incident_lost") or evidence.get("records_lost"):
         fields["lost"] = f"at least {format_quantity(lost, 'record')}"
@@ -359,6 +365,14 @@ def _advise_on_setting(fields: Mapping[str, str]) -> str:
     if "replicas_was" in fields:
         return "wait until the replicas are in sync; consumers need nothing"
     return f"ask who changed the settings of {topic}; if it was not meant, set them back"
+
+
+def advise_on_broker(row: Mapping[str, Any]) -> str | None:
+    """Returns advice on the broker that may be slow; None if it is known not to be, or unknown."""
+    broker = read_evidence(row).get("broker")
+    if row.get("cause") != contract.UNEXPLAINED or not isinstance(broker, int):
+        return None
+    return f"look at broker {broker} (its processor, disk and network) and at the members' logs"
 
 
 def _advise_members(members: int | None, partitions: int | None) -> str:
