@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[1]
 PAGES = (
     "README.md",
     "SECURITY.md",
-    "docs/architecture.md",
     "docs/deploy.md",
     "docs/first-account.md",
     "docs/migrating.md",

@@ -35,13 +35,15 @@ from dev.sim.live.planting import (
 from dev.sim.live.stage import Scene
 from dev.sim.live.writer import Writer
 from dev.truth.judge import Look, judge
-from dev.truth.page import Cells, write_page
+from dev.truth.page import Cells, write_page, write_tables
 from dev.truth.programs import INSTALLED, TOOL, Program, Running, look_with_tool, take_programs
 from dev.truth.scenarios import SCENARIOS, read_logs
 
 PAGE = Path(__file__).parents[2] / "docs" / "truth.md"
 # The page of a run without all programs or scenarios.
 PART = INSTALLED / "part.md"
+# Each value that was judged.
+TABLES = INSTALLED / "tables.md"
 _LOOKS_APART, _STARTS_WITHIN = 15.0, 120.0
 # Seconds before the looks, and how many: two intervals of the slowest program, so that it has a
 # history, and one after a change.
@@ -161,10 +163,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error)
         return 1
     page = options.page or (PART if missing or len(chosen) < len(every) else PAGE)
-    page.parent.mkdir(parents=True, exist_ok=True)
+    for each in (page, TABLES):
+        each.parent.mkdir(parents=True, exist_ok=True)
     text = write_page(PAGE.read_text(encoding="utf-8"), here, chosen, cells)
     page.write_text(text, encoding="utf-8")
-    _say(f"{page} is written")
+    TABLES.write_text(write_tables(here, chosen, cells), encoding="utf-8")
+    _say(f"{page} is written, and each value to {TABLES}")
     return 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result as tables, which take the place of those of `docs/truth.md`."""
+"""The result as tables: a short one for `docs/truth.md`, and every cell for contributors."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ page. So many scenarios each program showed right, late, not at all, or wrong:
 {counts}
 """
 _TABLES = """\
-## Offset lag
+# Offset lag
 
 In records. The truth is that of a look of ours, of the partition with most.
 
 {lags}
 
-## Time lag
+# Time lag
 
 The age of the first unread record, of the worst partition of a topic, and what is allowed. A
 program without a column has no such number.
 
 {ages}
 """
+# What a program is blamed for on the page.
+_BLAMED = (Verdict.LATE, Verdict.WRONG)
 
 
 # By number, scenario's title and program's name.
@@ -52,9 +54,13 @@ def write_page(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
         counts=_count(programs, cells),
     )
+    return replace_part(replace_part(page, "run", run), "tables", _blame(programs, cells))
+
+
+def write_tables(programs: Sequence[Program], scenarios: Sequence[Scenario], cells: Cells) -> str:
+    """Returns a table of every cell for each of the two numbers."""
     lags, ages = (_tabulate(number, programs, scenarios, cells) for number in (LAG, AGE))
-    tables = _TABLES.format(lags=lags, ages=ages)
-    return replace_part(replace_part(page, "run", run), "tables", tables)
+    return _TABLES.format(lags=lags, ages=ages)
 
 
 def replace_part(page: str, name: str, text: str) -> str:
@@ -101,6 +107,20 @@ def _count(programs: Sequence[Program], cells: Cells) -> str:
         for row in rows:
             own = [cell.verdict for at, cell in cells.items() if at[::2] == (number, row[0])]
             row += [str(own.count(each)) if own else "-" for each in Verdict]
+    return table_of(heads, rows)
+
+
+def _blame(programs: Sequence[Program], cells: Cells) -> str:
+    """Returns the scenarios in which each program showed a wrong or a late number."""
+    rows = []
+    for program in programs:
+        row = [program.name]
+        for number in NUMBERS:
+            own = {at[1]: cell.verdict for at, cell in cells.items() if at[::2] == (number, row[0])}
+            blamed = (title for title, verdict in own.items() if verdict in _BLAMED)
+            row.append("; ".join(blamed) if own else "-")
+        rows.append(row)
+    heads = ["program", *(f"wrong or late {name}" for name in NUMBERS.values())]
     return table_of(heads, rows)
 
 
