@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from dev.docs import cells_of, texts
+from dev.docs import texts
 from kafka_lag import contract
 from kafka_lag.contract.reports import REPORT_COLUMNS
 from kafka_lag.views import burrow, page
+from kafka_lag.wording.words import MEANINGS
 from tests.commands import subcommands
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +49,7 @@ NAMED: list[tuple[str, str, int, Iterable[str]]] = [
     ("command-line.md", "### Variables", 0, {*_VARIABLES, "KAFKA_LAG_PASSWORD"}),
     ("api.md", "### Endpoints", 0, burrow.PATHS),
     ("api.md", "## The status page", 0, _PAGES),
-    ("concepts.md", "| cause | what decides | evidence |", 0, contract.CAUSES),
+    ("concepts.md", "| cause | what decides |", 0, contract.CAUSES),
     *(("snapshots.md", f"## {name}", 0, columns) for name, columns in contract.COLUMNS.items()),
     *(("snapshots.md", f"### {name}", 0, columns) for name, columns in REPORT_COLUMNS.items()),
 ]
@@ -59,8 +60,8 @@ def _names(file: str, behind: str, column: int) -> list[str]:
     _, _, part = f"\n{DOCS[file]}".partition(f"\n{behind}\n")
     table = re.search(r"(?:^\|.*\n)+", f"{behind}\n{part}", re.MULTILINE)
     assert table, behind
-    rows = [cells_of(row) for row in table[0].splitlines()[2:]]
-    found = [name.strip("`") for row in rows for name in row[column].split(", ")]
+    rows = [row[1:-1].split("|") for row in table[0].splitlines()[2:]]
+    found = [name.strip("`") for row in rows for name in row[column].strip().split(", ")]
     # Columns by production are called as those by lag.
     others = [name.removeprefix("lag_") for name in found if name.startswith("lag_")]
     return [
@@ -77,6 +78,11 @@ def test_a_table_by_hand_names_what_code_has_and_no_more(
     file: str, behind: str, column: int, names: Iterable[str]
 ) -> None:
     assert {*_names(file, behind, column)} == {*names}
+
+
+def test_every_word_for_what_a_consumer_does_is_explained() -> None:
+    section, _, _ = DOCS["metrics.md"].partition("### In words\n")[2].partition("\n#")
+    assert [name for name in MEANINGS if f"`{name}`" not in section] == []
 
 
 def test_every_target_and_module_that_is_named_exists() -> None:

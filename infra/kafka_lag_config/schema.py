@@ -32,6 +32,7 @@ from kafka_lag_config.document import (
 from kafka_lag_config.objectives import ObjectiveKeys
 from kafka_lag_config.reading import SCHEMA
 from kafka_lag_config.scaling import Scaling
+from kafka_lag_config.settings import AlarmChange, SlaRuns
 from kafka_lag_config.shared import Shared
 from kafka_lag_config.source import CLUSTERS, DEFAULTS
 from kafka_lag_config.strict import Strict, models_in
@@ -46,7 +47,10 @@ _OF_DEFAULTS = (
 )
 
 # Explained once, in another table or row.
-_EXPLAINED_APART = (Shared, Cluster, Scaling, TaskKeys, ObjectiveKeys, FilterSection, OtlpSink)
+_EXPLAINED_APART = (
+    *(Shared, Cluster, Scaling, TaskKeys, ObjectiveKeys, FilterSection, OtlpSink),
+    *(AlarmChange, SlaRuns),
+)
 _HEAD = ("| key | default | meaning |", "|---|---|---|")
 _PLAIN = re.compile(r"[\w.-]+")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")

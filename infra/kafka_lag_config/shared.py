@@ -71,7 +71,7 @@ class Notify(Strict):
     """Receivers of alarms and reports."""
 
     email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
-    """gets alarms and reports, from a topic each; both must be confirmed once"""
+    """gets alarms, notices and reports, from a topic each; all must be confirmed once"""
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
     """a pager: gets alarms only; must be confirmed once"""
     slack: Annotated[tuple[Slack, ...], Listed] = ()
