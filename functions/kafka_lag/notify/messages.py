@@ -113,7 +113,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class StatusEvent:
-    """One change for machines: `id` is its `message_id`, `detail` JSON, `taken_at` ms UTC."""
+    """One change for machines. `id`: its `message_id`; `detail`: JSON; `taken_at`: ms UTC."""
 
     id: str
     detail: str
@@ -130,7 +130,7 @@ class StatusMessage:
 
 
 def build_messages(changes: Sequence[GroupChange], groups: int) -> list[StatusMessage]:
-    """The messages of one run, the worst first: one a group, or one for a bulk change.
+    """Returns the messages of one run, the worst first: one a group, or one for a bulk change.
 
     `groups` is how many the run has.
     """
@@ -160,7 +160,7 @@ def _rank_severity(change: GroupChange) -> tuple[bool, int, int, int, str]:
 
 
 def _put_ends_first(changes: Sequence[GroupChange]) -> list[GroupChange]:
-    """One group's changes, but what ended stands right before what began again."""
+    """Returns one group's changes; a trouble's end stands right before its new beginning."""
     begun = {change.kind for change in changes}
     ends = {trouble.begun: trouble.ended for trouble in TROUBLES if trouble.begun in begun}
     ordered: list[GroupChange] = []
@@ -173,13 +173,13 @@ def _put_ends_first(changes: Sequence[GroupChange]) -> list[GroupChange]:
 
 
 def _join_ids(changes: Sequence[GroupChange]) -> str:
-    """The id of one message about all of them: no other ones have it, so that none is left out."""
+    """Returns the id of one message about all these changes; other changes have another id."""
     first, *more = (change.message_id for change in changes)
     return "+".join([first, *(id_.partition("-")[2] for id_ in more)])
 
 
 def _build_notice(changes: Sequence[GroupChange]) -> Notice:
-    """One group's changes, the worst first; a value that is unknown is not mentioned."""
+    """Returns the notice of one group's changes; it does not mention unknown values."""
     return Notice(
         subject=_format_subject(changes),
         text="\n".join(write_lines(changes)),
@@ -189,7 +189,7 @@ def _build_notice(changes: Sequence[GroupChange]) -> Notice:
 
 
 def _format_subject(changes: Sequence[GroupChange]) -> str:
-    """Status, name, what the consumer does, and all kinds of changes if there is room."""
+    """Returns status, name, what the consumer does, and all kinds of changes if there is room."""
     first = changes[0]
     # If only an SLA is broken, OK would say that nothing is.
     changes_status = any(change.changes_status for change in changes)
@@ -214,7 +214,7 @@ def _format_subject(changes: Sequence[GroupChange]) -> str:
 
 
 def _list_endings(changes: Sequence[GroupChange], word: str, status: str) -> Iterator[str]:
-    """Yield endings of a subject, the longest first: what the consumer does, and what changed."""
+    """Yields endings of a subject, the longest first: what the consumer does, and what changed."""
     first, *more = changes
     all_kinds = ", ".join(map(format_kind, changes))
     some = f"{format_kind(first)} and {len(more)} more" if more else all_kinds
@@ -253,7 +253,7 @@ def _build_owner_attributes(changes: Sequence[GroupChange]) -> dict[str, tuple[s
 
 
 def _build_bulk_message(changed: Sequence[Sequence[GroupChange]], groups: int) -> StatusMessage:
-    """One notice of all groups' changes, the worst first as they come, and an event of each."""
+    """Returns one notice of all groups' changes, the worst first, and an event for each change."""
     first = changed[0][0]
     message_id = f"storm-{hash_names(first.cluster, 'storm', first.taken_at)}"
     changes = [change for of_group in changed for change in of_group]
@@ -278,14 +278,14 @@ def _format_bulk_subject(changed: Sequence[Sequence[GroupChange]], groups: int) 
 
 
 def _name_change(change: GroupChange) -> str:
-    """The new status, or the kind where not the status changed."""
+    """Returns the new status, or the kind of the change if the status is the same."""
     if change.changes_status and not is_unwatched(change):
         return change.status
     return format_kind(change)
 
 
 def _build_bulk_attributes(changes: Sequence[GroupChange]) -> dict[str, str | tuple[str, ...]]:
-    """All statuses, kinds, groups and owners, so that a filter by one of them finds it."""
+    """Returns all statuses, kinds, groups and owners, so that a filter by one finds the notice."""
     values: dict[str, list[str | None]] = {
         contract.ATTRIBUTE_STATUS: [change.status for change in changes],
         contract.ATTRIBUTE_KIND: [change.kind for change in changes],
@@ -300,7 +300,7 @@ def _build_bulk_attributes(changes: Sequence[GroupChange]) -> dict[str, str | tu
 
 
 def _build_list_attribute(name: str, values: Sequence[str | None]) -> dict[str, tuple[str, ...]]:
-    """Each value once, as many as there is room for; none: no attribute."""
+    """Returns each value once, as many as there is room for; no attribute if there is no value."""
     fitting, room = [], _LONGEST_LIST
     for value in dict.fromkeys(value for value in values if value):
         room -= len(json.dumps(value)) + len(", ")
@@ -343,7 +343,7 @@ def _write_bulk_line(changes: Sequence[GroupChange]) -> str:
 
 
 def _format_bulk_status(changes: Sequence[GroupChange]) -> str:
-    """The status and the one before, where it changed."""
+    """Returns the status and the one before; nothing if it is the same."""
     change = next((each for each in changes if each.changes_status), None)
     if change is None:
         return ""
@@ -353,7 +353,7 @@ def _format_bulk_status(changes: Sequence[GroupChange]) -> str:
 
 
 def _write_common_leader(changes: Sequence[GroupChange]) -> Iterator[str]:
-    """The broker to look at first, where most worst partitions have one."""
+    """Yields the broker that leads most of the groups' worst partitions, if there is one."""
     leaders = Counter(
         change.row["worst_leader"]
         for change in changes
@@ -408,7 +408,7 @@ def _format_optional_time(ms: int | None) -> str | None:
 
 
 def _null_unless_finite(value: Any) -> Any:
-    """JSON has no word for what is beyond all numbers."""
+    """Returns None for infinity and NaN, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -417,5 +417,5 @@ def _cut_name(value: Any) -> Any:
 
 
 def _format_ascii_name(name: str, longest: int) -> str:
-    """The name in printable ASCII."""
+    """Returns the name in printable ASCII."""
     return format_name(name, longest).encode("ascii", "replace").decode()

@@ -51,7 +51,7 @@ _RECOVERED = frozenset({contract.RESOLVED, contract.CAUGHT_UP})
 
 
 def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
-    """One group's changes in a run, the worst first."""
+    """Yields the lines of a message about one group's changes in a run, the worst first."""
     first, kinds = changes[0], {change.kind for change in changes}
     row, is_gone = first.row, first.kind == contract.GONE
     for change in changes:
@@ -142,7 +142,7 @@ def _has_kept_up(row: Row) -> bool:
 
 
 def _write_broken_sla(change: GroupChange, group: str) -> str:
-    """Write by how much the SLA is broken, and that the status is OK if it is."""
+    """Writes by how much the SLA is broken, and that the status is OK if it is."""
     age, sla = (change.row.get(name) for name in ("time_lag_seconds", "sla_seconds"))
     of = "" if sla is None else f" of {format_short_duration(sla)}"
     waited = "" if age is None else _format_waited(age, change.row, precise=True)
@@ -232,7 +232,7 @@ def _write_end(change: GroupChange, ended: Trouble, group: str) -> str:
 
 
 def _describe_open(change: GroupChange) -> str:
-    """Describe the troubles of a group when it was last seen."""
+    """Describes the troubles of a group when it was last seen."""
     parts = []
     if change.previous_status != contract.OK:
         parts.append(f"was {change.previous_status}")
@@ -261,7 +261,7 @@ def _explain_end(change: GroupChange) -> str:
 
 
 def _write_unwatched(change: GroupChange, group: str) -> str:
-    """Write which group or topic is given up, because it was unreadable for so long."""
+    """Writes which group or topic is given up because it could not be read for days."""
     row = change.row
     since = format_minute(change.since - contract.UNWATCHED_AFTER_MS)
     worst = change.incident.get("incident_worst_status") or row.get("worst_status")
@@ -277,7 +277,7 @@ def _write_unwatched(change: GroupChange, group: str) -> str:
 
 
 def _name_unwatched(row: Row) -> str:
-    """Name the group or topic that the reporter may not see."""
+    """Names the group or topic that the reporter may not see."""
     is_topic, name = row["status_reason"] == contract.TOPIC_UNWATCHED, row.get("worst_topic")
     if not is_topic:
         return "the group"
@@ -285,7 +285,7 @@ def _name_unwatched(row: Row) -> str:
 
 
 def _advise_unwatched(row: Row) -> str:
-    """Advise how to watch it again, or how to stop watching it on purpose."""
+    """Advises how to watch it again, or how to stop watching it on purpose."""
     kind = "topics" if row["status_reason"] == contract.TOPIC_UNWATCHED else "groups"
     return (
         f"see whether the reporter may Describe {_name_unwatched(row)}, and allow it; or name it "
@@ -294,7 +294,7 @@ def _advise_unwatched(row: Row) -> str:
 
 
 def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
-    """Write what the consumer does, and the worst partition with its broker and member."""
+    """Writes what the consumer does, and the worst partition with its broker and member."""
     row, worst_status = change.row, find_worst_status(change)
     if is_always_rebalancing(row):
         yield _write_rebalancing(worst_status, change)
@@ -331,7 +331,7 @@ def _format_rewound(row: Row, again: int) -> str:
 
 
 def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
-    """Write what is lost, or soon will be, and the SLA; also if the status is OK again."""
+    """Writes lost records, records at risk and a broken SLA; also if the status is OK again."""
     row, lost = change.row, find_lost(change)
     if lost and not kinds & {LOSS.begun, LOSS.ended}:
         since = _format_since(LOSS, row, kinds)
@@ -364,7 +364,7 @@ def _write_skipped(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
 
 
 def _write_hints(change: GroupChange) -> Iterator[str]:
-    """Write further facts about the group, and what to do."""
+    """Writes further facts about the group, its cause, and what to do."""
     row = change.row
     if unknown := row.get("partitions_unknown"):
         yield f"Not read: {format_quantity(unknown, 'partition')}, counted as last seen."
@@ -400,7 +400,7 @@ def _describe_cause(change: GroupChange) -> CauseText | None:
 
 
 def _write_worst_status(worst_status: str, change: GroupChange) -> str:
-    """Write what the consumer does, since when, and what that means."""
+    """Writes what the consumer does, since when, and what that means."""
     since = change.row.get("worst_status_since")
     began = "" if since is None else f" since {_format_beginning(since, worst_status, change)}"
     meaning = MEANINGS[worst_status]
@@ -418,7 +418,7 @@ def _write_worst_status(worst_status: str, change: GroupChange) -> str:
 
 
 def _is_worked_off_soon(row: Row) -> bool:
-    """Return true if the present speed is too high for the status `slow`."""
+    """Returns true if the present speed is too high for the status `slow`."""
     drain, age = row.get("drain_seconds"), row.get("time_lag_seconds")
     return drain is not None and age is not None and drain <= age * contract.SLOW_FROM_AGES
 
@@ -434,7 +434,7 @@ def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str
 
 
 def _write_rebalancing(worst_status: str | None, change: GroupChange) -> str:
-    """Write that the group rebalances, and what follows from it."""
+    """Writes that the group rebalances, and what follows from it."""
     since = change.row.get("worst_status_since")
     if worst_status in (contract.STALLED, contract.STOPPED):
         nothing = "nothing" if since is None else f"nothing since {format_minute(since)}"
@@ -445,7 +445,7 @@ def _write_rebalancing(worst_status: str | None, change: GroupChange) -> str:
 
 
 def _format_rates(row: Row) -> str | None:
-    """Format both rates, so that rates that differ look different; null unless both are known."""
+    """Formats both rates so that different rates look different; None unless both are known."""
     produced, consumed = row.get("produce_rate"), row.get("consume_rate")
     if produced is None or consumed is None:
         return None
@@ -477,7 +477,7 @@ def _describe_speed(row: Row) -> str | None:
 
 
 def _describe_usual(row: Row) -> str:
-    """Describe the group's usual values; unknown ones are not mentioned."""
+    """Describes the group's usual values; unknown ones are not mentioned."""
     lag, age, rate = (row.get(f"usual_{name}") for name in ("lag", "time_lag", "produce_rate"))
     parts = [] if lag is None else [f"{format_quantity(round(lag), 'record')} behind"]
     parts += [] if age is None else [f"the oldest {_format_age(age)} old"]
@@ -491,13 +491,13 @@ def _describe_usual(row: Row) -> str:
 
 
 def _format_since(trouble: Trouble, row: Row, kinds: Set[str]) -> str:
-    """Since when it is so, unless a headline says it."""
+    """Returns since when the trouble lasts, unless a headline says it."""
     since = row.get(trouble.held_since)
     return "" if since is None or trouble.begun in kinds else f" since {format_minute(since)}"
 
 
 def _format_time_left(row: Row) -> str | None:
-    """Format how soon after the run a loss may come; null if none is in sight, or it has come."""
+    """Formats how soon after the run a loss may come; None if none is near, or it has come."""
     left, taken_at = row.get("seconds_until_loss"), row.get("taken_at")
     if left is None or not 0 < left < contract.NO_LOSS_SECONDS:
         return None
@@ -506,7 +506,7 @@ def _format_time_left(row: Row) -> str | None:
 
 
 def _format_sla(row: Row) -> str:
-    """Format by how much the SLA is broken."""
+    """Formats by how much the SLA is broken."""
     age, sla = row.get("time_lag_seconds"), row.get("sla_seconds")
     if age is None or sla is None:
         return ""
@@ -516,13 +516,13 @@ def _format_sla(row: Row) -> str:
 
 
 def _format_waited(age: float, row: Row, *, precise: bool = False) -> str:
-    """The age of the oldest unread record."""
+    """Formats the age of the oldest unread record."""
     is_least = row.get("time_lag_method") == contract.METHOD_AT_LEAST
     return _format_bounded(age, is_least=is_least, precise=precise)
 
 
 def _format_bounded(seconds: float, *, is_least: bool, precise: bool = False) -> str:
-    """A duration; one that may be any longer is cut, not rounded."""
+    """Formats a duration; one that is only a lower bound is cut, not rounded."""
     if is_least:
         return f"at least {format_short_duration(seconds, precise=precise)}"
     return format_short_duration(seconds, round, precise=precise)
@@ -539,7 +539,7 @@ def _advise(change: GroupChange) -> str | None:
 
 
 def format_worst(row: Row) -> str | None:
-    """The worst partition, its leader and its member; None: no partition is the cause."""
+    """Returns the worst partition, its leader and its member; None if no partition is the worst."""
     if row.get("worst_topic") is None:
         return None
     worst = f"{format_name(row['worst_topic'])} partition {row['worst_partition']}"
@@ -553,9 +553,9 @@ def format_worst(row: Row) -> str | None:
 
 
 def format_lag(change: GroupChange) -> str | None:
-    """Lag, age and how soon it is worked off; None where neither of the first is known.
+    """Returns lag, age and when the backlog is worked off; None if lag and age are unknown.
 
-    A commit beyond the end lags by nothing that can be counted.
+    A commit beyond the end has no lag that can be counted.
     """
     row = change.row
     lag, age = row.get("lag"), row.get("time_lag_seconds")
@@ -591,12 +591,12 @@ def _format_age(seconds: float) -> str:
 
 
 def is_unwatched(change: GroupChange) -> bool:
-    """Return true if the reporter gives the group up although it may still exist."""
+    """Returns true if the reporter gives the group up although it may still exist."""
     return change.kind == contract.GONE and change.row.get("status_reason") in _UNWATCHED
 
 
 def format_kind(change: GroupChange) -> str:
-    """The kind of a change in words."""
+    """Returns the kind of a change in words."""
     if is_unwatched(change):
         return find_word(contract.UNWATCHED)
     # "resolved" reads as over.
@@ -609,7 +609,7 @@ def format_kind(change: GroupChange) -> str:
 
 
 def find_worst_status(change: GroupChange) -> str | None:
-    """Return what the consumer does; null if the group is OK again, or gone."""
+    """Returns what the consumer does; None if the group is OK again, or gone."""
     if change.kind in (contract.RESOLVED, contract.GONE):
         return None
     worst: str | None = change.row.get("worst_status")
