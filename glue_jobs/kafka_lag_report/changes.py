@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a day is news: its incidents, but for those that are as they were the day before."""
+"""Finds what changed since the day before: new incidents, and groups that came or went."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ _UNSEEN, _NEW, _MISSING = "without snapshots", "new", "no longer seen"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`text` is a sentence without its cluster; `what` is said after a number: `2 stalled`.
+    """One thing that changed since the day before, ready to be listed in the message.
 
-    `rank` sorts, least first; `count` is how many groups it stands for. `pressing`: it is broken
-    now, or records were lost.
+    `text` is a sentence without the cluster's name. `what` follows a number, as in `2 stalled`.
+    `rank` is the sort key; the smallest comes first. `count` is the number of groups that the
+    change is about. `pressing` means that something is broken now, or that records were lost.
     """
 
     what: str
@@ -34,10 +35,11 @@ class Change:
 def find_changes(
     today: Mapping[str, Findings], previous: Mapping[str, Findings]
 ) -> tuple[Change, ...]:
-    """What is news of each cluster, worst first; `today` and `previous` by cluster.
+    """Returns the changes of all clusters, worst first.
 
-    Without a day before all incidents are news, and no group is new. `previous` holds the clusters
-    that the run was asked for and no others: one that is missing today is reported.
+    `today` and `previous` are keyed by cluster. A cluster without findings of the day before
+    reports all its incidents, and none of its groups as new. `previous` must hold only clusters
+    that the run was asked for, because each of them that is missing from `today` is reported.
     """
     found = [
         Change(_UNSEEN, cluster, "no snapshots of this day", (-1.0,), pressing=True)
@@ -56,7 +58,7 @@ def find_changes(
 
 
 def count_old(today: Mapping[str, Findings], previous: Mapping[str, Findings]) -> int:
-    """How many incidents are as they were at the end of the day before."""
+    """Returns the number of today's incidents that have not changed since the day before ended."""
     return sum(
         _is_old(one, findings, previous.get(cluster))
         for cluster, findings in today.items()
@@ -65,12 +67,16 @@ def count_old(today: Mapping[str, Findings], previous: Mapping[str, Findings]) -
 
 
 def _is_old(one: Incident, today: Findings, before: Findings | None) -> bool:
-    """Whether the day before has it, it is still so, and no more was lost since."""
+    """Returns whether the day before ended with this incident, and it goes on without being worse.
+
+    Worse means a more severe level or more lost records. Unusual hours are never old. Uneven keys
+    are old if the day before had them too.
+    """
     if before is None:
         return False
     then = [each for each in before.incidents if each.key == one.key]
     if one.kind in (Kind.UNEVEN, Kind.UNUSUAL):
-        # these have no end; that of keys lasts, unusual hours are another day's
+        # neither kind has an end: uneven keys last, unusual hours belong to their day
         return bool(then) and one.kind == Kind.UNEVEN
     lasts = one.still and _has_been_so(one, today)
     return lasts and any(
@@ -82,17 +88,21 @@ def _is_old(one: Incident, today: Findings, before: Findings | None) -> bool:
 
 
 def _has_been_so(one: Incident, today: Findings) -> bool:
-    """Whether it began before the day, or so soon that both are one incident's parts."""
+    """Returns whether the incident began before the day, or up to 10 min after its first run."""
     begin = today.first_run or datetime.combine(today.day, time(), UTC)
     return one.since is None or one.since <= begin + timedelta(seconds=SAME_INCIDENT_SECONDS)
 
 
 def _come_and_gone(today: Findings, previous: Findings) -> Iterator[Change]:
-    """Of days of which all groups are known."""
+    """Yields a change for new groups and one for groups no longer seen.
+
+    Yields nothing if the list of groups of either day was cut, or if today has no groups. Groups
+    that are known to be deleted are left out, because each of them has an incident.
+    """
     if not today.groups.total or today.groups.more or previous.groups.more:
         return
     now, then = _there(today.groups.rows), _there(previous.groups.rows)
-    # one that is known to be deleted has an incident
+    # a group that is known to be deleted has an incident
     deleted = {day.group for day in today.groups.rows if day.gone}
     for place, what, names in (
         (1.0, _MISSING, then - now - deleted),
@@ -107,5 +117,5 @@ def _come_and_gone(today: Findings, previous: Findings) -> Iterator[Change]:
 
 
 def _there(days: Sequence[GroupDay]) -> set[str]:
-    """The groups that were not deleted that day."""
+    """Returns the names of the groups that were not deleted on that day."""
     return {day.group for day in days if not day.gone}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cluster's day from snapshots to history, reports and page: the order of the steps.
+"""Reports one day of one cluster, step by step: history, tables, incidents, page.
 
-Snapshots are scanned once, into the history, and the reports read its few files. A day in progress
-has no history yet: there the one scan is the reports'.
+Snapshots are read once, to write the history; the reports then read the few files of the history. A
+day in progress has no history yet, so its reports read the snapshots.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ from kafka_lag_report.session import new_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.timings import Timings
 
-# The tables that Spark computes of each day.
+# Tables that Spark computes for each day.
 _TABLES = (
     *("lag_summary", "partition_skew", "retention_risk", "lag_hourly"),
     *("broker_hotspots", "consumer_hotspots", "tasks_needed", "slo"),
@@ -54,7 +54,10 @@ _TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What every cluster and day of a run shares. `few_rows`: the session is for small days."""
+    """Values that all clusters and days of a run share.
+
+    `few_rows`: the session suits small days.
+    """
 
     spark: SparkSession
     storage: Storage
@@ -64,10 +67,10 @@ class Job:
 
 
 def report_day(job: Job, day: Day) -> None:
-    """Write all there is to write of one cluster's day.
+    """Writes the history, the report tables and the page of one cluster's day.
 
-    DataError if something cannot be read or written; earlier output of the day stands then, but
-    for a history that is ready sooner.
+    Raises DataError if something cannot be read or written. The reports of an earlier run for this
+    day then stay as they are; only the history may already have been extended.
     """
     cluster = day.cluster
     if job.options.history and not day.in_progress:
@@ -97,14 +100,14 @@ def _reduced(job: Job, queries: Queries, day: Day) -> Evidence:
 
 
 def _reports(job: Job, day: Day, queries: Queries) -> dict[str, pa.Table]:
-    """Those that may have rows."""
+    """Returns the tables that Spark computes for the day, by name; other reports have no rows."""
     output = job.options.output
     tables = list(_TABLES)
     queries.derive("reductions/slo_days")
     past = stored(queries.spark, job.storage, output, "slo", day, _days_before(day))
     queries.view("past_slo", past)
     weeks = stored_dates(job.storage, output, "lag_hourly", day, _weeks_before(day))
-    # of fewer nothing is usual
+    # fewer weeks do not show what is usual
     if len(weeks) >= LEAST_WEEKS:
         before = stored(queries.spark, job.storage, output, "lag_hourly", day, weeks)
         queries.view("past_hours", before)
@@ -135,10 +138,13 @@ def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
 
 
 def _findings(job: Job, day: Day, evidence: Evidence, tables: Mapping[str, pa.Table]) -> Findings:
-    """What the reports show, and the incidents behind it."""
+    """Returns the findings of the report tables together with the day's incidents.
+
+    Raises DataError if the coverage table is empty.
+    """
     first_day = is_first_day(job.storage, job.options.output, day)
     findings = read_findings(day.cluster, day.date, tables, first_day=first_day)
     if findings is None:
-        raise DataError(f"nothing is known of {day.cluster} on {day.date}")
+        raise DataError(f"no data about {day.cluster} on {day.date}")
     incidents = find_incidents(evidence, findings, first_day=first_day)
     return replace(findings, incidents=incidents)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Incidents that are no group's doing: of topics, leaders, keys, and of the collector itself."""
+"""Finds incidents that no group causes: of topics, leaders, keys, and of the collector itself."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from kafka_lag_report.incident import NOTICE, SERIOUS, WARNED, Incident, Kind
 from kafka_lag_report.run_clock import Clock, chained, joined
 from kafka_lag_report.thresholds import LONG_WARN_MINUTES, UNKNOWN_SECONDS
 
-# Of a topic's readers so many are named.
+# Most readers of a topic that an incident names.
 _SOME = 3
 
 
 def cluster_incidents(
     evidence: Evidence, findings: Findings, clock: Clock, *, first_day: bool
 ) -> Iterator[Incident]:
-    """What happened to topics and brokers, and when nothing was seen."""
+    """Yields the incidents of topics, brokers and the collector.
+
+    `first_day`: the cluster's first day.
+    """
     yield from _unread_topics(evidence, clock)
     yield from _long_transactions(evidence.groups, clock)
     yield from _no_leader(evidence.unread, clock)
@@ -36,24 +39,24 @@ def cluster_incidents(
 
 @dataclass(frozen=True, slots=True)
 class _Unread:
-    """Partitions of a topic, or of groups' commits of it, that were unread at one time."""
+    """Partitions of a topic, or groups' commits on it, that could not be read during one period."""
 
     first: datetime
     last: datetime
     reason: str
     partitions: frozenset[int]
     groups: frozenset[str]
-    # The most that one run did not read of them.
+    # The largest number of partitions that one run did not read.
     count: int
 
     def is_alike(self, other: _Unread, pause: timedelta) -> bool:
-        """Whether both began and ended together, for the same reason."""
+        """Returns whether both began and ended together, for the same reason."""
         begin, end = abs(self.first - other.first), abs(self.last - other.last)
         same = bool(self.groups) == bool(other.groups) and self.reason == other.reason
         return same and begin <= pause and end <= pause
 
     def and_also(self, other: _Unread) -> _Unread:
-        """Both as one."""
+        """Returns both as one period."""
         return replace(
             self,
             first=min(self.first, other.first),
@@ -65,9 +68,10 @@ class _Unread:
 
 
 def _unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
-    """Topics, or groups' commits of them, that were unread though the groups themselves were read.
+    """Yields the periods in which partitions of a topic, or groups' commits on it, were not read.
 
-    What was not read of a topic names the groups whose lag is unknown by that.
+    A group's commits are left out while the group itself was not read, or while the topic was not
+    read. The incident of a topic names the groups whose lag was unknown because of it.
     """
     of_groups = [(s.group, s.first, s.last) for s in evidence.groups if s.unread]
 
@@ -101,7 +105,10 @@ def _unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
 
 
 def _periods(spells: Iterable[UnreadSpell], clock: Clock) -> Iterator[_Unread]:
-    """The time in which each partition or group was unread, for whatever reason; long ones only."""
+    """Yields how long each partition or group was unread, for any reason except a missing leader.
+
+    Periods shorter than UNKNOWN_SECONDS are left out.
+    """
     whose: dict[tuple[str, int], list[UnreadSpell]] = defaultdict(list)
     for one in sorted(spells, key=lambda each: each.first):
         if one.reason != NO_LEADER:
@@ -131,7 +138,11 @@ def _periods(spells: Iterable[UnreadSpell], clock: Clock) -> Iterator[_Unread]:
 def _unread(
     topic: str, each: _Unread, spells: Iterable[UnreadSpell], size: int, clock: Clock
 ) -> Incident:
-    """`spells` may have groups' commits; `size` is how many partitions the topic has, as known."""
+    """Returns the incident of one unread period.
+
+    `spells` are searched for the groups that could not be read at the same time. `size` is the
+    number of partitions of the topic, 0 if it is not known.
+    """
     readers = {s.group for s in spells if s.group and s.first <= each.last and each.first <= s.last}
     groups = sorted(each.groups | readers)
     whole = len(each.partitions) >= max(size, max(each.partitions, default=-1) + 1)
@@ -155,7 +166,7 @@ def _unread(
 
 
 def _long_transactions(spells: Iterable[GroupSpell], clock: Clock) -> Iterator[Incident]:
-    """Transactions that were open for long, each with the groups that could read nothing behind."""
+    """Yields the transactions that stayed open for long, each with the groups that had to wait."""
     ordered = sorted(
         (one for one in spells if one.held_topic is not None and one.held_since is not None),
         key=lambda s: (s.held_topic, s.held_partition, s.held_since, s.first),
@@ -167,7 +178,7 @@ def _long_transactions(spells: Iterable[GroupSpell], clock: Clock) -> Iterator[I
         return where and first.held_since == one.held_since
 
     for found in chained(ordered, is_same):
-        # It ends for all of its readers at once.
+        # The transaction ends for all groups that wait for it at once.
         last = max(one.last for one in found)
         begin, until = found[0].held_since or found[0].first, clock.until(last)
         records: dict[str, int] = {}
@@ -217,7 +228,12 @@ def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident
 
 
 def _ends(ends: Sequence[datetime | None], first: datetime, clock: Clock) -> dict[str, Any]:
-    """When what began together ended, and how much of it sooner than the rest; null: still so."""
+    """Returns `until`, `still`, `minutes` and `sooner` of an incident of several partitions.
+
+    `ends` holds the end for each partition; null means that it has not recovered. `sooner` is the
+    number of partitions that recovered well before the last ones, and the time of the latest of
+    them.
+    """
     known = sorted(end for end in ends if end)
     over = chained(known, lambda chain, end: end - chain[-1] <= clock.pause)
     still = len(known) < len(ends)
@@ -241,7 +257,10 @@ class _Move:
 
 
 def _moves(log: tuple[str, int], stints: Iterable[Stint]) -> Iterator[_Move]:
-    """From one leader of a partition to another; back to the day's first is no move, but an end."""
+    """Yields each change of a partition's leader.
+
+    A return to the day's first leader only ends a move.
+    """
     led: list[tuple[str | None, int, datetime]] = []
     for stint in sorted(stints, key=lambda s: s.first):
         if stint.leader is not None and (not led or led[-1][:2] != (stint.topic_id, stint.leader)):
@@ -258,7 +277,7 @@ def _moves(log: tuple[str, int], stints: Iterable[Stint]) -> Iterator[_Move]:
 
 
 def _moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
-    """Brokers that lost the lead of partitions to others, for a time or for good."""
+    """Yields the brokers that lost the leadership of partitions to other brokers."""
     logs: dict[tuple[str, int], list[Stint]] = defaultdict(list)
     for stint in stints:
         logs[stint.topic, stint.partition].append(stint)
@@ -337,7 +356,7 @@ def _skipped_objects(findings: Findings) -> Iterator[Incident]:
 
 
 def _uneven(skews: Iterable[TopicSkew]) -> Iterator[Incident]:
-    """Topics whose keys are uneven; a row a topic, though each of its groups has one."""
+    """Yields one incident for each topic with uneven keys, even if several groups read it."""
     done: set[str] = set()
     for skew in skews:
         if skew.production_skewed and skew.topic not in done:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster's day of snapshots in few sorted files: the history; and raw objects it outlives.
+"""Compacts a cluster's day of snapshots into a few sorted files: the history.
 
-Spark's workers make the files, wherever they are, one each at a time. There are as many files as
-the day's size asks for.
+Spark's workers write the files, each worker one file at a time. The number of files depends on the
+size of the day.
 
-Nothing is moved or swapped. A run's rows lie in one file, and a file appears whole or not at all,
-so a job that is killed leaves runs that are there and runs that are not: the next one adds those.
-A run of which only a part is there, or one that two jobs at once have left twice, is taken out of
-its files, and then added like one that is not: its raw objects are there, or nobody would know.
+Files are added or rewritten, never moved. All rows of a run are in one file, and a file appears as
+a whole or not at all. After a job was killed, some runs are in the history and others are missing;
+the next job adds the missing runs. A run that is incomplete, or that two jobs wrote at the same
+time, is removed from its files and then added again from its snapshots.
 """
 
 from collections import Counter
@@ -47,14 +47,14 @@ from kafka_lag_report.storage import PARQUET, Storage
 
 T = TypeVar("T")
 
-# Of a dataset's day, unless it is so large: whoever looks for one group opens them all.
+# Files of a dataset's day, unless the day is very large. A query for one group opens all of them.
 FILES = 8
-# An object takes as long as so many rows, before any of its own.
+# Opening an object takes as long as reading this many rows.
 OBJECT_ROWS = 1_500
-# Of the objects that become a file of some 200 MB.
+# Size of the snapshots that become one file of about 200 MB.
 FILE_BYTES = 400 << 20
-# What is compared of each run, to know a file for its sources': rows that were mixed up, lost or
-# cut show in it.
+# Columns that are compared before snapshots are deleted: they differ if rows were mixed up, lost or
+# cut.
 COMPARED = {
     "topic_partitions": ("start_offset", "end_offset"),
     "group_partitions": ("committed_offset", "start_offset", "end_offset", "lag"),
@@ -63,11 +63,11 @@ COMPARED = {
 
 
 def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
-    """Bring the history of the day up to its snapshots, each of which is read once.
+    """Adds to the history all snapshots of the day that it lacks; each snapshot is read once.
 
-    CorruptObjectsError for snapshots whose rows cannot be decoded; DataError if a file of the
-    history cannot be read, or objects have other rows than were counted; StoreError if the store
-    refuses. Files that are whole by then stay, and are right.
+    Raises CorruptObjectsError for snapshots whose rows cannot be decoded, DataError if a file of
+    the history cannot be read or if objects have other row counts than before, and StoreError if
+    the store refuses. Files that are complete by then stay, and are correct.
     """
     work = []
     for dataset in SNAPSHOTS if day.source == FROM_SNAPSHOTS else ():
@@ -76,7 +76,7 @@ def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
         expected = day.run_rows(dataset)
         held = held_runs(spark, storage, day, dataset)
         wrong = wrong_runs(expected, held)
-        # the rises of the run after them are others then
+        # the rises of the next run depend on these runs
         wrong |= {after for run, after in pairwise(sorted(expected)) if run in wrong}
         files = [path for path, runs in held.items() if wrong & runs.keys()]
         without = partial(take_out, storage=storage, dataset=dataset, seconds=frozenset(wrong))
@@ -84,20 +84,23 @@ def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
         usable = [run for run in day.usable(dataset) if run.second in expected]
         runs = [run for run in usable if run.second in wrong]
         work += parts(dataset, runs, day.rows, folder, usable=usable)
-    # the longest first, else it is alone in the end
+    # the longest first; otherwise it would run alone at the end
     work.sort(key=_effort, reverse=True)
     _in_workers(spark, work, partial(compact, storage=storage))
 
 
 def _effort(part: Part) -> int:
-    """Rows, and of each object what it takes to open it and its columns."""
+    """Returns the cost of a part in rows; opening an object costs as much as OBJECT_ROWS rows."""
     return sum(each.rows + OBJECT_ROWS * len(each.sources) for each in part.stretches)
 
 
 def held_runs(
     spark: SparkSession, storage: Storage, day: Day, dataset: str
 ) -> dict[str, dict[int, int]]:
-    """The rows of each run, by file of the history; DataError for a file that cannot be read."""
+    """Returns the number of rows of each run (seconds since 1970) by file of the day's history.
+
+    Raises DataError for a file that cannot be read.
+    """
     folder = day.history_folder(dataset)
     held: dict[str, dict[int, int]] = {
         f"{folder}/{file.name}": {} for file in storage.objects(folder, PARQUET)
@@ -114,10 +117,11 @@ def held_runs(
 
 
 def wrong_runs(expected: Mapping[int, int], held: Mapping[str, Mapping[int, int]]) -> set[int]:
-    """Seconds of the runs of which the files lack rows that the snapshots have, or hold all twice.
+    """Returns the runs (seconds since 1970) that the history lacks rows of or holds twice.
 
-    Two jobs over one day at the same time leave a run in a file of each. More rows in one file than
-    the snapshots have are theirs that are gone by now.
+    Two jobs that compact the same day at the same time leave a run in a file of each. A run with
+    more rows in one file than its snapshots have is not wrong: some of its snapshots have been
+    deleted.
     """
     rows = Counter[int]()
     for runs in held.values():
@@ -142,11 +146,11 @@ def parts(
     files: int = FILES,
     file_bytes: int = FILE_BYTES,
 ) -> list[Part]:
-    """What is to become files in `folder`: whole runs, in order of time.
+    """Returns the files to be written into `folder`; each holds whole runs, in order of time.
 
-    A stretch has about `most` rows, a file one stretch, or more where there are more than `files`;
-    but there are as many that each is made of about `file_bytes` at most. `usable` are all runs of
-    the day that have rows.
+    A stretch has about `most` rows, and a file has one stretch, or several if there are more
+    stretches than files. There are `files` files at most, or more if one file would be made from
+    more than `file_bytes` of snapshots. `usable` are all runs of the day that have rows.
     """
     by_time = list(_paths_by_time(runs).values())
     sizes = [sum(rows[path] for path in paths) for paths in by_time]
@@ -158,7 +162,7 @@ def parts(
     of_files = shares([stretch.rows for stretch in stretches], min(files, len(stretches)))
     of_day = list(_paths_by_time(usable).values())
     following = {after[0]: tuple(run) for run, after in pairwise(of_day)}
-    # never the name of a file that is there
+    # the names are random, so that no existing file is overwritten
     return [
         Part(
             dataset,
@@ -171,7 +175,7 @@ def parts(
 
 
 def _paths_by_time(runs: Sequence[Run]) -> dict[Any, list[str]]:
-    """The objects of each run, in order of time."""
+    """Returns the objects of each run, in order of time."""
     found: dict[Any, list[str]] = {}
     for run in sorted(runs, key=lambda run: (run.taken_at, run.path)):
         found.setdefault(run.taken_at, []).append(run.path)
@@ -179,12 +183,12 @@ def _paths_by_time(runs: Sequence[Run]) -> dict[Any, list[str]]:
 
 
 def delete_compacted(spark: SparkSession, storage: Storage, old: Day) -> tuple[int, str | None]:
-    """Delete the raw objects of the day if its history holds them; how many, or why not.
+    """Deletes the raw objects of the day if its history holds all of them.
 
-    It holds them if its files open at this moment, every column of them, and have at least the
-    rows that the raw objects have of each run, in each dataset, and of as many rows the same
-    offsets. DataError for a file that does not open. Objects that are no readable snapshots are
-    never deleted.
+    Returns the number of deleted objects and null, or 0 and the reason why nothing was deleted. The
+    history must open now, with all columns. For each run and dataset it must have at least as many
+    rows as the raw objects and, if the counts are equal, the same offsets. Raises DataError for a
+    file that does not open. Objects that are not readable snapshots are never deleted.
     """
     old = check_objects(storage, replace(old, source=FROM_SNAPSHOTS))
     paths = [run.path for dataset in SNAPSHOTS for run in old.usable(dataset)]
@@ -200,7 +204,7 @@ def delete_compacted(spark: SparkSession, storage: Storage, old: Day) -> tuple[i
 
 
 def _other_offsets(spark: SparkSession, storage: Storage, old: Day, dataset: str) -> int:
-    """Of how many runs the history has as many rows as the objects, and others."""
+    """Returns the number of runs with equal row counts but different offsets in the history."""
     folder, raw = old.history_folder(dataset), [run.path for run in old.usable(dataset)]
     with naming_corrupt_files(storage, lambda: [folder, *raw]):
         kept = _hashes(read(spark, storage, old.from_history(), dataset), dataset, whole=True)
@@ -212,7 +216,10 @@ def _other_offsets(spark: SparkSession, storage: Storage, old: Day, dataset: str
 
 
 def _hashes(rows: DataFrame, dataset: str, *, whole: bool = False) -> dict[int, tuple[int, int]]:
-    """By the run's second its rows, and a hash of what is compared; `whole` decodes all columns."""
+    """Returns, by run (seconds since 1970), its row count and a hash of the COMPARED columns.
+
+    `whole` also decodes all other columns, so that damage in any of them raises an error.
+    """
     hashes = [sf.bit_xor(sf.xxhash64(*COMPARED[dataset]))]
     if whole:
         hashes.append(sf.bit_xor(sf.xxhash64(*SNAPSHOTS[dataset].names)))
@@ -221,9 +228,10 @@ def _hashes(rows: DataFrame, dataset: str, *, whole: bool = False) -> dict[int, 
 
 
 def _in_workers(spark: SparkSession, items: Sequence[Any], work: Callable[[Any], T]) -> list[T]:
-    """The work's results on each item; what failed once all have ended, the store's errors first.
+    """Returns the results of `work` for all items, done by Spark's workers.
 
-    Those blame no object, and all objects that cannot be decoded are named at once.
+    Raises after all items have ended. Errors of the store come first, because they blame no object;
+    then one CorruptObjectsError names all objects that cannot be decoded.
     """
     if not items:
         return []
@@ -239,11 +247,11 @@ def _in_workers(spark: SparkSession, items: Sequence[Any], work: Callable[[Any],
 
 
 def _tried(work: Callable[[Any], T], item: Any) -> T | DataError:
-    """Its result, or the failure as a value: to try it again is for whoever knows the day."""
+    """Returns the result of `work`, or its DataError as a value, so that Spark never retries it."""
     try:
         return work(item)
     except DataError as error:
         return error
     finally:
-        # the worker stays for as long as the job, which needs the memory for its own
+        # the worker process lives as long as the job, which needs the memory itself
         pa.default_memory_pool().release_unused()

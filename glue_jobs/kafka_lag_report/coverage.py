@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of the day was seen: the runs there are, those that are missing, what was left out.
+"""Computes the report `coverage`: which runs of the day exist, are missing, or were skipped.
 
-From names of objects alone, so it is made on the driver; only a day whose objects are gone is asked
-for its rows, and then for nothing but their times.
+It needs only the names of objects, so the driver computes it. Only if the objects of the day are
+gone does Spark read the times of the rows in the history.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,10 @@ WHOLE_DAY = timedelta(days=1)
 
 
 def coverage(spark: SparkSession, storage: Storage, day: Day) -> pa.Table:
-    """One row per dataset; a day without runs has null times and interval."""
+    """Returns the table `coverage` with one row per dataset.
+
+    Times and interval are null without runs.
+    """
     gone = day.source == FROM_HISTORY
     rows = [
         _row(day, each, _runs_in_history(spark, storage, day, each) if gone else _runs(day, each))
@@ -34,15 +37,15 @@ def coverage(spark: SparkSession, storage: Storage, day: Day) -> pa.Table:
 
 
 def _runs(day: Day, dataset: str) -> list[datetime]:
-    """Times of the objects that are read; a run in two shards is one run."""
+    """Returns the times of the usable objects, ascending; a run in two shards counts once."""
     return sorted({run.taken_at for run in day.usable(dataset) if run.taken_at})
 
 
 def _runs_in_history(
     spark: SparkSession, storage: Storage, day: Day, dataset: str
 ) -> list[datetime]:
-    """Times that have rows: some thousand at most."""
-    # as a number: Python would show the machine's own zone
+    """Returns the distinct run times in the history, ascending: a few thousand at most."""
+    # as a number, because Python would convert a timestamp to the machine's time zone
     seconds = sf.unix_seconds("taken_at").alias("second")
     found = read(spark, storage, day, dataset).select(seconds).distinct().collect()
     return [datetime.fromtimestamp(row["second"], UTC) for row in sorted(found)]
@@ -52,7 +55,7 @@ def _row(day: Day, dataset: str, runs: Sequence[datetime]) -> dict[str, Any]:
     start = datetime.combine(day.date, datetime.min.time(), UTC)
     gaps = [(after - before).total_seconds() for before, after in pairwise(runs)]
     interval = median(gaps) if gaps else None
-    # so far: the newest run's own interval counts, as that of the day's last does
+    # the newest run counts with its interval, like the last run of a day that is over
     so_far = runs[-1] - start + timedelta(seconds=interval or 0) if runs else WHOLE_DAY
     span = so_far if day.in_progress else WHOLE_DAY
     skipped = day.skipped(dataset)
@@ -74,7 +77,10 @@ def _row(day: Day, dataset: str, runs: Sequence[datetime]) -> dict[str, Any]:
 
 
 def _longest_gap(day: Day, start: datetime, runs: Sequence[datetime]) -> float | None:
-    """Seconds, from midnight on, and to midnight if the day is over; null before the first run."""
+    """Returns the longest time without a run in seconds; null if a day in progress has no runs yet.
+
+    Counts from midnight on, and to the next midnight if the day is over.
+    """
     bounds = [start, *runs] if day.in_progress else [start, *runs, start + WHOLE_DAY]
     gaps = [(after - before).total_seconds() for before, after in pairwise(bounds)]
     return max(gaps, default=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daily job: `python -m kafka_lag_report.daily_report --help`, or the script of a Glue job.
+"""Runs the daily report: `python -m kafka_lag_report.daily_report --help`, or as a Glue job.
 
 Glue gets this file as its script and the package as a zip in --extra-py-files.
 """
@@ -36,9 +36,9 @@ from kafka_lag_report.time_limit import TimeLimit, cancelling_late_jobs
 from kafka_lag_report.timings import Timings
 from kafka_lag_report.usual import write_usual
 
-# Of a cluster's rows of a day, up to which its day takes seconds, most of them planning.
+# A cluster's day with fewer bytes of rows takes seconds, most of them for planning queries.
 SMALL_BYTES = 32 << 20
-# What an object weighs with hardly a row in it: 4,320 of them are 65 MB.
+# Size of an object with hardly any rows: the 4,320 objects of a day are then 65 MB.
 EMPTY_OBJECT_BYTES = 15_000
 SMALL_AT_ONCE = 3
 
@@ -52,11 +52,12 @@ def main(
     begin: Callable[[str, str | None], object] | None = None,
     session: Callable[..., SparkSession] = open_session,
 ) -> int:
-    """Write each day's reports and send their message; the exit code, after a line a failure.
+    """Writes the reports of each day, sends their message, and returns the exit code.
 
-    The seconds of `clock` measure stages and what is left of the time limit. `metrics` gives a
-    client of CloudWatch for a region. `begin` has each stage as it begins, and its cluster.
-    `session` opens what `open_session` does.
+    Prints a line to stderr for each failure. `clock` counts the seconds of stages and of the time
+    limit. `metrics` returns a CloudWatch client for a region. `begin` is called with the name of
+    each stage and its cluster when the stage begins. `session` opens the Spark session, like
+    `open_session`.
     """
     began = clock()
     try:
@@ -70,7 +71,7 @@ def main(
     try:
         run(options, storage(), TimeLimit(options.time_limit, began, clock), begin, session)
     except FailedError as error:
-        # of a single failure all is said
+        # a single failure has already been printed
         if len(error.failures) > 1:
             say(str(error))
         code = error.exit_code
@@ -82,13 +83,13 @@ def main(
         try:
             publish_success(metrics(region), deployment, succeeded=code == 0)
         except DataError as error:
-            # the reports are right all the same
+            # the reports are complete anyway
             say(str(error))
     return code
 
 
 def say(sentence: str) -> None:
-    """Answer whoever started the job, beside its output."""
+    """Prints a sentence to stderr, for the person or service that started the job."""
     print(f"daily_report: {sentence}", file=sys.stderr)
 
 
@@ -99,9 +100,10 @@ def run(
     begin: Callable[[str, str | None], object] | None = None,
     session: Callable[..., SparkSession] = open_session,
 ) -> None:
-    """Report each day in order, cluster by cluster; ReportError for all that a user can cause.
+    """Reports all days in order, cluster by cluster.
 
-    Each failure is one line as soon as it happens: a run that is killed has named those before.
+    Raises ReportError for everything that a user can cause. Each failure is printed when it
+    happens, so that the log of a killed run names the earlier ones.
     """
     timings = Timings(limit.clock, print if options.timings else _nothing, begin)
     failures, clusters = list[str](), dict[str, Day]()
@@ -128,14 +130,14 @@ def run(
 
 
 def _report(job: Job, days: Sequence[Day], limit: TimeLimit) -> Iterator[str]:
-    """Report the clusters' days of a date, then send the message; the names of all that failed."""
+    """Reports all clusters for one date, then sends the message; yields what failed."""
     on = days[0].date
     with cancelling_late_jobs(job.spark.sparkContext, limit):
         failed = _each_cluster(job, [day for day in days if day.source], limit)
     yield from (f"{cluster} on {on}" for cluster in failed)
     done = [day for day in days if day.cluster not in failed]
     for day in done:
-        # of a day in progress nothing is usual yet
+        # a day in progress does not count for the usual figures yet
         if day.source and job.options.history and not day.in_progress:
             write = partial(write_usual, job.spark, job.storage, job.options.output, day)
             yield from _attempt(
@@ -146,10 +148,10 @@ def _report(job: Job, days: Sequence[Day], limit: TimeLimit) -> Iterator[str]:
 
 
 def _each_cluster(job: Job, days: Sequence[Day], limit: TimeLimit) -> dict[str, str]:
-    """Report the clusters, each by itself; the causes of those that failed.
+    """Reports each cluster independently; returns the reasons of failures by cluster.
 
-    Small ones a few at a time, in a session that plans quickly; then the others one by one, the
-    largest last, so that it takes no time from any other.
+    Small clusters run a few at a time, in a session that plans queries quickly. The others run one
+    by one, the largest last, so that it takes no time from the rest.
     """
     small = [day for day in days if is_small(day)]
     others = sorted((day for day in days if day not in small), key=lambda day: day.size)
@@ -162,18 +164,21 @@ def _each_cluster(job: Job, days: Sequence[Day], limit: TimeLimit) -> dict[str, 
 
 
 def is_small(day: Day) -> bool:
-    """Whether the day's objects hold few rows; what only the history has, nobody looked at."""
+    """Returns whether the day's snapshots hold few rows.
+
+    A day that only the history has is not small.
+    """
     objects = sum(map(len, day.runs.values()))
     few = day.size - objects * EMPTY_OBJECT_BYTES <= SMALL_BYTES
     return few and day.source == FROM_SNAPSHOTS
 
 
 def _cluster(job: Job, limit: TimeLimit, day: Day) -> str | None:
-    """Why the cluster has no report; null if it has one."""
-    late = f"the run's time of {limit.minutes} minutes was over"
+    """Reports one cluster's day; returns the reason if that failed, else null."""
+    late = f"the run's time limit of {limit.minutes} minutes was over"
     try:
         if limit.reached:
-            raise DataError(f"{late} before it was begun")
+            raise DataError(f"{late} before this cluster began")
         report_day(job, day)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
         why = cause(error) if isinstance(error, ReportError) or not limit.reached else late
@@ -183,7 +188,7 @@ def _cluster(job: Job, limit: TimeLimit, day: Day) -> str | None:
 
 
 def _attempt(timings: Timings, stage: str, what: str, work: Callable[[], None]) -> Iterator[str]:
-    """Do the work; its name if it failed."""
+    """Does the work; yields `what` if it failed."""
     try:
         with timings.stage(stage):
             work()
@@ -193,7 +198,7 @@ def _attempt(timings: Timings, stage: str, what: str, work: Callable[[], None]) 
 
 
 def _delete_old(job: Job, newest: Day) -> None:
-    """Delete the cluster's raw objects of all days that are old enough and in the history."""
+    """Deletes raw objects of days that are older than the limit and complete in the history."""
     options, storage, cluster = job.options, job.storage, newest.cluster
     oldest = options.today - timedelta(days=options.snapshot_days or 0)
     errors = list[DataError]()
@@ -216,10 +221,10 @@ def _delete_old(job: Job, newest: Day) -> None:
 
 
 def _nothing(_: str) -> None:
-    """Send nothing."""
+    pass
 
 
 if __name__ == "__main__":
-    # Glue takes any SystemExit for a failure
+    # Glue treats every SystemExit as a failure
     if code := main():
         sys.exit(code)

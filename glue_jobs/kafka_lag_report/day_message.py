@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The day's message, on its way to the job's log and to a topic."""
+"""Reads the findings of two days, and delivers the message about them to the log and to SNS."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +21,10 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class TwoDays:
-    """Findings by cluster of a day, and of the one before: empty without a report of it.
+    """The findings of a day and of the day before, by cluster; a day without a report has none.
 
-    `failed` says by cluster why its reports cannot be read. `first`: no cluster has an earlier one.
+    `failed` holds, by cluster, why its reports cannot be read. `first` means that no cluster has an
+    earlier report.
     """
 
     today: Mapping[str, Findings]
@@ -39,11 +40,11 @@ def deliver_message(
     failed: Mapping[str, str],
     write: Callable[[str], object] = print,
 ) -> None:
-    """Print the date's message, if it has any report, and where the pages lie; send what changed.
+    """Prints the date's message and the addresses of its pages, and sends changes to the topic.
 
-    `days` are those of the clusters that were reported or have nothing of the date, `failed` the
-    others, and why. Without a topic nothing is sent, and of a range only the newest date is news.
-    DataError once all is delivered if a cluster's reports cannot be read; also if the topic
+    `days` are the days of clusters that were reported or that have no data; `failed` names the
+    other clusters with the reason. Nothing is sent without a topic, nor for older dates of a range.
+    Raises DataError after the delivery if the reports of a cluster cannot be read, and if the topic
     refuses.
     """
     topic_arn = job.options.topic_arn if on == job.options.dates[-1] else None
@@ -72,7 +73,10 @@ def topic_message(
     region: str | None,
     failed: Mapping[str, str] = _NONE,
 ) -> Message | None:
-    """What changed since the day before, with links to the pages; null: nothing to send."""
+    """Returns what changed since the day before, with links to the pages.
+
+    Null if nothing is to be sent.
+    """
     output = job.options.output
     pages = {day.cluster: link(page_address(output, day), region) for day in days if day.source}
     always = job.options.always_summarise
@@ -99,9 +103,10 @@ def _message(
 
 
 def read_two_days(job: Job, days: Sequence[Day]) -> TwoDays:
-    """The findings of what is published, each cluster's by itself.
+    """Returns the findings of the published reports.
 
-    Also of those that have nothing today, as a collector that died is news.
+    A cluster that fails does not affect the others. Clusters without data today are read too,
+    because a collector that died must be reported.
     """
     today, previous, failed = dict[str, Findings](), dict[str, Findings](), dict[str, str]()
     for day in days:

@@ -1,49 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user can cause, each as one sentence: what, where, what to do.
+"""Errors that a user can cause; each text is one sentence with what failed, where, and what to do.
 
 ReportError
-├── UsageError             the command line; exit code 2
-├── NothingYetError        the first scheduled run, a day too early; exit code 0
-└── DataError              the snapshots or the output; exit code 1
-    ├── FailedError        some clusters, or the message; the others are done
-    ├── NoSnapshotsError   a date that has none
-    ├── StoreError         the store's fault, and not that of a file's bytes
-    └── CorruptObjectsError  files' own fault, known only once their rows are read
+├── UsageError             wrong command line; exit code 2
+├── NothingYetError        first scheduled run, a day too early; exit code 0
+└── DataError              snapshots or output at fault; exit code 1
+    ├── FailedError        some clusters or the message failed; everything else is done
+    ├── NoSnapshotsError   a date without snapshots
+    ├── StoreError         the store refused; the files may be intact
+    └── CorruptObjectsError  files whose damage shows only when their rows are read
 """
 
 import re
 from collections.abc import Sequence
 
-# Of a file that has a footer, and so looks whole.
+# Said about a file that has a footer, and so looks intact.
 UNDECODED = "its rows cannot be decoded"
 # The last line of a worker's traceback.
 _WORKER_ERROR = re.compile(r"(?:\w+\.)*\w*Error\b")
 
 
 class ReportError(Exception):
-    """A failure whose text is all that the user needs; never shown with a traceback."""
+    """A failure whose text is all that the user needs; it is never shown with a traceback."""
 
     exit_code = 1
 
 
 class UsageError(ReportError):
-    """The arguments cannot be meant as they stand; nothing was read or written."""
+    """The arguments are wrong; nothing was read or written."""
 
     exit_code = 2
 
 
 class NothingYetError(ReportError):
-    """The reporter is younger than the day that its schedule asks for; nobody need be woken."""
+    """The schedule asks for a day before the first snapshots; this is not a failure."""
 
     exit_code = 0
 
 
 class DataError(ReportError):
-    """Snapshots are missing or unreadable, or the output refused them; earlier reports stand."""
+    """Snapshots are missing or unreadable, or the output refused them.
+
+    Earlier reports stay as they are.
+    """
 
 
 class FailedError(DataError):
-    """Some of what was asked for failed; each was named when it did."""
+    """Parts of the run failed; each failure was printed when it happened."""
 
     def __init__(self, failures: Sequence[str]) -> None:
         super().__init__(f"failed: {', '.join(failures)}; see above")
@@ -51,31 +54,37 @@ class FailedError(DataError):
 
 
 class NoSnapshotsError(DataError):
-    """No wanted cluster has anything of the date; of a range, other dates may still be done."""
+    """None of the requested clusters has data for the date.
+
+    Other dates of a range may still be done.
+    """
 
 
 class StoreError(DataError):
-    """S3 or the disk refused; the objects that it refused may be as good as any."""
+    """S3 or the disk refused; the objects themselves may be intact."""
 
 
 class CorruptObjectsError(DataError):
-    """Files whose rows cannot be decoded, though they have footers; a day may do without some."""
+    """Files have footers, but their rows cannot be decoded.
+
+    The day may be reported without them.
+    """
 
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__(paths)
         self.paths = tuple(paths)
 
     def __str__(self) -> str:
-        """A sentence each."""
+        """Returns one sentence per file."""
         return ". Also: ".join(
             f"cannot read {path}: {UNDECODED}; restore or remove this file" for path in self.paths
         )
 
 
 def cause(error: BaseException) -> str:
-    """Any failure as one line: a sentence of ours as it is, of others what they are and say.
+    """Returns any failure as one line: the text of a ReportError, else the type and the message.
 
-    Of Spark's pages the root cause, on the JVM's or a worker's side.
+    For an error of Spark the message is its root cause, from the JVM or from a Python worker.
     """
     if isinstance(error, ReportError):
         return " ".join(str(error).split())

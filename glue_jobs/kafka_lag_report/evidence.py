@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What incidents are made of: a day's rows as spells, each from its first run to its last.
+"""Reads the evidence for incidents: spells, which are runs in a row that said the same.
 
-Spark finds them, and Python sees no more than there are: of a group without an incident that was
-read all day nothing, of partitions only unread ones, and those that another broker led.
+Spark finds the spells, so Python sees few rows: none for a group without an incident that was read
+all day, and of partitions only those that were unread or changed their leader.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSpell:
-    """Runs of a group in a row that said the same of it; `first` and `last` of them.
+    """Runs of a group in a row that said the same about it; `first` and `last` are their times.
 
-    `left` are the records that a group left unread when it was `gone`, `seen_until` the last run
-    of the day that has it. `restless_since`: the first of the rebalances that are too many;
-    `rebalances` are those from it to `restless_until`, less those of the spell before if that was
-    restless, too. `held_since`: when the transaction began that was open for long, in `held_topic`
-    and `held_partition`; `held_records` waited for its end. `losing`, and a `skip_reason`: of runs
-    without an incident; `lost` and `skipped` are the records.
+    `left` is the number of records that a group left unread when it was deleted (`gone`).
+    `seen_until` is the last run of the day with this group. `restless` means too many rebalances:
+    `rebalances` counts those from `restless_since` to `restless_until`, without those of the spell
+    before if it was restless too. `held_since` is the time at which a long transaction began in
+    `held_topic` and `held_partition`; `held_records` waited for its end. `losing` and `skip_reason`
+    are set only for runs without an incident; `lost` and `skipped` count the records.
     """
 
     group: str
@@ -56,7 +56,7 @@ class GroupSpell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadSpell:
-    """Runs in a row in which partitions were not read; `group` null: the topic's own."""
+    """Runs in a row in which partitions were not read; with a null `group` the topic itself."""
 
     topic: str
     reason: str
@@ -70,7 +70,10 @@ class UnreadSpell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stint:
-    """Runs in a row that saw one broker lead a partition of one topic id, unread ones aside."""
+    """Runs in a row that saw one broker lead a partition of one topic id.
+
+    Unread runs do not count.
+    """
 
     topic: str
     topic_id: str | None
@@ -82,15 +85,16 @@ class Stint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentRows:
-    """An incident as the day's rows have it; `first` and `last` of them, `last_read` of those read.
+    """An incident as the day's rows have it; `first` and `last` are the times of these rows.
 
-    `since`, `until`, `worst`, `lost`, `skipped`, `is_at_risk` and `is_sla_broken` are the
-    collector's, of its `last` row. `worst_last` is the last run that saw the worst status,
-    `worst_minutes` how long the day's runs saw it; topic, partition and member are those of the
-    worst partition then, and `is_empty` says that the group had no members in any of these runs.
-    `cause` was last named at `named_at`, by `cause_evidence`; both are null if that was before
-    the day. `passed` records were read or skipped. `seconds_left` is the shortest time to a loss
-    that a run saw, `seconds_left_now` the last. `dated`: the largest time lag that is no least one.
+    `last_read` is the last run that read the group. `since`, `until`, `worst`, `lost`, `skipped`,
+    `is_at_risk` and `is_sla_broken` are the collector's values. `worst_last` is the last run that
+    saw the worst status, and `worst_minutes` says for how long the day's runs saw it; topic,
+    partition and member are those of the worst partition then. `is_empty` means that the group had
+    no members in any of these runs. `cause` was last named at `named_at`, with `cause_evidence`;
+    both are null if that was before the day. `passed` is the number of records that were read or
+    skipped. `seconds_left` is the shortest time to a loss that a run saw, `seconds_left_now` the
+    last one. `dated` is the largest time lag that is not a lower bound.
     """
 
     group: str
@@ -133,9 +137,9 @@ class IncidentRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Of one cluster's day. `runs` are the times at which anything was collected.
+    """The input for finding incidents of one cluster's day; `runs` are the times of all runs.
 
-    `sizes` is how many partitions a topic has, of those of which any was unread, as far as known.
+    `sizes` is the number of partitions of each topic with an unread partition, if it is known.
     """
 
     runs: tuple[datetime, ...] = ()
@@ -147,7 +151,7 @@ class Evidence:
 
 
 def gather_evidence(queries: Queries, runs: Sequence[datetime]) -> Evidence:
-    """The spells of one cluster's day, whose runs were at these times."""
+    """Returns the evidence of one cluster's day; `runs` are the times of its runs."""
     kinds = {
         "spells/groups": GroupSpell,
         "spells/incidents": IncidentRows,
@@ -170,15 +174,19 @@ def gather_evidence(queries: Queries, runs: Sequence[datetime]) -> Evidence:
 
 
 def restless_runs(interval: float) -> float:
-    """Runs of an hour that see a rebalance and are too many, where runs are so many seconds apart.
+    """Returns how many runs of an hour must see a rebalance to be too many.
 
-    Half of them where there are few; three at least.
+    This is RESTLESS_RUNS, or half of the hour's runs if that is less, but three at least.
+    `interval` is the time between two runs in seconds.
     """
     return min(RESTLESS_RUNS, max(3, RESTLESS_SECONDS / interval / 2))
 
 
 def _led_before(unread: Sequence[UnreadSpell], stints: Sequence[Stint]) -> Iterator[UnreadSpell]:
-    """With the last leader that was known before; `stints` as they came."""
+    """Yields each spell with the last leader that was known before it.
+
+    `stints` are in order of time.
+    """
     led: dict[tuple[str, int | None], list[Stint]] = defaultdict(list)
     for stint in stints:
         if stint.leader is not None:
@@ -189,7 +197,7 @@ def _led_before(unread: Sequence[UnreadSpell], stints: Sequence[Stint]) -> Itera
 
 
 def _made(kind: type[T], rows: Sequence[Row]) -> tuple[T, ...]:
-    """The rows as `kind`, by when and what they are about."""
+    """Returns the rows as values of `kind`, in order of time."""
     there = [one for one in fields(kind) if rows and one.name in rows[0]]  # type: ignore[arg-type]
     made = [kind(**{one.name: _value(one, row[one.name]) for one in there}) for row in rows]
     return tuple(sorted(made, key=lambda one: (one.first, repr(one))))  # type: ignore[attr-defined]

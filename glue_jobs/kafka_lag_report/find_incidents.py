@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A day's incidents, out of its evidence and its findings: one for all that belongs together.
+"""Finds a day's incidents from its evidence and findings; what belongs together is one incident.
 
-A hot broker, a hot consumer or a skewed topic is a cause, and no incident.
+A hot broker, a hot consumer or a skewed topic is a cause and not an incident.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafka_lag_report.unusual import unusual_incidents
 def find_incidents(
     evidence: Evidence, findings: Findings, *, first_day: bool = False
 ) -> tuple[Incident, ...]:
-    """The incidents of one cluster's day, worst first, each with its sentence."""
+    """Returns the incidents of one cluster's day, worst first, each with its sentence."""
     clock = clock_of(evidence, findings)
     of_cluster = cluster_incidents(evidence, findings, clock, first_day=first_day)
     found = _held_up_once([*group_incidents(evidence, findings, clock), *of_cluster])
@@ -36,7 +36,11 @@ def find_incidents(
 
 
 def _held_up_once(found: Sequence[Incident]) -> list[Incident]:
-    """Returns them without groups that only waited for a transaction which has a line itself."""
+    """Returns the incidents without groups that only waited for a transaction.
+
+    Such a group is left out if a transaction has an incident of its own. If that incident is about
+    one group, it takes the collector's id of the group's incident.
+    """
     lines = [one for one in found if one.kind == Kind.HELD_UP and one.incident_id is None]
     waited = [one for one in found if one.kind == Kind.HELD_UP and one.incident_id is not None]
     ids = {one.group: one.incident_id for one in waited}

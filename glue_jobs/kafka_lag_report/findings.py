@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster's day shows.
+"""Holds the findings of a cluster's day, which page and message render without judging them again.
 
-Page and message render this model and judge nothing themselves. None is unknown, times are aware
-and UTC, durations are seconds unless the name says minutes, shares are of 1.
+None means unknown. Times are aware and in UTC, durations are seconds unless the name says minutes,
+and shares are between 0 and 1.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -24,17 +24,17 @@ from kafka_lag_report.thresholds import (
 
 T = TypeVar("T")
 S = TypeVar("S")
-# The key of a topic as one group reads it.
+# Group and topic.
 GroupTopic = tuple[str, str]
 
-# The values of `cause`; there may be others in reports of a later version.
+# Values of `cause`; reports of a later version may have others.
 PRODUCTION, BROKER, CONSUMER = "production", "broker", "consumer"
 STOPPED, STALLED, UNEXPLAINED = "stopped", "stalled", "unexplained"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is read of a cluster, so that neither driver nor browser grows with it."""
+    """The numbers of rows that are read for a cluster, so that driver and browser stay fast."""
 
     groups: int = 20_000
     topics: int = 500
@@ -44,18 +44,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Listed(Generic[T]):
-    """The worst rows, worst first, of `total` there are."""
+    """The worst rows, worst first; `total` also counts the rows that are not listed."""
 
     rows: tuple[T, ...] = ()
     total: int = 0
 
     @property
     def more(self) -> int:
-        """How many are not listed."""
+        """Returns the number of rows that are not listed."""
         return max(0, self.total - len(self.rows))
 
     def made(self, make: Callable[[T], S]) -> "Listed[S]":
-        """The same of what is made of each row."""
+        """Returns a list with the results of `make` for each row, and the same total."""
         return Listed(tuple(map(make, self.rows)), self.total)
 
 
@@ -94,27 +94,30 @@ class GroupDay:
 
     @property
     def missed_sla(self) -> bool | None:
-        """Whether some known minute was over the SLA; None: no SLA, or not known."""
+        """Returns whether the SLA was missed in any known minute; None: no SLA, or not known."""
         return None if self.sla_compliance is None else self.sla_compliance < SLA_MET
 
     @property
     def ages_are_least(self) -> bool:
-        """Whether its percentiles of the time lag are least ones, but for what a run or two do."""
+        """Returns whether the percentiles of the time lag are lower bounds.
+
+        They are if the time lag was only a lower bound for more than FEW_MINUTES.
+        """
         return (self.time_lag_least_minutes or 0.0) > FEW_MINUTES
 
     @property
     def sla_missed_minutes(self) -> float:
-        """Minutes known to be over the SLA; 0 where nothing is known."""
+        """Returns the minutes that are known to have missed the SLA; 0 if nothing is known."""
         return max(0.0, (self.sla_minutes or 0.0) - (self.sla_met_minutes or 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class TopicRisk:
-    """A group's topic of which records were lost, or would have been in time.
+    """A group's topic that lost records, or came near to losing some.
 
-    `retention` is the least of its partitions; `unlimited` says that nothing is deleted for age.
-    `records_lost` is a least: what is deleted between the last run that sees a loss and the commit
-    that ends it, no run sees.
+    `retention` is the shortest of its partitions, in seconds. `unlimited` means that nothing is
+    deleted for its age. `records_lost` is a lower bound: no run sees what is deleted between the
+    last run that sees a loss and the commit that ends it.
     """
 
     group: str
@@ -132,14 +135,16 @@ class TopicRisk:
 
     @property
     def key(self) -> GroupTopic:
-        """Group and topic."""
+        """Returns group and topic."""
         return self.group, self.topic
 
     @property
     def retention_enough(self) -> float | None:
-        """The retention that would have kept all, in seconds; null where more of it would not help.
+        """Returns the retention in seconds that would have prevented the loss.
 
-        As where nothing is deleted for age, or all that went was younger: size or a request did it.
+        Null if it would not help. A longer retention does not help if nothing is deleted for its
+        age, or if all deleted records were younger than the retention: they were deleted for the
+        log's size, or by a request.
         """
         if self.unlimited or self.retention_needed is None:
             return None
@@ -148,7 +153,10 @@ class TopicRisk:
 
     @property
     def lost_at(self) -> datetime | None:
-        """When the first unread record would be deleted, by the least time left of the day."""
+        """Returns when the first unread record would be deleted; None if it is unknown.
+
+        This is computed from the shortest time left that a run of the day saw.
+        """
         if self.seconds_left is None or self.seconds_left_at is None:
             return None
         return self.seconds_left_at + timedelta(seconds=self.seconds_left)
@@ -182,21 +190,24 @@ class TopicSkew:
 
     @property
     def key(self) -> GroupTopic:
-        """Group and topic."""
+        """Returns group and topic."""
         return self.group, self.topic
 
     @property
     def actionable(self) -> bool:
-        """Whether somebody can do something about the skew itself.
+        """Returns whether somebody can act on the skew itself.
 
-        Not where nothing explains it, nor where nobody owned any of the group's partitions all
-        day: its lag is what each partition got.
+        Nobody can if nothing explains it, or if no partition of the group had an owner all day: its
+        lag is then just what was written to each partition.
         """
         return not self.lag_skewed or not (self.group_stopped or self.cause in (None, UNEXPLAINED))
 
     @property
     def lag(self) -> float | None:
-        """Of all its partitions together, on average over the day."""
+        """Returns the day's mean lag in records, summed over the partitions.
+
+        None if it is unknown.
+        """
         if self.lag_mean is None or self.lag_partitions is None:
             return None
         return self.lag_mean * self.lag_partitions
@@ -204,7 +215,7 @@ class TopicSkew:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of the day one dataset saw."""
+    """The part of the day that one dataset covers."""
 
     dataset: str
     runs: int | None = None
@@ -221,30 +232,33 @@ class Coverage:
 
     @property
     def share(self) -> float | None:
-        """The part of the expected runs that was seen."""
+        """Returns the share of the expected runs that were seen.
+
+        None if either number is unknown.
+        """
         if self.runs is None or not self.expected_runs:
             return None
         return self.runs / self.expected_runs
 
     @property
     def has_gap(self) -> bool:
-        """Whether more is missing than any deploy costs."""
+        """Returns whether more runs are missing than a deploy usually costs."""
         few = self.share is not None and self.share < SEEN_SHARE
         interval = self.interval_seconds or LONGEST_INTERVAL
         return few or self.runs == 0 or (self.longest_gap_seconds or 0.0) > GAP_INTERVALS * interval
 
     @property
     def doubtful(self) -> bool:
-        """Whether so much is missing that the day's other numbers are in doubt."""
+        """Returns whether so many runs are missing that the day's other numbers are in doubt."""
         return self.share is not None and self.share < DOUBTFUL_SHARE
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """One cluster's day; every list is worst first.
+    """The findings of one cluster's day; every list is worst first.
 
-    Those without a class of their own are rows of their tables: `tasks` are of whole days, each
-    with the upper quartile of its `hours` in which it is known.
+    A list of `Row` holds rows of its report table. `tasks` has a row per group for the whole day;
+    its `hours` map each known hour to the upper quartile of the tasks needed.
     """
 
     cluster: str
@@ -262,22 +276,22 @@ class Findings:
 
     @property
     def in_progress(self) -> bool:
-        """True while the day is not over: every number may still change."""
+        """Returns whether the day is not over, so that every number may still change."""
         return any(dataset.in_progress for dataset in self.coverage)
 
     @property
     def first_run(self) -> datetime | None:
-        """The oldest run that any dataset saw."""
+        """Returns the first run that any dataset saw; None without runs."""
         return min((one.first_run for one in self.coverage if one.first_run), default=None)
 
     @property
     def last_run(self) -> datetime | None:
-        """The newest run that any dataset saw."""
+        """Returns the last run that any dataset saw; None without runs."""
         return max((one.last_run for one in self.coverage if one.last_run), default=None)
 
     @property
     def seen_until(self) -> datetime | None:
-        """The last run, where that is not at the day's end."""
+        """Returns the last run, if it is not at the end of the day; else None."""
         last = self.last_run
         if last is None:
             return None
@@ -290,32 +304,35 @@ class Findings:
 
     @property
     def actionable_skews(self) -> tuple[TopicSkew, ...]:
-        """Skew that is worth a sentence."""
+        """Returns the skewed topics that are worth a sentence."""
         return tuple(skew for skew in self.skews.rows if skew.actionable)
 
     @property
     def other_skews(self) -> tuple[TopicSkew, ...]:
-        """Skew that is worth a row of a table only."""
+        """Returns the skewed topics that are only worth a row of a table."""
         return tuple(skew for skew in self.skews.rows if not skew.actionable)
 
     @property
     def worst_gap(self) -> Coverage | None:
-        """The dataset with a gap that saw least, and of those the one with the longest."""
+        """Returns the dataset with a gap that saw the smallest share of its runs.
+
+        None without gaps. If two saw the same share, the one with the longer gap counts.
+        """
         gaps = [one for one in self.coverage if one.has_gap]
         return min(gaps, key=_seen_least, default=None)
 
 
 class Rank(IntEnum):
-    """The worst that a day can hold for a group; 0 is worst of all."""
+    """The worst that happened to a group on a day; 0 is the worst of all."""
 
     LOST, AT_RISK, ERROR, SLA, WARNED, GONE, UNKNOWN, CALM = range(8)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRank:
-    """The worst that happened to a group: what to sort by within the rank, least first.
+    """A group's rank, and an amount to sort by within the rank.
 
-    `amount` is of the rank: records lost, seconds left, minutes; None where unknown.
+    `amount` depends on the rank: lost records, seconds left, or minutes; None if it is unknown.
     """
 
     rank: Rank
@@ -323,17 +340,20 @@ class GroupRank:
 
     @property
     def within(self) -> float:
-        """Most lost, least left, longest first."""
+        """Returns the sort key within the rank: most lost, least time left, or longest first."""
         if self.rank == Rank.AT_RISK:
             return float("inf") if self.amount is None else self.amount
         return -(self.amount or 0.0)
 
 
 def rank_group(day: GroupDay, risk: TopicRisk | None) -> GroupRank:
-    """The worst that happened to a group; `risk` is its worst topic, if any was at risk."""
+    """Returns the worst that happened to a group.
+
+    `risk` is its worst topic at risk, if it has one.
+    """
     if day.records_lost or (risk and risk.partitions_lost):
         lost = day.records_lost or (risk.records_lost if risk else None)
-        # 0 beside LOST: how many is not known
+        # LOST with 0 records means that their number is unknown
         return GroupRank(Rank.LOST, lost or None)
     if risk and risk.partitions_at_risk:
         return GroupRank(Rank.AT_RISK, risk.seconds_left)
@@ -349,7 +369,7 @@ def rank_group(day: GroupDay, risk: TopicRisk | None) -> GroupRank:
 
 
 def worst_first(groups: Iterable[GroupDay], risks: Mapping[str, TopicRisk]) -> tuple[GroupDay, ...]:
-    """Groups by rank, then by their greatest time lag, then by name."""
+    """Returns the groups by rank, then by their largest time lag, then by name."""
 
     def key(day: GroupDay) -> tuple[int, float, float, str]:
         stands = rank_group(day, risks.get(day.group))
@@ -359,15 +379,15 @@ def worst_first(groups: Iterable[GroupDay], risks: Mapping[str, TopicRisk]) -> t
 
 
 def worst_topics(risks: Iterable[TopicRisk]) -> dict[str, TopicRisk]:
-    """Of each group its first topic: risks come worst first."""
+    """Returns the first topic of each group, by group; `risks` must be worst first."""
     return {risk.group: risk for risk in reversed(tuple(risks))}
 
 
 def since_first_run(coverage: Coverage, day: date) -> Coverage:
-    """Of a collector whose first run ever was on this day: nothing before it was missed.
+    """Returns the coverage of the collector's first day, without the time before its first run.
 
-    The longest gap is then unknown, unless the one after the last run accounts for all that is
-    missing, as of gaps the report holds the longest alone.
+    The longest gap becomes None if it was the time before the first run, unless all missing runs
+    are after the last run: the report holds only one gap.
     """
     first, last, interval = coverage.first_run, coverage.last_run, coverage.interval_seconds
     if first is None or last is None or not interval:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Incidents of consumer groups: those that the collector published, and what only a day shows.
+"""Finds the incidents of consumer groups: those of the collector, and those that only a day shows.
 
-A day shows for how long a group could not be read, that it rebalanced for long, or was deleted, and
-what it lost or skipped in so few runs that the collector published no incident.
+A whole day shows for how long a group could not be read, that it rebalanced for long or was
+deleted, and what it lost or skipped in so few runs that the collector published no incident.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _STANDING = (Kind.STOPPED, Kind.STALLED)
 
 
 def group_incidents(evidence: Evidence, findings: Findings, clock: Clock) -> Iterator[Incident]:
-    """Yields what was wrong with each group."""
+    """Yields the incidents of all groups, ordered by the name of the group."""
     groups: dict[str, _Group] = {}
     days = {day.group: day for day in findings.groups.rows}
 
@@ -79,8 +79,8 @@ class _Group:
     members: dict[str, Row] = field(default_factory=dict)
 
     def incidents(self) -> Iterator[Incident]:
-        # one that ended on the day before stays in the rows for some minutes; partitions without a
-        # leader are an incident of their own
+        # an incident that ended on the day before stays in the rows for some minutes; partitions
+        # without a leader are an incident of the cluster
         published = [
             self._published(rows)
             for rows in self.published
@@ -132,7 +132,7 @@ class _Group:
         if kind == Kind.HELD_UP:
             made = replace(made, others=(rows.group,), count=1)
         if rows.sla_missed:
-            # the day's minutes are of runs alone that are known to have kept or missed it
+            # the day's minutes count only runs of which it is known whether they kept the SLA
             missed = min(rows.sla_missed, self.day.sla_minutes or rows.sla_missed)
             made = replace(
                 made,
@@ -148,8 +148,11 @@ class _Group:
     def _worst(
         self, rows: IncidentRows, kind: Kind, end: datetime
     ) -> tuple[datetime, datetime | None, bool] | None:
-        """Returns from when to when it was at its worst, and whether most of that time; None if
-        it was for the whole incident, or only on a day before."""
+        """Returns from when to when the group had the incident's worst status.
+
+        The last value says whether it had this status for most of that time. Returns None if it had
+        it during the whole incident, or only on an earlier day.
+        """
         begin = max(rows.worst_since or rows.since, rows.since)
         if kind == Kind.REWOUND:
             return begin, rows.until, True
@@ -179,7 +182,10 @@ class _Group:
         )
 
     def _with_topic(self, made: Incident) -> Incident:
-        """Returns a loss with its topic and what had been enough, if it was the only one."""
+        """Returns the incident with the topic that lost records, and the retention it needed.
+
+        Returns it unchanged if there was more than one loss on this day.
+        """
         times = sum(bool(one.lost) for one in self.published)
         times += sum(one.losing for one in self.spells) if made.incident_id is None else 0
         if len(self.losses) != 1 or times != 1:
@@ -215,7 +221,7 @@ class _Group:
         return spell.first - chain[-1].last <= self.clock.pause
 
     def _unknown(self) -> Iterator[Incident]:
-        """Yields the times in which the group itself could not be read."""
+        """Yields the periods in which the group itself could not be read."""
         unread = (spell for spell in self.spells if spell.unread and not spell.gone)
         for found in chained(unread, self._goes_on):
             first, last = found[0].first, found[-1].last
@@ -224,7 +230,7 @@ class _Group:
                 yield made
 
     def _restless(self) -> Iterator[Incident]:
-        """Yields the times in which it rebalanced again and again."""
+        """Yields the periods in which the group rebalanced again and again."""
         restless = (spell for spell in self.spells if spell.restless)
         for spells in chained(restless, self._goes_on):
             since = spells[0].restless_since or spells[0].first
@@ -233,7 +239,7 @@ class _Group:
             yield self._made(Kind.REBALANCING, since, last, count=count, level=WARNED)
 
     def _is_explained(self, storm: Incident, published: Sequence[Incident]) -> bool:
-        """Returns whether incidents took up at least half of the time of the rebalances."""
+        """Returns whether published incidents cover at least half of the time of the rebalances."""
         begin = storm.since or self.clock.midnight
         end = storm.until or self.clock.seen_end
         covered = sum(
@@ -246,7 +252,7 @@ class _Group:
         return 2 * covered >= end - begin
 
     def _brief(self) -> Iterator[Incident]:
-        """Yields losses and skips without an incident."""
+        """Yields losses and skips that are not part of an incident."""
         for spell in self.spells:
             if spell.losing:
                 since = self.clock.begin(spell.first)
@@ -278,7 +284,10 @@ class _Group:
 
 
 def _kind_of(rows: IncidentRows) -> Kind:
-    """Returns what happened at the worst; a loss, a skip and a late read only if nothing else."""
+    """Returns the worst thing that happened.
+
+    A loss, skip or broken SLA only without a worst status.
+    """
     if rows.worst is not None:
         return _KINDS.get(rows.worst, Kind.BEHIND)
     if rows.lost:
@@ -293,7 +302,7 @@ def _kind_of(rows: IncidentRows) -> Kind:
 
 
 def _with_cause(made: Incident, rows: IncidentRows, clock: Clock) -> Incident:
-    """Returns it with the cause that the collector named last, and whose doing that was."""
+    """Returns the incident with the cause that the collector named last, and who caused it."""
     if rows.topic and made.kind in (*_STANDING, Kind.REWOUND):
         made = replace(
             made,
@@ -309,7 +318,7 @@ def _with_cause(made: Incident, rows: IncidentRows, clock: Clock) -> Incident:
         "cause_evidence": rows.cause_evidence,
     }
     found = read_evidence(row)
-    # what one partition had lost by then is not what the incident cost
+    # the evidence has the losses of one partition at that time, not those of the whole incident
     row["cause_evidence"] = json.dumps({n: v for n, v in found.items() if n != "records_lost"})
     row |= {"cause_since": rows.cause_since and int(rows.cause_since.timestamp() * 1_000)}
     text = describe_cause(row) if rows.named_at else None
@@ -343,14 +352,18 @@ def _overlap(one: Incident, other: Incident) -> bool:
 
 
 def _is_amid(one: Incident, other: Incident) -> bool:
-    """Returns whether the other one began before it, and ended after it."""
+    """Returns whether the other incident began before this one and ended after it."""
     if one.since is None or one.until is None or other.since is None:
         return False
     return other.since < one.since and (other.until is None or one.until < other.until)
 
 
 def _with_gone(found: list[Incident], gone: Incident) -> list[Incident]:
-    """A group that was deleted in trouble: the incident ends by that, and is one with it."""
+    """Returns the incidents with the group's deletion added.
+
+    If the group was deleted during an incident or within SAME_INCIDENT_SECONDS after it, the
+    deletion becomes part of that incident and ends it. Otherwise it is an incident of its own.
+    """
     at = gone.since
     if at is None:
         return found

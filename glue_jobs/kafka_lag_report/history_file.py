@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of the history: what snapshots' objects hold, sorted, with its rises, in one Parquet file.
+"""Makes one Parquet file of the history from snapshot objects, sorted and with the rise of offsets.
 
-In Arrow's columns and not in Spark's rows: a day of 14 million rows takes a quarter of the time. A
-file is made of stretches of the day, each sorted by itself and encoded before the next is read: it
-needs memory for one of them and for the encoded file, some 200 MB at most.
+It uses Arrow's columns instead of Spark's rows, because a day of 14 million rows then takes a
+quarter of the time. A file consists of stretches of the day. Each stretch is sorted by itself and
+encoded before the next one is read, so the memory needed is that of one stretch and of the encoded
+file, about 200 MB at most.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,14 +25,14 @@ from kafka_lag_report.storage import PARQUET, Storage
 
 Order = npt.NDArray[np.int64]
 
-# Half a gigabyte of memory while they are sorted, and a worker of Glue sorts four at once.
+# Sorting this many rows takes half a gigabyte of memory, and a Glue worker sorts four at once.
 STRETCH_ROWS = 600_000
 # Objects that a worker reads from S3 at once.
 READ_AT_ONCE = 32
-# Of some 2 MB: small enough to skip most of a file, large enough to be worth a request to S3.
+# A row group has about 2 MB: small enough to skip most of a file, large enough for a request to S3.
 ROW_GROUP_ROWS = 1 << 16
 TIME = "taken_at"
-# What a rise is made of, beside the keys.
+# Columns that a rise is computed from, beside the keys.
 _OFFSETS = {
     "topic_partitions": ("topic_id", "unread_reason", "read_at", "end_offset"),
     "group_partitions": (
@@ -39,8 +40,8 @@ _OFFSETS = {
         *("records_lost", "skipped_from", "skipped_to", "skipped_at", "skip_reason"),
     ),
 }
-# What rows are looked for by, and those that were not read: readers skip row groups by these. To
-# find the least and greatest of all the others is a fifth of the time that a file takes.
+# Readers skip row groups by the statistics of these columns. Statistics of all other columns would
+# take a fifth of the time that a file takes.
 _WITH_STATISTICS = ("consumer_group", "topic", "partition_id", TIME, "unread_reason")
 _PACKED = 1 << 62
 _SLOWLY_RISING = (pa.int64(), pa.timestamp("ms", tz="UTC"))
@@ -48,7 +49,7 @@ _SLOWLY_RISING = (pa.int64(), pa.timestamp("ms", tz="UTC"))
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Objects of whole runs, one after the other, that are sorted together; how many rows."""
+    """Objects of whole runs in a row that are sorted together, and their number of rows."""
 
     sources: tuple[str, ...]
     rows: int
@@ -58,7 +59,7 @@ class Stretch:
 class Part:
     """Stretches of one dataset that become the file `target`.
 
-    `before` are the objects of the run before the first, from which its offsets rose.
+    `before` are the objects of the run before the first one; offsets are compared with that run.
     """
 
     dataset: str
@@ -68,11 +69,11 @@ class Part:
 
 
 def compact(part: Part, storage: Storage) -> int:
-    """Write the part's file; its rows, and with none of them no file.
+    """Writes the file of the part and returns its number of rows; writes no file if it has none.
 
-    Stretches that differ in their columns, as after an upgrade, become a file each.
-    CorruptObjectsError for a source whose rows cannot be decoded; StoreError if the store
-    refuses; DataError if the sources have other rows than were counted.
+    Stretches with different columns, as after an upgrade, become a file each. Raises
+    CorruptObjectsError for a source whose rows cannot be decoded, StoreError if the store refuses,
+    and DataError if the sources have another number of rows than before.
     """
     alike = groupby(_followed(part, storage), key=lambda table: table.schema)
     for number, (schema, stretches) in enumerate(alike):
@@ -82,7 +83,10 @@ def compact(part: Part, storage: Storage) -> int:
 
 
 def take_out(path: str, storage: Storage, dataset: str, seconds: frozenset[int]) -> None:
-    """Write the file again without the runs of these seconds; of no other run there is no file."""
+    """Writes the file again without the runs of these seconds.
+
+    Deletes it if no other run is left.
+    """
     gone = pa.array(sorted(seconds))
     rest = (
         of_one_piece(rows.filter(pc.invert(pc.is_in(_seconds(rows), gone))))
@@ -96,12 +100,12 @@ def take_out(path: str, storage: Storage, dataset: str, seconds: frozenset[int])
 
 
 def encode(schema: pa.Schema, tables: Iterable[pa.Table]) -> pa.Buffer:
-    """Parquet that Athena and every Spark of this job read.
+    """Returns the tables as a Parquet file that Athena and every Spark of this job can read.
 
-    Each table, which is sorted, has row groups of its own.
+    Each table must be sorted; it gets row groups of its own.
     """
     file = pa.BufferOutputStream()
-    # tried for numbers that hardly repeat, a dictionary is tried in vain
+    # a dictionary would not help for numbers that hardly repeat, and trying it takes time
     rising = [field.name for field in schema if field.type in _SLOWLY_RISING]
     repeating = [field.name for field in schema if pa.types.is_dictionary(field.type)]
     repeating += [field.name for field in schema if field.type == pa.int32()]
@@ -113,7 +117,7 @@ def encode(schema: pa.Schema, tables: Iterable[pa.Table]) -> pa.Buffer:
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
         write_page_index=True,
         write_statistics=[name for name in _WITH_STATISTICS if name in schema.names],
-        # else readers that know it would take text for dictionaries
+        # otherwise readers that know this schema would read text as dictionaries
         store_schema=False,
     ) as writer:
         for table in tables:
@@ -122,7 +126,11 @@ def encode(schema: pa.Schema, tables: Iterable[pa.Table]) -> pa.Buffer:
 
 
 def _followed(part: Part, storage: Storage) -> Iterator[pa.Table]:
-    """The rows of each stretch that has any, sorted, all columns of its sources and their rises."""
+    """Yields the sorted rows of each stretch that has any, with their rises.
+
+    The tables have all columns of their sources. Raises DataError if a stretch has another number
+    of rows than before.
+    """
     known = _known_before(part, storage)
     for stretch in part.stretches:
         rows = _source_rows(part, stretch.sources, storage)
@@ -137,7 +145,10 @@ def _followed(part: Part, storage: Storage) -> Iterator[pa.Table]:
 
 
 def _known_before(part: Part, storage: Storage) -> pa.Table | None:
-    """The last known row of each log at the run before; one unread then says what was known."""
+    """Returns the last known row of each log at the run before the part; null without such a run.
+
+    A row that was not read in that run, but earlier on the same day, still has its known offset.
+    """
     if part.dataset not in RISES or not part.before:
         return None
     rows = _source_rows(part, part.before, storage)
@@ -151,9 +162,9 @@ def _known_before(part: Part, storage: Storage) -> pa.Table | None:
 
 
 def sorted_rows(table: pa.Table, dataset: str) -> pa.Table:
-    """Rows by the dataset's key, of each key by time; the table's columns must be of one piece.
+    """Returns the rows sorted by the dataset's key, then by time; each column must be one chunk.
 
-    A query for one group reads, of each file, only the row groups whose range holds its name.
+    A query for one group then reads only the row groups whose range of names includes the group.
     """
     return _take(table, order_by(_key_ranks(table, dataset)))
 
@@ -161,9 +172,10 @@ def sorted_rows(table: pa.Table, dataset: str) -> pa.Table:
 def follow(
     dataset: str, known: pa.Table | None, table: pa.Table
 ) -> tuple[pa.Table, pa.Table | None]:
-    """The sorted rows with their rises, and the last known row of each log so far.
+    """Returns the sorted rows with their rises, and the last known row of each log so far.
 
-    `known` are those before; null: none. The table's columns must be of one piece.
+    `known` are the last known rows before this table; null if there are none. Each column must be
+    one chunk.
     """
     if dataset not in RISES:
         return sorted_rows(table, dataset), None
@@ -192,9 +204,12 @@ def _key_ranks(table: pa.Table, dataset: str) -> list[Order]:
 
 
 def order_by(keys: Sequence[Order]) -> Order:
-    """Places of rows by the first of these numbers, then by the next; else as they lie."""
+    """Returns the places of rows sorted by the first key, then by the next.
+
+    Equal rows keep their order.
+    """
     packed, span = list[Order](), 1
-    # several numbers in one, as far as they fit: each pass of the sort is over one
+    # pack several keys into one number while they fit, because each number needs a pass of the sort
     for key in keys if len(keys[0]) else ():
         least = int(key.min())
         width = int(key.max()) - least + 1
@@ -203,12 +218,15 @@ def order_by(keys: Sequence[Order]) -> Order:
         else:
             packed.append(key - least)
             span = width
-    # the last of lexsort's keys counts most
+    # lexsort sorts by its last key first
     return np.lexsort(packed[::-1]) if packed else np.zeros(0, dtype=np.int64)
 
 
 def rank(column: pa.ChunkedArray) -> Order:
-    """Numbers that sort as the values do: text byte by byte, as Spark and Parquet compare it."""
+    """Returns numbers that sort like the values.
+
+    Text is compared byte by byte, as in Spark and Parquet.
+    """
     (values,) = column.chunks or [pa.array([], column.type)]
     if not pa.types.is_dictionary(values.type):
         whole: Order = values.cast(pa.int64()).fill_null(-1).to_numpy()
@@ -221,7 +239,10 @@ def rank(column: pa.ChunkedArray) -> Order:
 
 
 def _source_rows(part: Part, sources: Sequence[str], storage: Storage) -> pa.Table:
-    """All rows with the columns of all; DataError if files have one with types that cannot meet."""
+    """Returns the rows of all sources, with the columns of all of them, each in one chunk.
+
+    Raises DataError if two files have a column of the same name whose types do not fit together.
+    """
     found = list[pa.Table]()
     read = storage.each(storage.read, sources, READ_AT_ONCE)
     for source, data in zip(sources, read, strict=True):
@@ -237,7 +258,7 @@ def _source_rows(part: Part, sources: Sequence[str], storage: Storage) -> pa.Tab
 
 
 def of_one_piece(rows: pa.Table) -> pa.Table:
-    """A chunk a column, and one dictionary."""
+    """Returns the rows with one chunk per column, and one dictionary per text column."""
     columns = [
         pa.nulls(rows.num_rows, each.type) if _is_blank(each) else each for each in rows.columns
     ]
@@ -245,12 +266,12 @@ def of_one_piece(rows: pa.Table) -> pa.Table:
 
 
 def _is_blank(column: pa.ChunkedArray) -> bool:
-    """Whether nothing in it is known: of most datasets half of the columns, on a quiet day."""
+    """Returns whether every value is null, as in half of the columns on a quiet day."""
     return bool(column.null_count == len(column))
 
 
 def _take(table: pa.Table, places: Order) -> pa.Table:
-    """The rows at these places."""
+    """Returns the rows at these places."""
     at = pa.array(places)
     columns = [
         each.slice(0, len(at)) if _is_blank(each) and len(at) <= len(each) else each.take(at)
@@ -260,10 +281,10 @@ def _take(table: pa.Table, places: Order) -> pa.Table:
 
 
 def read_rows(dataset: str, path: str, data: bytes | pa.Buffer) -> Iterator[pa.Table]:
-    """The file's rows, at least one table, each of about as many rows as a stretch has.
+    """Yields the file's rows in tables of about STRETCH_ROWS rows; one empty table if it has none.
 
-    Columns are the history's, null where the file lacks one, then all that it has more: those of a
-    newer MINOR version, by name and of the types that they have.
+    The columns are the history's, null if the file lacks one, then all others of the file by name:
+    a newer MINOR version may have more. Raises CorruptObjectsError if the rows cannot be decoded.
     """
     declared = arrow_schema(dataset)
     try:
@@ -271,18 +292,18 @@ def read_rows(dataset: str, path: str, data: bytes | pa.Buffer) -> Iterator[pa.T
         sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
         for share in shares(sizes, max(1, round(sum(sizes) / STRETCH_ROWS))) or [slice(0, 0)]:
             rows = file.read_row_groups([*range(share.start, share.stop)], use_threads=False)
-            # damage may decode to places in a dictionary that has none such
+            # damaged data may decode to indices outside of the dictionary
             rows.validate(full=True)
             yield in_columns(rows, _with_more(declared, rows.schema))
     except MemoryError:
         raise
-    # ValueError: text that is no UTF-8, in Arrow's own words too
+    # ValueError: text that is not UTF-8, also if Arrow reports it
     except (pa.ArrowException, ValueError, OSError) as error:
         raise CorruptObjectsError([path]) from error
 
 
 def _open(data: bytes | pa.Buffer, declared: pa.Schema) -> pq.ParquetFile:
-    """Ready to read text as dictionaries; most files have the declared columns."""
+    """Returns the file, opened so that text columns are read as dictionaries."""
     text = [field.name for field in declared if field.type == TEXT]
     try:
         return pq.ParquetFile(pa.BufferReader(data), read_dictionary=text)
@@ -293,7 +314,10 @@ def _open(data: bytes | pa.Buffer, declared: pa.Schema) -> pq.ParquetFile:
 
 
 def _with_more(declared: pa.Schema, found: pa.Schema) -> pa.Schema:
-    """With what a file has more, by name; text by dictionary."""
+    """Returns the declared columns, then the other columns of a file by name.
+
+    Text as dictionary.
+    """
     more = sorted(set(found.names) - set(declared.names))
     return pa.schema([*declared, *map(_more, map(found.field, more))]) if more else declared
 
@@ -308,7 +332,7 @@ def _seconds(rows: pa.Table) -> pa.ChunkedArray:
 
 
 def shares(sizes: Sequence[int], count: int) -> list[slice]:
-    """Consecutive items in `count` shares of about the same size, or fewer; none of no items."""
+    """Returns slices of the items in at most `count` shares of about the same total size."""
     if len(sizes) == 1:
         return [slice(0, 1)]
     ends = np.cumsum(sizes)

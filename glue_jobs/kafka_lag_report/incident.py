@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An incident: who, what, from when to when, why, and what it cost.
+"""Defines an incident: what happened to whom, from when to when, why, and at what cost.
 
-It is made once a day and cluster, by `find_incidents`; page, message and the table `incidents`
-only render it.
+`find_incidents` makes the incidents once a day and cluster; page, message and the table `incidents`
+only render them.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ TABLE = "incidents"
 
 
 class Kind(StrEnum):
-    """What happened; the value is that of the column `kind`."""
+    """What happened; the values are those of the column `kind`."""
 
     STOPPED = "stopped"
     STALLED = "stalled"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
     @property
     def words(self) -> str:
-        """What is said after a number: `2 stalled`."""
+        """Returns the words that follow a number, as in `2 stalled`."""
         return _WORDS.get(self, self.value.replace("_", " "))
 
 
@@ -66,25 +66,32 @@ URGENT, SERIOUS, WARNED, NOTICE = LEVELS = ("urgent", "serious", "warned", "noti
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """Of one cluster's day; null is unknown, or not of this kind.
+    """An incident of one cluster's day; null means unknown, or not used by this kind.
 
-    `since` may lie before the day; null: before it, and nobody knows when. `until` null: still so
-    in the last run of the day, or nobody saw the end, or the kind has none.
-    `text` is the sentence for people, names cut. `minutes` are of the day. `records_lost` is a
-    least; so is `time_lag`, or the `value` of one, where `is_least`: of some record nobody knows
-    how much older it was. `others` are further groups that it was seen in, which the table leaves
-    out; `count` what the kind counts: partitions, rebalances, objects, groups. `unlimited`: nothing
-    of the topic is deleted for age. `sla_minutes` is for how long it is known whether the SLA was
-    met. `incident_id` is the collector's. For the sentence alone, and in no column: `worst`, from
-    when to when it was what `kind` says, where the incident is longer, and whether most of that
-    time; `is_empty`, that a stopped group had no members; `why`, what the collector's cause means;
-    `named_at`, when that was so last, where it was not in the last run; `came_back`, that the group
-    was seen after `gone_at`; `commits`, of how many of the topic's partitions only the commits were
-    unread, 0 of all; `sooner`, how many of those counted had ended before the rest, and when at the
-    latest; `last_seen`, the last run that saw it so, where the next ones saw nothing;
-    `loss_unseen`, that records may have been deleted before the group was read again;
-    `records_leapt`, that were read or skipped; `skip_reason`, of `records_skipped`; `first_run`,
-    that `since` is the day's first run, and it may have begun in the time without runs before.
+    Times: `since` may be before the day; null means before the day, at an unknown time. `until` is
+    null if the incident was still going on in the last run, if no run saw its end, or if the kind
+    has no end. `minutes` are counted within the day. `still` means that it was not over when it was
+    last seen.
+
+    Amounts: `records_lost` is a lower bound. If `is_least`, so is `time_lag`, or `value` if that is
+    a time lag, because the age of some record is known only as a minimum. `count` is what the kind
+    counts: partitions, rebalances, objects or groups. `others` are more groups with the same
+    incident; the table leaves them out. `unlimited` means that the topic deletes nothing for its
+    age. `sla_minutes` says for how long it is known whether the SLA was met.
+
+    `text` is the sentence for people, with long names cut. `incident_id` is the collector's id.
+
+    These fields serve the sentence only and have no column. `worst`: from when to when the group
+    was what `kind` says, if the incident is longer, and whether for most of that time. `is_empty`:
+    the stopped group had no members. `why`: the collector's cause in words. `named_at`: the last
+    run with this cause, if that was not the last run. `came_back`: the group was seen again after
+    `gone_at`. `commits`: the number of the topic's partitions of which only the commits were
+    unread, 0 for all. `sooner`: how many of the counted partitions recovered before the rest, and
+    the latest time at which they did. `last_seen`: the last run that saw the incident, if later
+    runs saw nothing. `loss_unseen`: records may have been deleted before the group was read again.
+    `records_leapt`: records that were read or skipped. `skip_reason`: the reason of
+    `records_skipped`. `first_run`: `since` is the day's first run, so the incident may have begun
+    earlier.
     """
 
     kind: Kind
@@ -144,14 +151,14 @@ class Incident:
 
     @property
     def key(self) -> tuple[str | int | None, ...]:
-        """What makes it the same on the next day, if it was still so at the end of this one."""
+        """Returns the values by which this incident is recognised on the next day if it goes on."""
         if self.incident_id is not None:
             return (self.incident_id,)
         return (self.kind.value, self.group, self.topic, self.leader)
 
     @property
     def is_pressing(self) -> bool:
-        """Whether it is broken now, or records were lost."""
+        """Returns whether something is broken now, or records were lost."""
         return self._is_broken or self.kind == Kind.LOST or bool(self.records_lost)
 
     @property
@@ -160,7 +167,7 @@ class Incident:
 
     @property
     def order(self) -> tuple[float | str, ...]:
-        """What is broken now before what is over, what was lost before what was not."""
+        """Returns the sort key: worst level first, then what is broken now, then the most lost."""
         return (
             LEVELS.index(self.level),
             not self._is_broken,
@@ -172,7 +179,7 @@ class Incident:
         )
 
 
-# Where a column is called otherwise, as in other tables, than what it holds is here.
+# Columns whose names differ from the fields above, because other tables use these names.
 _NAMES = {
     "consumer_group": "group",
     "member_id": "member",
@@ -192,7 +199,7 @@ _NAMES = {
 
 
 def to_table(incidents: Iterable[Incident]) -> pa.Table:
-    """Rows of the table `incidents`, in this order."""
+    """Returns the incidents as rows of the table `incidents`, in the given order."""
     schema = report_schema(TABLE)
     rows = []
     for one in incidents:
@@ -203,7 +210,10 @@ def to_table(incidents: Iterable[Incident]) -> pa.Table:
 
 
 def from_table(table: pa.Table) -> tuple[Incident, ...]:
-    """The incidents of the rows; a kind that a later version wrote is left out."""
+    """Returns the incidents of the table's rows, worst first.
+
+    Kinds that a later version wrote are left out.
+    """
     known = {kind.value for kind in Kind}
     rows = [row for row in table.to_pylist() if row["kind"] in known]
     return tuple(sorted((_incident(row) for row in rows), key=lambda one: one.order))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The day in at most 22 lines, for a team and for the job's log: what is news, worst first."""
+"""Words the day's message: at most 22 lines with what changed since the day before, worst first."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,12 +14,12 @@ from kafka_lag_report.findings import Findings
 from kafka_lag_report.sentences import LONGEST_NAME, name_of
 from kafka_lag_report.storage import s3_place
 
-# A day of 18 incidents has room, with its head and its link.
+# Enough for 18 incidents, the head and the link.
 LINES = 22
-# SNS wants less than 100 letters of ASCII.
+# SNS accepts fewer than 100 ASCII characters.
 SUBJECT = 99
 LONGEST_CAUSE = 300
-# Of more clusters than this each has a line only.
+# If more clusters than this have changes, each gets one line.
 _FEW = 5
 _CONSOLES = {"cn-": "amazonaws.cn", "us-gov-": "amazonaws-us-gov.com"}
 _CONSOLE = "aws.amazon.com"
@@ -27,7 +27,10 @@ _CONSOLE = "aws.amazon.com"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`subject` is printable ASCII, `body` plain text without control characters but line ends."""
+    """A message.
+
+    `subject` is printable ASCII, `body` is plain text whose only control character is newline.
+    """
 
     subject: str
     body: str
@@ -43,10 +46,10 @@ def message(
     first: bool = True,
     always: bool = False,
 ) -> Message | None:
-    """What changed by cluster, worst first; None when nothing did, unless `always`.
+    """Returns what changed by cluster, worst first; None if nothing did, unless `always` is set.
 
-    `links` lead to each cluster's page; `failed` says by cluster why it has no report; `previous`
-    is empty where the day before has none, and `first` says that no earlier day has one.
+    `links` has the address of each cluster's page. `failed` says by cluster why it has no report.
+    `previous` is empty if the day before has no reports; `first` means that no earlier day has one.
     """
     changes = find_changes(today, previous)
     if not (changes or failed or always):
@@ -77,13 +80,16 @@ def message(
 
 
 def link(address: str, region: str | None) -> str:
-    """The S3 console's page of an object; of anything else, or without a region, the address."""
+    """Returns the address of an S3 object in the AWS console.
+
+    Returns the address itself if it is not on S3, or without a region.
+    """
     place = s3_place(address)
     if place is None or region is None:
         return address
     bucket, key = place
     domain = next((d for start, d in _CONSOLES.items() if region.startswith(start)), _CONSOLE)
-    # A folder's name has its own percent signs, which the console must not take for its.
+    # The name of a folder may have percent signs; they are escaped for the console.
     query = f"region={region}&prefix={quote(key)}"
     return f"https://{region}.console.{domain}/s3/object/{bucket}?{query}"
 
@@ -91,7 +97,7 @@ def link(address: str, region: str | None) -> str:
 def _caveats(
     today: Mapping[str, Findings], previous: Mapping[str, Findings], *, first: bool
 ) -> list[str]:
-    """What a reader must know to take the rest right."""
+    """Returns the lines that a reader must know to understand the rest."""
     said = []
     if any(findings.in_progress for findings in today.values()):
         said.append("The day is not over: this is what was seen so far.")
@@ -110,7 +116,7 @@ def _unchanged(today: Mapping[str, Findings], previous: Mapping[str, Findings]) 
 
 
 def _failures(failed: Mapping[str, str]) -> list[str]:
-    """A line for each cluster without a report, and one for those beyond a few."""
+    """Returns a line for each cluster without a report, and one line for all beyond a few."""
     lines = [
         f"no report of {_name(cluster)}: {name_of(why, LONGEST_CAUSE)}"
         for cluster, why in failed.items()
@@ -128,7 +134,7 @@ def _in_full(
     *,
     several: bool,
 ) -> list[str]:
-    """Each change in a line, of `several` clusters with its own, then the links."""
+    """Returns a line for each change, with its cluster if there are `several`, then the links."""
     few = named[:_FEW]
     end = [f"{_name(name)}: {links[name]}" for name in few if name in links]
     end += _and_more(calm if calm else named[_FEW:])
@@ -147,7 +153,7 @@ def _a_line_each(
     links: Mapping[str, str],
     room: int,
 ) -> list[str]:
-    """Each cluster in a line: how much of what, the worst, and its link."""
+    """Returns a line for each cluster: its changes counted by kind, the worst one, and its link."""
     end = _and_more(calm)
     lines, of_each = [], []
     for name in changed:
@@ -161,7 +167,10 @@ def _a_line_each(
 def _fitting(
     lines: Sequence[str], changes: Sequence[Sequence[Change]], room: int, what: str
 ) -> list[str]:
-    """As many as there is room for, and of which kind the changes of the others are."""
+    """Returns as many lines as there is room for.
+
+    The last one counts the changes of the others by kind.
+    """
     if len(lines) <= room:
         return list(lines)
     rest = [change for of_line in changes[room - 1 :] for change in of_line]
@@ -178,7 +187,7 @@ def _and_more(clusters: Sequence[str]) -> list[str]:
 
 
 def _counted(changes: Iterable[Change]) -> str:
-    """How many of which kind, worst first."""
+    """Returns the number of changes by kind, in the order in which the kinds come."""
     counts: Counter[str] = Counter()
     for change in changes:
         counts[change.what] += change.count

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line, as a person types it and as Glue passes it."""
+"""Parses the command line, as a person types it and as Glue passes it."""
 
 import argparse
 import posixpath
@@ -42,12 +42,13 @@ FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0":
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """One run over `dates`, ascending; no `clusters` means all that have snapshots of a date.
+    """The options of one run over `dates`, which are ascending.
 
-    `today` is the UTC date of the start, so a date that equals it is still in progress; `scheduled`
-    is a run that nobody gave a date; a null `topic_arn` sends no summary; null `snapshot_days`
-    deletes no snapshot; null `time_limit` (minutes) is none. `success_metric` is a region and the
-    deployment whose metric says whether a scheduled run succeeded.
+    Without `clusters` the run reports all clusters that have snapshots of a date. `today` is the
+    UTC date at the start; a date equal to it is still in progress. `scheduled` means that nobody
+    gave a date. A null `topic_arn` sends no summary, null `snapshot_days` deletes no snapshots, and
+    a null `time_limit` (in minutes) sets no limit. `success_metric` is a region, and the deployment
+    whose metric says whether a scheduled run succeeded. `ignored` are the names of unknown options.
     """
 
     input: str
@@ -67,22 +68,23 @@ class Options:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises instead of printing usage and exiting, so that one place words all failures."""
+    """Raises UsageError instead of printing usage and exiting, so that all failures look alike."""
 
     def error(self, message: str) -> NoReturn:
-        """Turn argparse's own complaint into ours."""
+        """Raises argparse's complaint as UsageError."""
         raise UsageError(f"{message}; see --help")
 
 
 def utc_now() -> datetime:
-    """The clock by which a run's dates are found, and the age of what killed runs left."""
+    """Returns the current time in UTC."""
     return datetime.now(UTC)
 
 
 def parse(argv: Sequence[str] | None, now: Callable[[], datetime]) -> Options:
-    """Read the arguments (null: the process's own); UsageError names the first wrong one.
+    """Returns the options from the arguments (null: those of the process).
 
-    Abbreviations are off: Glue's own `--job-...` options must never be taken for ours.
+    Raises UsageError for the first wrong argument. Abbreviations are off, because Glue's own
+    `--job-...` options must not be taken for options of this job.
     """
     given, others = _parser().parse_known_args(argv)
     today = now().astimezone(UTC).date()
@@ -138,7 +140,10 @@ def _parser() -> _Parser:
 
 
 def _dates(first: date | None, last: date | None, today: date) -> tuple[date, ...]:
-    """Every date from first to last; UsageError for a range that nobody can mean."""
+    """Returns every date from first to last, or yesterday.
+
+    Raises UsageError for an impossible range.
+    """
     if first is None:
         if last is not None:
             raise UsageError("--until needs --date, the first day of the range; see --help")
@@ -165,7 +170,7 @@ def _place(text: str) -> str:
     if not text.strip("/ "):
         raise argparse.ArgumentTypeError(f"{text!r} is no place to keep data")
     scheme, there, path = text.partition("://")
-    # as Hadoop takes it; S3 itself would take a//b and a/../b for other objects than a/b and b
+    # as Hadoop reads it; for S3 itself a//b and a/../b are other objects than a/b and b
     return f"{scheme}://{posixpath.normpath(path)}" if there and path.strip("/") else text
 
 
@@ -181,7 +186,7 @@ def _day(text: str) -> date:
 
 
 def _clusters(text: str) -> list[str]:
-    """Names by commas too, as Glue passes one value for each option."""
+    """Returns the names in a list with commas, because Glue passes one value for each option."""
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} names no cluster; leave it out for all")

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster's reports of a day, and their page, replaced together: all of them, or none.
+"""Replaces the reports and the page of a cluster's day together: all of them, or none.
 
     <output>/reports/_replacing/cluster=<c>/dt=<date>/<run>/<report>/report.parquet
     <output>/reports/_replacing/cluster=<c>/dt=<date>/<run>/page/report.html
     <output>/reports/_replacing/cluster=<c>/dt=<date>/complete
 
-All are written there first, where no reader looks, and then `complete`, which names the run: from
-then on they are the day's reports. They are moved to their places, and `complete` goes. A run that
-ends before there is a `complete` has replaced nothing. What one that ends after it did not move,
-the next run moves, whatever its day, and until then `complete` is what readers know it by.
+All files are first written below `_replacing`, where no reader looks. Then `complete` is written;
+it names the run, and from now on its files are the day's reports. They are moved to their places,
+and `complete` is deleted. A run that ends before it writes `complete` replaces nothing. If a run
+ends later, the next run of any day moves the remaining files; until then readers find them through
+`complete`.
 
 On a disk a move is a rename, which needs no space, and runs that publish wait for each other. S3
-has neither: a move is a copy, and for the time of a few requests, under a second, Athena may find
-reports of both runs.
+has no rename and no locks: a move is a copy, and for the time of a few requests, less than a
+second, Athena may find reports of both runs.
 """
 
 import contextlib
@@ -36,7 +37,7 @@ from kafka_lag_report.storage import AT_ONCE, Storage
 T = TypeVar("T")
 
 _HTML = "text/html; charset=utf-8"
-# Beside the reports, where earlier releases put them until all were computed.
+# Earlier releases put reports into folders of this name until all were computed.
 _STAGING = "_staging"
 
 
@@ -47,15 +48,15 @@ def publish(
     tables: Mapping[str, pa.Table],
     page: str,
 ) -> None:
-    """Replace what was there of the day, and nothing else.
+    """Replaces all reports and the page of this day; other days stay as they are.
 
-    StoreError if the store refuses: as long as it refuses to write, nothing was replaced.
+    Raises StoreError if the store refuses. If it refuses to write, nothing was replaced.
     """
     root, place = reports_root(output), f"{day.folder}/dt={day.date}"
     replacing, run = f"{root}/{REPLACING_FOLDER}/{place}", uuid4().hex
     complete = f"{replacing}/{COMPLETE_NAME}"
     with storage.alone_in(root) as alone:
-        # else what it did not move would come after this run's
+        # finish the earlier run first, otherwise its files could replace those of this run later
         _finish(storage, root, place, alone=alone)
         try:
             files = _write(storage, root, place, f"{replacing}/{run}", tables, page)
@@ -63,7 +64,7 @@ def publish(
             content = json.dumps({"run": run, "files": files, "empty": empty})
             storage.write(complete, content.encode())
         except StoreError:
-            # what fills the disk must not stay, nor hide why it is full
+            # free the disk again; a failure to do so must not hide the first error
             with contextlib.suppress(StoreError):
                 storage.delete([complete])
                 storage.delete_folder(f"{replacing}/{run}")
@@ -72,7 +73,7 @@ def publish(
 
 
 def unfinished(storage: Storage, output: str) -> dict[str, Callable[[], None]]:
-    """By cluster's folder and date, how to finish what runs that were killed began to replace."""
+    """Returns functions that finish what killed runs began to replace, by cluster and date."""
     root = reports_root(output)
     replacing = f"{root}/{REPLACING_FOLDER}"
     return {
@@ -83,7 +84,7 @@ def unfinished(storage: Storage, output: str) -> dict[str, Callable[[], None]]:
 
 
 def remove_staging(storage: Storage, output: str) -> None:
-    """Remove what killed runs of earlier releases left beside the reports."""
+    """Removes the folders that killed runs of earlier releases left beside the reports."""
     root = reports_root(output)
     for name in storage.folders(root):
         if name.startswith(_STAGING):
@@ -98,10 +99,13 @@ def _write(
     tables: Mapping[str, pa.Table],
     page: str,
 ) -> list[str]:
-    """Write all that has rows, and make the folders that it goes to; the files, below `folder`."""
+    """Writes the tables that have rows and the page, and makes their target folders.
+
+    Returns the paths of the files below `folder`.
+    """
 
     def write(name: str) -> str:
-        # a move then needs no space
+        # with an existing folder a move needs no space
         storage.make_folder(f"{root}/{name}/{place}")
         if name == PAGE:
             storage.write(f"{folder}/{PAGE}/{PAGE_FILE}", page.encode(), content_type=_HTML)
@@ -120,9 +124,10 @@ def _finish_alone(storage: Storage, root: str, place: str) -> None:
 
 
 def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
-    """Move what is complete; remove what is not, if nobody can be at work at it.
+    """Moves a complete set of reports to its place.
 
-    It may be begun again, and by two at once, and ends the same.
+    Removes an incomplete one if no other run can use it. It may be repeated, and two runs may do it
+    at the same time, with the same result. Raises DataError if `complete` cannot be parsed.
     """
     replacing = f"{root}/{REPLACING_FOLDER}/{place}"
     complete = f"{replacing}/{COMPLETE_NAME}"
@@ -155,6 +160,9 @@ def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
 
 
 def _at_once(work: Callable[[str], T], names: Iterable[str]) -> list[T]:
-    """The results; what failed is raised once all have ended."""
+    """Returns the results of `work`, done by threads.
+
+    Raises the first failure after all have ended.
+    """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return [done.result() for done in [pool.submit(work, name) for name in names]]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what the report computes: SQL files, one statement each, over the views of a cluster's day.
+"""Runs the queries of the report: SQL files with one statement each.
 
-A file names views, and constants as `:skew_factor`: those of `thresholds` and of the contract, and
-what the day adds. `sql/reductions` make views of views, `sql/tables` the tables of the report,
-`sql/spells` what incidents are made of, `sql/page` what the page draws.
+A statement uses the views of a cluster's day by name, and constants such as `:skew_factor`: those
+of `thresholds`, of the contract, and values that the day adds. `sql/reductions` has views that
+other statements use, `sql/tables` the tables of the report, `sql/spells` the evidence for
+incidents, and `sql/page` what the page draws.
 """
 
 import json
@@ -27,38 +28,41 @@ _MARKER = re.compile(r"(?<!:):([a-z][a-z_]*)")
 
 
 class Queries:
-    """The views of one cluster's day, in a session whose views nobody else has."""
+    """The views of one cluster's day, in a Spark session of their own."""
 
     def __init__(self, spark: SparkSession, **values: Any) -> None:
         self.spark = spark
         self._values = values
 
     def add_values(self, **values: Any) -> None:
-        """Let statements use these constants, too."""
+        """Adds constants that statements may use."""
         self._values |= values
 
     def view(self, name: str, rows: DataFrame) -> None:
-        """Let statements use the rows by this name."""
+        """Makes the rows available to statements by this name."""
         rows.createOrReplaceTempView(name)
 
     def run(self, path: str) -> DataFrame:
-        """The rows of a statement, such as `tables/slo`; nothing is computed yet."""
+        """Returns the rows of a statement, such as `tables/slo`; Spark computes them later."""
         text = statement(path)
         values = {name: self._value(name) for name in _MARKER.findall(text)}
         return self.spark.sql(text, values)
 
     def derive(self, path: str, name: str = "") -> None:
-        """Make a view of the statement, by the name of its file; nothing is computed yet."""
+        """Makes a view of the statement, named like its file unless `name` is given.
+
+        Spark computes it later.
+        """
         self.view(name or path.rpartition("/")[2], self.run(path))
 
     def keep(self, path: str) -> DataFrame:
-        """Make a view of the statement whose rows are computed now, once.
+        """Computes the rows of the statement once, makes a view of them, and returns them.
 
-        Spark then looks no more at what they came from. It gives their memory back once nobody
-        has the view.
+        Spark then forgets the plan behind the rows. It frees their memory when nothing refers to
+        the view.
         """
         kept = self.run(path).localCheckpoint()
-        # Spark 3 takes its columns for those of the views that they come from, in joins of both
+        # in joins Spark 3 would confuse these columns with those of the views that they come from
         rows = kept.toDF(*kept.columns)
         self.view(path.rpartition("/")[2], rows)
         return rows
@@ -69,13 +73,13 @@ class Queries:
 
 @cache
 def statement(path: str) -> str:
-    """The text of a statement, without what its file says before it."""
+    """Returns the text of a statement without its comments."""
     text = files("kafka_lag_report").joinpath("sql", f"{path}.sql").read_text("utf-8")
     return re.sub(r"--.*", "", text)
 
 
 def at_once(work: Callable[[str], Any], paths: Iterable[str]) -> dict[str, Any]:
-    """The results by statement; of several failures the first."""
+    """Returns the results of `work` by statement, done by threads; raises the first failure."""
     with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
         started = {path: pool.submit(work, path) for path in paths}
         return {path: done.result() for path, done in started.items()}
@@ -83,7 +87,7 @@ def at_once(work: Callable[[str], Any], paths: Iterable[str]) -> dict[str, Any]:
 
 @cache
 def _constants() -> Mapping[str, Any]:
-    """The constants of the contract and of the thresholds, by their names in lower case."""
+    """Returns the constants of the contract and of `thresholds`, by their names in lower case."""
 
     def of(module: ModuleType) -> dict[str, Any]:
         return {name.lower(): value for name, value in vars(module).items() if name.isupper()}
@@ -92,8 +96,11 @@ def _constants() -> Mapping[str, Any]:
 
 
 def _literal(value: Any) -> Any:
-    """As `spark.sql` takes it: several values as JSON, which statements read by `from_json`."""
+    """Returns a value as `spark.sql` accepts it.
+
+    Mappings and tuples become JSON, read by `from_json`.
+    """
     if isinstance(value, Mapping | tuple):
         return json.dumps(value)
-    # a word of an enumeration is a text
+    # members of an enumeration become plain text
     return str(value) if isinstance(value, str) else value

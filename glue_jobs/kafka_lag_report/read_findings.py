@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster's findings out of the report tables of its day.
+"""Reads a cluster's findings from the report tables of its day.
 
-Arrow's columns decide which rows matter; Python sees those. The largest table has a row for each
-partition of a group, and of it only topics with a finding are looked at one by one.
+Filters on Arrow columns select the rows that matter before they become Python objects. The largest
+table has a row for each partition of a group; only topics with a finding are read from it row by
+row.
 """
 
 import heapq
@@ -35,7 +36,7 @@ from kafka_lag_report.incident import TABLE, from_table
 from kafka_lag_report.schemas import Row, read_value
 from kafka_lag_report.thresholds import NO_LOSS
 
-# Of two the lesser one comes first.
+# A sort key; the smallest comes first.
 Order = tuple[float | str, ...]
 T = TypeVar("T")
 
@@ -64,10 +65,11 @@ def read_findings(
     first_day: bool = False,
     limits: Limits | None = None,
 ) -> Findings | None:
-    """The cluster's findings; null if `coverage` has no rows, as of a day without a report.
+    """Returns the cluster's findings.
 
-    `reports` by name; `first_day`: no earlier day has a report. `incidents` may be missing, as of a
-    day that an older release reported, or while they are still to be found.
+    Null if `coverage` has no rows, so that the day has no report. `reports` are tables by name.
+    `first_day` means that no earlier day has a report. The table `incidents` may be missing: an
+    older release reported the day, or the incidents are not found yet.
     """
     coverage = sorted(map(_coverage, _rows(reports["coverage"])), key=lambda each: each.dataset)
     if not coverage:
@@ -102,17 +104,17 @@ def _rows(table: pa.Table) -> list[Row]:
 
 
 def _worst(rows: Sequence[Row], order: Callable[[Row], Order], limit: int) -> Listed[Row]:
-    """At most `limit` of the rows in this order, and how many there are."""
+    """Returns the first `limit` rows in this order, and the number of all rows."""
     return Listed(tuple(heapq.nsmallest(limit, rows, key=order)), len(rows))
 
 
 def _falling(value: float | None) -> tuple[bool, float]:
-    """The greatest first, an unknown one last."""
+    """Returns a sort key that puts the largest value first and an unknown one last."""
     return value is None, -(value or 0)
 
 
 def _rising(value: float | None) -> tuple[bool, float]:
-    """The least first, an unknown one last."""
+    """Returns a sort key that puts the smallest value first and an unknown one last."""
     return value is None, value or 0
 
 
@@ -126,12 +128,12 @@ def _coverage(row: Row) -> Coverage:
 
 
 def _second(time: datetime | None) -> datetime | None:
-    """The whole second that it lies in."""
+    """Returns the time in UTC, cut to whole seconds."""
     return None if time is None else time.astimezone(UTC).replace(microsecond=0)
 
 
 def _group_order(row: Row) -> Order:
-    """Those that lost, erred or missed most, then those far behind."""
+    """Returns the sort key of a group: lost, in error, out of SLA or warned most, then time lag."""
     return (
         *_falling(row["records_lost"]),
         *_falling(row["err_minutes"]),
@@ -143,7 +145,7 @@ def _group_order(row: Row) -> Order:
 
 
 def _risks(report: pa.Table) -> list[TopicRisk]:
-    """Topics of which records were lost or nearly."""
+    """Returns the topics that lost records or came near to it."""
     in_danger = pc.is_in(report["retention_risk"], pa.array([LOST, AT_RISK]))
     found = set(map(_key, _rows(report.filter(in_danger).select(_TOPIC))))
     by_topic: dict[GroupTopic, list[Row]] = defaultdict(list)
@@ -153,14 +155,14 @@ def _risks(report: pa.Table) -> list[TopicRisk]:
 
 
 def _of_topics(report: pa.Table, topics: Collection[GroupTopic]) -> pa.Table:
-    """The rows of these topics."""
+    """Returns the rows of these topics."""
     rows = [dict(zip(_TOPIC, key, strict=True)) for key in topics]
     wanted = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in _TOPIC]))
     return report.join(wanted, [*_TOPIC], join_type="left semi")
 
 
 def _risk_order(risk: TopicRisk) -> Order:
-    """Lost records first, then the least time left."""
+    """Returns the sort key of a risk: lost records first, then the shortest time left."""
     return (
         not risk.partitions_lost,
         *_falling(risk.records_lost),
@@ -171,11 +173,11 @@ def _risk_order(risk: TopicRisk) -> Order:
 
 
 def _risk(group: str, topic: str, rows: Sequence[Row]) -> TopicRisk:
-    """Of all partitions of the topic, some of which lost records or nearly."""
+    """Returns the risk of a topic from the rows of all its partitions."""
     lost = [row for row in rows if row["retention_risk"] == LOST]
     near = [row for row in rows if row["retention_risk"] == AT_RISK]
     found = lost + near
-    # of a partition that already lost records the time left says nothing more
+    # the time left means nothing for a partition that already lost records
     timed = [row for row in near if _known(row, "least_seconds_until_loss") < NO_LOSS]
     soonest = _least(timed, "least_seconds_until_loss")
     nearest = _least(near, "least_margin")
@@ -197,30 +199,33 @@ def _risk(group: str, topic: str, rows: Sequence[Row]) -> TopicRisk:
 
 
 def _of_known(work: Callable[[list[Any]], T], rows: Sequence[Row], name: str) -> T | None:
-    """Of the column's known values; null: there are none."""
+    """Returns the result of `work` on the column's known values; null if there are none."""
     known = [row[name] for row in rows if row[name] is not None]
     return work(known) if known else None
 
 
 def _least(rows: Sequence[Row], name: str) -> Row | None:
-    """The row of the least known value, of equals the lowest partition's."""
+    """Returns the row with the smallest known value.
+
+    Of equal rows the one with the lowest partition.
+    """
     return min(rows, key=lambda row: (_known(row, name), row["partition_id"] or 0), default=None)
 
 
 def _known(row: Row, name: str) -> float:
-    """The value, or one beyond all others."""
+    """Returns the value, or infinity if it is null."""
     value: float | None = row[name]
     return math.inf if value is None else value
 
 
 def _skews(report: pa.Table) -> list[Row]:
-    """Skewed topics; an unknown production is no finding."""
+    """Returns the rows of skewed topics; an unknown production does not count as skewed."""
     lag, production = (pc.field(name) for name in ("lag_skewed", "production_skewed"))
     return _rows(report.filter(lag | production))
 
 
 def _skew_order(row: Row) -> Order:
-    """Lag skew before production skew, the most records over an even share first."""
+    """Returns the sort key of a skew: lag before production, then the records above the mean."""
     return (
         not row["lag_skewed"],
         *_falling(_difference(row["lag_max"], row["lag_mean"])),
@@ -234,7 +239,7 @@ def _difference(one: float | None, other: float | None) -> float | None:
 
 
 def _stopped_groups(consumers: pa.Table) -> frozenset[str]:
-    """Groups of which no partition had an owner all day, and nothing was consumed."""
+    """Returns the groups whose partitions had no owner all day, and that consumed nothing."""
     groups = consumers.group_by("consumer_group").aggregate(
         [("member_id", "count"), ("consumed", "sum")]
     )
@@ -254,7 +259,7 @@ def _skew(stopped: Collection[str], row: Row) -> TopicSkew:
 
 
 def _broker_order(row: Row) -> Order:
-    """Hot ones, then those with most lag."""
+    """Returns the sort key of a broker: hot ones first, then the largest share of lag."""
     return (
         not row["hot"],
         *_falling(row["lag_share"]),
@@ -264,13 +269,16 @@ def _broker_order(row: Row) -> Order:
 
 
 def _consumer_order(row: Row) -> Order:
-    """The one with most records behind first."""
+    """Returns the sort key of a consumer: the largest mean lag first."""
     names = ("consumer_group", "client_host", "client_id", "member_id")
     return *_falling(row["lag_mean"]), *(row[name] or "" for name in names)
 
 
 def _tasks(report: pa.Table, limit: int) -> Listed[Row]:
-    """Of each group its day with its hours; first who had the fewest members for what it needed."""
+    """Returns each group's tasks of the whole day, with those of its hours.
+
+    The group that lacked most members comes first.
+    """
     hours: dict[str, dict[int, int]] = defaultdict(dict)
     for row in _rows(report.filter(pc.field("hour").is_valid())):
         hours[row["consumer_group"]][row["hour"]] = row["upper_quartile"]
@@ -284,13 +292,16 @@ def _tasks_order(row: Row) -> Order:
 
 
 def _objective_order(row: Row) -> Order:
-    """Those with the smallest part of their budget left first, negative once it is used up."""
+    """Returns the sort key of an SLO: the smallest share of its budget left first.
+
+    Used up is negative.
+    """
     left, budget = row["budget_left_minutes"], row["budget_minutes"]
     return *_rising(left / budget if budget else None), row["consumer_group"]
 
 
 def _hour_order(row: Row) -> Order:
-    """The furthest from its usual first."""
+    """Returns the sort key of an unusual hour: the one farthest from its usual value first."""
     deviation = row["deviation"]
     far = None if deviation is None else abs(deviation)
     return *_falling(far), row["consumer_group"], row["measure"], row["hour"]

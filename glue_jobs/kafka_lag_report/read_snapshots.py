@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A UTC day of snapshots: its objects found by listing, judged by their footers, read as rows.
+"""Finds a UTC day of snapshots, checks the footers of its objects, and reads their rows.
 
     <input>/snapshots/<dataset>/cluster=<c>/dt=YYYY-MM-DD/hour=HH/<stamp>Z-0of1.parquet
     <output>/history/<dataset>/cluster=<c>/dt=YYYY-MM-DD/*.parquet
 
-Every footer is looked at first, since Spark would read a foreign file as rows of nulls and never
-fail on a column that is missing. Few corrupt objects are skipped; many are the cluster's error.
+Every footer is checked first, because Spark would read a foreign file as rows of nulls and does not
+fail on a missing column. A few corrupt objects are skipped; if there are many, the cluster's day
+fails.
 """
 
 import re
@@ -47,27 +48,27 @@ from kafka_lag_report.storage import (
 
 T = TypeVar("T")
 
-# Where a cluster's day was found: the words of the coverage report.
+# Where a cluster's day was found; the values of `source` in the report `coverage`.
 FROM_SNAPSHOTS = "snapshots"
 FROM_HISTORY = "history"
 
-# The version whose columns are the contract's.
+# The version of the contract's columns.
 _NEWEST = tuple(map(int, SCHEMA_VERSION.split(".")))
 MAJOR = _NEWEST[0]
 DAMAGED = "not a Parquet file, or a damaged one"
 
-# Each repeats the whole work; damage that footers do not show is rare.
+# Each repetition does the whole work again; damage that footers do not show is rare.
 MOST_REPEATS = 3
-# A day that lacks more than every hundredth run is no longer that day.
+# Skip at most one object in this many: reports without more runs would be misleading.
 MOST_SKIPPED = 100
 
-# Which of the two comes depends on the call and on the Spark version.
+# The call and the Spark version decide which of the two errors is raised.
 _SPARK_FAILURES = (Py4JJavaError, PySparkException)
 _CLUSTER, _DATE = "cluster=", "dt="
 _STAMP = "%Y%m%dT%H%M%SZ"
 # MAJOR.MINOR; without a dot MINOR is 0.
 _VERSION = re.compile(r"([1-9][0-9]*)(?:\.([0-9]+))?", re.ASCII)
-# By Spark's name of a column's type: Arrow's, and the readings of it that Spark takes alike.
+# The Arrow types that Spark reads as each of its own types.
 _TYPES = {
     "string": {"string", "large_string"},
     "bigint": {"int64"},
@@ -84,7 +85,7 @@ _TYPES = {
 class Run:
     """One dataset's object of one run; `name` is its path below the folder of the date.
 
-    `size` is in bytes; `taken_at` is null for a name that no run of that date and hour has.
+    `size` is in bytes. `taken_at` is null if the name does not fit a run of that date and hour.
     """
 
     path: str
@@ -94,18 +95,18 @@ class Run:
 
     @property
     def second(self) -> int | None:
-        """`taken_at` in seconds since 1970."""
+        """Returns `taken_at` in seconds since 1970; null if it is null."""
         return None if self.taken_at is None else int(self.taken_at.timestamp())
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One cluster's date: its objects, by dataset, and where its history lies, or is to lie.
+    """One cluster's date: its objects by dataset, and the place of its history.
 
-    `folder` is the cluster's. `source` says where the day was found, null: nowhere. `flaws` says by
-    path what is wrong with each object that is skipped, `rows` how many rows the others have, as
-    far as they were looked at. `compacted` means that rows are to be read from the history,
-    wherever they were found.
+    `folder` is the name of the cluster's folder. `source` says where the day was found; null if it
+    has no data. `flaws` says, by path, why an object is skipped. `rows` has the row counts of the
+    other objects, by path, if they were checked. `compacted` means that rows are read from the
+    history, wherever the day was found.
     """
 
     cluster: str
@@ -122,32 +123,35 @@ class Day:
 
     @property
     def size(self) -> int:
-        """Bytes of all its objects."""
+        """Returns the size of all its objects in bytes."""
         return sum(run.size for runs in self.runs.values() for run in runs)
 
     @property
     def reads_history(self) -> bool:
-        """Whether rows come from the history."""
+        """Returns whether rows are read from the history."""
         return self.compacted or self.source == FROM_HISTORY
 
     def snapshot_folder(self, dataset: str) -> str:
-        """Where the date's objects lie."""
+        """Returns the folder of the date's snapshot objects."""
         return f"{self.root}/{dataset}/{self.folder}/{_DATE}{self.date}"
 
     def history_folder(self, dataset: str) -> str:
-        """Where the date's compacted rows lie, or are to lie."""
+        """Returns the folder of the date's files of the history, which may not exist yet."""
         return f"{self.history}/{dataset}/{self.folder}/{_DATE}{self.date}"
 
     def usable(self, dataset: str) -> tuple[Run, ...]:
-        """The objects that are read, by time."""
+        """Returns the objects that are not skipped, in order of time."""
         return tuple(run for run in self.runs[dataset] if run.path not in self.flaws)
 
     def skipped(self, dataset: str) -> tuple[Run, ...]:
-        """The objects that are not read, by name."""
+        """Returns the objects that are skipped, in order of their names."""
         return tuple(run for run in self.runs[dataset] if run.path in self.flaws)
 
     def run_rows(self, dataset: str) -> dict[int, int]:
-        """Rows by the run's second, of the runs that have any; objects that are read only."""
+        """Returns the number of rows by run (seconds since 1970) of usable objects.
+
+        Runs without rows are left out.
+        """
         rows: dict[int, int] = {}
         for run in self.usable(dataset):
             if run.second is not None and self.rows[run.path]:
@@ -155,27 +159,31 @@ class Day:
         return rows
 
     def without(self, flaws: Mapping[str, str]) -> "Day":
-        """The same day without these objects too: what is wrong with each, by path."""
+        """Returns the day without these objects; `flaws` says, by path, what is wrong with each."""
         return replace(self, flaws={**self.flaws, **flaws})
 
     def counted(self, rows: Mapping[str, int]) -> "Day":
-        """The same day with the objects' row counts by path."""
+        """Returns the day with these row counts of objects, by path."""
         return replace(self, rows=rows)
 
     def from_history(self) -> "Day":
-        """The same day once all its rows are in the history; it stays known where it was found."""
+        """Returns the day reading from the history, once that has all its rows.
+
+        `source` stays the same.
+        """
         return replace(self, compacted=True)
 
 
 def requested_days(
     storage: Storage, options: Options, say: Callable[[str], object]
 ) -> Iterator[list[Day]]:
-    """The clusters' days of each requested date that has snapshots, found only when its turn comes.
+    """Yields the clusters' days of each requested date that has any snapshots, in order of dates.
 
-    Dates come in order, with the clusters that have nothing of them. Of several dates, one without
-    snapshots and a named cluster that lacks one go to `say` and are passed over. NoSnapshotsError
-    if the only date lacks them, after the clusters that have it, or no date has any;
-    NothingYetError if a scheduled run came before the first whole day.
+    Each date is looked up only when its turn comes. The list includes clusters without data on that
+    date. If several dates were requested, a date without snapshots and a named cluster without any
+    are passed to `say` and skipped. Raises NoSnapshotsError if no date has snapshots, or, after the
+    other clusters, if the only date lacks those of a named cluster. Raises NothingYetError if a
+    scheduled run came before the first whole day.
     """
     done, missing = 0, ""
     for each in options.dates:
@@ -184,7 +192,7 @@ def requested_days(
         )
         absent = [day for day in days if not day.source]
         there = len(absent) < len(days)
-        # a cluster that nobody named may have come later, or gone
+        # a cluster that was not named may be newer than this date, or deleted
         if absent and (options.clusters or not there):
             sentence, too_early = _absence(storage, absent, options)
             if too_early and not there:
@@ -206,10 +214,11 @@ def requested_days(
 def find_days(
     storage: Storage, source: str, output: str, day: date, wanted: Sequence[str], today: date
 ) -> list[Day]:
-    """The date of each wanted cluster (none: of all there are), by name; `today` is in progress.
+    """Returns the date of each wanted cluster, or of all clusters if none is named.
 
-    Snapshots come from `source`. A cluster whose snapshots are gone, in whole or for one dataset,
-    is taken from the history in `output`. DataError for a cluster that no folder is named after.
+    Snapshots are in `source`. If a cluster's snapshots of any dataset are gone, its day is taken
+    from the history in `output`. A date from `today` on is in progress. Raises DataError if no
+    folder is named after a wanted cluster, or if there are no snapshots at all.
     """
     root, history = f"{source}/snapshots", f"{output}/history"
     known = _clusters(storage, (root, history))
@@ -250,7 +259,7 @@ def _source_of(storage: Storage, day: Day) -> str | None:
 
 
 def snapshot_dates(storage: Storage, root: str, folder: str) -> list[date]:
-    """Every date of which the cluster's folder has anything below `root`, oldest first."""
+    """Returns all dates for which the cluster's folder has data below `root`, oldest first."""
     names = {
         name for dataset in SNAPSHOTS for name in storage.folders(f"{root}/{dataset}/{folder}")
     }
@@ -264,7 +273,10 @@ def snapshot_dates(storage: Storage, root: str, folder: str) -> list[date]:
 
 
 def run_time(name: str, day: date) -> datetime | None:
-    """The scheduled time, UTC, in an object's name; null unless its hour and the date agree."""
+    """Returns the scheduled time (UTC) in an object's name.
+
+    Null unless it fits the date and the hour.
+    """
     folder, _, file = name.rpartition("/")
     stamp = file.partition("-")[0]
     try:
@@ -275,12 +287,13 @@ def run_time(name: str, day: date) -> datetime | None:
 
 
 def flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
-    """Why an object is no usable snapshot; null if it is one.
+    """Returns why an object is not a usable snapshot; null if it is one.
 
-    DataError for one of a newer MAJOR version, which is right and must not be skipped.
+    Raises DataError for an object of a newer MAJOR version, because it is intact and must not be
+    skipped.
     """
     if run.taken_at is None:
-        return "its name is no run's of this date and hour"
+        return "its name does not fit a run of this date and hour"
     if footer is None:
         return DAMAGED
     named = _VERSION.fullmatch(footer.version or "")
@@ -292,7 +305,7 @@ def flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
             f"{run.path} is of schema version {footer.version} and this job reads up to {MAJOR}.x; "
             "deploy the job of the collector's release"
         )
-    # an older version lacks what came after it, which is null then
+    # an older version lacks newer columns, which are then null
     required = SNAPSHOTS[dataset].names if version >= _NEWEST else (*KEYS[dataset], "taken_at")
     for column in SNAPSHOTS[dataset]:
         expected, found = column.dataType.simpleString(), footer.columns.get(column.name)
@@ -304,7 +317,7 @@ def flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
 
 
 def check_objects(storage: Storage, day: Day) -> Day:
-    """The day with each object's verdict and rows, by its footer; however many are flawed."""
+    """Returns the day with the flaw or the row count of each object, by its footer."""
     runs = [(dataset, run) for dataset, each in _read_runs(day).items() for run in each]
     found = footers(storage, [run.path for _, run in runs])
     checked = [(dataset, run, footer) for (dataset, run), footer in zip(runs, found, strict=True)]
@@ -314,11 +327,12 @@ def check_objects(storage: Storage, day: Day) -> Day:
 
 
 def skip_corrupt_objects(storage: Storage, day: Day, work: Callable[[Day], T]) -> tuple[Day, T]:
-    """Do the work on the day's usable objects; the day says what was skipped and why.
+    """Returns the day with all objects that it skipped, and the result of `work` on the others.
 
-    `work` is done again, a few times at most, without objects whose rows turn out not to decode,
-    so it must be fit to be repeated. DataError if more than one in a hundred of a dataset's
-    objects of a cluster are corrupt (one is always allowed), or all; it names the first.
+    If rows of objects cannot be decoded, `work` is repeated without these objects, MOST_REPEATS
+    times at most, so it must be repeatable. Raises DataError, with the name of the first object, if
+    more than one in a hundred of a dataset's objects are corrupt, or all of them; one corrupt
+    object is always allowed.
     """
     day = check_objects(storage, day)
     _check_few_skipped(day)
@@ -346,9 +360,9 @@ def skip_corrupt_objects(storage: Storage, day: Day, work: Callable[[Day], T]) -
 
 
 def read(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> DataFrame:
-    """Rows of the day; lazily, and no folder but the day's is listed.
+    """Returns the rows of a dataset's day, read lazily; no folder except the day's is listed.
 
-    Those of the history have its own column, RISES, if all its files do.
+    Rows of the history include its column of RISES if all its files have it.
     """
     schema = SNAPSHOTS[dataset]
     if not day.reads_history:
@@ -360,17 +374,20 @@ def read(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> DataF
 
 
 def _have(column: str, storage: Storage, paths: Sequence[str]) -> bool:
-    """Whether all the files have the history's own column: those of earlier releases lack it."""
+    """Returns whether all files have the column.
+
+    The history's files of earlier releases lack RISES.
+    """
     return all(footer is None or column in footer.columns for footer in footers(storage, paths))
 
 
 def rows_in(
     spark: SparkSession, paths: Sequence[str], schema: StructType, *, dates_in: str | None = None
 ) -> DataFrame:
-    """Rows of folders and files, with the date of their folders in `dates_in` as `dt`, a text.
+    """Returns the rows of these folders and files, read lazily; a column that a file lacks is null.
 
-    Nothing but `paths` is listed, and a column that a file lacks is null. Without paths there are
-    no rows.
+    With `dates_in`, the common parent of folders named `dt=<date>`, the rows get that date as the
+    text column `dt`. Nothing but `paths` is listed. Without paths there are no rows.
     """
     reader = spark.read.option("pathGlobFilter", f"*{PARQUET}")
     if dates_in:
@@ -378,15 +395,17 @@ def rows_in(
         reader = reader.option("basePath", dates_in)
     if not paths:
         return spark.createDataFrame([], schema)
-    # brackets and stars in a folder's name are no pattern
+    # escape brackets and stars, which Spark would read as a pattern
     escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in paths)
     return reader.schema(schema).parquet(*escaped)
 
 
 @contextmanager
 def naming_corrupt_files(storage: Storage, places: Callable[[], Iterable[str]]) -> Iterator[None]:
-    """Turn Spark's failure on one of the files, or on one in these folders, into DataError that
-    names the file."""
+    """Raises Spark's failure on a damaged file again as DataError that names the file.
+
+    `places` returns the files, and the folders of files, that Spark read.
+    """
     try:
         yield
     except _SPARK_FAILURES:
@@ -397,13 +416,16 @@ def naming_corrupt_files(storage: Storage, places: Callable[[], Iterable[str]]) 
 
 
 def check_files(storage: Storage, paths: Sequence[str]) -> None:
-    """Raise DataError that names the first whose rows cannot be decoded."""
+    """Raises DataError with the name of the first file whose rows cannot be decoded."""
     if corrupt := undecodable(storage, paths):
         raise DataError(f"cannot read {corrupt[0]}: {UNDECODED}; restore or remove this file")
 
 
 def undecodable(storage: Storage, paths: Sequence[str]) -> list[str]:
-    """Those of the files whose rows cannot be decoded; StoreError if one cannot be reached."""
+    """Returns the files whose rows cannot be decoded.
+
+    Raises StoreError if one cannot be reached.
+    """
 
     def corrupt(path: str) -> bool:
         data = storage.read(path)
@@ -413,13 +435,13 @@ def undecodable(storage: Storage, paths: Sequence[str]) -> list[str]:
             return True
         return False
 
-    # few at once, as each is held as a whole
+    # few at once, because each file is read into memory
     with ThreadPoolExecutor(2) as pool:
         return [path for path, bad in zip(paths, pool.map(corrupt, paths), strict=True) if bad]
 
 
 def _absence(storage: Storage, absent: Sequence[Day], options: Options) -> tuple[str, bool]:
-    """What to say of the absent clusters, and whether the schedule was merely early for them."""
+    """Returns a sentence about the absent clusters, and whether a scheduled run was too early."""
     there = sorted(
         each
         for day in absent
@@ -443,7 +465,7 @@ def _runs(storage: Storage, root: str, dataset: str, cluster: str, day: date) ->
 
 
 def _clusters(storage: Storage, roots: Sequence[str]) -> dict[str, str]:
-    """Folder by cluster name, over all datasets."""
+    """Returns the folder of each cluster by name, over all datasets."""
     return {
         unquote(folder.removeprefix(_CLUSTER)): folder
         for root in roots
@@ -454,7 +476,7 @@ def _clusters(storage: Storage, roots: Sequence[str]) -> dict[str, str]:
 
 
 def _check_few_skipped(day: Day) -> None:
-    """Raise where so many objects are corrupt that what is left would not be the day."""
+    """Raises DataError if so many objects are corrupt that the rest does not represent the day."""
     for dataset, runs in day.runs.items():
         bad = day.skipped(dataset)
         few = len(bad) <= max(1, len(runs) // MOST_SKIPPED) and len(bad) < len(runs)
@@ -468,7 +490,7 @@ def _check_few_skipped(day: Day) -> None:
 
 
 def _read_runs(day: Day) -> Mapping[str, Sequence[Run]]:
-    """The objects that are read as such, by dataset."""
+    """Returns the day's objects by dataset; none if the rows are read from the history."""
     return {} if day.reads_history else day.runs
 
 
@@ -478,10 +500,11 @@ def _history_files(storage: Storage, day: Day, dataset: str) -> list[str]:
 
 
 def _paths(day: Day, dataset: str) -> list[str]:
-    """The folders of whole hours; object by object the hours that others must be kept out of.
+    """Returns the paths to read: folders of whole hours, or the usable objects of an hour.
 
-    These are hours with an object that is skipped, and the newest of a day in progress, where more
-    may come: every dataset is to be read as it was when the day was found.
+    An hour is read object by object if one of its objects is skipped, or if it is the newest hour
+    of a day in progress: objects may still be added there, and all datasets must be read as they
+    were when the day was found.
     """
     usable = day.usable(dataset)
     open_hours = {_hour(run) for run in day.skipped(dataset)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A day's rows reduced to small views, of partitions and of runs: all that tables derive from."""
+"""Reduces a day's rows to small views of partitions and of runs, the source of all tables."""
 
 from datetime import UTC, datetime, time
 
@@ -13,13 +13,16 @@ from kafka_lag_report.read_snapshots import Day, read
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.thresholds import GAP_INTERVALS, LONE_RUN_SECONDS
 
-# The large ones, a scan of the day each, and what is made of them, in this order.
+# Large reductions that each scan the day, and then those that are computed from them.
 _SCANS = ("group_runs", "group_segments", "group_topic_runs", "topic_segments", "topic_runs")
 _KEPT = ("logs", "production", "partition_days")
 
 
 def open_day(queries: Queries, storage: Storage, day: Day, *, few_rows: bool = False) -> None:
-    """Let statements use the day's rows as they are in snapshots, with the rises of offsets."""
+    """Makes views of the day's rows as snapshots have them, with the rises of offsets.
+
+    `few_rows` reads each dataset into one partition, which is faster for small days.
+    """
     midnight = int(datetime.combine(day.date, time(), UTC).timestamp())
     queries.add_values(midnight=midnight, in_progress=day.in_progress)
     groups, group_rows, topic_rows = (
@@ -27,7 +30,7 @@ def open_day(queries: Queries, storage: Storage, day: Day, *, few_rows: bool = F
         for name in ("groups", "group_partitions", "topic_partitions")
     )
     if few_rows:
-        # in one partition nothing is exchanged, whatever is grouped, ranked or joined
+        # with one partition Spark needs no exchange for grouping, ranking or joining
         groups, group_rows, topic_rows = (
             rows.coalesce(1) for rows in (groups, group_rows, topic_rows)
         )
@@ -39,7 +42,7 @@ def open_day(queries: Queries, storage: Storage, day: Day, *, few_rows: bool = F
 
 
 def _view_rises(queries: Queries, dataset: str, rows: DataFrame) -> None:
-    """The rows with how far each offset rose since the run before, computed unless they have it."""
+    """Makes a view of the rows with their rises; Spark computes the rises if the rows lack them."""
     rise = RISES[dataset]
     if rise in rows.columns:
         queries.view(dataset, rows)
@@ -49,8 +52,8 @@ def _view_rises(queries: Queries, dataset: str, rows: DataFrame) -> None:
 
 
 def reduce_day(queries: Queries) -> list[datetime]:
-    """Keep the day's reductions until `queries` release them; the times of its runs."""
-    # as numbers: Python would show the machine's own zone
+    """Computes and keeps the day's reductions, and returns the times of its runs, ascending."""
+    # as numbers, because Python would convert timestamps to the machine's time zone
     runs = queries.keep("reductions/runs").select(sf.unix_seconds("taken_at"), "interval_seconds")
     found = sorted(runs.collect())
     interval = found[0][1] if found else LONE_RUN_SECONDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where reports lie, what they are computed to, and how they are read back by dates.
+"""Computes the report tables, and reads published ones by their dates.
 
 <output>/reports/<report>/cluster=<c>/dt=<date>/report.parquet
 <output>/reports/page/cluster=<c>/dt=<date>/report.html
@@ -21,7 +21,7 @@ from kafka_lag_report.storage import PARQUET, Storage
 
 TABLE_FILE, PAGE_FILE = f"report{PARQUET}", "report.html"
 PAGE = "page"
-# What queries ask by, of the reports that have it, and what else tells rows apart.
+# Columns to sort by, if a report has them: what queries filter by first, then the rest of the key.
 _KEYS = (
     *("consumer_group", "topic", "partition_id", "hour", "measure", "leader", "leader_rack"),
     *("client_host", "client_id", "member_id", "dataset"),
@@ -29,7 +29,7 @@ _KEYS = (
 
 
 def compute(queries: Queries, names: Iterable[str]) -> dict[str, pa.Table]:
-    """Each table's rows by what queries ask by, so that they can skip in its file."""
+    """Returns the rows of each table, by its name, sorted so that queries can skip row groups."""
 
     def computed(path: str) -> pa.Table:
         schema = report_schema(path.removeprefix("tables/"))
@@ -41,12 +41,12 @@ def compute(queries: Queries, names: Iterable[str]) -> dict[str, pa.Table]:
 
 
 def collect(frame: DataFrame, schema: pa.Schema, keys: Sequence[str]) -> pa.Table:
-    """The rows in the schema's columns, sorted by the keys, null first.
+    """Returns the rows in the schema's columns, sorted by the keys with nulls first.
 
-    On the driver: a cluster's tables have a row for each partition of a group at most, and the
-    page is made of them there anyway. A query that writes files takes twice as long.
+    The driver does this: a cluster's tables have at most a row for each partition of a group, and
+    the page needs them on the driver anyway. Writing files from Spark takes twice as long.
     """
-    # as a number: Python would show the machine's own zone
+    # as a number, because Python would convert a timestamp to the machine's time zone
     columns = (
         sf.unix_millis(field.name) if pa.types.is_timestamp(field.type) else field.name
         for field in schema
@@ -64,10 +64,10 @@ def collect(frame: DataFrame, schema: pa.Schema, keys: Sequence[str]) -> pa.Tabl
 def stored(
     spark: SparkSession, storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> DataFrame:
-    """One published report of the day's cluster on these dates, as far as there are any.
+    """Returns the rows of one published report of the day's cluster on these dates, read lazily.
 
-    Columns are the report's and `dt`, as text. A file that cannot be read fails when the
-    rows are computed, see `naming_corrupt_files`.
+    The columns are the report's and `dt`, the date as text; dates without a report have no rows. If
+    a file cannot be read, computing the rows fails; see `naming_corrupt_files`.
     """
     paths = stored_folders(storage, output, name, day, dates)
     folder = f"{reports_root(output)}/{name}/{day.folder}"
@@ -75,9 +75,9 @@ def stored(
 
 
 def published(storage: Storage, output: str, day: Day) -> dict[str, pa.Table]:
-    """The reports of the day that lie there, without rows where there is none.
+    """Returns all published reports of the day by name; a report that does not exist has no rows.
 
-    CorruptObjectsError for a file that cannot be read.
+    Raises CorruptObjectsError for a file that cannot be read.
     """
     root = reports_root(output)
     names = {f"{root}/{name}/{day.folder}/dt={day.date}": name for name in TABLES}
@@ -86,7 +86,7 @@ def published(storage: Storage, output: str, day: Day) -> dict[str, pa.Table]:
 
 
 def _table(storage: Storage, folder: str, name: str) -> pa.Table:
-    """The rows in the folder, null in a column that a file lacks."""
+    """Returns the rows of the folder's files; a column that a file lacks is null."""
     schema = report_schema(name)
     found = [schema.empty_table()]
     for file in storage.objects(folder, PARQUET):
@@ -104,7 +104,7 @@ def _table(storage: Storage, folder: str, name: str) -> pa.Table:
 def stored_folders(
     storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> list[str]:
-    """The folders that there are of a report of the day's cluster on these dates."""
+    """Returns the existing folders of a report of the day's cluster on these dates."""
     found = stored_dates(storage, output, name, day, dates)
     return [f"{reports_root(output)}/{name}/{day.folder}/dt={each}" for each in found]
 
@@ -112,13 +112,13 @@ def stored_folders(
 def stored_dates(
     storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> list[date]:
-    """Those of the dates of which there is a report of the day's cluster, in order."""
+    """Returns the dates for which the report of the day's cluster exists, ascending."""
     there = {*storage.folders(f"{reports_root(output)}/{name}/{day.folder}")}
     return sorted(each for each in dates if f"dt={each}" in there)
 
 
 def is_first_day(storage: Storage, output: str, day: Day) -> bool:
-    """Whether nothing of the cluster is older than the day: no snapshot, history or report."""
+    """Returns whether the day is the cluster's first: no older snapshots, history or reports."""
     reported = storage.folders(f"{reports_root(output)}/coverage/{day.folder}")
     if any(name.startswith("dt=") and name < f"dt={day.date}" for name in reported):
         return False
@@ -127,10 +127,10 @@ def is_first_day(storage: Storage, output: str, day: Day) -> bool:
 
 
 def page_address(output: str, day: Day) -> str:
-    """Where the day's page lies once it is published."""
+    """Returns the address of the day's published page."""
     return f"{reports_root(output)}/{PAGE}/{day.folder}/dt={day.date}/{PAGE_FILE}"
 
 
 def reports_root(output: str) -> str:
-    """The folder of all reports."""
+    """Returns the folder of all reports."""
     return f"{output}/reports"

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far an offset rose since the run before: records that a log got, or that a group read of it.
+"""Computes how far offsets rose since the run before: records written to a log, or read by a group.
 
-The history has it in a column of each row, so each rise belongs to whom its row names: the leader,
-or the owner, of the run in which it was seen. The history's maker finds it in Arrow's columns;
-rows that lack it, of snapshots and of histories of earlier releases, get it by a window.
+The history stores the rise in a column of each row. A rise therefore counts for the leader or the
+owner that the row names. The history's files compute it here; for rows without the column, from
+snapshots and from histories of earlier releases, `sql/reductions` computes it with a window
+function.
 
-It is null in rows that were not read, of a log's first row of the day, and where an offset is
-unknown. What went back is no negative rise, and what is written or read again counts again. What a
-group skipped, or was deleted ahead of its commit, it has not read.
+A rise is null in rows that were not read, in the first row of a log on a day, and if an offset is
+unknown. An offset that went back counts as 0, and records that are written or read again count
+again. Records that a group skipped, or that were deleted ahead of its commit, do not count as read.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """Of rows in any order: their offset, known or not, and where the next rise begins."""
+    """The offsets of rows in any order, whether each is known, and where the next rise begins."""
 
     value: Numbers
     is_known: npt.NDArray[np.bool_]
@@ -34,7 +35,10 @@ class Offsets:
 
 
 def offsets_of(rows: pa.Table, dataset: str) -> Offsets:
-    """What rises, of rows as snapshots have them, in columns of one piece."""
+    """Returns the offsets of a dataset's rows; each column must be one chunk.
+
+    For groups this is the commit without the records that it skipped on that day.
+    """
     if dataset == "topic_partitions":
         value, known = _numbers(rows, "end_offset")
         lost = np.zeros(len(value), dtype=np.int64)
@@ -57,16 +61,16 @@ def offsets_of(rows: pa.Table, dataset: str) -> Offsets:
 
 
 def _numbers(rows: pa.Table, name: str) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-    """A column's values, 0 where it is null, and where it is not."""
+    """Returns a column's values, 0 for null, and whether each is not null."""
     column = rows[name]
     values: Numbers = column.cast(pa.int64()).fill_null(0).to_numpy()
     return values, pc.is_valid(column).to_numpy()
 
 
 def rises(offsets: Offsets, logs: Numbers) -> tuple[pa.Array, Numbers]:
-    """The rise of each row, and the places of the last row of each log whose offset is known.
+    """Returns the rise of each row, and the places of the last known row of each log.
 
-    `logs` are numbers of the rows' logs; the rows of each are in order of time.
+    `logs` are numbers of the rows' logs; the rows of a log must be in order of time.
     """
     order = np.argsort(logs, kind="stable")
     log, is_known = logs[order], offsets.is_known[order]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times of a day's runs, and what of it lies near enough together to be one."""
+"""Answers questions about the times of a day's runs, and joins what lies close together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The runs of a day, and how far each of them is good for."""
+    """The times of a day's runs, ascending, and the interval between them."""
 
     midnight: datetime
     runs: tuple[datetime, ...]
@@ -30,42 +30,49 @@ class Clock:
 
     @property
     def last(self) -> datetime:
-        """The last run."""
+        """Returns the time of the last run; midnight if the day has no runs."""
         return self.runs[-1] if self.runs else self.midnight
 
     @property
     def pause(self) -> timedelta:
-        """Runs farther apart are a gap."""
+        """Returns the longest distance of two runs that is not a gap."""
         return GAP_INTERVALS * self.interval
 
     @property
     def seen_end(self) -> datetime:
-        """The end of what is known of the day."""
+        """Returns the end of the time that the runs cover."""
         return min(self.last + self.interval, self.midnight + _DAY)
 
     @property
     def end(self) -> datetime:
-        """The end of the day, or of what there is of one in progress."""
+        """Returns the end of the day.
+
+        For a day in progress the end of the time that its runs cover.
+        """
         over = self.last + self.interval
         return over if self.in_progress else self.midnight + _DAY
 
     def until(self, last: datetime) -> datetime | None:
-        """The end of what `last` was the last run of; null: it is still so."""
+        """Returns the end of a period whose last run was at `last`; null if it has not ended."""
         if last + self.interval > self.last:
             return None
         return next((run for run in self.runs if run > last), last + self.interval)
 
     def begin(self, first: datetime) -> datetime | None:
-        """The beginning of what `first` was the first run of; null: maybe before midnight."""
+        """Returns the beginning of a period whose first run was at `first`.
+
+        Returns null if it may have begun before midnight: `first` is the day's first run, and no
+        earlier run is missing.
+        """
         return first if first > self.runs[0] or self.begins_late(first) else None
 
     def begins_late(self, since: datetime | None) -> bool:
-        """Whether it is the day's first run, before which there was time without any."""
+        """Returns whether `since` is the day's first run, and runs before it are missing."""
         first = next(iter(self.runs), None)
         return first is not None and since == first > self.midnight + self.interval
 
     def gaps(self) -> list[tuple[datetime, datetime]]:
-        """From when to when there was no run."""
+        """Returns the beginning and end of each period without runs."""
         ends = [self.midnight - self.interval, *self.runs]
         bounds = [*ends, self.end] if not self.in_progress else ends
         return [
@@ -76,7 +83,7 @@ class Clock:
 
 
 def clock_of(evidence: Evidence, findings: Findings) -> Clock:
-    """The times of the day's runs."""
+    """Returns the clock of the evidence's runs; the interval is their median distance."""
     runs = tuple(sorted(evidence.runs))
     pauses = [after - before for before, after in pairwise(runs)]
     usual = median(pause.total_seconds() for pause in pauses) if pauses else LONGEST_INTERVAL
@@ -88,7 +95,10 @@ def clock_of(evidence: Evidence, findings: Findings) -> Clock:
 def joined(
     times: Iterable[tuple[datetime, datetime]], pause: timedelta
 ) -> list[tuple[datetime, datetime]]:
-    """Those as one that overlap, or have no more than a pause between them."""
+    """Returns the periods, joined if they overlap or have at most a pause between them.
+
+    Ascending.
+    """
     found: list[tuple[datetime, datetime]] = []
     for begin, end in sorted(times):
         if found and begin - found[-1][1] <= pause:
@@ -99,7 +109,7 @@ def joined(
 
 
 def chained(parts: Iterable[_T], belongs: Callable[[list[_T], _T], bool]) -> list[list[_T]]:
-    """The parts in their order, each in the chain before it if it belongs to that."""
+    """Returns the parts in chains: each part goes to the chain before it if it `belongs` to it."""
     found: list[list[_T]] = []
     for part in parts:
         if found and belongs(found[-1], part):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract's columns of snapshots and reports, in the types of Spark and Arrow.
+"""Translates the contract's columns of snapshots and reports into types of Spark and Arrow.
 
-They are explicit, so that no run depends on which file is read first. A column that a file lacks is
-null. `cluster` and `dt` are folder names in snapshots and reports and therefore in no schema here;
+The schemas are explicit, so that a run does not depend on which file is read first. A column that a
+file lacks is null. No schema has `cluster` and `dt`, because these are names of folders.
 docs/snapshots.md says what each column means.
 """
 
@@ -54,13 +54,13 @@ _SPARK_TYPES = {
 
 
 def _of_contract(kinds: Mapping[str, str]) -> StructType:
-    """Nullable columns, in this order."""
+    """Returns the columns in this order, all nullable."""
     return StructType([StructField(name, _SPARK_TYPES[kind]) for name, kind in kinds.items()])
 
 
 SNAPSHOTS = {dataset: _of_contract(kinds) for dataset, kinds in contract.COLUMNS.items()}
 
-# All that is published of a day: the reports, and what the incidents are that they show.
+# Every table that is published for a day: the reports, and the incidents.
 TABLES = {report: _of_contract(kinds) for report, kinds in REPORT_COLUMNS.items()}
 REPORTS = {report: kinds for report, kinds in TABLES.items() if report != INCIDENTS}
 
@@ -79,19 +79,22 @@ _TYPES = {
 
 @cache
 def arrow_schema(dataset: str) -> pa.Schema:
-    """The dataset's columns in their order, all nullable, and text by dictionary."""
+    """Returns the dataset's columns in their order, all nullable, with text as dictionary."""
     return pa.schema([(field.name, _TYPES[field.dataType]) for field in SNAPSHOTS[dataset]])
 
 
 def report_schema(report: str) -> pa.Schema:
-    """The report's columns in their order, all nullable."""
+    """Returns the report's columns in their order, all nullable."""
     types = {**_TYPES, STRING: pa.string()}
     return pa.schema([(field.name, types[field.dataType]) for field in TABLES[report]])
 
 
 def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows in exactly these columns, null where they lack one; ArrowException if none fits."""
-    # thousands of objects of few rows, most of them as they should be
+    """Returns the rows in exactly these columns, null if the rows lack a column.
+
+    Raises ArrowException if a column cannot be converted to its type.
+    """
+    # fast path, because there are thousands of small objects and most have this schema
     if rows.schema.equals(schema):
         return rows.replace_schema_metadata()
     there = set(rows.column_names)
@@ -109,9 +112,9 @@ def _in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def read_value(kind: type[T], row: Row, /, **more: Any) -> T:
-    """The columns of a row in the fields that are called as they are, and these.
+    """Returns a value whose fields are the row's columns of the same names, replaced by `more`.
 
-    What a table calls `consumer_group` is `group`, as in all that is said of one.
+    The column `consumer_group` becomes the field `group`.
     """
     columns = {"group": row.get("consumer_group"), **row, **more}
     names = (each.name for each in fields(kind))  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences about findings, for page and message alike, with strangers' names kept apart.
+"""Words findings as sentences, for page and message alike, with the names of strangers kept apart.
 
-A sentence is a tuple of plain words and `Name`s: the page marks names, the message cuts them.
-Each states only what the finding holds. `known` words what may be unknown.
+A sentence is a tuple of plain text and `Name`s: the page marks names, the message cuts them. A
+sentence states only what the finding holds. `known` words a value that may be unknown.
 """
 
 import math
@@ -50,12 +50,12 @@ from kafka_lag_report.incident import Incident, Kind
 from kafka_lag_report.thresholds import STILL_SECONDS, WHOLE_DAY_MINUTES
 
 DASH = "\u2013"
-# More than any table or line has room for; the middle of a longer name is cut.
+# The middle of a longer name is cut, because tables and lines have no room for it.
 LONGEST_NAME = 60
 # Beyond this the page cuts a name for good.
 WHOLE_NAME = 500
 TIME_LAG = "time_lag_seconds"
-# Columns of `anomalies.measure` for people; there may be others in a later version.
+# Values of `anomalies.measure` in words; a later version may have others.
 MEASURES = {TIME_LAG: "time lag", "produce_rate": "produce rate", "lag": "lag"}
 # `unread_reason` in words.
 _UNREAD: dict[str, str] = {
@@ -64,7 +64,7 @@ _UNREAD: dict[str, str] = {
     TIMEOUT: "no answer in time",
     THROTTLED: "throttled by a client quota",
 }
-# `tasks_needed_reason` of a number that is known.
+# Values of `tasks_needed_reason` in words.
 _NEEDED_FOR = {
     NEEDED_FOR_RATE: "what is written",
     NEEDED_FOR_RECENT_RATE: "the most written in 15 minutes",
@@ -74,7 +74,7 @@ _NEEDED_FOR = {
     LIMITED_BY_SHARED: "something that all tasks share is full: more do not help",
 }
 _SOME_PARTITIONS = 8
-# What a group did at its worst.
+# Words for a group's worst status.
 _AT_WORST = {
     Kind.STOPPED: "stopped",
     Kind.STALLED: "stalled",
@@ -84,7 +84,7 @@ _AT_WORST = {
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name that some stranger chose."""
+    """A name that a stranger chose."""
 
     text: str
 
@@ -93,29 +93,32 @@ Sentence = tuple[str | Name, ...]
 
 
 def known(words: Callable[[float], str], value: float | None) -> str:
-    """The value in these words; a dash where it is unknown."""
+    """Returns the value in these words; a dash if it is unknown."""
     return DASH if value is None or not math.isfinite(value) else words(value)
 
 
 def name_of(text: str | None, longest: int = LONGEST_NAME) -> str:
-    """A name on one line: what does not print is spelled out, the middle of a long one cut."""
+    """Returns a name on one line, with its middle cut if it is long; a dash for null.
+
+    Unprintable characters are escaped.
+    """
     if text is None:
         return DASH
     return cut_middle(escape_name(cut_middle(text, longest)), longest)
 
 
 def plain(sentence: Iterable[str | Name], longest: int = LONGEST_NAME) -> str:
-    """The sentence as text."""
+    """Returns the sentence as text."""
     return "".join(p if isinstance(p, str) else name_of(p.text, longest) for p in sentence)
 
 
 def time_left(seconds: float) -> str:
-    """Rounded down, so that it is never said too long."""
+    """Returns a duration, rounded down so that it is never too long."""
     return format_duration(seconds, math.floor)
 
 
 def cause_of(skew: TopicSkew) -> Sentence:
-    """Why a topic's lag is skewed, without a full stop."""
+    """Returns why a topic's lag is skewed, without a full stop."""
     on = _partitions(skew.cause_partitions)
     who = _member(skew)
     if skew.cause == BROKER and skew.cause_leader is not None:
@@ -141,35 +144,38 @@ def cause_of(skew: TopicSkew) -> Sentence:
 
 
 def needed_for(reason: str | None) -> str:
-    """What makes a group need so many tasks; a dash where it is unknown."""
+    """Returns why a group needs this many tasks; a dash if it is unknown."""
     if reason is None:
         return DASH
     return _NEEDED_FOR.get(reason) or name_of(reason, 40)
 
 
 def at_least(lost: int) -> str:
-    """Records lost of a day: what went in the run in which the group came back nobody saw."""
+    """Returns a number of lost records, worded as a lower bound.
+
+    It is a lower bound because no run sees the records that the group's last commit passed over.
+    """
     return f"at least {format_quantity(lost, 'record')}"
 
 
 def age(seconds: float, is_least: bool = False, space: str = " ") -> str:
-    """How old a record is; one that may be any older is cut, not rounded."""
+    """Returns the age of a record; a lower bound is rounded down and begins with "at least"."""
     if is_least:
         return f"at least{space}{format_duration(seconds, math.floor, space=space)}"
     return format_duration(seconds, space=space)
 
 
 def measure_words(measure: str, is_least: bool = False) -> Callable[[float], str]:
-    """How values of `anomalies.measure` are worded."""
+    """Returns the function that words values of this `anomalies.measure`."""
     if measure == TIME_LAG:
         return partial(age, is_least=is_least)
     return format_rate if measure.endswith("_rate") else "{:,.0f}".format
 
 
 def incident_of(one: Incident, day: date, seen_until: datetime | None = None) -> Sentence:
-    """What happened, to whom, from when to when, why, and what it cost.
+    """Returns the sentences of an incident: what happened to whom, when, why, and at what cost.
 
-    `seen_until`: the last run, where it is not the end of the day that is reported.
+    `seen_until` is the last run, if it is not at the end of the day that is reported.
     """
     period = Period(day, seen_until)
     return (*_what(one, period), *_why(one, period), *_costs(one, period))
@@ -177,13 +183,16 @@ def incident_of(one: Incident, day: date, seen_until: datetime | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Words for times of a day; `seen_until` is the last run, where that is not at its end."""
+    """Words the times of a day.
+
+    `seen_until` is the last run, if it is not at the end of the day.
+    """
 
     day: date
     seen_until: datetime | None = None
 
     def of(self, one: Incident) -> str:
-        """From when to when, or that it is still so."""
+        """Returns from when to when the incident lasted, or that it still goes on."""
         if self.seen_until and one.since == self.seen_until:
             return f"{self.end}, the first to see it"
         if one.last_seen:
@@ -206,13 +215,13 @@ class Period:
 
     @property
     def end(self) -> str:
-        """When it was seen last, said of what was still so."""
+        """Returns when an incident that still goes on was seen last."""
         if self.seen_until is None:
             return "at midnight"
         return f"in the last run, at {self.clock(self.seen_until)}"
 
     def clock(self, moment: datetime) -> str:
-        """Returns the time of day, after its date if that is another day's."""
+        """Returns the time of day, with its date if that is another day's."""
         days = (moment.date() - self.day).days
         if days == 1 and f"{moment:%H:%M}" == "00:00":
             return "24:00"
@@ -253,7 +262,7 @@ def _what(one: Incident, period: Period) -> Sentence:
 
 
 def _what_else(one: Incident, period: Period) -> Sentence:
-    """Of kinds that are no group's doing."""
+    """Returns what happened, for kinds of incidents that no group causes."""
     when = period.of(one)
     count = one.count or 0
     if one.kind == Kind.UNKNOWN:
@@ -295,7 +304,7 @@ def _what_else(one: Incident, period: Period) -> Sentence:
 
 
 def _unread(one: Incident, when: str) -> Sentence:
-    """A group, a group's commits on a topic, or a topic and whose lag is unknown by that."""
+    """Returns what could not be read: a group, groups' commits on a topic, or a topic."""
     why = _UNREAD.get(one.cause or "") or name_of(one.cause, 40)
     if one.topic is None:
         return (Name(one.group or ""), f" could not be read {when}: {why}. Its lag is unknown.")
@@ -313,14 +322,14 @@ def _unread(one: Incident, when: str) -> Sentence:
 
 
 def _readers(one: Incident) -> tuple[Sentence, str]:
-    """The groups that are named, and how many more there are."""
+    """Returns the named groups, and how many more there are."""
     names = tuple(part for name in one.others for part in (Name(name), ", "))[:-1]
     more = (one.count or 0) - len(one.others)
     return names, f" and {format_quantity(more, 'more group')}" if more > 0 else ""
 
 
 def _sooner(one: Incident, period: Period) -> str:
-    """Of how many of them it was not to the end."""
+    """Returns how many of the counted partitions recovered earlier; empty if none did."""
     if one.sooner is None:
         return ""
     count, until = one.sooner
@@ -383,8 +392,10 @@ _BEHIND_KINDS = (Kind.STOPPED, Kind.STALLED, Kind.BEHIND, Kind.LOST, Kind.REBALA
 
 
 def _kept(one: Incident) -> str:
-    """What kept too little; nothing of a retention that was enough, as then size or a request
-    deleted them."""
+    """Returns the retention and the one that had been enough.
+
+    Empty if retention by age was not the cause.
+    """
     if one.unlimited:
         return " (no retention by age is set)"
     if one.retention is None or one.retention_enough is None:
@@ -400,7 +411,7 @@ def _left(one: Incident, period: Period) -> str:
         return f" Unread records are deleted in {left} (as of{at[3:]}) unless they are read."
     near = f" The first unread record was {left} from deletion{at}"
     if one.loss_unseen or (one.seconds_left or 0.0) < STILL_SECONDS:
-        # who goes on at the log's beginning before the next run was seen to lose nothing
+        # a group may lose records and go on at the log's beginning between two runs
         return f"{near}; whether any was deleted no run saw."
     return f"{near}; nothing was lost."
 
@@ -453,7 +464,10 @@ def _worst(one: Incident, period: Period, did: str) -> Sentence:
 
 
 def _whose(one: Incident) -> Sentence:
-    """Its worst partition, of a group that has members, unless its cause names one."""
+    """Returns the worst partition of a group with members.
+
+    Nothing if the cause names a partition.
+    """
     if one.is_empty or one.why or not one.partitions or one.topic is None:
         return ()
     worst: Sentence = (f"its worst partition ({one.partitions[0]} of ", Name(one.topic), ")")
@@ -464,7 +478,7 @@ def _whose(one: Incident) -> Sentence:
 
 
 def _why(one: Incident, period: Period) -> Sentence:
-    """The collector's cause; if it was over before the end, as of when it was so."""
+    """Returns the collector's cause, with the last time it was seen if that was before the end."""
     if one.why is None:
         return ()
     as_of = "" if one.named_at is None else f" As of {period.clock(one.named_at)}:"
@@ -472,12 +486,12 @@ def _why(one: Incident, period: Period) -> Sentence:
 
 
 def share(part: float | None) -> str:
-    """A share of 1 in per cent."""
+    """Returns a share between 0 and 1 in per cent; a dash if it is unknown."""
     return known(format_share, part)
 
 
 def minutes(count: float | None, space: str = " ") -> str:
-    """A duration given in minutes."""
+    """Returns a duration given in minutes; a dash if it is unknown."""
     return known(partial(format_duration, space=space), None if count is None else 60 * count)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The message on its way to people, by SNS."""
+"""Sends the message to people by SNS."""
 
 import json
 from typing import Any
@@ -10,12 +10,12 @@ from kafka_lag_report.aws import make_client
 from kafka_lag_report.errors import DataError, UsageError
 from kafka_lag_report.message import Message
 
-# What chat would take for a mention, a link or a style, by what looks like it.
+# Characters that chat reads as a mention, a link or a style, and similar ones that replace them.
 _PLAIN = str.maketrans("<>[]*`~", "\u2039\u203a()\u2217'\u223c")
 
 
 def topic_region(topic_arn: str) -> str:
-    """The region in the name of an SNS topic; UsageError for any other text."""
+    """Returns the region in the ARN of an SNS topic; raises UsageError for any other text."""
     parts = topic_arn.split(":")
     whole = len(parts) == 6 and all(parts) and parts[0] == "arn" and parts[2] == "sns"  # noqa: PLR2004
     if not whole:
@@ -26,14 +26,15 @@ def topic_region(topic_arn: str) -> str:
 
 
 def sns_client(topic_arn: str) -> Any:
-    """A client for the topic's own region, wherever the job runs."""
+    """Returns a client for the topic's own region, wherever the job runs."""
     return make_client("sns", topic_region(topic_arn))
 
 
 def for_chat(message: Message) -> str:
-    """The message in the only form that AWS's chat integration shows: its custom notification.
+    """Returns the message as a custom notification; AWS's chat integration shows no other form.
 
-    Names may hold what chat takes for mentions and links of its own, so that is made plain.
+    Names of strangers may look like mentions, links or styles of the chat; these characters are
+    replaced.
     """
     plain = message.body.translate(_PLAIN)
     content = {"textType": "client-markdown", "title": message.subject, "description": plain}
@@ -41,7 +42,10 @@ def for_chat(message: Message) -> str:
 
 
 def publish(message: Message, topic_arn: str, client: Any) -> None:
-    """Send the message; DataError if it is refused. The reports are written by then, and stay."""
+    """Sends the message.
+
+    Raises DataError if it is refused. The reports are published by then, and stay.
+    """
     try:
         client.publish(
             TopicArn=topic_arn,

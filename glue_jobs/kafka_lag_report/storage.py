@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders and objects on S3 or on a disk, through pyarrow: listed, read, written and deleted.
+"""Lists, reads, writes and deletes folders and objects on S3 or on a disk, through pyarrow.
 
 An address is a folder's name, `file:/...` or `s3://bucket/key` (`s3a://` too). Each object is
-written whole or not at all, over the one that is there. All of it may be called from several
-threads, and sent to Spark's workers.
+written as a whole or not at all, and replaces an existing one. Everything here may be called from
+several threads and sent to Spark's workers.
 """
 
 import contextlib
@@ -29,48 +29,52 @@ T = TypeVar("T")
 PARQUET = ".parquet"
 # Requests to S3 take 0.1 s and no processor, so many at once cost nothing.
 AT_ONCE = 64
-# What a file that is being written on a disk is called until it is whole.
+# Ending of a file on a disk that is not completely written yet.
 _UNFINISHED = ".tmp"
-# So often at most is a file written again that another run swept away.
+# A file that another run swept away is written again, at most this many times.
 _WRITES = 20
 
 _S3 = ("s3://", "s3a://")
 _FILE = "file:"
 _CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS = 5, 60, 8
 _DELETED_AT_ONCE = 1_000
-# The footer of a snapshot is some 10 KB.
+# The footer of a snapshot has about 10 KB.
 _TAIL_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One object: its path below the folder that was listed, and its size in bytes."""
+    """An object: its path below the folder that was listed, and its size in bytes."""
 
     name: str
     size: int
 
 
 class Storage:
-    """Every operation raises StoreError, with the address, when the store refuses."""
+    """Accesses S3 and disks.
+
+    Every method raises StoreError, with the address, if the store refuses.
+    """
 
     def __init__(self) -> None:
         self._systems: dict[str, Any] = {}
         self._making = Lock()
 
     def __reduce__(self) -> tuple[type["Storage"], tuple[()]]:
-        """Sent to another process without its connections."""
+        """Pickles the storage without its connections, to send it to another process."""
         return type(self), ()
 
     def folders(self, path: str) -> list[str]:
-        """Names of the folders in `path`, sorted; none if it is missing or a file."""
+        """Returns the names of the folders in `path`, sorted; none if it is missing or a file."""
         with _refusals("list", path):
             found = self._listed(path, recursive=False)
             return sorted(info.base_name for info in found if info.type == fs.FileType.Directory)
 
     def objects(self, path: str, ending: str) -> list[Stored]:
-        """The objects below `path`, however deep, by name; none if it is missing.
+        """Returns the objects below `path` at any depth, sorted by name; none if it is missing.
 
-        Only those of this ending, and none that Spark and Athena take for hidden.
+        Includes only names with this ending. Leaves out names that Spark and Athena treat as
+        hidden.
         """
         with _refusals("list", path):
             root = len(_place(path)[1]) + 1
@@ -85,9 +89,10 @@ class Storage:
     def each(
         self, work: Callable[[str], T], paths: Sequence[str], at_once: int = AT_ONCE
     ) -> Iterator[T]:
-        """The work's results on each path, in order: of S3 so many at once.
+        """Yields the results of `work` on each path, in order.
 
-        On a disk one by one, as threads wait for each other longer than for it.
+        On S3 `at_once` of them run at the same time. On a disk they run one by one, because threads
+        wait longer for each other than for the disk.
         """
         if not any(map(s3_place, paths)):
             yield from map(work, paths)
@@ -96,7 +101,7 @@ class Storage:
             yield from pool.map(work, paths)
 
     def read(self, path: str) -> bytes:
-        """All of an object."""
+        """Returns the content of an object."""
         with _refusals("read", path), self._open(path) as stream:
             data: bytes = stream.read()
             if len(data) != stream.size():
@@ -104,7 +109,7 @@ class Storage:
             return data
 
     def tail(self, path: str) -> bytes:
-        """The end of an object, with the whole footer if it is Parquet."""
+        """Returns the end of an object; for Parquet it includes the whole footer."""
         with _refusals("read", path), self._open(path) as stream:
             size = stream.size()
             end: bytes = stream.read_at(min(size, _TAIL_BYTES), max(0, size - _TAIL_BYTES))
@@ -114,12 +119,12 @@ class Storage:
             return end
 
     def write(self, path: str, data: bytes | pa.Buffer, content_type: str | None = None) -> None:
-        """Make an object, with the folders above it; over the one that is there."""
+        """Writes an object, and the folders above it; replaces an existing object."""
         with _refusals("write to", path):
             scheme, place = _place(path)
             system = self._system(scheme, place)
             if scheme:
-                # in one piece, so that nothing of it appears if it cannot be sent
+                # in one piece, so that nothing appears if sending it fails
                 metadata = {"Content-Type": content_type} if content_type else None
                 with system.open_output_stream(place, metadata=metadata) as stream:
                     stream.write(data)
@@ -129,28 +134,29 @@ class Storage:
                     _write_on_disk(system, place, data)
                     return
                 except FileNotFoundError:
-                    # another run swept the folder, or took it away
+                    # another run swept or deleted the folder
                     if not left:
                         raise
 
     def exists(self, path: str) -> bool:
-        """Whether there is an object of this name."""
+        """Returns whether an object of this name exists."""
         with _refusals("read", path):
             scheme, place = _place(path)
             found = self._system(scheme, place).get_file_info(place)
         return bool(found.type == fs.FileType.File)
 
     def make_folder(self, path: str) -> None:
-        """So that a move into it needs no space; on S3 there is nothing to make."""
+        """Makes the folder, so that a move into it needs no space; does nothing on S3."""
         with _refusals("write to", path):
             scheme, place = _place(path)
             if not scheme:
                 self._system(scheme, place).create_dir(place, recursive=True)
 
     def move(self, targets: Mapping[str, str]) -> None:
-        """Move each object over the one that is there, within a disk or S3.
+        """Moves each object to its target, which it replaces.
 
-        On a disk one right after the other, each in one step. On S3 they are copied, all at once.
+        Both must be on a disk, or both on S3. On a disk the objects are renamed one after the
+        other. On S3 they are copied, all at once, and the originals stay.
         """
         if any(s3_place(target) for target in targets.values()):
             with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -169,10 +175,10 @@ class Storage:
 
     @contextmanager
     def alone_in(self, path: str) -> Iterator[bool]:
-        """On a disk wait for others that are in the folder, of any process; whether one is alone.
+        """Waits on a disk until no other process uses the folder.
 
-        The system lets the next one in when a process ends, however it does. On S3, and on disks
-        that know no locks, nobody waits.
+        Yields whether this process is alone. The system releases the lock when a process ends,
+        however it ends. On S3, and on disks without locks, nobody waits and the result is false.
         """
         scheme, place = _place(path)
         if scheme:
@@ -187,7 +193,7 @@ class Storage:
             os.close(folder)
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Remove these objects; missing ones are fine."""
+        """Deletes these objects; missing ones are ignored."""
         by_bucket: dict[str, list[str]] = {}
         for path in paths:
             scheme, place = _place(path)
@@ -201,7 +207,10 @@ class Storage:
             self._delete_keys(bucket, keys)
 
     def delete_folder(self, path: str) -> None:
-        """Remove the folder and all in it, hidden files too; a missing one is fine."""
+        """Deletes the folder with everything in it, also hidden files.
+
+        A missing folder is ignored.
+        """
         scheme, place = _place(path)
         with _refusals("delete", path):
             if not scheme:
@@ -214,25 +223,28 @@ class Storage:
         self._delete_keys(bucket, [*keys, *(f"{each}/" for each in keys), f"{key}/"])
 
     def sweep(self, path: str) -> None:
-        """Remove from the folder what a killed run left unfinished: on a disk only."""
+        """Deletes unfinished files that a killed run left in the folder; does nothing on S3."""
         with _refusals("delete", path):
             scheme, place = _place(path)
             for info in () if scheme else self._listed(path, recursive=False):
                 if info.base_name.startswith(".") and info.base_name.endswith(_UNFINISHED):
-                    # its run may have ended it meanwhile
+                    # its run may have finished it meanwhile
                     with contextlib.suppress(FileNotFoundError):
                         self._system(scheme, place).delete_file(info.path)
 
     def keep_only(self, path: str, name: str) -> None:
-        """Remove all objects right in the folder but the one of this name; hidden ones too."""
+        """Deletes all objects directly in the folder, also hidden ones, except `name`."""
         with _refusals("list", path):
             found = self._listed(path, recursive=False)
         others = [i.base_name for i in found if i.type == fs.FileType.File and i.base_name != name]
         self.delete([f"{path}/{other}" for other in others])
 
     def _delete_keys(self, bucket: str, keys: Sequence[str]) -> None:
-        """By AWS's own client: Arrow's writes an empty object for the folder of what it deletes."""
-        # only here, as a folder on a disk needs no AWS
+        """Deletes keys with AWS's own client.
+
+        Arrow's would write an empty object for their folder.
+        """
+        # imported here, because a folder on a disk needs no AWS
         import boto3  # noqa: PLC0415
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
@@ -263,7 +275,7 @@ class Storage:
         return self._system(scheme, place).open_input_file(place)
 
     def _system(self, scheme: str, place: str) -> Any:
-        """The disk, or S3 in the bucket's region; each made once."""
+        """Returns the file system of the disk, or of the bucket's region; each is made once."""
         bucket = place.partition("/")[0] if scheme else ""
         with self._making:
             if bucket not in self._systems:
@@ -280,7 +292,10 @@ def _locked(folder: int) -> bool:
 
 
 def _write_on_disk(system: Any, place: str, data: bytes | pa.Buffer) -> None:
-    """Over the file that is there, in one step; two runs at once write two files."""
+    """Writes a file and renames it to its place, so that it appears at once and as a whole.
+
+    Two runs at the same time write two unfinished files.
+    """
     folder, _, name = place.rpartition("/")
     if folder:
         system.create_dir(folder, recursive=True)
@@ -297,7 +312,10 @@ def _write_on_disk(system: Any, place: str, data: bytes | pa.Buffer) -> None:
 
 
 def s3_place(path: str) -> tuple[str, str] | None:
-    """Bucket and key (or prefix, without a slash at its end); null for a folder on a disk."""
+    """Returns bucket and key (or prefix, without a slash at its end).
+
+    Null for a folder on a disk.
+    """
     if not path.startswith(_S3):
         return None
     bucket, _, key = _place(path)[1].partition("/")
@@ -305,14 +323,17 @@ def s3_place(path: str) -> tuple[str, str] | None:
 
 
 def footers(storage: Storage, paths: Sequence[str]) -> list["Footer | None"]:
-    """Each file's footer, null where it is damaged; StoreError if a file cannot be reached."""
+    """Returns each file's footer, null if it is damaged.
+
+    Raises StoreError if a file cannot be reached.
+    """
     known = KnownColumns()
     return [footer_of(end, known) for end in storage.each(storage.tail, paths)]
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """A file's schema version (null: it names none), its rows, and its columns' Arrow types."""
+    """A file's schema version (null without one), number of rows, and Arrow types by column."""
 
     version: str | None
     rows: int
@@ -323,13 +344,16 @@ VERSION_KEY = "kafka_lag_schema_version"
 
 
 class KnownColumns:
-    """Columns of files that were looked at: a day's are alike, and to compare them is quick."""
+    """Remembers the columns of each schema; comparing schemas is faster than converting them."""
 
     def __init__(self) -> None:
         self._known: list[tuple[pq.ParquetSchema, bytes | None, Mapping[str, str]]] = []
 
     def of(self, metadata: pq.FileMetaData) -> Mapping[str, str]:
-        """Arrow type by name, of which the file's writer may have left a part beside its schema."""
+        """Returns the Arrow type of each column by name.
+
+        Part of a type may be stored only in the writer's Arrow schema beside the Parquet schema.
+        """
         schema, written = metadata.schema, (metadata.metadata or {}).get(b"ARROW:schema")
         for another, another_written, columns in self._known:
             if written == another_written and schema.equals(another):
@@ -340,7 +364,10 @@ class KnownColumns:
 
 
 def footer_of(end: bytes, known: KnownColumns | None = None) -> Footer | None:
-    """What the end of a Parquet file says of it; null if it is none, or damaged."""
+    """Returns the footer at the end of a Parquet file.
+
+    Null if the file is damaged or not Parquet.
+    """
     try:
         metadata = pq.read_metadata(pa.BufferReader(end))
         version = (metadata.metadata or {}).get(VERSION_KEY.encode())
@@ -349,13 +376,13 @@ def footer_of(end: bytes, known: KnownColumns | None = None) -> Footer | None:
             rows=metadata.num_rows,
             columns=(known or KnownColumns()).of(metadata),
         )
-    # damage may also be text that is no UTF-8, or a thrift structure that ends nowhere
+    # a damaged file may have text that is not UTF-8, or a thrift structure without an end
     except (pa.ArrowException, ValueError, OSError):
         return None
 
 
 def _type(kind: pa.DataType) -> str:
-    """As Arrow spells it, but for how values lie in memory."""
+    """Returns the name of an Arrow type, without its layout in memory."""
     if pa.types.is_dictionary(kind):
         return str(kind.value_type)
     return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
@@ -365,12 +392,15 @@ _CHECK = "check address and rights"
 
 
 def _place(path: str) -> tuple[str, str]:
-    """`s3` and bucket with key, or nothing and a path; StoreError for other file systems."""
+    """Returns `s3` and bucket with key, or an empty text and a path.
+
+    Raises StoreError for other file systems.
+    """
     for scheme in _S3:
         if path.startswith(scheme):
             return "s3", path.removeprefix(scheme).strip("/")
     if path.startswith(_FILE):
-        # what is escaped in it is a name as it stands, as for Hadoop
+        # escaped characters stay part of the name, as in Hadoop
         return "", "/" + path.removeprefix(_FILE).strip("/")
     if "://" in path or path.startswith("s3a:"):
         raise StoreError(f"cannot list {path}: only s3:// and folders on a disk are known")
@@ -378,13 +408,16 @@ def _place(path: str) -> tuple[str, str]:
 
 
 def _s3(bucket: str) -> fs.S3FileSystem:
-    """By the credentials that the process finds; AWS_ENDPOINT_URL counts, as for AWS's tools."""
+    """Returns the file system of a bucket, with the credentials of the process.
+
+    AWS_ENDPOINT_URL replaces the address of S3, as in AWS's tools.
+    """
     environ = os.environ
     retries = fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)
     limits = {
         "connect_timeout": _CONNECT_SECONDS,
         "request_timeout": _READ_SECONDS,
-        # else all of a large file is copied into memory on its way
+        # otherwise a large file is copied into memory as a whole
         "background_writes": False,
     }
     region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")

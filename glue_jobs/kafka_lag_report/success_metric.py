@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metric `DailyReportSuccess`, by whose absence an alarm notices a job that never starts."""
+"""Publishes the metric `DailyReportSuccess`.
+
+Its absence raises an alarm if the job never starts.
+"""
 
 from typing import Any
 
@@ -11,12 +14,12 @@ from kafka_lag_report.errors import DataError
 
 
 def metric_client(region: str) -> Any:
-    """A client of CloudWatch."""
+    """Returns a client of CloudWatch in the region."""
     return make_client("cloudwatch", region)
 
 
 def publish_success(client: Any, deployment: str, *, succeeded: bool) -> None:
-    """Publish 1 for a run that did all it should, else 0; DataError if CloudWatch takes neither."""
+    """Publishes 1 for a run that did everything, else 0; raises DataError if CloudWatch refuses."""
     datum = {
         "MetricName": contract.DAILY_REPORT_SUCCESS,
         "Dimensions": [{"Name": contract.DIMENSION_DEPLOYMENT, "Value": deployment}],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's time: what is left of it, and Spark's jobs cancelled once it is over."""
+"""Limits the time of a run: tells how much is left, and cancels Spark's jobs when it is over."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,15 +8,15 @@ from threading import Event, Thread
 
 from pyspark import SparkContext
 
-# To publish what is there, delete what is old and send the message.
+# Time reserved for publishing, deleting old snapshots and sending the message.
 _RESERVED_SHARE, _RESERVED_SECONDS = 0.1, 120.0
-# A step that lost its job may begin another one before it fails.
+# Cancel again after this time, because a step whose job was cancelled may begin another one.
 _AGAIN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """Until when the clusters may take, on the `clock`; null `minutes`: for as long as it takes."""
+    """The time limit of a run that began at `began` of the `clock`; null `minutes` set no limit."""
 
     minutes: float | None
     began: float
@@ -24,7 +24,7 @@ class TimeLimit:
 
     @property
     def left(self) -> float | None:
-        """Seconds for the clusters, 0 once they are over; null without a limit."""
+        """Returns the seconds left for clusters, 0 when they are over; null without a limit."""
         if self.minutes is None:
             return None
         seconds = self.minutes * 60
@@ -33,13 +33,13 @@ class TimeLimit:
 
     @property
     def reached(self) -> bool:
-        """Whether nothing more may begin."""
+        """Returns whether no further cluster may begin."""
         return self.left == 0
 
 
 @contextmanager
 def cancelling_late_jobs(context: SparkContext, limit: TimeLimit) -> Iterator[None]:
-    """Cancel every job of Spark that runs, or begins, in this block after the limit."""
+    """Cancels all Spark jobs that run, or begin, in this block after the limit."""
     done = Event()
 
     def cancel() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the stages of a run take, for whoever tunes it, and which one began, for who waits."""
+"""Measures how long the stages of a run take, and reports which stage began."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Passes each stage's seconds to `write` as it ends, in lines `stage <name>: <seconds> s`.
+    """Passes each stage's seconds to `write` when it ends, in lines `stage <name>: <seconds> s`.
 
-    `begin` has its name as it begins, and the cluster that it is about, if it is about one.
+    `begin` is called with the name of a stage when it begins, and with its cluster, or null if it
+    is about none.
     """
 
     clock: Callable[[], float]
@@ -19,7 +20,7 @@ class Timings:
 
     @contextmanager
     def stage(self, name: str, cluster: str | None = None) -> Iterator[None]:
-        """Time what runs inside; a stage that fails is written as well."""
+        """Measures the time of the block; also reports a stage that fails."""
         if self.begin:
             self.begin(name, cluster)
         start = self.clock()

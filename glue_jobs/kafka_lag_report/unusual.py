@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unusual hours that are worth a line: those that no incident explains, and many groups in one.
+"""Selects unusual hours that are worth a line: those of many groups, or without an incident.
 
-All of them stay in the table `anomalies`.
+The table `anomalies` keeps all unusual hours.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _HIGH = "high"
 
 
 def unusual_incidents(findings: Findings, others: Sequence[Incident]) -> tuple[Incident, ...]:
-    """A line for hours in a row, of a group or of all that share them.
+    """Returns an incident for each span of unusual hours, of one group or of many groups at once.
 
-    `others` are the day's incidents.
+    `others` are the day's other incidents; unusual hours that one of them explains are left out.
     """
     midnight = datetime.combine(findings.day, time(), UTC)
     kept: dict[tuple[str, str], dict[str, list[Row]]] = defaultdict(dict)
@@ -58,7 +58,7 @@ def unusual_incidents(findings: Findings, others: Sequence[Incident]) -> tuple[I
 
 
 def _spans(hours: Iterable[int]) -> list[list[int]]:
-    """The sorted hours, split at holes."""
+    """Returns the sorted hours as lists of hours in a row."""
     found: list[list[int]] = []
     for hour in hours:
         if found and hour == found[-1][-1] + 1:
@@ -69,7 +69,7 @@ def _spans(hours: Iterable[int]) -> list[list[int]]:
 
 
 def _single(found: Iterable[Incident]) -> list[Incident]:
-    """One of those of a group that meet: its lag and its age are one matter."""
+    """Returns the incidents; if two measures of a group are unusual at the same time, only one."""
     left: dict[str | None, list[Incident]] = defaultdict(list)
     for one in sorted(found, key=lambda each: each.measure != _RATE):
         if not any(_is_same_matter(one, each) for each in left[one.group]):

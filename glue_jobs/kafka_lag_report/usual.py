@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is usual for each group, weekday and hour, as one object a cluster that its collector reads.
+"""Writes what is usual for each group, weekday and hour, for the collector of the cluster.
 
 <output>/usual/cluster=<c>/usual.parquet
 """
@@ -20,7 +20,7 @@ from kafka_lag_report.report_files import collect, stored, stored_dates
 from kafka_lag_report.session import new_session
 from kafka_lag_report.storage import PARQUET, Storage
 
-# A collector reads the rows of one hour: few others lie in the same row group.
+# A collector reads the rows of one hour, so row groups are small.
 _ROW_GROUP = 16_384
 _SORTED_BY = ("weekday", "hour", "consumer_group")
 _TYPES = {"string": pa.string(), "int": pa.int32(), "double": pa.float64()}
@@ -28,10 +28,10 @@ _COLUMNS = pa.schema([(name, _TYPES[kind]) for name, kind in contract.USUAL_COLU
 
 
 def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day) -> None:
-    """Replace the cluster's object by what is usual after this day, whose reports are published.
+    """Writes the cluster's object with what is usual, including this day's published reports.
 
-    An object that knows a later day is left alone. DataError if something cannot be read or
-    written.
+    Leaves an object alone that includes a later day. Raises DataError if something cannot be read
+    or written.
     """
     address = f"{output}/{contract.usual_key(day.folder)}"
     if _knows_later(storage, address, day.date):
@@ -41,7 +41,7 @@ def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day) ->
         each.weekday() for each in stored_dates(storage, output, "lag_hourly", day, dates)
     )
     rows = _COLUMNS.empty_table()
-    # of fewer weeks nothing is usual
+    # fewer weeks do not show what is usual
     if max(weekdays.values(), default=0) >= LEAST_WEEKS_OF_RUNS:
         queries = Queries(new_session(spark))
         queries.view("past_hours", stored(queries.spark, storage, output, "lag_hourly", day, dates))
@@ -62,7 +62,7 @@ def _encoded(rows: pa.Table, day: date) -> bytes:
 
 
 def _knows_later(storage: Storage, address: str, day: date) -> bool:
-    """Whether the object that is there was made of a later day; one that is damaged was not."""
+    """Returns whether the existing object includes a later day; a damaged object does not count."""
     folder, _, name = address.rpartition("/")
     if name not in [file.name for file in storage.objects(folder, PARQUET)]:
         return False

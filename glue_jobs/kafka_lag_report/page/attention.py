@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What needs a person's attention: the day's incidents, worst first, a line each."""
+"""Lists what needs a person's attention: the day's incidents, worst first, one line each."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,9 +11,9 @@ from kafka_lag_report.findings import Findings, GroupDay
 from kafka_lag_report.incident import NOTICE, Incident, Kind
 from kafka_lag_report.sentences import DASH, Name, Period, Sentence, at_least, incident_of
 
-# Lines of a kind.
+# Most lines of one kind.
 MOST = 25
-# So many are named of those that are still so, and of those that lost records.
+# Most groups that are named as still broken, and as having lost records.
 NAMED = 8
 
 _TAGS = {
@@ -43,9 +43,9 @@ _SECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """One thing to look at: its kind in a word, how bad it is, the sentence, the section.
+    """One line of the page: its kind in a word, its level, the sentence, and the section about it.
 
-    `still`: it was not over when it was last seen.
+    `still` means that it was not over when it was last seen.
     """
 
     tag: str
@@ -57,14 +57,17 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What is read first: the answer to one question, asked by the label."""
+    """One of the first lines of the page: a question (`label`) and its answer."""
 
     label: str
     answer: Sentence
 
 
 def at_a_glance(findings: Findings) -> tuple[Glance, ...]:
-    """What is broken at the end, and who lost records; nothing on a calm day."""
+    """Returns what is still broken at the end and which groups lost records.
+
+    Nothing on a calm day.
+    """
     bad = [one for one in findings.incidents if one.level != NOTICE]
     if not bad:
         return ()
@@ -115,7 +118,7 @@ def _how(one: Incident, period: Period) -> str:
 
 
 def attention(findings: Findings) -> tuple[Attention, ...]:
-    """The day's incidents, worst first, at most MOST of a kind; empty on a calm day."""
+    """Returns the day's incidents, worst first, at most MOST of a kind; empty on a calm day."""
     return tuple(_lines(findings))
 
 
@@ -153,18 +156,21 @@ def _tag(one: Incident) -> str:
 
 
 def bad_words(days: Iterable[GroupDay]) -> tuple[str, ...]:
-    """What of error and SLA there is to speak of: without an SLA nobody missed one."""
+    """Returns the bad things that can be said about groups.
+
+    Missed SLAs only if a group has an SLA.
+    """
     with_sla = any(day.sla_compliance is not None for day in days)
     return ("were in error", "missed their SLA") if with_sla else ("were in error",)
 
 
 def minute_clock(minute: int) -> str:
-    """A minute of the day as on a clock; 1440 is midnight at its end."""
+    """Returns a minute of the day as a time; 1440 is midnight at the day's end."""
     return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
 def clock(moment: datetime | None, day: date) -> str:
-    """Returns the time of day, after its date if that is not the page's."""
+    """Returns the time of day, with its date if that is not the page's; a dash if it is null."""
     if moment is None:
         return DASH
     if moment.date() == day:

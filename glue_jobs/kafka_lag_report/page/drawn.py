@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn of a day beside its findings: curves of the worst groups, bars of skewed topics.
+"""Reads what the page draws: curves of the worst groups, and bars of skewed topics.
 
-One bounded job for each of both. What was not read is a gap in a curve and an unknown minute,
-never a zero.
+One query reads all curves and one all bars, each with a limited number of rows. Time in which
+nothing was read is a gap in a curve and an unknown minute, never a zero.
 """
 
 import math
@@ -19,9 +19,9 @@ from kafka_lag_report.queries import Queries
 
 DAY_MINUTES = 1440
 MINUTE = 60.0
-# So many minutes a point of a whole day's curve stands for at least.
+# Least number of minutes that a point of a curve stands for on a whole day.
 _LEAST_SLOT = 5.0
-# A day seen for less than this is drawn as long as it was seen: a hairline says nothing.
+# If the day has fewer minutes with runs, only that part is drawn; otherwise it would be a hairline.
 _SHORT = DAY_MINUTES / 2
 # Points of a short day's curve at most.
 _POINTS = 288
@@ -35,7 +35,7 @@ _GROUPS = "groups"
 class Axis:
     """The minutes of the day that drawings span, with a tick at each multiple of `step`.
 
-    Nothing is known after `until`; a point of a curve stands for `slot` minutes.
+    Nothing is known after `until`. A point of a curve stands for `slot` minutes.
     """
 
     start: int = 0
@@ -46,22 +46,22 @@ class Axis:
 
     @property
     def minutes(self) -> int:
-        """Its length."""
+        """Returns the length of the axis in minutes."""
         return self.end - self.start
 
     def share(self, minute: float) -> float:
-        """Where a minute lies, in per cent of the width."""
+        """Returns the position of a minute in per cent of the width."""
         return round(100 * (minute - self.start) / self.minutes, 2)
 
     @property
     def ticks(self) -> tuple[int, ...]:
-        """Minutes of the day."""
+        """Returns the minutes of the day that have a tick."""
         return tuple(range(self.start, self.end + 1, self.step))
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Minutes of the day in one status: OK, WARN, ERR, or None where it is unknown."""
+    """Minutes of the day in a row with one status: OK, WARN, ERR, or None if it is unknown."""
 
     start: int
     minutes: int
@@ -70,7 +70,10 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The moment of the day's greatest time lag, maybe a least one, and who was behind then."""
+    """The moment of the day's largest time lag, and the partition that was behind most then.
+
+    `is_least` means that the time lag is only a lower bound.
+    """
 
     minute: int
     seconds: float
@@ -83,7 +86,7 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A group's day: the greatest time lag of each slot of the axis, and its statuses."""
+    """A group's day: the largest time lag in each slot of the axis, and the statuses."""
 
     seconds: tuple[float | None, ...] = ()
     statuses: tuple[Stretch, ...] = ()
@@ -101,7 +104,7 @@ class Bar:
 
 
 def axis_of(findings: Findings) -> Axis:
-    """The whole day, or what was seen of a day that was seen for far less."""
+    """Returns an axis of the whole day, or of the part with runs if that is much shorter."""
     interval = interval_of(findings)
     slot = max(_LEAST_SLOT, math.ceil(interval / MINUTE))
     first, last = findings.first_run, findings.last_run
@@ -120,7 +123,7 @@ def axis_of(findings: Findings) -> Axis:
 
 
 def interval_of(findings: Findings) -> float:
-    """Seconds between two runs; a minute where nobody can say."""
+    """Returns the seconds between two runs; 60 if they are unknown."""
     known = (one.interval_seconds for one in findings.coverage if one.dataset == _GROUPS)
     return next(known, None) or MINUTE
 
@@ -128,7 +131,10 @@ def interval_of(findings: Findings) -> float:
 def read_curves(
     queries: Queries, names: Sequence[str], axis: Axis, interval: float
 ) -> dict[str, Curve]:
-    """The curves of these groups; `interval` seconds between runs."""
+    """Returns the curves of these groups by name.
+
+    `interval` is the time between two runs in seconds.
+    """
     if not names:
         return {}
     queries.add_values(groups=tuple(names), start=axis.start, end=axis.end, slot=float(axis.slot))
@@ -140,7 +146,10 @@ def read_curves(
 
 
 def stretches(statuses: Mapping[int, str | None], hold: int, axis: Axis) -> tuple[Stretch, ...]:
-    """Statuses by minute as runs; one stands until the next, for `hold` minutes at most."""
+    """Returns statuses by minute as stretches.
+
+    A status lasts until the next, at most `hold` minutes.
+    """
     minutes: list[str | None] = [None] * axis.until
     starts = sorted(start for start in statuses if start < axis.until)
     for start, after in pairwise([*starts, axis.until]):
@@ -158,7 +167,10 @@ def stretches(statuses: Mapping[int, str | None], hold: int, axis: Axis) -> tupl
 def read_bars(
     queries: Queries, topics: Sequence[GroupTopic], limit: int
 ) -> dict[GroupTopic, Listed[Bar]]:
-    """The partitions of these topics, in their order; of many those with most lag."""
+    """Returns the partitions of these topics in their order.
+
+    At most the `limit` with the most lag.
+    """
     if not topics:
         return {}
     queries.add_values(topics=tuple(topics), most_bars=limit)

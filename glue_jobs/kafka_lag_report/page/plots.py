@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometry of the drawings: paths, ticks and shares of a width, all in numbers; no markup.
+"""Computes the geometry of the drawings as numbers: paths, ticks and positions; no markup.
 
-A drawing is a box of an axis' minutes by 100 units (per cent of the height) that the page
-stretches to any width; texts stand beside it and keep their size.
+A drawing is a box that is as wide as the axis has minutes, and 100 units (per cent) high. The page
+stretches it to any width; texts are placed beside it and keep their size.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,9 +14,9 @@ from kafka_lag_report.page.drawn import DAY_MINUTES, Axis, Bar, Curve, Stretch
 
 HEADROOM = 1.12
 LEAST_TOP = 10.0
-# Per cent of the height under which two texts would run into each other.
+# Texts that are closer than this (per cent of the height) would overlap.
 TOO_NEAR = 10.0
-# Under this many stretches each is drawn; beyond, the worst of each slot.
+# Up to this many stretches are drawn one by one; of more, the worst of each slot is drawn.
 STRETCHES = 96
 SLOT = DAY_MINUTES // STRETCHES
 STEPS = (
@@ -26,13 +26,13 @@ STEPS = (
 )
 DAY = 86_400
 SEVERITY = {"ERR": 3, "WARN": 2, None: 1, "OK": 0}
-# As many leaders as there are colours that people can distinguish; the rest share one.
+# People can distinguish this many colours; all other leaders share one.
 LEADER_COLOURS = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A gridline: its height from the top in per cent, and its text."""
+    """A gridline: its distance from the top in per cent, and its text."""
 
     y: float
     text: str
@@ -40,7 +40,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A curve's path and the area under it; gaps where nothing is known."""
+    """A curve's path and the area under it, with gaps where the time lag is unknown."""
 
     path: str
     area: str
@@ -49,7 +49,7 @@ class Line:
 
 
 def line(curve: Curve, axis: Axis, sla_seconds: float | None) -> Line:
-    """The time lag of a day, with its SLA where there is one."""
+    """Returns the line of a group's time lag, with its SLA if it has one."""
     known = [value for value in curve.seconds if value is not None]
     top = max([LEAST_TOP, *known, *([sla_seconds] if sla_seconds else [])]) * HEADROOM
     runs = list(_known_runs(curve, axis, top))
@@ -64,7 +64,7 @@ def line(curve: Curve, axis: Axis, sla_seconds: float | None) -> Line:
 
 
 def timeline(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
-    """The stretches, or of a day that changes too often the worst status of each 15 minutes."""
+    """Returns the stretches; if there are too many, the worst status of each 15 minutes."""
     if len(stretches) <= STRETCHES:
         return tuple(stretches)
     worst: dict[int, str | None] = {}
@@ -78,9 +78,9 @@ def timeline(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
 
 
 def broker_colours(bars: Iterable[Bar]) -> dict[int | None, int | None]:
-    """A colour for each leader of a page's bars, by its number; None for what has none.
+    """Returns the number of a colour for each leader of the page's bars; None if it has no colour.
 
-    Of more leaders than colours those with most lag have one.
+    If there are more leaders than colours, the leaders with the most lag get one.
     """
     lag: dict[int, float] = {}
     for bar in bars:
@@ -100,7 +100,7 @@ def _merged(slots: Sequence[int], status: str | None) -> Stretch:
 
 
 def _known_runs(curve: Curve, axis: Axis, top: float) -> Iterable[list[tuple[float, float]]]:
-    """Points of each unbroken run of known slots, at the middle of their slots."""
+    """Yields the points of each unbroken run of known slots, at the middle of the slots."""
     slots = groupby(enumerate(curve.seconds), key=lambda slot: slot[1] is not None)
     for known, run in slots:
         if known:
@@ -114,7 +114,7 @@ def _known_runs(curve: Curve, axis: Axis, top: float) -> Iterable[list[tuple[flo
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
-    """A line; a lone point becomes a line of no length, which a round cap makes a dot."""
+    """Returns the path of a line; a single point becomes a line without length, drawn as a dot."""
     texts = [f"{x:g} {y:g}" for x, y in points]
     return f"M{'L'.join(texts if len(texts) > 1 else texts * 2)}"
 
@@ -133,7 +133,7 @@ def _height(value: float, top: float) -> float:
 
 
 def _ticks(top: float) -> list[float]:
-    """At most three round values below the top."""
+    """Returns at most three round values below the top."""
     days = -(-int(top) // (3 * DAY)) * DAY
     step = next((step for step in STEPS if top / step <= 4), days)  # noqa: PLR2004
     return [step * n for n in (1, 2, 3) if step * n < top / 1.02]

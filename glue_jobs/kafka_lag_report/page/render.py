@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page as one HTML text that loads nothing, from files and from a zip alike.
+"""Renders the page as one HTML text that loads nothing, from files or from a zip.
 
-Names are escaped by Jinja2 in HTML and SVG, by its JSON filter in the script block; the policy
-in the head allows this page's own style and script by their hashes and nothing else.
+Jinja2 escapes names in HTML and SVG, and its JSON filter escapes them in the script block. The
+policy in the head allows only the style and the script of this page, by their hashes.
 """
 
 import base64
@@ -53,7 +53,7 @@ from kafka_lag_report.sentences import (
 )
 from kafka_lag_report.thresholds import HOT_FACTOR, SKEW_FACTOR
 
-# What the texts beside tables state as limits.
+# Limits that the texts beside tables state.
 _LIMITS = {
     "HOT_FACTOR": HOT_FACTOR,
     "SKEW_FACTOR": SKEW_FACTOR,
@@ -64,14 +64,14 @@ _CUT_NAME = Markup(
     '<bdi class="{}" title="{}">{}<span class="dots" aria-hidden="true"></span>'
     '<span class="cut">{}</span>{}</bdi>'
 )
-# Of a table.
+# Most rows of a table.
 ROWS = 60
-# Groups with a card, skewed topics with bars, and bars of one.
+# Most groups with a card, most skewed topics with bars, and most bars of one topic.
 _CARDS, _TOPICS, _BARS = 24, 6, 48
 
 
 def read_page(findings: Findings, queries: Queries) -> Page:
-    """A cluster's findings with what is drawn of the worst."""
+    """Returns a cluster's findings with the curves and bars of the worst groups and topics."""
     axis = axis_of(findings)
     worst = [day.group for day in findings.groups.rows[:_CARDS]]
     skewed = [skew.key for skew in findings.actionable_skews if skew.lag_skewed][:_TOPICS]
@@ -84,7 +84,7 @@ def read_page(findings: Findings, queries: Queries) -> Page:
 
 
 def render(page: Page) -> str:
-    """The whole page, under 3 MB whatever the cluster: calm groups are left out first."""
+    """Returns the whole page, always less than 3 MB: calm groups are left out first."""
     environment = _environment()
     css, js = (_asset(environment, name) for name in ("report.css", "report.js"))
     findings = page.findings
@@ -158,8 +158,11 @@ def _environment() -> Environment:
 
 
 def _name_tag(text: str | None, kind: str = "name") -> Markup:
-    """An element whose text is the whole name: the style sheet hides the middle of a long one, so
-    that it is read aloud and copied with the rest. report.js makes the same."""
+    """Returns an element with the whole name as text.
+
+    The style sheet hides the middle of a long name. The hidden part is still read aloud and copied
+    with the rest. report.js makes the same element.
+    """
     whole = name_of(text, WHOLE_NAME)
     start, middle, end = split_middle(whole, LONGEST_NAME)
     if not middle:
@@ -172,12 +175,15 @@ def _known(words: Callable[[float], str]) -> Callable[[float | None], str]:
 
 
 def _number(value: int | None) -> str:
-    """A partition's or a broker's, which has no thousands separators."""
+    """Returns the number of a partition or broker, without thousands separators.
+
+    A dash for None.
+    """
     return DASH if value is None else str(value)
 
 
 def _asset(environment: Environment, name: str) -> Markup:
-    """A file beside the templates as it stands; the loader finds it in a zip too."""
+    """Returns a file of the templates' folder unchanged; the loader also finds it in a zip."""
     if environment.loader is None:
         raise LookupError(name)
     return Markup(environment.loader.get_source(environment, name)[0])  # noqa: S704, our own file
@@ -192,5 +198,5 @@ def _broker(leader: int | None) -> str:
 
 
 def _capitalize_first(text: Markup) -> Markup:
-    """A sentence's first letter, leaving the markup of names alone."""
+    """Returns the text with a capital first letter, without changing the markup of names."""
     return text[:1].upper() + text[1:]

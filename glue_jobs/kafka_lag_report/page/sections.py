@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster's day as the page's sections show it: cards, counts, drawings, the table of groups."""
+"""Prepares the sections of the page: cards, counts, drawings, and the table of all groups."""
 
 import json
 from collections import Counter
@@ -55,10 +55,10 @@ LEVELS = {
     Rank.CALM: "calm",
 }
 STATIC_ROWS = 60
-# What is left of 3 MB when every other part of the page is as large as it gets.
+# The rest of 3 MB when every other part of the page has its largest size.
 REST_BYTES = 1_500_000
 Cells = tuple[str, ...]
-# What a part of the page is made of, by the names that its template has for it.
+# Values of a part of the page, by their names in the template.
 Drawn = dict[str, Any]
 _compact = partial(json.dumps, separators=(",", ":"))
 _age = partial(age, space=NO_BREAK_SPACE)
@@ -67,7 +67,10 @@ _minutes = partial(minutes, space=NO_BREAK_SPACE)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A number of each group in the table of all: its title, its text, whether phones show it."""
+    """A number of each group in the table of all groups.
+
+    `on_phones`: narrow screens show it too.
+    """
 
     title: str
     text: Callable[[GroupDay], str]
@@ -75,12 +78,15 @@ class Column:
 
     @property
     def kind(self) -> str:
-        """The class of its cells."""
+        """Returns the CSS classes of the column's cells."""
         return "n" if self.on_phones else "n roomy"
 
 
 def _sla_met(day: GroupDay) -> str:
-    """The share of the time for which it is decided, and how much that is unless it is all day."""
+    """Returns the share of the time in which the SLA was met.
+
+    Adds the time for which this is known, unless it is known for the whole day.
+    """
     met, decided = share(day.sla_compliance), day.sla_minutes
     if day.sla_compliance is None or decided is None or decided >= WHOLE_DAY_MINUTES:
         return met
@@ -109,7 +115,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A day's findings with what is drawn of them."""
+    """A day's findings with what is drawn."""
 
     findings: Findings
     axis: Axis = field(default_factory=Axis)
@@ -119,7 +125,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Cells of the rows shown, a JSON list of the others, and how many had no room."""
+    """The cells of the rows that are shown, other rows as a JSON list, and counts.
+
+    `searchable` is the number of rows in the list, `left_out` the number of rows without room.
+    """
 
     rows: tuple[Cells, ...]
     rest: Markup
@@ -128,8 +137,10 @@ class Listing:
 
 
 def sections(page: Page, attention: int) -> tuple[tuple[str, str, int | None], ...]:
-    """The links under the head of the page, in its order: id, title, and how many rows it has
-    (None: not worth saying)."""
+    """Returns the links to the page's sections, in order: id, title, and number of rows.
+
+    The number is None if it is not worth showing.
+    """
     of = page.findings
     other = len(of.other_skews)
     all_sections = (
@@ -150,7 +161,7 @@ def sections(page: Page, attention: int) -> tuple[tuple[str, str, int | None], .
 
 
 def calm_sentence(findings: Findings) -> str:
-    """Of a day that needs no attention: what of its groups was not, as far as that is known."""
+    """Returns the sentence for a day without incidents: what did not happen to its groups."""
     total = findings.groups.total
     if not total:
         return "No consumer group was seen on this day, so there is nothing to say of any."
@@ -171,9 +182,9 @@ def calm_sentence(findings: Findings) -> str:
 
 
 def tally(findings: Findings) -> tuple[Drawn, ...]:
-    """How many groups stand at each level, and where they lie on a strip of all, in per cent.
+    """Returns the number of groups at each level, and their place on a strip of all groups.
 
-    Those too calm to be listed are counted as calm.
+    Places are in per cent. Groups that were too calm to be read count as calm.
     """
     risks = worst_topics(findings.risks.rows)
     days = findings.groups.rows
@@ -188,7 +199,10 @@ def tally(findings: Findings) -> tuple[Drawn, ...]:
     }
 
     def level_of(day: GroupDay) -> str:
-        """A group that rebalanced or was unread for long has a line, though its minutes are OK."""
+        """Returns the level of a group.
+
+        One that rebalanced or was unread for long is never calm.
+        """
         ranked = LEVELS[rank_group(day, risks.get(day.group)).rank]
         if ranked != "calm":
             return ranked
@@ -218,7 +232,7 @@ def tally(findings: Findings) -> tuple[Drawn, ...]:
 
 
 def cards(page: Page) -> tuple[Drawn, ...]:
-    """A card for each group that has a curve, worst first."""
+    """Returns a card for each group that has a curve, worst first."""
     risks = worst_topics(page.findings.risks.rows)
     return tuple(
         _card(page, day, rank_group(day, risks.get(day.group)))
@@ -228,7 +242,7 @@ def cards(page: Page) -> tuple[Drawn, ...]:
 
 
 def listing(findings: Findings) -> Listing:
-    """All groups: the worst as rows of the page, the others as JSON for its search."""
+    """Returns all groups: the worst as rows of the page, others as JSON for its search."""
     risks = worst_topics(findings.risks.rows)
     cells = [_cells(day, rank_group(day, risks.get(day.group))) for day in findings.groups.rows]
     rest = list(_fitting(cells[STATIC_ROWS:]))
@@ -242,7 +256,7 @@ def listing(findings: Findings) -> Listing:
 
 
 def rank_word(stands: GroupRank) -> str:
-    """A rank in a word or two, with its amount where that is known."""
+    """Returns a rank in a few words, with its amount if that is known."""
     amount = stands.amount
     if stands.rank == Rank.LOST:
         return "lost records" if amount is None else f"lost at least {format_count(amount)}"
@@ -254,7 +268,7 @@ def rank_word(stands: GroupRank) -> str:
 
 
 def _card(page: Page, day: GroupDay, stands: GroupRank) -> Drawn:
-    """What is drawn and said of a group that has a curve."""
+    """Returns what is drawn and said about a group that has a curve."""
     curve = page.curves[day.group]
     is_calm = day.time_lag_max == 0 and not day.lag_max
     return {
@@ -291,7 +305,7 @@ def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
 
 
 def _cells(day: GroupDay, stands: GroupRank) -> Cells:
-    """Name, owner, level and word of the day, then one text for each of COLUMNS."""
+    """Returns name, owner, level and word of the day, then one text for each of COLUMNS."""
     return (
         name_of(day.group, WHOLE_NAME),
         name_of(day.owner, WHOLE_NAME) if day.owner else "",
@@ -302,7 +316,7 @@ def _cells(day: GroupDay, stands: GroupRank) -> Cells:
 
 
 def _fitting(rows: Iterable[Cells]) -> Iterable[Markup]:
-    """Rows as JSON that no HTML parser sees markup in, as long as the budget lasts."""
+    """Yields rows as JSON without HTML markup, until REST_BYTES are used up."""
     left = REST_BYTES
     for row in rows:
         text = htmlsafe_json_dumps(row, dumps=_compact)

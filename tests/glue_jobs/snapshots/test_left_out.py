@@ -32,7 +32,10 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "cut off": (lambda p: p.write_bytes(p.read_bytes()[:900]), "not a Parquet file"),
     "column of another type": (lambda p: rewrite(p, with_text(p, "lag")), "lag is string"),
     "pages damaged": (damage_pages, "its rows cannot be decoded"),
-    "another name": (lambda p: p.rename(p.with_name("copy.parquet")), "its name is no run's"),
+    "another name": (
+        lambda p: p.rename(p.with_name("copy.parquet")),
+        "its name does not fit a run",
+    ),
 }
 
 

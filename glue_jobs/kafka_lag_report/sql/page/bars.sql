@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a partition of a skewed topic of a group that is drawn: of many, those with most lag.
--- `total` is how many the topic has.
+-- A row is a partition of a group's skewed topic that the page draws. If a topic has more than
+-- `most_bars` partitions, it has rows for those with the most lag. `total` counts all of them.
 
 WITH ranked AS (
     SELECT

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group and a slot of its curve: the greatest time lag, which partition was worst then,
--- and the statuses that runs said, by minute of the day.
+-- A row is a slot of a group's curve, with the largest time lag (`lag`, seconds), the partition
+-- that was worst then, and the statuses of the runs, by minute of the day.
 
 WITH placed AS (
     SELECT

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group's topic whose lag is skewed, and why: where the excess over the mean sits. The
--- first of these that explains it is the cause:
--- - `stalled`, `stopped`: partitions whose commit stood while most of their lag was there, with an
---   owner or without one.
+-- A row is a group's topic with skewed lag, and the cause: which partitions hold the excess over
+-- the mean. The first of these causes that explains the excess is taken:
+-- - `stalled`, `stopped`: the commit did not move while most of the lag was there; the partitions
+--   have an owner, or none.
 -- - `production`: partitions that got far more than their share of records (keys).
 -- - `broker`: the partitions of one leader; `consumer`: those of one member. Either must hold most
---   of the excess (recall), and most of its partitions must be in excess (precision): a broker that
---   leads five quiet partitions and a late one is not the cause. Nor is a broker under which no
---   other group lags: what it does to one it does to all. A consumer that fits comes in its place.
--- - `unexplained`: anything else. If a broker of several partitions fits, it is named all the same:
---   that these have one leader is what is known of them.
--- Shares are compared with room for the last digits of a sum. Nobody is named for an unknown
--- production; a partition without a leader or an owner is nobody's.
+-- of the excess (recall), and most of its partitions must be in excess (precision): a broker that
+-- leads five quiet partitions and a late one is not the cause. A broker is not the cause either if
+-- no other group lags under it, because it affects all groups. A fitting consumer is then taken.
+-- - `unexplained`: no cause fits. If a broker of several partitions fits, it is named anyway,
+--   because the partitions have this leader in common. Shares are compared with a tolerance for the
+--   last digits of a sum. Partitions with an unknown production are never the cause `production`; a
+--   partition without a leader or an owner has neither.
 
 WITH made AS (
     SELECT *, avg(produced) OVER (PARTITION BY topic) AS mean_produced FROM production
@@ -164,7 +164,7 @@ owners AS (
         CASE
             WHEN cause = 'consumer'
                 THEN struct(consumer.member_id, consumer.client_id, consumer.client_host)
-            -- the owner of all that stand still, if it is one
+            -- the owner of all stalled partitions, if there is only one
             WHEN explains AND cause = 'stalled' THEN struct(member_id, client_id, client_host)
         END AS member
     FROM explained

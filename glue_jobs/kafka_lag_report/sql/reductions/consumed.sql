@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a row of the snapshot `group_partitions`, with the records that its group has read since
--- the run before. The history has this column; snapshots do not. It belongs to whom the row names:
--- the owner of the run in which it was seen. It is null in rows that were not read, in the first
--- row of a log, and where an offset is unknown. Nobody has read what was deleted ahead of a commit.
--- What went back counts as 0, and what is read again counts again.
+-- A row is a row of the snapshot `group_partitions`, with `consumed`: the records that its group
+-- has read since the run before. The history has this column; snapshots do not. The records count
+-- for the owner in the row. The column is null in rows that were not read, in the first row of a
+-- log, and if an offset is unknown. Records that were deleted ahead of a commit do not count as
+-- read. An offset that went back counts as 0, and records that are read again count again.
 
 WITH known AS (
     SELECT *, IF(unread_reason IS NULL, read_offset, NULL) AS offset FROM group_offsets

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a row of the snapshot `group_partitions`, with the offset that its group has read to.
--- It is the commit less what the commit jumped over on that day, so it rises by what was read. It
--- is null beyond the end, which nobody has read. If a partition skips twice, the last skip counts.
+-- A row is a row of the snapshot `group_partitions`, with `read_offset`: the commit without the
+-- records that the group skipped on that day, so that it rises only by records that were read. It
+-- is null if the commit is beyond the end. If a partition skips twice, only the last skip counts.
 
 SELECT
     *,

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group at a run, read or not: a third of the columns of `groups`, and the run's weight.
+-- A row is a group in a run, read or not: a third of the columns of `groups`, and the run's weight.
 -- `consume_rate` is null for an hour after records were lost: it is a moving average, and a commit
--- that passes over what was deleted looks like reading.
+-- that passes over deleted records looks like reading.
 
 SELECT
     consumer_group, taken_at, weight, unread_reason, group_state, owner, members, read_at,
     status, status_reason, worst_status, sla_seconds, lag,
     time_lag_seconds, time_lag_error_seconds,
-    -- such a record is as old, and maybe older
+    -- the age is a lower bound: the record may be older
     time_lag_seconds IS NOT NULL AND time_lag_error_seconds IS NULL AS is_age_least,
     produce_rate,
     IF(

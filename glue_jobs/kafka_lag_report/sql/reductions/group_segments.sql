@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a segment: a group's partition as one broker led it and one member owned it.
--- Rows that were not read repeat what an earlier run saw, and do not count. Times (`*_at`) are
--- seconds of the UTC day. `margin` and `loss_seconds` are the least of the day, each with its first
--- moment. `stalled_lag` and `stopped_lag` are the parts of `lag_sum` seen while the commit stood.
+-- A row is a segment: a group's partition while one broker led it and one member owned it. Rows
+-- that were not read repeat values of an earlier run and are left out. Times (`*_at`) are seconds
+-- of the UTC day. `margin` and `loss_seconds` are the smallest of the day, each with the first
+-- time. `stalled_lag` and `stopped_lag` are the parts of `lag_sum` from runs in which the commit
+-- was stuck.
 
 WITH readings AS (
     SELECT
@@ -12,8 +13,8 @@ WITH readings AS (
             retention_margin,
             IF(committed_offset < start_offset, 0, committed_offset - start_offset)
         ) AS margin,
-        -- what the collector calls a commit that stands, with an owner and without one; behind a
-        -- loss, which the status says first, a commit of that age stands
+        -- the collector's status for a stuck commit, with or without an owner; after a loss, which
+        -- takes precedence in the status, the age of the commit decides
         CASE
             WHEN status IN ('STALL', 'STOP') THEN status
             WHEN records_lost > 0
@@ -23,8 +24,8 @@ WITH readings AS (
     FROM group_partitions
     WHERE unread_reason IS NULL
 ),
--- One number that sorts by a value, then by time: Spark aggregates by a number without sorting
--- rows. Margins of 2^45 records are alike, and so are losses in more than 10^7 s.
+-- One number that sorts by a value, then by time, because Spark aggregates by a number without
+-- sorting rows. Margins above 2^45 records count as equal, and so do losses in more than 10^7 s.
 ordered AS (
     SELECT
         *,

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group's topic at a run, over its partitions, with the run's weight.
--- Lag and time lag are null where a partition was not read: what is missing may be the worst.
--- `is_age_least`: one of the ages is a least one. `consume_rate` is null for an hour after a loss.
+-- A row is a group's topic in a run, summed over its partitions, with the run's weight. Lag and
+-- time lag are null if a partition was not read, because it may be the worst one. `is_age_least`
+-- means that one of the ages is a lower bound. `consume_rate` is null for an hour after a loss.
 
 WITH sums AS (
     SELECT

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group's partition under one topic id, whoever led or owned it, with the records that
--- were produced to it and consumed from it in the day: from the first offset to the last, because
--- what is read again is nothing new. Where records were lost, only what each run saw read counts,
--- because the commit passed over the others. Null: an offset was known less than twice.
+-- A row is a group's partition under one topic id, for all its leaders and owners, with the records
+-- produced to it and consumed from it on the day. These are counted from the first to the last
+-- offset, so that records that are read again do not count twice. If records were lost, `consumed`
+-- adds up what each run saw read, because the commit passed over the lost records. Both are null if
+-- their offset was known less than twice.
 
 WITH ends AS (
     SELECT

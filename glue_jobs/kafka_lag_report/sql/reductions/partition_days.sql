@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group's partition, with its mean lag over the runs that knew it, and the leader and
--- the member whose segments hold most of the day's lag, of equals those seen most often.
--- `stands` is `stalled` or `stopped` if at least half of the lag was seen while the commit stood.
+-- A row is a group's partition, with its mean lag over the runs in which it was known, and the
+-- leader and the member whose segments hold most of the day's lag; if equal, those seen most often.
+-- `stands` is `stalled` or `stopped` if at least half of the lag was seen while the commit was
+-- stuck.
 
 WITH owners AS (
     SELECT

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a row of the snapshot `topic_partitions`, with the records that its log got since the
--- run before. The history has this column; snapshots do not. It belongs to whom the row names: the
--- leader of the run in which it was seen. It is null in rows that were not read, in the first row
--- of a log, and where an end is unknown. What went back counts as 0.
+-- A row is a row of the snapshot `topic_partitions`, with `produced`: the records written to its
+-- log since the run before. The history has this column; snapshots do not. The records count for
+-- the leader in the row. The column is null in rows that were not read, in the first row of a log,
+-- and if an end offset is unknown. An end that went back counts as 0.
 
 WITH known AS (
     SELECT *, IF(unread_reason IS NULL, end_offset, NULL) AS offset FROM topic_partition_rows

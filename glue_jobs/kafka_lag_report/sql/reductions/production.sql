@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a topic's partition, with the records `produced` to it in the day; null: its end was
--- seen less than twice. It is how far the end rose under each topic id: a recreated topic begins
--- again, and an end that went back (unclean leader election) is not negative production. What was
--- there at the first sight of a topic id does not count.
+-- A row is a topic's partition, with the records `produced` to it on the day; null if its end was
+-- seen less than twice. The end's rise is added up over the topic ids, because a recreated topic
+-- begins again. An end that went back (unclean leader election) counts as 0. Records that were
+-- there when a topic id was first seen do not count.
 
 WITH logs AS (
     SELECT

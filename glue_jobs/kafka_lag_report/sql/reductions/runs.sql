@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a run that left any row in `groups`, with the seconds for which its values stand.
--- They stand until the next run, but for twice the pause before it at most: nobody saw what came
--- after that. `interval_seconds` is the median pause of the day, the same in each row.
+-- A row is a run with any row in `groups`, with its `weight`: the seconds for which its values are
+-- valid. They are valid until the next run, but at most for twice the pause before the run, because
+-- nothing is known about the time after that. `interval_seconds` is the median pause of the day,
+-- the same in each row.
 
 WITH times AS (
     SELECT DISTINCT taken_at FROM groups

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group with an objective on the day, with the minutes of this day alone.
--- Each run is judged by the objective of its own row, and the last one is in the report. `since` is
--- the first run with one; `until` is the run that found the group gone or without one, else the end
--- of the day, or of what there is of one in progress.
+-- A row is a group with an SLO on the day, with the minutes of this day only. Each run is judged by
+-- the SLO in its own row; the report shows the last one. `since` is the first run with an SLO.
+-- `until` is the run that found the group deleted or without an SLO, else the end of the day, or of
+-- the last run's validity if the day is in progress.
 
 WITH judged AS (
     SELECT
         *,
         slo_age_seconds IS NOT NULL AND NOT status_reason <=> 'gone' AS counts,
-        -- an age without an error is a least one: broken for certain, or not known
+        -- an age without an error is a lower bound: the SLA is broken for certain, or it is unknown
         CASE
             WHEN unread_reason IS NOT NULL THEN NULL
             WHEN time_lag_seconds > slo_age_seconds THEN false
@@ -30,7 +30,7 @@ SELECT
     max_by(slo_days, taken_at) FILTER (WHERE counts) AS days,
     min(taken_at) FILTER (WHERE counts) AS since,
     coalesce(
-        -- the first row that says that the objective of the rows before it is over
+        -- the first row that shows that the SLO of the rows before it has ended
         min(taken_at) FILTER (WHERE NOT counts AND taken_at > last_at),
         IF(
             :in_progress,

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A row is a measure of a topic, `lag` of one of its groups or its `production`, and how unevenly
--- it is spread over partitions. Partitions without a value are left out of everything.
--- Values that are all equal, also a single one or all zero, have max_to_mean 1, gini 0, share 1/n.
--- Gini is 2 sum(i x_i) / (n sum(x)) - (n + 1) / n, x ascending, i from 1: 0 is even, (n - 1) / n is
--- all in one. Of equal values the lowest partition is the top one, so that reruns agree.
+-- its partitions share it. Partitions without a value are left out.
+-- If all values are equal, also a single one or all zero, max_to_mean is 1, gini 0 and share 1/n.
+-- Gini is 2 sum(i x_i) / (n sum(x)) - (n + 1) / n, x ascending, i from 1: 0 means even, (n - 1) / n
+-- means all in one partition. If the largest values are equal, the lowest partition is the top one,
+-- so that repeated runs agree.
 
 WITH measured AS (
     SELECT 'lag' AS measure, consumer_group, topic, partition_id, mean_lag AS x

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a topic at a run, with the run's weight: whether its production was skewed, by the
--- produce rates of its partitions.
+-- A row is a topic in a run, with the run's weight. `is_skewed` says whether the produce rates of
+-- its partitions were skewed.
 
 WITH rates AS (
     SELECT

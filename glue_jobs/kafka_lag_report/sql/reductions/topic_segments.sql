@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a segment: a topic's partition as one broker led it. Rows that were not read do not
--- count. Times (`*_at`) are seconds of the UTC day. The retention is the newest that is known.
+-- A row is a segment: a topic's partition while one broker led it. Rows that were not read are left
+-- out. Times (`*_at`) are seconds of the UTC day. The retention is the last known one.
 
 WITH readings AS (
     SELECT
         *,
         unix_seconds(taken_at) % 86400 AS second,
-        -- nothing is deleted for its age
+        -- the topic deletes no record for its age
         retention_ms < 0 OR NOT contains(cleanup_policy, 'delete') AS unlimited
     FROM topic_partitions
     WHERE unread_reason IS NULL

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is what is usual for a group, measure, weekday (1 is Monday) and hour with enough days, by
--- the `lag_hourly` of the days in `past_hours`.
--- `usual` is the median. `spread`, in standard deviations, is that of the hour or that of all hours
--- of the group's weekday, as parts of their usual values, whichever is more: six days alone often
--- happen to lie close together. `within` is the usual deviation of an hour's runs from its mean,
--- null if no day has it. `part` is how far the hours of the weekday lie from their usual values, as
--- a median part of these. `highs` are the `week` (its Monday) and the `high` of each day.
+-- A row is a group, measure, weekday (1 is Monday) and hour with enough days, and its usual value,
+-- computed from the `lag_hourly` of the days in `past_hours`. `usual` is the median. `spread`
+-- estimates a standard deviation. It is the larger of two: that of the hour, and that of all hours
+-- of the group's weekday relative to their usual values, because six days are often close together
+-- by chance. `within` is the usual deviation of an hour's runs from its mean; null if no day has
+-- it. `part` is the median distance of the weekday's hours from their usual values, relative to
+-- these. `highs` has the `week` (its Monday) and the `high` of each day.
 
 WITH measured AS (
     SELECT
@@ -49,8 +49,9 @@ days AS (
 )
 SELECT
     consumer_group, hour, weekday, measure, usual,
-    -- 1.4826 makes the median deviation of normal values their standard deviation; of few values,
-    -- whose median lies too near to them, it takes more: six have 1.35 times as much
+    -- The factor 1.4826 turns the median deviation of normal values into their standard deviation.
+    -- Few values need a larger factor, because their median is too close to them: 1.35 times for
+    -- six.
     greatest(1.4826D * off, 2.0D * usual * part) AS spread,
     within, part, highs, days
 FROM days

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a spell of a group: runs in a row that said the same of it, from `first` to `last`, if
--- that is worth an incident. Runs farther apart than `pause_seconds` are no spell. Times are in
+-- A row is a spell of a group: runs in a row that said the same about it, from `first` to `last`,
+-- if this may become an incident. A spell ends at a gap of more than `pause_seconds`. Times are
 -- seconds since 1970. The columns are those of `GroupSpell`.
 
 WITH runs_of_groups AS (
@@ -11,7 +11,7 @@ WITH runs_of_groups AS (
         unread_reason IS NULL AS is_read,
         lag,
         coalesce(status_reason = 'gone', false) AS gone,
-        -- how many rebalances a run saw: counted, or one if it saw one under way or its effect
+        -- the number of rebalances: counted by the run, else 1 if it saw a rebalance or its effect
         IF(
             unread_reason IS NULL,
             coalesce(
@@ -77,7 +77,7 @@ counted AS (
         *,
         unread IS NOT NULL OR gone OR held_since IS NOT NULL OR losing
             OR skip_reason IS NOT NULL OR restless AS bad,
-        -- each rebalance once: the first run that is restless has those of its hour, too
+        -- count each rebalance once: the first restless run includes the rebalances of its hour
         IF(
             restless,
             IF(

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is an incident of a group: what the collector last said of it, and what it cost on this
--- day. A run of its first minutes, before the collector published it, counts as well. Times are in
--- seconds since 1970. The columns are those of `IncidentRows`.
+-- A row is an incident of a group: the collector's last values about it, and its cost on this day.
+-- It includes runs of its first minutes, before the collector published it. Times are seconds since
+-- 1970. The columns are those of `IncidentRows`.
 
 WITH of_incidents AS (
     SELECT DISTINCT consumer_group AS incident_group FROM group_runs WHERE incident_id IS NOT NULL
@@ -40,7 +40,7 @@ said AS (
     FROM group_runs
     LEFT SEMI JOIN of_incidents ON incident_group = consumer_group
 ),
--- the newest row first: the next incident is then the last one seen
+-- sorted by time, newest first, so that the last incident seen so far is the next one in time
 followed AS (
     SELECT
         *,
@@ -64,7 +64,7 @@ SELECT
     max_by(until, at) AS until,
     coalesce(max(at) FILTER (WHERE is_read), unix_seconds(max(read_at))) AS last_read,
     max(owner) AS owner,
-    -- the last row of a group that is deleted has none of these
+    -- these are null in the last row of a deleted group
     max_by(worst, at) FILTER (WHERE worst IS NOT NULL) AS worst,
     max_by(worst_since, at) FILTER (WHERE worst_since IS NOT NULL) AS worst_since,
     max(at) FILTER (WHERE is_worst) AS worst_last,

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a stint: runs in a row that saw one broker lead a partition of one topic id, of the
--- partitions that moved or had no leader. Runs that did not read it are passed over: whoever leads
--- before and after led meanwhile. Times are in seconds since 1970. The columns are of `Stint`.
+-- A row is a stint: runs in a row in which one broker led a partition of one topic id. Only
+-- partitions that changed their leader or had none are included. Runs that did not read the
+-- partition are left out: a broker that led before and after them counts as the leader meanwhile.
+-- Times are seconds since 1970. The columns are those of `Stint`.
 
 WITH moved AS (
     SELECT topic AS moved_topic, partition_id AS moved_partition

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a topic, and how many partitions it has; they are numbered from 0 on.
+-- A row is a topic and its number of partitions, which are numbered from 0.
 
 SELECT topic, max(partition_id) + 1 AS size
 FROM topic_segments

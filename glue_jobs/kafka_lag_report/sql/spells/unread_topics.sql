@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a spell in which partitions of a group's topic were not read, for one reason, with the
--- most of them at a time; or, with a null `group`, a partition of a topic itself. Times are in
--- seconds since 1970. The columns are those of `UnreadSpell`.
+-- A row is a spell in which partitions of a group's topic were not read for one reason.
+-- `partitions` is the largest number in one run. If `group` is null, it is a spell of one partition
+-- of the topic itself. Times are seconds since 1970. The columns are those of `UnreadSpell`.
 
 WITH unread AS (
     SELECT

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is an hour of a group that lies far from the same hour of the same weekday in the weeks
--- before, by one measure. Medians hold while less than half the weeks are odd themselves: a holiday
--- does not become the usual day. A group that is always even is judged by a tenth of the usual
--- value or a floor, not by its tiny spread.
--- Hours are UTC's, and people live by local ones: for weeks after a clock change a cluster's whole
--- day lies an hour beside the usual one. If most groups say so, an hour that is as usual by the one
--- beside it is not unusual; the first or last hour then has none beside it and is not judged.
--- A time lag that was known without an upper bound, `value_is_least`, is never low.
+-- A row is an hour of a group in which one measure is far from the same hour of the same weekday in
+-- the weeks before. Medians stay correct while less than half of the weeks are unusual themselves,
+-- so a holiday does not become the usual day. A group with a tiny spread is judged by a tenth of
+-- the usual value, or by a floor. Hours are in UTC, but people follow local time: for weeks after a
+-- clock change a cluster's whole day is one hour earlier or later than usual. If most groups show
+-- this, an hour is unusual only if it is also far from the usual value of the hour beside it. The
+-- first or last hour then has no such hour and is not judged. A time lag that is only a lower bound
+-- (`value_is_least`) is never unusually low.
 
 WITH today AS (
     SELECT
@@ -47,8 +47,8 @@ judged AS (
             OVER (PARTITION BY consumer_group, hour, measure) AS was_far
     FROM compared
 ),
--- How many more of a group's unusual hours a shift explains than it makes unusual of the others.
--- A group whose hours are all alike has none, and says nothing.
+-- `gain` is the number of a group's unusual hours that a shift explains, less the usual hours that
+-- it makes unusual. It is 0 for a group whose hours are all alike.
 votes AS (
     SELECT
         consumer_group, shift,

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a leader and rack; a null `leader` is the time in which partitions had none.
--- A partition whose leader changed counts for each by its part of the runs, and `produced` by what
--- each run saw. Lag is known by leader only: of several racks the newest has it all. A leader that
--- only groups' partitions name has no rack and led nothing.
--- A broker is hot by its lag a partition against that of all others (`lag_to_others`; null if they
--- have no partition or no lag, and then all lag is here), and by its records above the mean, as a
--- share of next to nothing says nothing.
+-- A row is a leader and rack; a null `leader` stands for the time in which partitions had no
+-- leader. If the leader of a partition changed, the partition counts for each leader by its part of
+-- the runs, and `produced` by the records that each run saw. Lag is known by leader only: if a
+-- leader had several racks, the newest has all its lag. A leader that is named only in partitions
+-- of groups has no rack and led no partition. A broker is hot if its lag per partition is large
+-- compared with all others (`lag_to_others`; null if the others have no partition or no lag, so
+-- that all lag is here), and if it has enough records above the mean, because a share of hardly any
+-- lag means nothing.
 
 WITH parts AS (
     SELECT
@@ -35,7 +36,7 @@ known AS (
 placed AS (
     SELECT
         *,
-        -- 1 for a leader's newest rack; the row of its lag comes last, because it has no time
+        -- 1 for a leader's newest rack; the row with its lag is last, because its time is null
         row_number() OVER (
             PARTITION BY leader ORDER BY last_at DESC NULLS LAST, leader_rack NULLS LAST
         ) AS place,
@@ -46,7 +47,7 @@ brokers AS (
     SELECT
         leader, leader_rack, produced,
         coalesce(partitions_led, 0D) AS partitions_led,
-        -- 0 for a leader that nobody lags behind; null if none is known in the whole cluster
+        -- 0 for a leader whose partitions have no lag; null if no lag is known in the whole cluster
         IF(max(lag) OVER () IS NULL, NULL, IF(place = 1, coalesce(lag, 0D), 0D)) AS lag_mean
     FROM placed
     WHERE place = 1 OR last_at IS NOT NULL

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a member of a group; a null `member_id` is the time in which nobody owned partitions.
--- A partition that changed hands counts for each owner by its part of the runs, and `consumed` by
--- what each run saw. `lag_mean` is null if no lag was known while the member owned anything.
--- A member is hot as brokers are (broker_hotspots.sql), unless it was alone whenever it owned
--- anything: an owner before a restart and the one after it were never there together.
+-- A row is a member of a group; a null `member_id` stands for the time in which partitions had no
+-- owner. If the owner of a partition changed, the partition counts for each owner by its part of
+-- the runs, and `consumed` by the records that each run saw. `lag_mean` is null if no lag was known
+-- while the member owned partitions. A member is hot by the rule for brokers (broker_hotspots.sql),
+-- unless it was the only owner at any time: the owners before and after a restart do not compete.
 
 WITH owned AS (
     SELECT
@@ -39,7 +39,7 @@ members AS (
 shares AS (
     SELECT
         *,
-        -- whether anybody else owned partitions between its first and last sight
+        -- whether another member owned partitions between the first and last run of this one
         coalesce(
             max(until) OVER (
                 PARTITION BY consumer_group ORDER BY since

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group and UTC hour in which it was read: means over the time for which values stand.
--- `known_minutes` is how long the time lag was known, `time_lag_least_minutes` for how long of it
--- without an upper bound; a mean is null if its value never was known. Deviations are standard
--- ones, of the hour's runs from each other. A twentieth of the runs lies above the high values:
--- what lasts for fewer runs of an hour is nothing unusual.
+-- A row is a group and a UTC hour in which it was read. Means are weighted by the time for which
+-- values are valid, and null if the value was never known. `known_minutes` is the time in which the
+-- time lag was known; in `time_lag_least_minutes` of it, only as a lower bound. Deviations are
+-- standard deviations of the hour's runs. High values are 95th percentiles, because fewer runs of
+-- an hour are not unusual.
 
 SELECT
     consumer_group,

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group, with a null `topic`, or one of its topics of which any partition was read.
--- The group's own row is what its metrics said; it alone has what is judged by group: owner,
--- status, SLA, rebalances, losses. A group that was never read has minutes and counts of 0, but for
--- those in which its lag was unknown, and everything else is null. `unknown_minutes` are of the
--- time in which it was there. A percentile counts each value for its whole seconds, once at least.
+-- A row is a group, with a null `topic`, or one of its topics with a partition that was read. The
+-- group's own row has the values of its metrics. Only this row has values of the whole group:
+-- owner, status, SLA, rebalances, losses. If a group was never read, its minutes and counts are 0,
+-- except for the minutes in which its lag was unknown; everything else is null. `unknown_minutes`
+-- counts only time in which the group existed. A percentile counts each value for its whole
+-- seconds, at least once.
 
 WITH group_values AS (
     SELECT
         consumer_group, taken_at, weight,
         status_reason <=> 'gone' AS is_gone,
         IF(status_reason <=> 'gone', NULL, taken_at) AS row_at,
-        -- a run that did not read the group says nothing else of it
+        -- a run that did not read the group has no other values of it
         IF(unread_reason IS NULL, taken_at, NULL) AS seen_at,
         IF(unread_reason IS NULL, lag, NULL) AS lag,
         IF(unread_reason IS NULL, time_lag_seconds, NULL) AS time_lag,
@@ -34,12 +35,12 @@ WITH group_values AS (
 group_judged AS (
     SELECT
         *,
-        -- the last known one; runs that know none are passed over
+        -- the last known status; runs without one are skipped
         last(status, true) OVER (
             PARTITION BY consumer_group ORDER BY taken_at
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS status_before,
-        -- an age without an error is a least one: broken for certain, or not known
+        -- an age without an error is a lower bound: the SLA is missed for certain, or it is unknown
         CASE
             WHEN time_lag > sla_seconds THEN false
             WHEN time_lag <= sla_seconds AND time_lag_error_seconds IS NOT NULL THEN true
@@ -80,7 +81,7 @@ topic_days AS (
     FROM logs
     GROUP BY ALL
 ),
--- of a group that lost records the mean rate of what it read, not by how much its commits rose
+-- for a group that lost records: the mean rate of records read, instead of the rise of its commits
 read_rates AS (
     SELECT
         consumer_group,
@@ -153,7 +154,7 @@ SELECT
     first_seen,
     last_seen,
     known_minutes,
-    -- greatest() passes over nulls and would call the unknown 0
+    -- greatest() ignores nulls and would turn an unknown value into 0
     IF(there_minutes IS NULL, NULL, greatest(there_minutes - known_minutes, 0D))
         AS unknown_minutes,
     produce_rate,

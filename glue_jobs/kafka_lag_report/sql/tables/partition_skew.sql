@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group's topic: how unevenly its partitions share lag, at its mean over the day, and
--- production, in records of the day, for how long, and why its lag is skewed.
--- production_* is the topic's own and repeats for each of its groups; it is null if the topic was
--- never read. `cause` is null unless the lag is skewed.
+-- A row is a group's topic: how unevenly its partitions share lag (mean of the day) and production
+-- (records of the day), for how long, and why the lag is skewed. The columns production_* belong to
+-- the topic and repeat for each of its groups; they are null if the topic was never read. `cause`
+-- is null unless the lag is skewed.
 
 WITH lag_minutes AS (
     SELECT

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group's partition, and each value its worst of the day, or null.
--- `retention_risk` is LOST if any run saw lost records, else the worst word of the snapshots, else
--- null: a margin in records alone does not say how long it lasts. `least_margin` is in records, and
--- harmless if `lag_at_least_margin` is 0, because nothing unread was there to lose.
+-- A row is a group's partition; each value is the worst of the day, or null if it was never known.
+-- `retention_risk` is LOST if any run saw lost records, else the worst value of the snapshots, else
+-- null, because a margin in records alone does not say how long it lasts. `least_margin` is in
+-- records, and harmless if `lag_at_least_margin` is 0, because no unread record could be lost.
 
 WITH logs AS (
     SELECT
@@ -15,7 +15,7 @@ WITH logs AS (
         max(safe) AS safe,
         min(first_at) AS first_at,
         max(last_at) AS last_at,
-        -- of structs the first field counts first: the least value, at its first moment
+        -- structs compare by their first field first: the smallest value, at the earliest time
         min(IF(margin IS NULL, NULL, struct(margin, margin_at, lag_at_margin))) AS least,
         min(IF(loss_seconds IS NULL, NULL, struct(loss_seconds, loss_at))) AS soonest,
         IF(sum(ends) > 1, max_by(end_last, end_last_at) - min_by(end_first, end_first_at), NULL)
@@ -63,8 +63,9 @@ SELECT
     soonest.loss_seconds AS least_seconds_until_loss,
     timestamp_seconds(soonest.loss_at + :midnight) AS least_seconds_until_loss_at,
     IF(retention_ms >= 0, retention_ms / 1000, NULL) AS retention_seconds,
-    -- The age of the oldest record that was unread: the log had to be kept as long. What was lost
-    -- was older than all that is there, by as long as it took to produce. A least age says nothing.
+    -- The age of the oldest unread record: the log had to be kept for that long. Lost records were
+    -- older than that, by the time that it took to produce them. The value is null if the age is
+    -- only a lower bound.
     IF(
         time_lag_max <= dated_max,
         time_lag_max

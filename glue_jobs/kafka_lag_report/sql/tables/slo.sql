@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group with an objective on the day: the minutes that it kept, broke, and that nobody
--- knows, of the day and of its window, whose earlier days are in their own reports. Unknown minutes
--- are neither kept nor broken, and use up no budget.
--- A group that had an objective before is expected from midnight on. A day of the window without a
--- report of it, or by another age, is unknown from the first day that has one.
+-- A row is a group with an SLO on the day: the minutes in which it kept or broke the SLA, and the
+-- unknown minutes, of the day and of the SLO's window. Earlier days of the window come from their
+-- own reports. Unknown minutes are neither kept nor broken, and use up no budget. A group that had
+-- an SLO before is expected from midnight on. From the first day of the window with a report of the
+-- SLO, a day without one, or with another age, is unknown.
 
 WITH past AS (
     SELECT
         d.consumer_group,
         sum(p.kept_minutes) FILTER (WHERE p.age_seconds = d.age_seconds) AS kept,
         sum(p.broken_minutes) FILTER (WHERE p.age_seconds = d.age_seconds) AS broken,
-        -- from the beginning of the first day that has one to this day's
+        -- from the beginning of the SLO on its first day to the beginning of this day
         min_by(
             (unix_micros(p.until) - unix_micros(p.since)) / 6e7D
             + 1440 * (datediff(to_date(timestamp_seconds(:midnight)), to_date(p.dt)) - 1),

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is a group and UTC hour in which the tasks needed are known, and one, with a null `hour`,
--- is the group's day. A quartile is the least number that was enough for that part of the time in
--- which it is known, `members` the same for half of the time. A value counts for its whole seconds.
+-- A row is a group and a UTC hour in which the needed tasks are known; a null `hour` is the whole
+-- day. A quartile is the smallest number of tasks that was enough for that part of the known time.
+-- `members` is the median number of members, weighted like it. A value counts for its whole
+-- seconds.
 
 WITH known AS (
     SELECT
@@ -14,7 +15,7 @@ WITH known AS (
 parts AS (
     SELECT
         *,
-        -- in which part of the time in which it is known no more were there
+        -- the part of the known time in which this number, or fewer, was needed or present
         try_divide(
             sum(seconds) OVER (PARTITION BY consumer_group, hour ORDER BY tasks_needed),
             sum(seconds) OVER (PARTITION BY consumer_group, hour)

@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A row is what is usual for a group, weekday and hour, for a collector that compares single runs.
--- They lie farther apart than the hours' means, so the spread of the runs within an hour is a part
--- of theirs, and more weeks must be known. Where the hours of a group scatter from week to week, or
--- runs of two weeks have lain far from usual, the hour of the week says little: its spread is such
--- that twice the most of any hour is unusual, and less is not.
+-- A row is a group, weekday and hour with its usual values, for the collector, which compares
+-- single runs. Runs vary more than the means of hours, so the spread includes the spread of runs
+-- within an hour, and more weeks must be known. If the hours of a group vary from week to week, or
+-- if runs of two weeks were far from usual, the hour of the week says little: the spread is then so
+-- large that only more than twice the highest value of all hours is unusual.
 
 WITH single_runs AS (
     SELECT
         consumer_group, hour, weekday, measure, usual, part, highs,
-        -- what single runs produce lies farther apart than `produce_rate`, a moving average
+        -- records written in single runs vary more than `produce_rate`, a moving average
         sqrt(pow(spread, 2) + pow(
             IF(measure = 'produce_rate', :single_run, 1D) * coalesce(within, 0D), 2
         )) AS spread
     FROM usual_hours
-    -- reports of older releases do not know how far apart the rates of runs lie
+    -- reports of older releases lack the deviation of the rates of runs
     WHERE days >= :least_weeks_of_runs AND (measure <> 'produce_rate' OR within IS NOT NULL)
 ),
 scaled AS (
