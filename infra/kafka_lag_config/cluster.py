@@ -70,7 +70,7 @@ class Expected(Strict):
     brokers: Count = 3
     """number of brokers"""
     nat_gateways: Count = 0
-    """NAT gateways that exist only for this collector: their hours and traffic are counted"""
+    """NAT gateways that exist only for this collector: their hours are counted"""
 
 
 class Cluster(CollectorSettings):

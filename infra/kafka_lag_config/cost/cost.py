@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities times prices: dollars a month by account and region, cluster and part of the bill.
+"""The usage times prices: dollars a month by account and region, cluster and part of the bill.
 
 Tiers are for all that an account uses in a region, so what its clusters use is priced together,
 and each quantity gets its share of that.
@@ -8,32 +8,38 @@ and each quantity gets its share of that.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
+from kafka_lag.wording.formatting import format_list
+from kafka_lag_config.alarm_rules import ANY_GROUP
 from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.cost.metric_counts import count_published, count_wanted
 from kafka_lag_config.cost.prices import REFERENCE_REGION, Prices, PricesByRegion
-from kafka_lag_config.cost.quantities import (
+from kafka_lag_config.cost.sizes import job_minutes
+from kafka_lag_config.cost.usage import (
     LEVERS,
     Part,
     Quantity,
-    cluster_quantities,
-    count_msk_metrics,
-    shared_quantities,
+    cluster_usage,
+    groups_in_query,
+    shared_usage,
 )
-from kafka_lag_config.cost.sizes import DAYS
-from kafka_lag_config.cost.warnings import ASSUMPTIONS, cost_warnings
 from kafka_lag_config.deployment import Deployment
+from kafka_lag_config.doubts import find_doubts, find_shared_doubts
+from kafka_lag_config.shared import Report
 
-_METRIC = "custom_metric"
+# Series that one query of an alarm sees [CloudWatch user guide, Metrics Insights quotas].
+_QUERY_SERIES = 500
+_MOST_NAMES = 3
+# Of `expected`: the counts that nearly every line rests on.
+_SIZES = ("groups", "group_topics", "group_partitions", "topic_partitions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """A quantity with its dollars a month; `price` is the key of its price, `unit` that one's."""
+    """The units of one price with their dollars a month; `unit` is the price's."""
 
-    item: str
     price: str
     units: float
     unit: str
@@ -78,18 +84,13 @@ class ClusterCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionCost:
-    """One account (None: whichever deploys) and region, and the region whose prices were taken.
-
-    `msk_metrics` and `msk_usd` are in no sum: what MSK's own level by partition would cost.
-    """
+    """One account (None: whichever deploys) and region, and the region whose prices were taken."""
 
     account: str | None
     region: str
     prices_of: str
     clusters: tuple[ClusterCost, ...]
     shared: tuple[Line, ...]
-    msk_metrics: int
-    msk_usd: float
 
     @property
     def usd(self) -> float:
@@ -98,10 +99,9 @@ class RegionCost:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The whole configuration's cost for an average month; `prices` are those that were taken."""
+    """The whole configuration's cost for an average month, and what to look at."""
 
     regions: tuple[RegionCost, ...]
-    prices: PricesByRegion
     warnings: tuple[str, ...]
 
     @property
@@ -115,8 +115,7 @@ def cost_of(deployment: Deployment, prices: PricesByRegion) -> Cost:
         _cost_of_region(deployment, account, region, prices)
         for account, region in deployment.places()
     )
-    taken = {each.prices_of: prices[each.prices_of] for each in regions}
-    return Cost(regions, taken, tuple(cost_warnings(deployment, prices)))
+    return Cost(regions, tuple(_find_warnings(deployment, prices)))
 
 
 def sum_usd(lines: Iterable[Line]) -> float:
@@ -129,10 +128,9 @@ def _cost_of_region(
     clusters, shared = deployment.places()[account, region], deployment.shared
     prices_of = region if region in prices_by_region else REFERENCE_REGION
     prices = prices_by_region[prices_of]
-    of_clusters = [cluster_quantities(each, shared) for each in clusters]
-    of_region = shared_quantities(shared, clusters, deployment.kms_keys(account, region))
+    of_clusters = [list(cluster_usage(each, shared)) for each in clusters]
+    of_region = list(shared_usage(shared, clusters, deployment.kms_keys(account, region)))
     rates = _find_rates([each for some in (*of_clusters, of_region) for each in some], prices)
-    msk_metrics = count_msk_metrics(clusters)
     return RegionCost(
         account=account,
         region=region,
@@ -142,8 +140,6 @@ def _cost_of_region(
             for cluster, quantities in zip(clusters, of_clusters, strict=True)
         ),
         shared=_make_lines(of_region, prices, rates),
-        msk_metrics=msk_metrics,
-        msk_usd=prices[_METRIC].cost(msk_metrics),
     )
 
 
@@ -152,7 +148,7 @@ def _find_rates(quantities: Iterable[Quantity], prices: Prices) -> Mapping[str, 
     units: defaultdict[str, float] = defaultdict(float)
     for each in quantities:
         units[each.price] += each.units
-    return {key: prices[key].cost(total) / total for key, total in units.items()}
+    return {key: prices[key].cost(total) / total for key, total in units.items() if total}
 
 
 def _make_lines(
@@ -160,17 +156,16 @@ def _make_lines(
 ) -> tuple[Line, ...]:
     charges: defaultdict[Part, list[Charge]] = defaultdict(list)
     for each in quantities:
-        price = prices[each.price]
-        charges[each.part].append(
-            Charge(
-                item=each.item,
-                price=each.price,
-                units=each.units,
-                unit=price.unit,
-                usd=each.units * rates[each.price],
-                verified=price.verified,
+        if each.units:
+            charges[each.part].append(
+                Charge(
+                    price=each.price,
+                    units=each.units,
+                    unit=prices[each.price].unit,
+                    usd=each.units * rates[each.price],
+                    verified=prices[each.price].verified,
+                )
             )
-        )
     return tuple(
         Line(part, tuple(sorted(charges[part], key=lambda charge: -charge.usd)))
         for part in Part
@@ -178,58 +173,55 @@ def _make_lines(
     )
 
 
-def cost_document(cost: Cost) -> dict[str, Any]:
-    """Returns all charges, and the source of each price, as JSON has them."""
-    return {
-        "currency": "USD",
-        "month_days": DAYS,
-        "total": _round(cost.usd),
-        "places": [_place_document(each) for each in cost.regions],
-        "warnings": list(cost.warnings),
-        "assumptions": list(ASSUMPTIONS),
-        "prices": {
-            region: {key: price.model_dump(mode="json") for key, price in prices.items()}
-            for region, prices in cost.prices.items()
-        },
-    }
+def _find_warnings(deployment: Deployment, regions_with_prices: Iterable[str]) -> Iterator[str]:
+    """Yields sentences about regions, then about clusters; those with the same one share it."""
+    known = set(regions_with_prices)
+    doubts = (
+        doubt.sentence
+        for place in deployment.places()
+        for doubt in find_shared_doubts(deployment, *place)
+    )
+    yield from dict.fromkeys(doubts)
+    for (_, region), clusters in deployment.places().items():
+        if region not in known:
+            yield (
+                f"There are no prices for {region} in prices.toml: these are {REFERENCE_REGION}'s, "
+                "and most regions cost more."
+            )
+        yield from _warn_of_report(region, clusters, deployment.shared.report)
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for cluster in deployment.clusters:
+        for sentence in _warn_of_cluster(cluster):
+            names[sentence].append(cluster.name)
+    for sentence, clusters_with_it in names.items():
+        yield f"{format_list(clusters_with_it, _MOST_NAMES)}: {sentence}"
 
 
-def _place_document(region: RegionCost) -> dict[str, Any]:
-    return {
-        "account": region.account,
-        "region": region.region,
-        "prices_of": region.prices_of,
-        "total": _round(region.usd),
-        "clusters": [
-            {
-                "name": each.cluster.name,
-                "total": _round(each.usd),
-                "per_group": _round(each.usd_per_group),
-                "expected": each.cluster.expected.model_dump(),
-                "lines": _line_documents(each.lines),
-            }
-            for each in region.clusters
-        ],
-        "shared": {
-            "total": _round(sum_usd(region.shared)),
-            "lines": _line_documents(region.shared),
-        },
-        "msk_level": {"metrics": region.msk_metrics, "usd": _round(region.msk_usd)},
-    }
+def _warn_of_report(region: str, clusters: tuple[Cluster, ...], report: Report) -> Iterator[str]:
+    minutes = job_minutes(clusters, report.workers)
+    if report.enabled and minutes > report.time_limit_minutes:
+        yield (
+            f"The daily report of {region} may take {minutes:.0f} minutes and is ended after "
+            f"{report.time_limit_minutes}: raise shared.report.workers or time_limit_minutes."
+        )
 
 
-def _line_documents(lines: Iterable[Line]) -> list[dict[str, Any]]:
-    return [
-        {
-            "part": line.part,
-            "usd": _round(line.usd),
-            "lever": line.lever,
-            "charges": [asdict(each) | {"usd": _round(each.usd)} for each in line.charges],
-        }
-        for line in lines
-    ]
-
-
-def _round(usd: float | None) -> float | None:
-    """Returns dollars to a hundredth of a cent."""
-    return None if usd is None else round(usd, 4)
+def _warn_of_cluster(cluster: Cluster) -> Iterator[str]:
+    yield from (doubt.sentence for doubt in find_doubts(cluster.facts))
+    if guesses := [size for size in _SIZES if size not in cluster.expected.model_fields_set]:
+        values = ", ".join(f"{size} {getattr(cluster.expected, size):,}" for size in guesses)
+        yield f"sizes that are guesses: {values}. Set them in `expected`."
+    if cluster.paused:
+        return
+    published = count_published(cluster)
+    if omitted := count_wanted(cluster).total - published.total:
+        budget = cluster.facts.published_levels.max_metrics
+        yield (
+            f"levels.max_metrics of {budget:,} leaves out {omitted:,} metrics; snapshots have them "
+            "all."
+        )
+    if cluster.otlp_endpoints:
+        yield "what endpoints of OTLP charge for what they get is not counted."
+    seen = groups_in_query(cluster, published, ANY_GROUP)
+    if seen > _QUERY_SERIES:
+        yield f"the alarm on any group sees {_QUERY_SERIES} of its {seen:,} groups."

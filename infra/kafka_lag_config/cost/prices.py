@@ -32,7 +32,6 @@ class Tier(Strict):
 class Price(Strict):
     """A price; unverified unless it was read in AWS's own list or page."""
 
-    service: Text
     unit: Text
     tiers: Annotated[tuple[Tier, ...], Listed, Field(min_length=1)]
     retrieved: date

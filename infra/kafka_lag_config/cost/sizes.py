@@ -12,7 +12,7 @@ from kafka_lag_config.cost.metric_counts import MetricCounts
 
 DAYS = 30.4
 HOURS = DAYS * 24
-MB, GB, TB = (1024.0**power for power in (2, 3, 4))
+GB = 1024.0**3
 
 # Embedded metric lines, by the level of a set: names of 15 to 25 characters, then each metric.
 _HEALTH_LINES = 870
@@ -45,8 +45,6 @@ _JOB_START_MINUTES = 1.9
 _OPEN_SECONDS = 0.003
 _ROWS_PER_CORE_SECOND = 100_000
 _CORES = 4
-# Assumed: what Spark's driver and workers log of a cluster a day.
-JOB_LOG = 5 * MB
 # Assumed: bytes of the daily reports a group-partition and a group, whose hours are in them, and
 # those of a page.
 _REPORT_ROW, _REPORT_GROUP, _REPORT_PAGE = 120, 2_000, 500_000

@@ -30,11 +30,11 @@ def all_lines(cost: Cost) -> list[Line]:
 
 
 def units(*clusters: dict[str, Any], **shared: Any) -> dict[str, float]:
-    """Units a month by `part: item`, those of several clusters added up."""
+    """Units a month by `part: price`, those of several clusters added up."""
     found: defaultdict[str, float] = defaultdict(float)
     for line in all_lines(cost(*clusters, **shared)):
         for each in line.charges:
-            found[f"{line.part}: {each.item}"] += each.units
+            found[f"{line.part}: {each.price}"] += each.units
     return dict(found)
 
 

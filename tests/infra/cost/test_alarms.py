@@ -44,9 +44,9 @@ WATCHED: dict[str, Any] = {
 NAMED = [f"payments-{number:03}" for number in range(150)]
 
 
-def watched(changes: dict[str, Any], item: str) -> float:
-    """Metrics that alarms of one kind watch."""
-    return units(cluster_json(**changes)).get(f"alarms: {item}", 0)
+def watched(changes: dict[str, Any], price: str) -> float:
+    """Metrics that alarms of one price watch."""
+    return units(cluster_json(**changes)).get(f"alarms: {price}", 0)
 
 
 @pytest.fixture(name="made", scope="module")
@@ -85,19 +85,17 @@ def charged(alarm: dict[str, Any]) -> Counter[str]:
 
 
 def test_plain_alarms_are_those_that_are_made(made: Counter[str]) -> None:
-    items = ("of the reporter", "of named groups", "of scaling")
-    assert sum(watched(WATCHED, item) for item in items) == made["standard"]
+    assert watched(WATCHED, "alarm_metric") == made["standard"]
 
 
 def test_anomaly_alarms_are_those_that_are_made(made: Counter[str]) -> None:
-    assert watched(WATCHED, "anomalies") == made["anomalies"]
+    assert watched(WATCHED, "anomaly_metric") == made["anomalies"]
 
 
 def test_queries_look_at_every_group_that_is_not_named(made: Counter[str]) -> None:
     assert made["queries"] == 3 + len(OF_BROKERS)
-    # Of the three that are named two have an SLA, and none else.
-    assert watched(WATCHED, "any group") == 2 * (20 - 3)
-    assert watched(WATCHED, "of brokers") == 2 * 3
+    # Of the three that are named two have an SLA, and none else; two alarms see each broker.
+    assert watched(WATCHED, "query_alarm_metric") == 2 * (20 - 3) + 2 * 3
 
 
 def looked_at_by_status(**changes: Any) -> int:

@@ -59,14 +59,11 @@ def lines_of(case: str) -> list[str]:
         lines += _list(f"one{place}", region.clusters[0].lines)
         lines += [f"{one.cluster.name}{place} = ${one.usd:,.2f}" for one in region.clusters]
         lines += _list(f"shared{place}", region.shared)
-        if region.msk_metrics:
-            beside = f"{region.msk_metrics:,} metrics, ${region.msk_usd:,.2f}"
-            lines.append(f"beside{place} = {beside}")
         lines.append(f"all{place} = ${region.usd:,.2f} at prices of {region.prices_of}")
     return lines + [f"warning: {each}" for each in found.warnings]
 
 
 def _list(whose: str, lines: Iterable[Line]) -> Iterator[str]:
     for line in lines:
-        of = "; ".join(f"{x.item} {x.units:.6g} {x.unit}" for x in line.charges)
+        of = "; ".join(f"{x.price} {x.units:.6g} {x.unit}" for x in line.charges)
         yield f"{whose}: {line.part} = ${line.usd:,.4f}, of {of}"

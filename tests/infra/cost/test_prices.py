@@ -52,9 +52,7 @@ def test_tiers_that_make_no_sense_are_errors(tiers: list[dict[str, Any]]) -> Non
 
 def test_a_price_that_does_not_say_its_source_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
-    file.write_text(
-        '[us-east-1.secret]\nservice = "Secrets"\nunit = "secret"\ntiers = [{price = 1.0}]\n'
-    )
+    file.write_text('[us-east-1.secret]\nunit = "secret"\ntiers = [{price = 1.0}]\n')
     with pytest.raises(ValidationError, match="source"):
         load_prices(file)
 
@@ -76,8 +74,7 @@ def everything() -> set[str]:
         expected={"nat_gateways": 1},
     )
     other = cluster_json(name="intel", function={"architecture": "x86_64"}, sinks=["cloudwatch"])
-    notify = {"email": ["a@example.com"], "https": ["https://example.com"]}
-    found = cost(one, other, notify=notify, status_messages={})
+    found = cost(one, other, status_messages={})
     return {each.price for line in all_lines(found) for each in line.charges}
 
 
@@ -89,7 +86,7 @@ def test_every_region_has_every_price_and_no_other() -> None:
 def test_a_region_with_prices_has_its_own() -> None:
     own = {**PRICES, "dashboard": PRICES["secret"]}
     found = cost_of(deployment(shared={"notify": NOTIFY}), {**BY_REGION, "eu-west-1": own})
-    assert found.prices == {"eu-west-1": own}
+    assert [each.prices_of for each in found.regions] == ["eu-west-1"]
     charges = [each for line in all_lines(found) for each in line.charges]
     assert [each.usd for each in charges if each.price == "dashboard"] == [0.40]
     assert found.warnings == cost(moved(cluster_json(), REFERENCE_REGION)).warnings

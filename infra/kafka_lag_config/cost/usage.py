@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The usage of a deployment in an average month: ten lines of a bill, and everything else.
+
+What expires is counted once it is as old as it gets, what never expires as of a year after the
+deploy. What stays below a few percent at any size is left out: traffic, messages, queries, calls of
+functions and their starts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kafka_lag import contract
+from kafka_lag_config.alarm_rules import (
+    ANY_SLA,
+    OF_ANY_GROUP,
+    OF_MESSAGES,
+    Rule,
+    broker_rules,
+    group_thresholds,
+    left_out,
+    reporter_rules,
+)
+from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.cost import sizes
+from kafka_lag_config.cost.metric_counts import MetricCounts, count_published
+from kafka_lag_config.cost.sizes import DAYS, GB, HOURS, OBJECTS_PER_RUN, RUN_LOG
+from kafka_lag_config.document import CLOUDWATCH, EMF
+from kafka_lag_config.login import SecretAuth
+from kafka_lag_config.scaling import Scaling
+from kafka_lag_config.scaling_rules import rules_of
+from kafka_lag_config.settings import Function
+from kafka_lag_config.shared import KmsKeys, Report, Shared, StatusMessages, Views
+
+_FIRST_YEAR_DAYS = 365
+
+# What one request of PutMetricData holds [botocore cloudwatch PutMetricData].
+_METRICS_PER_REQUEST = 1000
+# A metric and the two bounds of its band.
+_METRICS_PER_ANOMALY_ALARM = 3
+# Out and in, made by Application Auto Scaling itself.
+_ALARMS_OF_TRACKING = 2
+
+# Reads of each of a day's objects: footer and rows, and once more the footer before it is deleted,
+# each with a question for its size.
+_JOB_READS = 6
+
+# A key costs as much again for each of its first two rotations; the topics' key rotates each year.
+_ROTATED_KEY = 3
+
+# Assumed of views: a scrape each minute, seconds of a warm answer a cluster at 512 MB, and requests
+# that find the newest snapshots: the clusters, then day, hour and run of each.
+_SCRAPES = 1440 * DAYS
+_SCRAPE_SECONDS = 0.3
+_LISTS_PER_SCRAPE, _LISTS_PER_CLUSTER = 1, 3
+# Assumed of status messages: seconds of a run at 512 MB, in which little but S3 is waited for.
+_NOTIFY_SECONDS = 0.4
+
+
+class Part(StrEnum):
+    """The parts of a bill, each a line for people, in the order of the table."""
+
+    GROUPS = "metrics of groups"
+    DETAILS = "metrics of topics and partitions"
+    ALARMS = "alarms"
+    LOGS = "logs"
+    FUNCTION = "function"
+    REQUESTS = "requests to S3"
+    STORAGE = "storage in S3"
+    NETWORK = "network"
+    REPORT = "daily report"
+    VIEWS = "views"
+    MESSAGES = "status messages"
+    REST = "everything else"
+
+
+# The key of the configuration that changes a part most.
+LEVERS = {
+    Part.GROUPS: "groups.deny",
+    Part.DETAILS: "levels.topics",
+    Part.ALARMS: "alarms",
+    Part.LOGS: "levels",
+    Part.FUNCTION: "function.memory_mb",
+    Part.REQUESTS: "interval_seconds",
+    Part.STORAGE: "shared.keep",
+    Part.NETWORK: "vpc",
+    Part.REPORT: "shared.report",
+    Part.VIEWS: "shared.views",
+    Part.MESSAGES: "shared.status_messages",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """The units that are used in a month of what the price of that key is for."""
+
+    part: Part
+    price: str
+    units: float
+
+
+def cluster_usage(cluster: Cluster, shared: Shared) -> Iterator[Quantity]:
+    """Yields one cluster's usage; a paused one keeps alarms, dashboard, endpoints and gateways."""
+    published = count_published(cluster)
+    yield from _alarms(cluster, published)
+    yield from _network(cluster)
+    yield Quantity(Part.REST, "dashboard", int(cluster.dashboard))
+    if not cluster.paused:
+        yield from _metrics(cluster, published)
+        yield from _log(cluster, published)
+        seconds, function = sizes.run_seconds(cluster), cluster.function
+        seconds *= sizes.monthly_runs(cluster)
+        yield _time(Part.FUNCTION, seconds, function.memory_mb, function.architecture)
+        yield from _snapshots(cluster, shared)
+
+
+def shared_usage(
+    shared: Shared, clusters: tuple[Cluster, ...], keys: KmsKeys
+) -> Iterator[Quantity]:
+    """Yields what the clusters of an account and region share; `keys` are the user's there."""
+    if shared.report.enabled:
+        yield from _job(shared.report, clusters)
+    if shared.views:
+        yield from _views(shared.views, len(clusters))
+    if shared.status_messages:
+        runs = sum(map(sizes.monthly_runs, clusters))
+        yield from _messages(shared.status_messages, runs, compacts=shared.report.enabled)
+    yield from _secrets(clusters, keys, encrypted=shared.notify.encrypted)
+
+
+def groups_in_query(cluster: Cluster, published: MetricCounts, rule: Rule) -> int:
+    """Returns how many groups the query of an alarm on any group looks at."""
+    if not cluster.facts.watches_any_group:
+        return 0
+    without = left_out(rule, cluster.namespace, cluster.name, cluster.alarms.groups)
+    if rule is ANY_SLA:
+        with_sla = [group for group in without if cluster.sla_of(group) is not None]
+        return max(0, published.with_sla - len(with_sla))
+    # Where every group is taken to be scaled, not all that are named may fit into the budget.
+    return max(0, published.groups - len(without))
+
+
+def _metrics(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
+    """Yields metrics in CloudWatch; those at an OTLP endpoint are charged by its owner."""
+    if not cluster.sink_names:
+        return
+    if CLOUDWATCH in cluster.sink_names:
+        requests = math.ceil(published.total / _METRICS_PER_REQUEST)
+        units = sizes.monthly_runs(cluster) * requests
+        yield Quantity(Part.GROUPS, "metric_request", units)
+    of_groups = len(contract.HEALTH_UNITS) + published.group_metrics
+    details = published.topic_metrics + published.partition_metrics
+    yield Quantity(Part.GROUPS, "custom_metric", of_groups)
+    yield Quantity(Part.DETAILS, "custom_metric", details)
+
+
+def _count_scaling_alarms(scaling: Scaling) -> int:
+    """Returns the metrics that a service's alarms watch; those of a target are two of AWS's own."""
+    if scaling.tracking:
+        return _ALARMS_OF_TRACKING
+    return sum(len(rule.metrics) for rule in rules_of(scaling))
+
+
+def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
+    """Yields the metrics that alarms watch, by which they are charged."""
+    facts = cluster.facts
+    plain = len(reporter_rules(facts)) + sum(1 for _ in group_thresholds(facts))
+    plain += sum(map(_count_scaling_alarms, cluster.scaling))
+    seen = sum(groups_in_query(cluster, published, rule) for rule in OF_ANY_GROUP)
+    seen += published.groups if facts.watches_unusual else 0
+    seen += cluster.expected.brokers * len(broker_rules(facts))
+    anomalies = _METRICS_PER_ANOMALY_ALARM * len(cluster.alarms.anomalies)
+    yield Quantity(Part.ALARMS, "alarm_metric", plain)
+    yield Quantity(Part.ALARMS, "query_alarm_metric", seen)
+    yield Quantity(Part.ALARMS, "anomaly_metric", anomalies)
+
+
+def _log(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
+    """Yields what is logged, taken as uncompressed."""
+    a_run = sizes.log_bytes(published) if EMF in cluster.sink_names else RUN_LOG
+    a_day = a_run * sizes.daily_runs(cluster) / GB
+    yield Quantity(Part.LOGS, "log_ingestion", a_day * DAYS)
+    yield Quantity(Part.LOGS, "log_storage", a_day * cluster.function.log_days)
+
+
+def _snapshots(cluster: Cluster, shared: Shared) -> Iterator[Quantity]:
+    """Without a daily job nothing is compacted, and no snapshot ever expires."""
+    runs, expected, keep = sizes.daily_runs(cluster), cluster.expected, shared.keep
+    compacts = shared.report.enabled
+    objects = runs * OBJECTS_PER_RUN * DAYS
+    yield Quantity(Part.REQUESTS, "s3_write", objects)
+    # One that is compacted is deleted later, which is free.
+    yield Quantity(Part.REQUESTS, "s3_read", objects * _JOB_READS if compacts else 0)
+    days = keep.snapshot_days if compacts else _FIRST_YEAR_DAYS
+    stored = sum(sizes.snapshot_bytes(expected).values()) * runs * days
+    if compacts:
+        history = sum(sizes.compacted_bytes(expected, runs).values())
+        stored += history * keep.history_days + sizes.report_bytes(expected) * keep.report_days
+    yield Quantity(Part.STORAGE, "s3_storage", stored / GB)
+
+
+def _network(cluster: Cluster) -> Iterator[Quantity]:
+    """Yields endpoints in each of their subnets, and NAT gateways, whether or not they are used."""
+    vpc = cluster.vpc
+    endpoints, subnets = vpc.endpoints, len(vpc.endpoint_subnets or vpc.subnets)
+    hours = subnets * HOURS * (endpoints.secrets_manager + endpoints.monitoring)
+    yield Quantity(Part.NETWORK, "endpoint_hour", hours)
+    yield Quantity(Part.NETWORK, "nat_hour", cluster.expected.nat_gateways * HOURS)
+
+
+def _job(report: Report, clusters: tuple[Cluster, ...]) -> Iterator[Quantity]:
+    """Yields the daily job, and its metric, with an alarm if any cluster runs."""
+    minutes = min(sizes.job_minutes(clusters, report.workers), report.time_limit_minutes)
+    alarms = int(any(not cluster.paused for cluster in clusters))
+    yield Quantity(Part.REPORT, "glue_dpu_hour", report.workers * minutes / 60 * DAYS)
+    yield Quantity(Part.REPORT, "custom_metric", 1)
+    yield Quantity(Part.REPORT, "alarm_metric", alarms)
+
+
+def _secrets(clusters: tuple[Cluster, ...], own: KmsKeys, *, encrypted: bool) -> Iterator[Quantity]:
+    """Yields each of the user's secrets and keys once, however many clusters and purposes share it.
+
+    Unless the topic is `encrypted`, or has a key of the user's, none is made for it.
+    """
+    logins = [each.auth for each in clusters if isinstance(each.auth, SecretAuth)]
+    made = int(encrypted and own.topic is None)
+    keys = {*(login.kms_key_arn for login in logins), own.bucket, own.logs, own.topic} - {None}
+    yield Quantity(Part.REST, "secret", len({login.secret_arn for login in logins}))
+    yield Quantity(Part.REST, "kms_key", len(keys) + _ROTATED_KEY * made)
+
+
+def _views(views: Views, clusters: int) -> Iterator[Quantity]:
+    """Yields the usage of views; answers leave AWS at the user's price, which is not counted."""
+    lists = _LISTS_PER_SCRAPE + _LISTS_PER_CLUSTER * clusters
+    yield _time(Part.VIEWS, _SCRAPES * _SCRAPE_SECONDS * clusters, views.memory_mb)
+    yield Quantity(Part.VIEWS, "s3_write", _SCRAPES * lists)
+    yield Quantity(Part.VIEWS, "secret", int(views.auth == "bearer"))
+
+
+def _messages(messages: StatusMessages, runs: float, *, compacts: bool) -> Iterator[Quantity]:
+    """Yields the usage of messages: each run is compared; of each channel the hour is listed and
+    the cursor written.
+
+    Snapshots that the daily job compacts are deleted later, which is an event as well.
+    """
+    channels = messages.topic + (messages.event_bus is not None)
+    events = OBJECTS_PER_RUN * (2 if compacts else 1) + channels
+    yield _time(Part.MESSAGES, runs * _NOTIFY_SECONDS, messages.memory_mb)
+    yield Quantity(Part.MESSAGES, "s3_write", 2 * runs * channels)
+    yield Quantity(Part.MESSAGES, "event", runs * events)
+    yield Quantity(Part.MESSAGES, "alarm_metric", len(OF_MESSAGES))
+
+
+def _time(part: Part, seconds: float, memory_mb: int, architecture: str | None = None) -> Quantity:
+    """Returns a function's usage; the shared ones have the default architecture."""
+    price = f"lambda_{architecture or Function().architecture}"
+    return Quantity(part, price, seconds * memory_mb / 1024)
