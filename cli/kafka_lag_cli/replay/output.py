@@ -38,12 +38,12 @@ PAGES = ColumnLayout(
     optional=("delay", "worst age", "worst status"),
     cut_in_middle=("group",),
 )
-_NUMBERS = ("SLA", "in runs", "pages", "tried", "now", "pages now", "delay", "later")
+_NUMBERS = ("SLA", "in runs", "pages", "tried", "now")
 _PROPOSALS = ColumnLayout(
     names=("group", "cluster", *_NUMBERS),
     right=_NUMBERS,
     shortened={"group": 8},
-    optional=("now", "pages now", "delay", "later"),
+    optional=("now",),
     cut_in_middle=("group",),
 )
 PAGE_NAMES = (
@@ -160,7 +160,7 @@ def _print(screen: Console, line: str) -> None:
 
 
 def print_proposals(proposals: Sequence[Proposal], pages_a_month: float, screen: Console) -> None:
-    """Prints a line a group: the SLA, the pages that it means, and those of the present one."""
+    """Prints a line a group: the SLA, the pages that it means, and the present one."""
     clusters = {each.cluster for each in proposals}
     layout = _PROPOSALS if len(clusters) > 1 else _PROPOSALS.without("cluster")
     if proposals:
@@ -168,9 +168,8 @@ def print_proposals(proposals: Sequence[Proposal], pages_a_month: float, screen:
     _print(
         screen,
         f"What reports a standing group soonest with {pages_a_month:g} pages a month at most, "
-        "chosen on the first two thirds of the days and tried on the rest. Pages are a month's. "
-        "Of the rest's median page, delay is since its incident began, and later is beside the "
-        "present SLA. Other runs than "
+        "chosen on the first two thirds of the days and tried on the rest. Pages are a month's; "
+        "now is the present SLA. Other runs than "
         f"{SLA.datapoints} of {SLA.periods} are alarms.sla_runs.",
     )
 
@@ -190,11 +189,6 @@ def _proposed(proposal: Proposal) -> dict[str, Text]:
         "pages": _pages_a_month(proposal.chosen),
         "tried": _pages_a_month(proposal.tried),
         "now": Text("-") if proposal.now_seconds is None else _duration(proposal.now_seconds),
-        "pages now": Text("-")
-        if proposal.now_seconds is None
-        else _pages_a_month(proposal.tried_now),
-        "delay": _duration(proposal.delay_seconds),
-        "later": _later(proposal.later_seconds),
     }
 
 
@@ -206,12 +200,6 @@ def _runs(proposal: Proposal) -> Text:
 
 def _pages_a_month(number: float | None) -> Text:
     return Text("?", "dim") if number is None else Text(f"{number:.1f}")
-
-
-def _later(seconds: float | None) -> Text:
-    if seconds is None:
-        return Text("?", "dim")
-    return Text(f"{'-' if seconds < 0 else ''}{format_duration(abs(seconds))}")
 
 
 def print_beside_aws(found: Sequence[Mapping[str, Any]], screen: Console) -> None:

@@ -13,10 +13,10 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag_cli.replay.alarms import GroupAlarm, alarm_family, deployed_alarms, heartbeat
 from kafka_lag_cli.replay.recorded import Recorded
-from kafka_lag_config.alarm_rules import HEARTBEAT, STATUS
+from kafka_lag_config.alarm_rules import HEARTBEAT
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.simulation.evaluation import Assumptions
-from kafka_lag_config.simulation.grid import Condition, Grid, find_breaches, find_spans, find_states
+from kafka_lag_config.simulation.grid import Condition, Grid, find_spans, find_states
 
 # What the pages that are listed assume; the others are the readings that AWS leaves open.
 ASSUMED = Assumptions()
@@ -38,8 +38,8 @@ _STATUSES = {number: status for status, number in contract.GROUP_STATUS_VALUES.i
 class Page:
     """An alarm that goes off, at `begin`, and is over at `end`, ms UTC; None: still on at the end.
 
-    `delay_seconds`: since the incident began, or since the first value beyond the threshold of an
-    alarm that is not on the status. What was worst while it lasted; None where nothing was known.
+    `delay_seconds`: since the incident began, or since the last run. What was worst while it
+    lasted; None where nothing was known.
     """
 
     cluster: str
@@ -95,30 +95,25 @@ def replay_alarms(recorded: Recorded, cluster: Cluster, only: Collection[str] = 
     """Every page of the alarms that the configuration deploys for a cluster and its groups, or for
     `only` some of these.
     """
-    found: list[Page] = []
     ranges: dict[str, Range] = {}
     if not only and (condition := heartbeat(cluster)) is not None:
         runs, before = _runs(recorded, condition)
         ranges[HEARTBEAT.name] = _count(runs, condition, since=before)
-        found += _reporter_pages(recorded, cluster, condition, ASSUMED)
     for alarm, values in _watched(recorded, cluster, only):
         ranges[alarm.name] = _count(values, alarm.condition).plus(ranges.get(alarm.name))
-        found += _group_pages(recorded, cluster, alarm, values, ASSUMED)
-    return Pages(_in_order(found), ranges)
+    return Pages(find_pages(recorded, cluster, ASSUMED, only), ranges)
 
 
-def find_pages(recorded: Recorded, cluster: Cluster, assumed: Assumptions) -> tuple[Page, ...]:
-    """Every page by another set of assumptions, in order of time."""
+def find_pages(
+    recorded: Recorded, cluster: Cluster, assumed: Assumptions, only: Collection[str] = ()
+) -> tuple[Page, ...]:
+    """Every page by a set of assumptions, in order of time."""
     found: list[Page] = []
-    if (condition := heartbeat(cluster)) is not None:
+    if not only and (condition := heartbeat(cluster)) is not None:
         found += _reporter_pages(recorded, cluster, condition, assumed)
-    for alarm, values in _watched(recorded, cluster, ()):
+    for alarm, values in _watched(recorded, cluster, only):
         found += _group_pages(recorded, cluster, alarm, values, assumed)
-    return _in_order(found)
-
-
-def _in_order(pages: Sequence[Page]) -> tuple[Page, ...]:
-    return tuple(sorted(pages, key=lambda page: (page.begin, page.rule, page.group or "")))
+    return tuple(sorted(found, key=lambda page: (page.begin, page.rule, page.group or "")))
 
 
 def _watched(
@@ -185,7 +180,7 @@ def _group_pages(
     for series, begin, end in find_spans(states):
         at = alarm.groups[series]
         status = _greatest(recorded.statuses[begin:end, at])
-        began = _find_begin(recorded, alarm, series, values, begin)
+        began = _find_incident(recorded, alarm, at, begin)
         yield Page(
             cluster=cluster.name,
             rule=alarm.name,
@@ -203,25 +198,13 @@ def _greatest(values: Grid) -> float | None:
     return float(known.max()) if len(known) else None
 
 
-def _find_begin(
-    recorded: Recorded, alarm: GroupAlarm, series: int, values: Grid, page: int
-) -> int | None:
-    """When what a page is about began, ms UTC; None where the recorded minutes begin later."""
-    condition, at = alarm.condition, alarm.groups[series]
-    seen = page - DELAY_MINUTES
-    range_begin = max(seen + 1 - condition.counts.periods * condition.period, 0)
-    if alarm_family(alarm.name) == STATUS.name:
-        # An incident that was over before the minutes that the alarm looks at is another one.
-        known = recorded.incidents[range_begin : seen + 1, at]
-        known = known[~np.isnan(known)]
-        if len(known):
-            return int(known[-1])
-    bound = np.broadcast_to(condition.bound, len(alarm.groups))[series]
-    of_one = values[: seen + 1, series]
-    rows = np.flatnonzero(~np.isnan(of_one))
-    breaches = find_breaches(of_one[rows], condition.operator, float(bound))
-    first = np.flatnonzero(breaches & (rows >= range_begin))
-    if not len(first):
-        return None
-    fine = np.flatnonzero(~breaches[: first[0]])
-    return recorded.time(int(rows[fine[-1] + 1])) if len(fine) else None
+def _find_incident(recorded: Recorded, alarm: GroupAlarm, at: int, page: int) -> int | None:
+    """Returns when the incident of a page began, ms UTC; None if none is known.
+
+    One that was over before the minutes that the alarm looks at is another one.
+    """
+    counts, seen = alarm.condition.counts, page - DELAY_MINUTES
+    first = max(seen + 1 - counts.periods * alarm.condition.period, 0)
+    known = recorded.incidents[first : seen + 1, at]
+    known = known[~np.isnan(known)]
+    return int(known[-1]) if len(known) else None

@@ -7,7 +7,7 @@ of the days choose, the last third says what would have come of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from kafka_lag import contract
 from kafka_lag_cli.replay.alarms import condition_of
 from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES
 from kafka_lag_cli.replay.recorded import Recorded
-from kafka_lag_config.alarm_rules import SLA, sla_rule
+from kafka_lag_config.alarm_rules import SLA
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.simulation.grid import Grid, find_spans, find_states
 
@@ -46,10 +46,7 @@ class Proposal:
     Its days are those from the group's first known age to its last. `sla_seconds`, `datapoints` and
     `periods` are None where they are fewer than `LEAST_DAYS`, and where even the longest of
     `CANDIDATES` pages more often or is broken for more than a quarter of the time. `now_seconds` is
-    the present SLA. `chosen` and `tried` are pages a month on the days that choose and
-    on the rest; null without a present SLA. Of the pages of the rest:
-    `delay_seconds` is how long after its incident the median one comes, of those that have one
-    recorded; `later_seconds` how much later than by the configuration. None without such pages.
+    the present SLA. `chosen` and `tried` are pages a month on the days that choose and on the rest.
     """
 
     cluster: str
@@ -60,9 +57,6 @@ class Proposal:
     now_seconds: float | None = None
     chosen: float | None = None
     tried: float | None = None
-    tried_now: float | None = None
-    delay_seconds: float | None = None
-    later_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,7 @@ class _Sla:
     commit a group that stands still pages.
     """
 
-    seconds: float
+    seconds: int
     datapoints: int
     periods: int
     run_seconds: int
@@ -105,21 +99,16 @@ class _Days:
 
     def chosen(self, spans: _Spans) -> float:
         """Pages a month in the days that choose."""
-        count = sum(self.first <= begin < self.split for begin, _ in spans)
-        return _a_month(count, self.split - self.first)
-
-    def broken(self, spans: _Spans) -> float:
-        """The share of those days in which the alarm is on."""
-        minutes = sum(max(min(end, self.split) - begin, 0) for begin, end in spans)
-        return minutes / (self.split - self.first)
-
-    def rest(self, spans: _Spans) -> _Spans:
-        """The pages of the other days."""
-        return [span for span in spans if self.split <= span[0] < self.end]
+        return _count_a_month(spans, self.first, self.split)
 
     def tried(self, spans: _Spans) -> float:
         """Pages a month in the other days."""
-        return _a_month(len(self.rest(spans)), self.end - self.split)
+        return _count_a_month(spans, self.split, self.end)
+
+    def broken(self, spans: _Spans) -> float:
+        """The share of the days that choose in which the alarm is on."""
+        minutes = sum(max(min(end, self.split) - begin, 0) for begin, end in spans)
+        return minutes / (self.split - self.first)
 
 
 def propose_slas(recorded: Recorded, cluster: Cluster, pages_a_month: float) -> Iterator[Proposal]:
@@ -136,24 +125,16 @@ def propose_slas(recorded: Recorded, cluster: Cluster, pages_a_month: float) -> 
     for at, days in accepted.items():
         group = recorded.groups[at]
         proposal = Proposal(cluster.name, group, now_seconds=cluster.sla_of(group))
-        now = _present_sla(cluster, group)
-        of_now = None if now is None else _spans(ages[:, [at]], now, cluster)[0]
-        if of_now is not None and days.suffice:
-            proposal = replace(proposal, tried_now=days.tried(of_now))
         if at in found:
             sla, spans = found[at]
             proposal = replace(
                 proposal,
-                sla_seconds=int(sla.seconds),
+                sla_seconds=sla.seconds,
                 datapoints=sla.datapoints,
                 periods=sla.periods,
                 chosen=days.chosen(spans),
                 tried=days.tried(spans),
-                delay_seconds=_median_delay(recorded, at, days.rest(spans)),
             )
-            if now is not None and of_now is not None:
-                later = _later(sla, days.rest(spans), now, days.rest(of_now))
-                proposal = replace(proposal, later_seconds=later)
         yield proposal
 
 
@@ -170,7 +151,7 @@ def _choose(
                 for at, days in every.items()
                 if days.suffice and (at not in best or sla.soonest < best[at][0].soonest)
             ]
-            of_open = _spans(ages[:, open_], sla, cluster)
+            of_open = _find_spans(ages[:, open_], sla, cluster)
             for at, spans in zip(open_, of_open, strict=True):
                 is_kept = every[at].chosen(spans) <= pages_a_month
                 if is_kept and every[at].broken(spans) <= _MOST_BROKEN:
@@ -178,16 +159,7 @@ def _choose(
     return best
 
 
-def _present_sla(cluster: Cluster, group: str) -> _Sla | None:
-    seconds = cluster.sla_of(group)
-    if seconds is None:
-        return None
-    rule = sla_rule(cluster.facts, group)
-    run_seconds = cluster.interval_minutes * _MINUTE_SECONDS
-    return _Sla(seconds, rule.datapoints, rule.periods, run_seconds)
-
-
-def _spans(ages: Grid, sla: _Sla, cluster: Cluster) -> list[_Spans]:
+def _find_spans(ages: Grid, sla: _Sla, cluster: Cluster) -> list[_Spans]:
     """Return by group the times at which an alarm on this SLA would have been on."""
     rule = replace(SLA, datapoints=sla.datapoints, periods=sla.periods)
     condition = condition_of(cluster, rule, float(sla.seconds))
@@ -197,32 +169,6 @@ def _spans(ages: Grid, sla: _Sla, cluster: Cluster) -> list[_Spans]:
     return found
 
 
-def _a_month(count: int, minutes: int) -> float:
-    return count / (minutes / _DAY_MINUTES) * _MONTH_DAYS
-
-
-def _median_delay(recorded: Recorded, at: int, spans: _Spans) -> float | None:
-    """Seconds from the beginning of the incident that is recorded while a page is on."""
-    delays = []
-    for begin, end in spans:
-        incidents = recorded.incidents[begin:end, at]
-        known = incidents[~np.isnan(incidents)]
-        if len(known):
-            delays.append(max(recorded.time(begin) - known[0], 0) / 1000)
-    return float(np.median(delays)) if delays else None
-
-
-def _later(sla: _Sla, spans: _Spans, now: _Sla, of_now: _Spans) -> float | None:
-    """Return by how many seconds the median page comes later; negative for earlier."""
-    begins, begins_now = ([begin for begin, _ in each] for each in (spans, of_now))
-    if sla.soonest >= now.soonest:
-        return _median_gap(begins_now, begins)
-    earlier = _median_gap(begins, begins_now)
-    return None if earlier is None else -earlier
-
-
-def _median_gap(sooner: Sequence[int], later: Sequence[int]) -> float | None:
-    """Return the median time, s, from each later page back to the sooner page before it."""
-    places = np.searchsorted(sooner, later, "right") - 1
-    gaps = [page - sooner[at] for page, at in zip(later, places, strict=True) if at >= 0]
-    return float(np.median(gaps)) * _MINUTE_SECONDS if gaps else None
+def _count_a_month(spans: _Spans, since: int, until: int) -> float:
+    count = sum(since <= begin < until for begin, _ in spans)
+    return count / ((until - since) / _DAY_MINUTES) * _MONTH_DAYS
