@@ -1,38 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AWS credentials of `doctor`: whose they are, and whether this machine's clock lets them sign."""
+"""AWS credentials of `doctor`: whether AWS takes them, and whose they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from email.utils import parsedate_to_datetime
-from typing import Any, TypeAlias
+from collections.abc import Iterator
 
 from kafka_lag.aws import AWS_ERRORS, error_code
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place
 
-CREDENTIALS, CLOCK = "AWS credentials", "clock"
-
-# AWS refuses what was signed more than five minutes ago, or in the future.
-_REFUSED_SECONDS, _SKEWED_SECONDS = 300, 30
+CREDENTIALS = "AWS credentials"
 
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "SSOTokenLoadError")
 
-# Seconds since 1970.
-Clock: TypeAlias = Callable[[], float]
 
-
-def check_credentials(place: Place, clock: Clock) -> Iterator[Finding]:
+def check_credentials(place: Place) -> Iterator[Finding]:
     try:
-        answer = place.client("sts").get_caller_identity()
+        account = place.client("sts").get_caller_identity()["Account"]
     except AWS_ERRORS as error:
-        answer = getattr(error, "response", {})
-        if answer:
-            yield from _check_clock(answer, clock)
         yield _bad_credentials(place, error_code(error))
         return
-    yield from _check_clock(answer, clock)
-    account = answer["Account"]
     if place.account and account != place.account:
         yield Finding(
             CREDENTIALS,
@@ -66,27 +53,7 @@ def _bad_credentials(place: Place, code: str) -> Finding:
         CREDENTIALS,
         "fault",
         f"AWS does not take them ({code})",
-        "Check which are used, and the clock.",
+        "Check which are used, and this machine's clock: AWS refuses what is signed more than five "
+        "minutes off.",
         f"aws configure list{place.profile_option()}",
-    )
-
-
-def _check_clock(answer: Mapping[str, Any], clock: Clock) -> Iterator[Finding]:
-    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
-    try:
-        theirs = parsedate_to_datetime(headers["date"]).timestamp()
-    except (KeyError, ValueError):
-        yield Finding(CLOCK, "unknown", "AWS's answer has no date to compare with")
-        return
-    seconds = round(clock() - theirs)
-    if abs(seconds) <= _SKEWED_SECONDS:
-        yield Finding(CLOCK, "ok", "it agrees with AWS's")
-        return
-    refused = abs(seconds) >= _REFUSED_SECONDS
-    yield Finding(
-        CLOCK,
-        "fault" if refused else "warning",
-        f"this machine is {abs(seconds)} s {'ahead of' if seconds > 0 else 'behind'} AWS",
-        f"AWS refuses what is signed {_REFUSED_SECONDS} s off, tokens for MSK IAM too.",
-        "sudo timedatectl set-ntp true",
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of `doctor` in AWS: credentials, clock, cluster, login, secret, network, limits.
+"""Checks of `doctor` in AWS: credentials, cluster, login, secret, network, limits.
 
 Each check says what is so, what follows, and the line that repairs it. One that takes a right that
 is missing says which, and is "unknown".
@@ -15,8 +15,8 @@ from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.account.msk_cluster import MskCluster
 from kafka_lag_cli.account.session import open_session
 from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
-from kafka_lag_cli.doctor.credentials import CREDENTIALS, Clock, check_credentials
-from kafka_lag_cli.doctor.deployed import Fetch, check_deployed, fetch_status
+from kafka_lag_cli.doctor.credentials import CREDENTIALS, check_credentials
+from kafka_lag_cli.doctor.deployed import Clock, Fetch, check_deployed, fetch_status
 from kafka_lag_cli.doctor.findings import (
     Finding,
     collect_findings,
@@ -67,7 +67,7 @@ def check_deployment(
     answers.
     """
     place = Place(deployment, cluster, session)
-    findings = list(check_credentials(place, clock))
+    findings = list(check_credentials(place))
     if any(each.check == CREDENTIALS and each.severity != "ok" for each in findings):
         return [*findings, *not_looked_at(*_BEHIND, because=CREDENTIALS)]
     msk: MskCluster | None = None

@@ -85,31 +85,20 @@ def _check_subnets(place: Place, msk: MskCluster | None) -> Iterator[Finding]:
             "The brokers' addresses lead nowhere there without peering or private connectivity.",
             key_line("vpc.id", brokers_vpc),
         )
-    places = vpc_of(client, vpc.subnets)
     network = read_network(client, vpc.id, place.region)
     choice = [subnet.id for subnet in choose_subnets(network, msk.subnets if msk else ())]
     instead = key_line("vpc.subnets", choice) if choice else None
-    absent = [each for each in vpc.subnets if each not in places]
-    if absent:
+    inside = network.by_id(vpc.subnets)
+    if absent := sorted(set(vpc.subnets) - {subnet.id for subnet in inside}):
         yield Finding(
             SUBNETS,
             "fault",
-            f"EC2 has no {format_list(absent, _NAMED)} in {place.region}",
+            f"{vpc.id} has no {format_list(absent, _NAMED)}",
             "The deploy would fail.",
             instead,
         )
-    foreign = [each for each in vpc.subnets if places.get(each, vpc.id) != vpc.id]
-    if foreign:
-        yield Finding(
-            SUBNETS,
-            "fault",
-            f"{format_list(foreign, _NAMED)} lies in {places[foreign[0]]}, not in {vpc.id}",
-            "A function lies in one VPC.",
-            instead,
-        )
-    if absent or foreign:
         return
-    zones = sorted({subnet.zone for subnet in network.by_id(vpc.subnets)})
+    zones = sorted({subnet.zone for subnet in inside})
     if len(zones) > 1:
         yield Finding(
             SUBNETS, "ok", f"{len(vpc.subnets)} of {vpc.id} in {format_list(zones, _NAMED)}"
@@ -143,20 +132,12 @@ def _check_brokers_group(place: Place, msk: MskCluster | None) -> Iterator[Findi
         yield from _check_open_brokers(place, theirs, instead)
         return
     found = read_security_groups(client, [named]).get(named)
-    if found is None:
+    if (found is None or found.vpc != vpc.id) and named not in theirs:
         yield Finding(
             BROKERS,
             "fault",
-            f"EC2 has no security group {named} in {place.region}",
-            "The deploy would fail.",
-            instead,
-        )
-    elif found.vpc != vpc.id and named not in theirs:
-        yield Finding(
-            BROKERS,
-            "fault",
-            f"{named} is of {found.vpc}, not of {vpc.id}",
-            "It cannot be opened for a collector in another VPC.",
+            f"{vpc.id} has no security group {named}",
+            "The deploy would fail, as only one of this VPC can be opened for the collector.",
             instead,
         )
     elif theirs and named not in theirs:
@@ -226,15 +207,8 @@ def _check_s3(place: Place) -> Iterator[Finding]:
         yield _through(check, without)
         return
     tables = inside.tables_of(lost)
-    gateways = [each for each in network.endpoints if each.is_gateway and each.kind == "s3"]
     if vpc.endpoints.s3:
         repair = key_line("vpc.route_tables", [*vpc.route_tables, *tables])
-    elif gateways:
-        repair = place.aws(
-            "ec2 modify-vpc-endpoint",
-            vpc_endpoint_id=gateways[0].id,
-            add_route_table_ids=tables,
-        )
     else:
         repair = place.aws(
             "ec2 create-vpc-endpoint",
