@@ -20,9 +20,9 @@ from kafka_lag.lag.time_index import LookUp, LookupResults, no_look_up
 from kafka_lag.settings import Settings
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore, list_runs
 from kafka_lag_cli.schedule import Run, run_on_schedule
-from kafka_lag_cli.show import take_readings
 from kafka_lag_cli.state.shared import HeldStore
 from kafka_lag_cli.terminal.group_rows import Selection
+from kafka_lag_cli.two_readings import take_readings
 from kafka_lag_cli.watch import WatchView, show_runs
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, RecordingLogger

@@ -16,8 +16,8 @@ from kafka_lag.lag.group_settings import Rules
 from kafka_lag.settings import Settings
 from kafka_lag.snapshots.store import FolderStore, SnapshotStore, list_runs
 from kafka_lag_cli.connecting.collect_options import collect_options_of
-from kafka_lag_cli.show import judge_at, take_readings
 from kafka_lag_cli.state.shared import HeldStore, find_interval, mark_collected
+from kafka_lag_cli.two_readings import judge_at, take_readings
 from kafka_lag_cli.watch import watch
 from tests.builders import MINUTE, NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingLogger

@@ -13,14 +13,10 @@ from kafka_lag.errors import SourceError
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import PreviousRuns, Snapshot
-from kafka_lag_cli.show import (
-    TwoReadings,
-    compare_readings,
-    exit_code,
-    idle_notes,
-)
+from kafka_lag_cli.show import exit_code, idle_notes
 from kafka_lag_cli.terminal.group_rows import Selection, select_groups, status_word
 from kafka_lag_cli.terminal.selection_options import check_group
+from kafka_lag_cli.two_readings import TwoReadings, compare_readings
 from tests.builders import HOUR, MINUTE, NOON, a_reading, cell, table
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
 from tests.functions.lag.time_index_fake import Broker, Log

@@ -8,26 +8,25 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kafka_lag.brokers.login import CredentialSource
-from kafka_lag.brokers.source import KafkaSource, quiet_library
-from kafka_lag.collector import Collector, WarningLogger
 from kafka_lag.settings import Settings
-from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.keys import CLUSTER_NAME
-from kafka_lag.snapshots.store import FolderStore, SnapshotStore
 from kafka_lag_cli.connecting.login_options import SECTION as ACCESS
 from kafka_lag_cli.connecting.login_options import SERVERS, BrokerOptions, brokers_of, login_options
-from kafka_lag_cli.connecting.protocol import find_protocol
 from kafka_lag_cli.connecting.rule_options import names_filters, rule_options, rules_of
 from kafka_lag_cli.help_sections import FILE, add_options, given_name, is_from_variable, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.folder import DEFAULT_KEEP_DAYS, default_state, remove_old_days
 from kafka_lag_cli.state.place import STATE, SnapshotPlace
-from kafka_lag_cli.state.shared import NarrowedStore
+
+if TYPE_CHECKING:
+    from kafka_lag.collector import Collector, WarningLogger
+    from kafka_lag.sinks.metric_sets import ConfiguredSink
+    from kafka_lag.snapshots.store import SnapshotStore
 
 _LEAST_DEADLINE = 45.0
 _BROKERS = ("bootstrap_servers", "config", "command_config")
@@ -41,7 +40,8 @@ class CollectOptions:
 
     `keep_days` None keeps all snapshots. `narrowed`: filters were named, so that runs may read a
     part of the cluster; the filters of a configuration say what the whole is. Nothing is connected
-    to, and no secret read, before `make_source` is called, which raises ConfigError.
+    to, and no secret read, before `make_source` is called, which raises ConfigError. What connects,
+    and numbers and Parquet, cost the start of those alone who do more than read options.
     """
 
     settings: Settings
@@ -55,6 +55,8 @@ class CollectOptions:
         """The same with what the brokers speak, where nobody named it. Raises ConfigError."""
         if self.protocol_named:
             return self
+        from kafka_lag_cli.connecting.protocol import find_protocol  # noqa: PLC0415
+
         access = find_protocol(self.settings.access)
         return replace(self, settings=replace(self.settings, access=access), protocol_named=True)
 
@@ -66,6 +68,9 @@ class CollectOptions:
 
     def open_store(self, warn: Callable[[str], None]) -> SnapshotStore:
         """The folder, which a narrowed run does not take for the whole of what is in there."""
+        from kafka_lag.snapshots.store import FolderStore  # noqa: PLC0415
+        from kafka_lag_cli.state.shared import NarrowedStore  # noqa: PLC0415
+
         store = FolderStore(self.state)
         if not self.narrowed:
             return store
@@ -85,6 +90,9 @@ class CollectOptions:
         """The same with another store; `adapt` may change the settings once the cluster has its
         name. Raises as `open_collector` does.
         """
+        from kafka_lag.brokers.source import KafkaSource, quiet_library  # noqa: PLC0415
+        from kafka_lag.collector import Collector  # noqa: PLC0415
+
         quiet_library()
         settings = self.find_protocol().settings
         source = KafkaSource(settings.access, self.make_source())

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag_cli.help_sections import add_options, is_from_variable, option
 from kafka_lag_cli.state.stores import find_state, open_folder
 
 if TYPE_CHECKING:
+    from kafka_lag.snapshots.store import BrowsableStore
     from kafka_lag_cli.state.bucket import OwnBucket
 
 S3 = "s3://"

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kafka_lag import contract
 from kafka_lag.errors import ConfigError
-from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cli.state.folder import default_state
+
+if TYPE_CHECKING:
+    from kafka_lag.snapshots.store import FolderStore
 
 
 def find_state(chosen: Path | None, environ: Mapping[str, str]) -> Path:
@@ -29,4 +32,7 @@ def open_folder(folder: Path) -> FolderStore:
         raise ConfigError(
             f"{folder} is inside the state: name the folder above, {folder.resolve().parent}."
         )
+    # Costs the start of those alone who read snapshots.
+    from kafka_lag.snapshots.store import FolderStore  # noqa: PLC0415
+
     return FolderStore(folder)

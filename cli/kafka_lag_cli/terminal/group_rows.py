@@ -6,14 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
 from kafka_lag import contract
-from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import Snapshot
-from kafka_lag.views.urgency import rank_urgency
 from kafka_lag.wording.formatting import format_iso_time
 from kafka_lag_cli.terminal.records import write_records
+
+if TYPE_CHECKING:
+    from kafka_lag.lag.frame import Frame
+    from kafka_lag.lag.model import Snapshot
 
 # A row of `groups`; in `urgency` its place among others.
 Row: TypeAlias = Mapping[str, Any]
@@ -106,6 +107,9 @@ def group_rows(snapshot: Snapshot) -> list[Row]:
 
 
 def _with_urgency(frame: Frame) -> list[Row]:
+    # Costs the start of those alone who have rows: options name this module's words.
+    from kafka_lag.views.urgency import rank_urgency  # noqa: PLC0415
+
     places = zip(*(key.fill(math.inf).tolist() for key in rank_urgency(frame)), strict=True)
     return [{**row, "urgency": place} for row, place in zip(frame.to_dicts(), places, strict=True)]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kafka_lag import contract
 from kafka_lag.errors import SourceError
-from kafka_lag.lag.model import Snapshot
 from kafka_lag.wording.formatting import format_list, format_quantity
 from kafka_lag_cli.connecting.rule_options import names_owners
 from kafka_lag_cli.help_sections import add_options, option
@@ -26,6 +25,9 @@ from kafka_lag_cli.terminal.group_rows import (
     select_groups,
 )
 from kafka_lag_cli.terminal.records import TABLE, output_option
+
+if TYPE_CHECKING:
+    from kafka_lag.lag.model import Snapshot
 
 _NAMED_BROKERS = 5
 # Burrow's words for the same.

@@ -27,7 +27,6 @@ from kafka_lag_cli.connecting.collect_options import (
 from kafka_lag_cli.connecting.missing_rights import check_rights_to_read
 from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.numbers import WholeNumber
-from kafka_lag_cli.show import read_twice
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace
 from kafka_lag_cli.state.runs import check_gone, find_runs, groups_of, run_of_group
@@ -36,6 +35,7 @@ from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.records import TABLE, output_option
 from kafka_lag_cli.terminal.selection_options import check_group
 from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen, wording_of
+from kafka_lag_cli.two_readings import read_twice
 from kafka_lag_cli.why.explanation import explain, read_snapshot
 from kafka_lag_cli.why.output import (
     print_explanation,
