@@ -9,7 +9,8 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_cli.needs import how_to_add
 from kafka_lag_cli.query.command import query
 from kafka_lag_cli.query.engine import Answer
-from kafka_lag_cli.query.output import print_table
-from kafka_lag_cli.query.parameters import bind
+from kafka_lag_cli.query.output import print_table, records
+from kafka_lag_cli.query.parameters import athena_text, bind
+from kafka_lag_cli.terminal.records import write_records
 from kafka_lag_config.saved_queries import read_queries
 from tests.builders import HOUR, MINUTE, NOON, a_snapshot
 from tests.golden import Golden
@@ -105,26 +107,21 @@ def test_the_list_has_each_query_with_its_title_and_parameters() -> None:
     assert "least_minutes (60)" in listed
 
     by_name = {each["name"]: each for each in json.loads(run("--list", "--output", "json").stdout)}
-    one = by_name["incidents_of_a_group"]
-    assert one["title"] == "Group: when did it start to fall behind"
-    defaults = {"cluster": None, "group": "required", "day": "today", "days": "8"}
+    one = by_name["records_lost"]
+    assert one["title"] == "Retention: what was lost, where and when"
+    defaults = {"cluster": None, "group": None, "day": "today", "days": "8"}
     assert one["parameters"] == defaults
 
 
 @pytest.mark.parametrize("saved", list(read_queries()), ids=lambda saved: saved.key)
 def test_each_parameter_of_a_query_changes_it(saved: Any) -> None:
     values = {"day": "2026-01-31", "days": "3", "at": "2026-01-31T12:00", "least_minutes": "7"}
-    required = [name for name, default in saved.parameters.items() if default == "required"]
-    needed = [part for name in required for part in ("-p", f"{name}=g")]
-    plain = run(saved.key, "--sql", *needed).stdout
+    plain = athena_text(bind(saved, {}))
 
-    for name in set(saved.parameters) - {*required}:
-        changed = run(saved.key, "--sql", *needed, "-p", f"{name}={values.get(name, 'x')}").stdout
+    for name in saved.parameters:
+        changed = run(saved.key, "--sql", "-p", f"{name}={values.get(name, 'x')}").stdout
         assert changed != plain
         sqlglot.parse_one(changed, read="athena")
-    for name in required:
-        others = [part.replace(f"{name}=g", f"{name}=h") for part in needed]
-        assert plain != run(saved.key, "--sql", *others).stdout
 
 
 def test_a_name_cannot_leave_its_quotes(state: Path) -> None:
@@ -160,7 +157,7 @@ def test_now_can_be_another_time_after_which_nothing_is_read(state: Path) -> Non
 
 
 def test_a_day_that_is_not_over_ends_now() -> None:
-    (saved,) = (each for each in read_queries() if each.key == "missing_runs")
+    (saved,) = (each for each in read_queries() if each.key == "status_by_day")
     request = bind(saved, {"day": "2026-01-31"})
     noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -192,80 +189,38 @@ def test_files_of_other_partitions_are_not_opened(state: Path) -> None:
     assert rows("lag_by_member", "--state", state, "-p", "at=2026-01-31T12:00")
 
 
-@pytest.mark.parametrize(
-    ("text", "opens_other_days"),
-    [
-        ("SELECT max(lag) AS lag FROM groups WHERE dt = '2026-01-31'", False),
-        (
-            "SELECT max(g.lag) AS lag FROM groups AS g JOIN topic_partitions AS t "
-            "ON t.taken_at = g.taken_at WHERE g.dt = '2026-01-31' AND t.dt = '2026-01-31'",
-            False,
-        ),
-        (
-            "SELECT max(lag) AS lag FROM (SELECT lag, dt FROM groups WHERE dt > '2026-01-30'"
-            " UNION ALL SELECT lag, dt FROM groups WHERE dt = '2026-01-31')",
-            False,
-        ),
-        ("SELECT max(lag) AS lag FROM groups", True),
-        ("SELECT max(lag) AS lag FROM groups WHERE dt = '2026-01-31' OR lag > 5", True),
-        (
-            "SELECT max(g.lag) AS lag FROM topic_partitions AS t LEFT JOIN groups AS g "
-            "ON t.taken_at = g.taken_at WHERE coalesce(g.dt, '2026-01-31') = '2026-01-31'",
-            True,
-        ),
-    ],
-)
-def test_an_own_query_opens_files_of_other_days_only_where_it_needs_them(
-    state: Path, text: str, opens_other_days: bool
-) -> None:
-    write_unreadable(state, "2025-11-01")
-    write_unreadable(state, "2025-11-01", "topic_partitions")
-
-    if opens_other_days:
-        said = error("--execute", text, "--state", state, code=1)
-        assert said.startswith(f"What is in {state} cannot be read: ")
-        assert "unreadable.parquet" in said
-    else:
-        assert rows("--execute", text, "--state", state) == [{"lag": 8}]
-
-
-TYPES = (
-    "SELECT taken_at, CAST(dt AS date) AS day, replicas, retention_ms, true AS yes, 1.5 AS number, "
-    "CAST(1e300 AS double) * 1e300 AS endless, CAST(NULL AS double) / 2 AS unknown "
-    "FROM topic_partitions WHERE cluster = 'other' AND topic = 'clicks'"
-)
-# As Athena answers them.
-ZONES = (
-    "SELECT from_unixtime(1769860800) AS instant, "
-    "date_format(taken_at AT TIME ZONE 'Asia/Kolkata', '%H:%i') AS clock, "
-    "taken_at AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Kolkata' AS there "
-    "FROM groups WHERE cluster = 'other'"
-)
+# As DuckDB gives them.
+TYPES = {
+    "taken_at": datetime(2026, 1, 31, 12),
+    "day": date(2026, 1, 31),
+    "replicas": [0],
+    "retention_ms": None,
+    "yes": True,
+    "number": Decimal("1.5"),
+    "endless": float("inf"),
+}
 
 
 def test_what_people_and_programs_read_of_an_answer(state: Path, golden: Golden) -> None:
     names = ("a_name", "beside", "never_known", "nor_this")
-    answer = Answer(names, [("g", 7, None, None), ("h", 8, None, None)], {})
+    answer = Answer(names, [("g", 7, None, None), ("h", 8, None, None)], "groups")
     texts = {}
     for width in (60, 30, 12):
         out = io.StringIO()
         print_table(answer, Console(file=out, width=width, force_terminal=True, color_system=None))
         texts[f"a terminal of {width} columns"] = out.getvalue()
-    for call in (
-        "status-by-day -p day=2026-05-01",
-        "incidents_of_a_group -p group=billing -p day=2026-01-31",
-        "minutes_around_an_incident -p group=billing -p day=2026-01-31",
-    ):
-        result = run(*call.split(), "--state", state)
-        assert result.exit_code == 0
-        texts[f"query {call}"] = f"{result.stdout}stderr: {result.stderr}"
-    for name, text, forms in (
-        ("each type", TYPES, ("json", "ndjson", "csv", "table")),
-        ("times with a zone", ZONES, ("json",)),
-    ):
-        for form in forms:
-            asked = ("--execute", text, "--state", state, "--output", form)
-            texts[f"{name}, {form}"] = run(*asked).stdout
+    call = "status-by-day -p day=2026-05-01"
+    result = run(*call.split(), "--state", state)
+    assert result.exit_code == 0
+    texts[f"query {call}"] = f"{result.stdout}stderr: {result.stderr}"
+    each_type = Answer(tuple(TYPES), [tuple(TYPES.values())], "groups")
+    for form in ("json", "ndjson", "csv"):
+        out = io.StringIO()
+        write_records(records(each_type), form, out, names=each_type.columns)
+        texts[f"each type, {form}"] = out.getvalue()
+    out = io.StringIO()
+    print_table(each_type, Console(file=out, width=100))
+    texts["each type, table"] = out.getvalue()
     cases = {
         name: "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
         for name, text in texts.items()
@@ -286,50 +241,25 @@ def test_a_column_that_older_snapshots_lack_is_unknown(state: Path) -> None:
 
 
 def test_a_hostile_name_is_escaped_in_a_table_and_whole_for_programs(state: Path) -> None:
-    text = "SELECT consumer_group AS g FROM groups WHERE dt = '2026-02-01'"
-    arguments = ["--execute", text, "--state", state]
+    arguments = ["status_by_day", "-p", "day=2026-02-01", "-p", "days=1", "--state", state]
 
     shown = run(*arguments).stdout
     assert "\x1b" not in shown
     assert 'evil\\x1b[31m, "quoted"' in shown
-    assert rows(*arguments) == [{"g": HOSTILE}]
+    assert [row["consumer_group"] for row in rows(*arguments)] == [HOSTILE]
     printed = run(*arguments, "--output", "csv").stdout_bytes.decode()
-    assert list(csv.reader(io.StringIO(printed, newline=""))) == [["g"], [HOSTILE]]
+    read = csv.DictReader(io.StringIO(printed, newline=""))
+    assert [row["consumer_group"] for row in read] == [HOSTILE]
 
 
 def test_a_report_is_asked_once_it_is_made(state: Path) -> None:
-    write_summary(state, "2026-01-31", consumer_group="billing", lag_max=7.0)
+    write_summary(state, "2026-01-31", consumer_group="billing", sla_seconds=60.0)
     asked = ["--state", state, "-p", "day=2026-01-31"]
 
-    (row,) = rows("groups_lagging_most_yesterday", *asked)
-    assert (row["consumer_group"], row["most_records"], row["owner"]) == ("billing", 7.0, None)
+    (row,) = rows("sla_by_week", *asked)
+    assert (row["consumer_group"], row["sla_seconds"], row["owner"]) == ("billing", 60.0, None)
     # A table without rows on any reported day answers nothing.
-    assert rows("anomalies_of_the_week", *asked) == []
-
-
-@pytest.mark.parametrize(
-    ("replaced", "table", "rejected"),
-    [
-        ("dt=2026-01-31/complete", "lag_summary", True),
-        ("dt=2026-01-31/run/lag_summary/report.parquet", "lag_summary", False),
-        ("dt=2026-01-30/complete", "lag_summary", False),
-        ("dt=2026-01-31/complete", "groups", False),
-    ],
-    ids=["half replaced", "not yet begun", "another day", "no report"],
-)
-def test_reports_that_are_half_replaced_are_not_read(
-    replaced: str, table: str, rejected: bool, state: Path
-) -> None:
-    write_summary(state, "2026-01-31", consumer_group="billing")
-    file = state / "reports/_replacing/cluster=shop" / replaced
-    file.parent.mkdir(parents=True)
-    file.touch()
-
-    sql = f"SELECT dt FROM {table} WHERE dt = '2026-01-31'"  # noqa: S608 - our names
-    asked = run("--state", state, "--execute", sql)
-
-    assert (asked.exit_code == 1) == rejected, asked.output
-    assert ("are being replaced" in asked.stderr) == rejected
+    assert rows("objectives_now", *asked) == []
 
 
 @pytest.mark.parametrize("library", ["duckdb", "sqlglot"])
@@ -374,8 +304,8 @@ def test_a_key_with_an_empty_part_is_a_key(s3: Any) -> None:
     s3.copy_object(
         Bucket=BUCKET, Key=f"{folder}//copy-{name}", CopySource={"Bucket": BUCKET, "Key": key}
     )
-    text = "SELECT count(*) AS n FROM groups WHERE dt = '2026-02-01'"
-    assert rows("--execute", text, *IN_BUCKET) == [{"n": 2}]
+    asked = ("status_by_day", "-p", "day=2026-02-01", "-p", "days=1")
+    assert [row["runs_unknown"] for row in rows(*asked, *IN_BUCKET)] == [2]
 
 
 def test_only_the_days_asked_for_are_fetched_from_a_bucket(s3: Any) -> None:

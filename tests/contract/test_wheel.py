@@ -133,7 +133,7 @@ def test_what_a_configuration_costs_needs_no_cdk(installed: Installed) -> None:
 def test_a_subcommand_that_needs_an_extra_names_it(installed: Installed) -> None:
     for command, extra in (
         (("report", "--state", "."), "report"),
-        (("query", "--execute", "x"), "sql"),
+        (("query", "records_lost"), "sql"),
     ):
         done = installed.run("kafka-lag", *command)
         (line,) = done.stderr.splitlines()

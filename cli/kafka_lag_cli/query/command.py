@@ -39,7 +39,6 @@ examples:
   kafka-lag query group_wrong_now -p group=billing --state ./lag
   kafka-lag query status_by_day -p day=2026-01-31 -p days=3 --output csv
   kafka-lag query records_lost --state s3://kafka-lag-data
-  kafka-lag query --execute "SELECT dt, max(lag) FROM groups WHERE dt >= '2026-01-01' GROUP BY dt"
 """
 
 
@@ -63,7 +62,6 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
     help="set a parameter of the query; --list names them",
 )
 @click.option("--history", is_flag=True, help="read days whose snapshots are gone")
-@click.option("--execute", metavar="SQL", help="run this SELECT in Athena's dialect")
 @output_option
 @click.option("--list", "listing", is_flag=True, help="list the saved queries")
 @click.option("--sql", is_flag=True, help="print the query as Athena takes it")
@@ -72,7 +70,6 @@ def query(
     place: SnapshotPlace,
     parameters: Sequence[str],
     history: bool,
-    execute: str | None,
     output: str,
     listing: bool,
     sql: bool,
@@ -85,34 +82,29 @@ def query(
     if listing:
         _print_list(output)
         return
-    if (name is None) == (execute is None):
-        raise click.UsageError("Name a query (--list has them), or give one by --execute.")
+    if name is None:
+        raise click.UsageError("Name a query: --list has them.")
     check_extra("query", "sql", "DuckDB", "duckdb", "sqlglot")
     try:
-        if sql and name and not parameters and not history:
-            click.echo(_find_query(name).text)
+        saved = _find_query(name)
+        if sql and not parameters and not history:
+            click.echo(saved.text)
             return
-        if name is not None:
-            request = _bind(name, parameters, history=history)
-        elif parameters or history:
-            raise click.UsageError("--parameter and --history belong to saved queries.")
-        else:
-            request = _parse(execute)
+        request = _bind(saved, parameters, history=history)
         if sql:
             click.echo(_athena_text(request))
             return
         answer = _run(request, place)
-        if name is not None and "at" in _find_query(name).parameters:
-            _check_read(answer)
+        if answer.unread and "at" in saved.parameters:
+            raise ConfigError(_nothing_of(answer.table, answer.unread))
     except ReporterError as error:
         raise click.ClickException(printable(str(error))) from error
     _print(answer, output)
 
 
-def _bind(name: str, parameters: Sequence[str], *, history: bool) -> Request:
+def _bind(saved: Query, parameters: Sequence[str], *, history: bool) -> Request:
     from kafka_lag_cli.query.parameters import bind  # noqa: PLC0415 - needs the extra
 
-    saved = _find_query(name)
     return bind(saved, _values(saved, parameters), history=history)
 
 
@@ -146,13 +138,6 @@ def _values(saved: Query, parameters: Sequence[str]) -> dict[str, str]:
 def _nearest(name: str, names: Iterable[str]) -> str:
     found = difflib.get_close_matches(name, names, 1)
     return f"; {found[0]}?" if found else "."
-
-
-def _parse(text: str | None) -> Request:
-    from kafka_lag_cli.query.engine import parse  # noqa: PLC0415 - needs the extra
-    from kafka_lag_cli.query.parameters import Request  # noqa: PLC0415
-
-    return Request(parse(text or ""))
 
 
 def _athena_text(request: Request) -> str:
@@ -204,14 +189,7 @@ def _fetcher(store: BrowsableStore, folder: Path) -> Callable[[Sequence[str]], l
     return fetch_all
 
 
-def _check_read(answer: Answer) -> None:
-    """Raises ConfigError if a query about one time found no run of it."""
-    for table, days in answer.unread.items():
-        if days is not None:
-            raise ConfigError(_nothing_of(table, days))
-
-
-def _nothing_of(table: str, days: tuple[str, str]) -> str:
+def _nothing_of(table: str, days: Sequence[str]) -> str:
     there = f"{days[0]} to {days[1]}" if days[0] != days[1] else days[0]
     return f"{table} has nothing of the time asked for; it has {there}."
 
@@ -223,9 +201,8 @@ def _hint(text: str) -> None:
 def _print(answer: Answer, output: str) -> None:
     from kafka_lag_cli.query.output import print_table, records  # noqa: PLC0415
 
-    for table, days in answer.unread.items():
-        if days is not None:
-            _hint(_nothing_of(table, days))
+    if answer.unread:
+        _hint(_nothing_of(answer.table, answer.unread))
     if output == TABLE:
         print_table(answer, Console())
         return

@@ -21,8 +21,6 @@ from kafka_lag_config.catalog import DATE, HISTORY
 from kafka_lag_config.saved_queries import Query
 
 ATHENA = "athena"
-# What a saved query about one group has where its name belongs.
-PLACEHOLDER = "THE-GROUP"
 _PART = "request"
 _NAMES = {"cluster": "cluster", "group": "consumer_group", "topic": "topic"}
 _DAY, _DAYS, _AT = "day", "days", "at"
@@ -49,7 +47,7 @@ class Request:
 def bind(query: Query, values: Mapping[str, str], *, history: bool = False) -> Request:
     """The saved query for these values of its parameters; from the days in history if wanted.
 
-    Raises ConfigError for a value that cannot be one, and where a required one is missing.
+    Raises ConfigError for a value that cannot be one.
     """
     tree = sqlglot.parse_one(query.text, read=ATHENA)
     assert isinstance(tree, exp.Query)  # noqa: S101 - a saved query is one
@@ -57,8 +55,6 @@ def bind(query: Query, values: Mapping[str, str], *, history: bool = False) -> R
     request = Request(tree)
     for name, value in values.items():
         request = _SETTERS.get(name, _set_number)(request, part, name, value)
-    if any(each.name == PLACEHOLDER for each in part.find_all(exp.Literal)):
-        raise ConfigError(f"{query.key} is about one group: name it by -p group=NAME.")
     if history:
         _read_history(query, tree)
     return request
@@ -86,7 +82,7 @@ def as_of(tree: exp.Query, now: datetime) -> exp.Query:
 
 
 def _set_name(request: Request, part: exp.Select, name: str, value: str) -> Request:
-    for node in list(part.find_all(exp.Like, exp.EQ)):
+    for node in list(part.find_all(exp.Like)):
         if node.this.name == _NAMES[name]:
             node.replace(exp.EQ(this=node.this.copy(), expression=exp.Literal.string(value)))
     return request

@@ -7,14 +7,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import sqlglot
 from sqlglot import exp
 
 from kafka_lag.snapshots.store import FolderStore
-from kafka_lag_cli.query.engine import Engine, parse
-from kafka_lag_cli.query.parameters import PLACEHOLDER, bind
+from kafka_lag_cli.query.engine import Engine
+from kafka_lag_cli.query.parameters import bind
 from kafka_lag_config.saved_queries import read_queries
 
-__all__ = ["PLACEHOLDER", "QUERIES", "TEXTS", "Athena", "Row"]
+__all__ = ["QUERIES", "TEXTS", "Athena", "Row"]
 
 Row = dict[str, Any]
 
@@ -42,7 +43,9 @@ class Athena:
 
     def rows(self, text: str) -> list[Row]:
         """Rows of a query in Athena's dialect."""
-        return self._rows(parse(text), self._now)
+        tree = sqlglot.parse_one(text, read="athena")
+        assert isinstance(tree, exp.Query)
+        return self._rows(tree, self._now)
 
     def _rows(self, tree: exp.Query, now: datetime) -> list[Row]:
         answer = self._engine.run(tree, now)

@@ -15,18 +15,15 @@ import pytest
 
 from kafka_lag.contract import reports
 from kafka_lag.contract.reports import REPORT_COLUMNS
-from kafka_lag.snapshots.store import FolderStore, write_snapshot
-from tests.builders import MINUTE, NOON
-from tests.cli.snapshots import a_group, a_snapshot_of
 from tests.golden import Golden
 from tests.infra.storage.queries import story
-from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena, Row
+from tests.infra.storage.queries.athena import TEXTS, Athena, Row
 from tests.infra.storage.queries.reported import FRIDAY, SATURDAY, write_report
-from tests.infra.storage.queries.story import MIDNIGHT, NOW, OTHER, SHOP, SUNDAY, at
+from tests.infra.storage.queries.story import MIDNIGHT, NOW, OTHER, SUNDAY
 
 JUST_AFTER_MIDNIGHT = datetime(2026, 2, 1, 0, 1, tzinfo=UTC)
 A_DAY_AGO = MIDNIGHT - 24 * 60 + 30
-OF_NOW = ("group_wrong_now", "lag_by_broker", "lag_by_member", "losing_records_soon")
+OF_NOW = ("group_wrong_now", "lag_by_broker", "lag_by_member")
 OVER_REPORTS = {
     key for key, text in TEXTS.items() if any(f"FROM {name}\n" in text for name in REPORT_COLUMNS)
 }
@@ -57,12 +54,8 @@ def cell(value: Any) -> str:
 
 def asked(about: str, athena: Athena, *keys: str, **narrowed: str) -> dict[str, str]:
     """The answer to each of these queries, by a title that says what it is about."""
-    found = {}
-    for key in keys:
-        more = {"group": "billing"} if PLACEHOLDER in TEXTS[key] else {}
-        words = "".join(f" {name}={value}" for name, value in narrowed.items())
-        found[f"{key}{words}: {about}"] = shown(athena.ask(key, **(more | narrowed)))
-    return found
+    words = "".join(f" {name}={value}" for name, value in narrowed.items())
+    return {f"{key}{words}: {about}": shown(athena.ask(key, **narrowed)) for key in keys}
 
 
 def test_what_saved_queries_answer_of_two_mornings(
@@ -73,12 +66,9 @@ def test_what_saved_queries_answer_of_two_mornings(
     mornings = "two mornings"
     cases = asked(mornings, athena, *of_snapshots)
     cases |= asked(mornings, athena, "lag_by_broker", group="slow")
-    for group in ("slow", "audit"):
-        cases |= asked(mornings, athena, "lag_by_topic_and_hour", group=group)
     cases |= asked(mornings, athena, "coverage_by_day", "status_by_day", group="audit")
     cases |= asked(mornings, athena, "status_by_day", group="billing")
     cases |= asked(mornings, athena, "status_by_day", cluster=OTHER)
-    cases |= asked("while it runs", Athena(folder, NOW.replace(minute=6)), "missing_runs")
 
     def told(about: str, *keys: str) -> dict[str, str]:
         return asked(about, Athena(tmp_path / about, JUST_AFTER_MIDNIGHT), *keys)
@@ -112,29 +102,11 @@ def test_a_run_before_this_hour_and_the_last_does_not_pass_for_one_of_now(
     assert {key: athena.ask(key) for key in OF_NOW} == {key: [] for key in OF_NOW}
 
 
-@pytest.mark.parametrize(("last", "shown"), [(120, 120), (20, 60), (1_000, 720)])
-def test_an_incident_is_listed_to_its_end_an_hour_at_least_and_twelve_at_most(
-    tmp_path: Path, last: int, shown: int
-) -> None:
-    for minute in range(0, 1_020, STEP):
-        ill = {"incident_since": NOON if minute <= last else None}
-        when = NOON + minute * MINUTE
-        run = a_snapshot_of(a_group("billing", taken_at=when, **ill), at=when)
-        write_snapshot(FolderStore(tmp_path), SHOP, run)
-    rows = Athena(tmp_path, NOW).ask("minutes_around_an_incident", group="billing")
-    assert [row["taken_at"] for row in rows] == [at(120 + m) for m in range(0, shown + 1, STEP)]
-
-
 Days = dict[str, list[dict[str, Any]]]
 
 
 def of_group(name: str | None, **more: Any) -> dict[str, Any]:
     return {"consumer_group": name, **more}
-
-
-def uneven(topic: str, of_lag: float | None, of_production: float | None) -> dict[str, Any]:
-    ratios = {"lag_max_to_mean": of_lag, "production_max_to_mean": of_production}
-    return of_group("g", topic=topic, lag_skewed=True, production_skewed=True, **ratios)
 
 
 def with_sla(met: float, known: float, seconds: float = 330.0) -> dict[str, Any]:
@@ -143,21 +115,8 @@ def with_sla(met: float, known: float, seconds: float = 330.0) -> dict[str, Any]
     return of_group("billing", owner="payments", sla_seconds=seconds, **minutes)
 
 
-def broker(leader: int | None, ratio: float | None, hot: bool | None) -> dict[str, Any]:
-    return {"leader": leader, "lag_to_partitions": ratio, "hot": hot, "lag_share": ratio}
-
-
-def member(client: str, member_id: str, *, hot: bool) -> dict[str, Any]:
-    known = {"lag_to_partitions": 3.0 if hot else 1.0, "lag_mean": 12.34, "hot": hot}
-    return of_group("g", client_host="/h", client_id=client, member_id=member_id, **known)
-
-
 def incident(group: str | None, level: str, **more: Any) -> dict[str, Any]:
     return of_group(group, level=level, **({"kind": "stalled", "text": ""} | more))
-
-
-def needed(hour: int | None, median: int) -> dict[str, Any]:
-    return of_group("g", hour=hour, median=median, known_minutes=59.96)
 
 
 def objective(group: str, left: float, budget: float, broken: float) -> dict[str, Any]:
@@ -170,40 +129,8 @@ def retained(number: int, topic: str, needs: float, **more: Any) -> dict[str, An
     return of_group("g", **key, retention_needed_seconds=needs, **more)
 
 
-OF_A_MEMBER = uneven("t", 2.7, 1.0) | {
-    "cause": "consumer",
-    "cause_partitions": [1, 4],
-    "cause_client_id": "c-1",
-    "cause_client_host": "/10.0.0.1",
-}
 # A saved query, the report that it asks, and what that says of which days.
 REPORTS: dict[str, tuple[str, str, Days]] = {
-    "the worse of two ratios decides": (
-        "skewed_topics",
-        reports.PARTITION_SKEW,
-        {
-            SATURDAY: [
-                *(uneven("third", 4.0, 1.0), uneven("fourth", 2.0, 3.0)),
-                *(uneven("second", None, 5.0), uneven("first", 6.0, None)),
-            ]
-        },
-    ),
-    "a cause": ("skewed_topics", reports.PARTITION_SKEW, {SATURDAY: [OF_A_MEMBER]}),
-    "the latest first": (
-        "groups_lagging_most_yesterday",
-        reports.LAG_SUMMARY,
-        {
-            SATURDAY: [
-                of_group("late", owner="payments", time_lag_max=900.0, lag_max=40.0),
-                of_group("late", topic="slow", time_lag_max=900.0),
-                of_group("late", topic="quick", time_lag_max=3.0),
-                of_group("later", time_lag_max=901.0, err_minutes=7.04),
-                of_group("unknown", topic="t"),
-                of_group("unknown", unknown_minutes=60.0),
-            ],
-            FRIDAY: [of_group("earlier", time_lag_max=5000.0)],
-        },
-    ),
     "two weeks": (
         "sla_by_week",
         reports.LAG_SUMMARY,
@@ -218,23 +145,6 @@ REPORTS: dict[str, tuple[str, str, Days]] = {
         reports.LAG_SUMMARY,
         {SATURDAY: [with_sla(0, 0)], FRIDAY: [with_sla(9, 10, seconds=60.0)]},
     ),
-    "the hottest first": (
-        "brokers_hot_this_week",
-        reports.BROKER_HOTSPOTS,
-        {
-            SATURDAY: [broker(1, 0.4, False), broker(2, 3.0, True), broker(None, None, None)],
-            FRIDAY: [broker(1, 2.5, True), broker(2, 2.0, True)],
-        },
-    ),
-    "two members of a client": (
-        "consumers_hot_this_week",
-        reports.CONSUMER_HOTSPOTS,
-        {
-            SATURDAY: [member("a", name, hot=True) for name in ("a-1", "a-2")]
-            + [member("b", "b-1", hot=False)],
-            FRIDAY: [member("a", "a-0", hot=False)],
-        },
-    ),
     "the newest and worst first": (
         "incidents_of_the_week",
         reports.INCIDENTS,
@@ -248,11 +158,6 @@ REPORTS: dict[str, tuple[str, str, Days]] = {
             ],
             FRIDAY: [incident("before", "urgent")],
         },
-    ),
-    "from Monday on": (
-        "tasks_needed_by_hour",
-        reports.TASKS_NEEDED,
-        {FRIDAY: [needed(None, 4), needed(23, 3), needed(4, 2)], SATURDAY: [needed(4, 9)]},
     ),
     "the least budget first": (
         "objectives_now",
@@ -292,22 +197,3 @@ def test_what_saved_queries_answer_of_written_reports(tmp_path: Path, golden: Go
         story.lay_unreadable(tmp_path / about, [f"reports/{name}"])
         cases |= asked(about, Athena(tmp_path / about, NOW), key)
     golden.holds_cases("saved-queries-of-reports.txt", cases)
-
-
-@pytest.mark.parametrize(
-    ("key", "name", "row"),
-    [
-        ("anomalies_of_the_week", reports.ANOMALIES, of_group("g")),
-        (
-            "retention_risk_of_the_week",
-            reports.RETENTION_RISK,
-            retained(0, "t", 1.0, retention_risk="LOST"),
-        ),
-    ],
-)
-def test_a_query_opens_no_report_of_another_date(
-    key: str, name: str, row: dict[str, Any], tmp_path: Path
-) -> None:
-    write_report(tmp_path, name, [row])
-    story.lay_unreadable(tmp_path, [f"reports/{name}"])
-    assert Athena(tmp_path, NOW).ask(key)

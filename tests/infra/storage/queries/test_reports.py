@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.infra.storage.queries.athena import PLACEHOLDER, TEXTS, Athena
+from tests.infra.storage.queries.athena import Athena
 from tests.infra.storage.queries.conftest import Reported
 from tests.infra.storage.queries.reported import SATURDAY
-from tests.infra.storage.queries.story import OTHER, SHOP, STOPPED
+from tests.infra.storage.queries.story import OTHER, SHOP
 from tests.infra.storage.queries.test_text import OVER_REPORTS
 
 
@@ -22,35 +22,15 @@ def test_the_command_names_the_pages_that_it_wrote(saturday: Reported) -> None:
 
 @pytest.mark.spark
 def test_queries_of_reports_answer_from_those_of_the_job(reported: Athena) -> None:
-    answered = {
-        key
-        for key in OVER_REPORTS
-        if reported.ask(key, **({"group": "billing"} if PLACEHOLDER in TEXTS[key] else {}))
-    }
+    answered = {key for key in OVER_REPORTS if reported.ask(key)}
 
-    assert answered >= {
-        "brokers_hot_this_week",
-        "groups_lagging_most_yesterday",
-        "incidents_of_the_week",
-        "retention_risk_of_the_week",
-        "skewed_topics",
-        "sla_by_week",
-        "tasks_needed_by_hour",
-    }
+    assert answered >= {"incidents_of_the_week", "sla_by_week"}
 
 
 @pytest.mark.spark
-def test_the_group_that_lagged_most_is_listed_from_the_reports(reported: Athena) -> None:
-    rows = reported.ask("groups_lagging_most_yesterday")
+def test_a_share_of_time_is_that_of_the_reports(reported: Athena) -> None:
+    rows = {row["consumer_group"]: row for row in reported.ask("sla_by_week", cluster=SHOP)}
 
-    assert [row["consumer_group"] for row in rows][:2] == ["loser", "billing"]
-    assert rows[1]["most_seconds"] == pytest.approx((59 - STOPPED) * 60, abs=2)
-    assert rows[1]["most_records"] == 2 * 60 * (59 - STOPPED)
-    assert (rows[1]["owner"], rows[1]["worst_topic"]) == ("payments", "orders")
-
-
-@pytest.mark.spark
-def test_a_time_lag_that_nobody_knows_is_not_zero(reported: Athena) -> None:
-    (row,) = reported.ask("groups_lagging_most_yesterday", cluster=OTHER)
-
-    assert (row["consumer_group"], row["most_seconds"]) == ("billing", None)
+    assert rows.keys() == {"billing", "slow"}
+    assert (rows["billing"]["owner"], rows["slow"]["owner"]) == ("payments", None)
+    assert 0 < rows["billing"]["share_within"] < 1
