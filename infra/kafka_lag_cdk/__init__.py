@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The deployment: constructs for an app of CDK, which imports them and their settings from here."""
 
-from kafka_lag_cdk.alarms import NamedGroupAlarms as NamedGroupAlarms
-from kafka_lag_cdk.alarms import Recipients as Recipients
 from kafka_lag_cdk.lag_collector import LagCollector as LagCollector
 from kafka_lag_cdk.lag_reports import LagReports as LagReports
 from kafka_lag_cdk.names import SharedNames as SharedNames
@@ -12,7 +10,6 @@ from kafka_lag_cdk.props import NoLogin as NoLogin
 from kafka_lag_cdk.props import Scram as Scram
 from kafka_lag_cdk.props import ServiceScaling as ServiceScaling
 from kafka_lag_cdk.props import Tls as Tls
-from kafka_lag_config.alarm_rules import alarm_shares as alarm_shares
 from kafka_lag_config.document import FilterSection as FilterSection
 from kafka_lag_config.document import LevelsSection as LevelsSection
 from kafka_lag_config.document import OtlpSection as OtlpSection

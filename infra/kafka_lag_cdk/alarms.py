@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
-from aws_cdk import ArnFormat, Duration, Stack
+from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_lambda as lambda_
@@ -211,8 +211,7 @@ class ClusterAlarms:
     """All alarms of a cluster: on the reporter, its groups and its brokers.
 
     `name` is the deployment's. Each method makes alarms in a construct of its own below `scope`,
-    by which CloudFormation knows them. With `groups_apart` other stacks have the alarms on named
-    groups, which are only known here, by their ARNs.
+    by which CloudFormation knows them.
     """
 
     scope: Construct
@@ -221,15 +220,13 @@ class ClusterAlarms:
     log_group: logs.ILogGroup
     recipients: Recipients
     name: str = DEPLOYMENT
-    groups_apart: bool = False
 
     def make(self) -> tuple[cloudwatch.IAlarm, ...]:
         """Every alarm that can have data."""
-        named = NamedGroupAlarms(self.scope, self.cluster, self.recipients, self.name)
         return (
             *self._reporter(),
             *self._any_group(),
-            *(named.known() if self.groups_apart else named.make()),
+            *self._named_groups(),
             *self._brokers(),
         )
 
@@ -308,6 +305,26 @@ class ClusterAlarms:
             where=subject.shown,
         )
 
+    def _named_groups(self) -> Iterator[cloudwatch.IAlarm]:
+        """On thresholds, then on what is usual."""
+        metrics = LagMetrics(self.cluster)
+        scopes = {
+            is_learnt: Construct(self.scope, "Anomalies" if is_learnt else "Groups")
+            for is_learnt in (False, True)
+        }
+        for group, rule, threshold in group_rules(self.cluster):
+            subject = ClusterSubject(self.cluster, group, self.name)
+            yield rule_alarm(
+                scopes[rule.name == ANOMALY.name],
+                id_of(pascal_case(rule.name), group),
+                rule=rule,
+                subject=subject,
+                metric=metrics.of_group(rule.metric, group),
+                recipients=self.recipients.of_group(self.cluster, group),
+                where=subject.shown,
+                threshold=threshold,
+            )
+
     def _brokers(self) -> Iterator[cloudwatch.IAlarm]:
         """On the brokers' own metrics, which MSK publishes without charge."""
         cluster = self.cluster
@@ -326,55 +343,6 @@ class ClusterAlarms:
                 recipients=self.recipients,
                 where=subject.shown,
             )
-
-
-@dataclass(frozen=True, slots=True)
-class NamedGroupAlarms:
-    """The alarms on groups that a cluster names: on all of them, or on a share for one stack."""
-
-    scope: Construct
-    cluster: ClusterFacts
-    recipients: Recipients
-    name: str = DEPLOYMENT
-    share: frozenset[str] | None = None
-
-    def make(self) -> tuple[cloudwatch.IAlarm, ...]:
-        """Alarms on thresholds, then those on what is usual."""
-        metrics, subjects = LagMetrics(self.cluster), self._subjects()
-        scopes = {
-            is_learnt: Construct(self.scope, "Anomalies" if is_learnt else "Groups")
-            for is_learnt in (False, True)
-        }
-        return tuple(
-            rule_alarm(
-                scopes[rule.name == ANOMALY.name],
-                id_of(pascal_case(rule.name), group),
-                rule=rule,
-                subject=subject,
-                metric=metrics.of_group(rule.metric, group),
-                recipients=self.recipients.of_group(self.cluster, group),
-                where=subject.shown,
-                threshold=threshold,
-            )
-            for group, rule, threshold, subject in subjects
-            if self.share is None or group in self.share
-        )
-
-    def known(self) -> Iterator[cloudwatch.IAlarm]:
-        """The same alarms, which another stack of the account and region makes."""
-        scope = Construct(self.scope, "GroupsApart")
-        for group, rule, _, subject in self._subjects():
-            arn = Stack.of(scope).format_arn(
-                service="cloudwatch",
-                resource="alarm",
-                resource_name=subject.name(rule),
-                arn_format=ArnFormat.COLON_RESOURCE_NAME,
-            )
-            yield cloudwatch.Alarm.from_alarm_arn(scope, id_of(pascal_case(rule.name), group), arn)
-
-    def _subjects(self) -> Iterator[tuple[str, Rule, float | None, ClusterSubject]]:
-        for group, rule, threshold in group_rules(self.cluster):
-            yield group, rule, threshold, ClusterSubject(self.cluster, group, self.name)
 
 
 def report_alarm(

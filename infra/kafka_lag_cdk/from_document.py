@@ -23,7 +23,7 @@ from kafka_lag_cdk.props import (
     ServiceScaling,
     Tls,
 )
-from kafka_lag_config.cluster import Cluster, TopicAlarms
+from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.login import Auth, IamAuth, OpenAuth, ScramAuth, SecretAuth, TlsAuth
 
 # Needed by an import and in no resource: one of each a subnet.
@@ -38,7 +38,6 @@ def collect_configured(
     reports: SharedNames,
     recovered: bool = True,
     package: Path | None = None,
-    groups_apart: bool = False,
 ) -> LagCollector:
     """The collector of a configured cluster, whose ids and ARNs are imported; none is looked up."""
     vpc, alarms = cluster.vpc, cluster.alarms
@@ -77,7 +76,10 @@ def collect_configured(
         notice_topic=(
             import_topic(scope, "OwnNotices", alarms.notice_topic) if alarms.notice_topic else None
         ),
-        owner_topics=import_owner_topics(scope, alarms),
+        owner_topics={
+            owner: import_topic(scope, f"OwnerTopic{index}", arn)
+            for index, (owner, arn) in enumerate(alarms.owner_topics.items())
+        },
         services=[
             ServiceScaling(each.service, each.scaling, each.apart)
             for each in cluster.facts.services
@@ -85,7 +87,6 @@ def collect_configured(
         reports=reports,
         recovered=recovered,
         package=package,
-        groups_apart=groups_apart,
     )
 
 
@@ -113,14 +114,6 @@ def _import_secret(scope: Construct, auth: SecretAuth) -> secretsmanager.ISecret
         secret_complete_arn=auth.secret_arn,
         encryption_key=kms.Key.from_key_arn(scope, "LoginKey", key) if key else None,
     )
-
-
-def import_owner_topics(scope: Construct, alarms: TopicAlarms) -> dict[str, sns.ITopic]:
-    """Topics by the owner whose groups' alarms they get."""
-    return {
-        owner: import_topic(scope, f"OwnerTopic{index}", arn)
-        for index, (owner, arn) in enumerate(alarms.owner_topics.items())
-    }
 
 
 def import_topic(scope: Construct, construct_id: str, arn: str) -> sns.ITopic:

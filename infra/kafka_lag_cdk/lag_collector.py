@@ -30,7 +30,6 @@ from kafka_lag_cdk.props import (
     WatchedCluster,
 )
 from kafka_lag_cdk.scaling import ScaledService
-from kafka_lag_config.alarm_rules import alarm_shares
 from kafka_lag_config.doubts import find_doubts
 from kafka_lag_config.settings import AlarmSettings, CollectorSettings
 
@@ -60,10 +59,7 @@ class LagCollector(Construct):
     `recovered` a topic also gets that an alarm is over.
     `package` is the collector's folder or zip; unless given, it is built from this project's lock.
 
-    Whatever is wrong is a ConfigurationError with the sentences of a configuration file. A stack
-    holds the alarms of 100 to 150 named groups. Those of more are a ValueError, or with
-    `groups_apart` not made here: the app makes a `NamedGroupAlarms` for each of
-    `alarm_shares(collector.facts)`, in stacks of their own, after this.
+    Whatever is wrong is a ConfigurationError with the sentences of a configuration file.
 
     `alarms` reach people, `scaling_alarms` only set numbers of tasks; `dashboard` is None where the
     settings want none.
@@ -95,7 +91,6 @@ class LagCollector(Construct):
         owner_topics: Mapping[str, sns.ITopic] | None = None,
         recovered: bool = True,
         package: Path | None = None,
-        groups_apart: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         network = Network(
@@ -122,14 +117,6 @@ class LagCollector(Construct):
             owner_topics=owner_topics or {},
         )
         self.facts = facts = self._cluster.check(self.node.path)
-        shares = alarm_shares(facts)
-        if shares and not groups_apart:
-            raise ValueError(
-                f"The alarms on the {len(frozenset().union(*shares)):,} groups that alarms of "
-                f"{name} name are more than one stack holds: give LagCollector "
-                "groups_apart=True, and make NamedGroupAlarms in a stack of its own for each of "
-                f"the {len(shares)} alarm_shares(collector.facts)."
-            )
         shared = reports.names if isinstance(reports, LagReports) else reports
         self._name = shared.name
         self._workgroup = shared.name if shared.queries else None
@@ -152,7 +139,6 @@ class LagCollector(Construct):
             log_group=self.log_group,
             recipients=self._recipients(shared, recovered),
             name=self._name,
-            groups_apart=bool(shares),
         ).make()
         self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if facts.settings.dashboard else None

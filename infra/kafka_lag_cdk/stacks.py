@@ -6,8 +6,7 @@ integration in, and bucket, catalog and topic must not be rolled back for that. 
 views, which reserve concurrency that a new account has not.
 
 A stack a cluster, as one of them holds 25 to 40 of the 500 resources a stack may have, and as a
-cluster then comes, changes and goes without touching another. Alarms on more than a hundred named
-groups are in further ones.
+cluster then comes, changes and goes without touching another.
 """
 
 from __future__ import annotations
@@ -22,17 +21,15 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from kafka_lag_cdk.alarms import NamedGroupAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
-from kafka_lag_cdk.from_document import collect_configured, import_owner_topics, import_topic
+from kafka_lag_cdk.from_document import collect_configured, import_topic
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.metrics import LagMetrics
-from kafka_lag_cdk.names import SharedNames, published_bucket, published_notices, published_topic
+from kafka_lag_cdk.names import SharedNames, published_bucket
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.notifications import ChatChannels, topics_of
 from kafka_lag_cdk.scaling import ScaledService
 from kafka_lag_cdk.views_function import LagViews
-from kafka_lag_config.alarm_rules import alarm_shares
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.deployment import Deployment
 from kafka_lag_config.doubts import find_shared_doubts
@@ -222,44 +219,11 @@ class ClusterStack(Stack):
             ),
             recovered=deployment.shared.notify.recovered,
             package=package,
-            groups_apart=bool(alarm_shares(cluster.facts)),
         )
         _output(self, "Function", collector.function.function_name)
         _output(self, "LogGroup", collector.log_group.log_group_name)
         if collector.dashboard:
             _output(self, "Dashboard", collector.dashboard.dashboard_name)
-
-
-class GroupAlarmsStack(Stack):
-    """The alarms on some of a cluster's named groups, where one stack cannot hold those of all."""
-
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        deployment: Deployment,
-        cluster: Cluster,
-        share: frozenset[str],
-        number: int,
-        env: Environment,
-    ) -> None:
-        super().__init__(
-            scope,
-            construct_id,
-            stack_name=deployment.group_alarms_stack_names(cluster)[number - 1],
-            description=f"Alarms on named groups of the cluster {cluster.name}",
-            env=env,
-        )
-        arn = cluster.alarms.topic or published_topic(self, deployment.name)
-        notices = cluster.alarms.notice_topic or published_notices(self, deployment.name)
-        recipients = Recipients(
-            import_topic(self, "Topic", arn),
-            deployment.shared.notify.recovered,
-            import_owner_topics(self, cluster.alarms),
-            import_topic(self, "NoticeTopic", notices),
-        )
-        NamedGroupAlarms(self, cluster.facts, recipients, deployment.name, share).make()
 
 
 class ScalingStack(Stack):
@@ -315,7 +279,6 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
             )
             own.add_stack_dependency(shared[place], "its bucket and topic are found by parameters")
             made.append(own)
-            made += _group_alarms(app, deployment, cluster, own)
             made += [
                 _scaling(app, deployment, cluster, (account, place[1]))
                 for account in scaling_accounts(cluster)
@@ -334,27 +297,6 @@ def _mark(stack: Stack, deployment: Deployment) -> None:
             stack, "Boundary", deployment.permissions_boundary
         )
         iam.PermissionsBoundary.of(stack).apply(boundary)
-
-
-def _group_alarms(
-    app: App, deployment: Deployment, cluster: Cluster, own: ClusterStack
-) -> list[GroupAlarmsStack]:
-    """Each after the one before, the first after the cluster's: what moves is gone there first."""
-    made: list[GroupAlarmsStack] = []
-    for number, share in enumerate(alarm_shares(cluster.facts), start=1):
-        stack = GroupAlarmsStack(
-            app,
-            _stack_id(own.node.id, "groups", str(number)),
-            deployment=deployment,
-            cluster=cluster,
-            share=share,
-            number=number,
-            env=_environment(deployment.place_of(cluster)),
-        )
-        before = made[-1] if made else own
-        stack.add_stack_dependency(before, "an alarm that moves is gone before it is made")
-        made.append(stack)
-    return made
 
 
 def _scaling(app: App, deployment: Deployment, cluster: Cluster, place: _Place) -> ScalingStack:

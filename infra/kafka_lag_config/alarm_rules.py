@@ -7,12 +7,10 @@ is at least 1 whenever anything was counted.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import ceil
-from zlib import crc32
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
@@ -62,7 +60,7 @@ FULL_PERCENT, BUSY_PERCENT = 85, 60
 LAMBDA, LOGS, MSK = "AWS/Lambda", "AWS/Logs", "AWS/Kafka"
 
 # Alarms on named groups in a stack, which holds 500 resources and a megabyte, two kilobytes each.
-_MOST_IN_STACK = 300
+_MOST_NAMED = 300
 
 # A Metrics Insights alarm sees no older data [CloudWatch user guide, alarm limits].
 _QUERY_MINUTES = 180
@@ -460,6 +458,15 @@ def find_alarm_faults(cluster: ClusterFacts) -> Iterator[Fault]:
             yield Fault(place, f"{rule.datapoints} of {rule.periods} runs are never reached")
         if change.threshold is not None and known[name].threshold is None:
             yield Fault((*place, "threshold"), "each group has its own: leave it out")
+    # Of what is usual the alarm, and what learns.
+    named = sum(2 if rule.name == ANOMALY.name else 1 for _, rule, _ in group_rules(cluster))
+    if named > _MOST_NAMED:
+        yield Fault(
+            ("alarms",),
+            f"the groups named there have {named:,} alarms, and a stack holds {_MOST_NAMED}: name "
+            "fewer. any_group watches all others, and of them status_messages page the people of "
+            "notify.owners",
+        )
 
 
 def full_name(deployment: str, cluster: ClusterFacts, rule: str, *group: str) -> str:
@@ -518,27 +525,6 @@ def query_rules(cluster: ClusterFacts) -> Iterator[Rule]:
         yield from (configured(cluster, rule) for rule in rules)
     if cluster.watches_unusual:
         yield configured(cluster, ANY_UNUSUAL)
-
-
-def alarm_shares(cluster: ClusterFacts) -> tuple[frozenset[str], ...]:
-    """The named groups by the stack that holds their alarms; none: the cluster's own holds all.
-
-    A name always has the same share of as many, and where shares double a group stays or goes to a
-    later one. So deployed in order, an alarm is gone before another stack makes it: CloudFormation
-    refuses one whose name is taken.
-    """
-    weights: Counter[str] = Counter()
-    for group, rule, _ in group_rules(cluster):
-        # Of what is usual the alarm, and what learns.
-        weights[group] += 2 if rule.name == ANOMALY.name else 1
-    shares = 1
-    while True:
-        found: list[set[str]] = [set() for _ in range(shares)]
-        for group in weights:
-            found[crc32(group.encode()) % shares].add(group)
-        if all(sum(weights[group] for group in share) <= _MOST_IN_STACK for share in found):
-            return () if shares == 1 else tuple(map(frozenset, found))
-        shares *= 2
 
 
 def reporter_rules(cluster: ClusterFacts) -> tuple[Rule, ...]:

@@ -10,20 +10,12 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, model_validator
 
-from kafka_lag_config.alarm_rules import alarm_shares
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.faults import Fault, FaultsError
 from kafka_lag_config.network import Endpoints
 from kafka_lag_config.shared import ExistingBucket, KmsKeys, Shared
 from kafka_lag_config.strict import Strict
-from kafka_lag_config.types import (
-    Account,
-    Listed,
-    PolicyName,
-    Prefix,
-    TagKey,
-    TagValue,
-)
+from kafka_lag_config.types import Account, Listed, Prefix, Text
 
 _LONGEST_STACK_NAME = 128
 
@@ -39,10 +31,10 @@ class Deployment(Strict):
     account: Account | None = None
     """the account of clusters whose ARN or `account` names no other (unless given: whoever deploys)
     """
-    tags: Annotated[dict[TagKey, TagValue], Field(max_length=40)] = Field(default_factory=dict)
+    tags: Annotated[dict[Text, str], Field(max_length=40)] = Field(default_factory=dict)
     """on all that takes some, beside `application` (the deployment's name unless given here):
     `{"cost-centre": "4711"}`; 40 at most, and none that differ by case alone"""
-    permissions_boundary: PolicyName | None = None
+    permissions_boundary: Text | None = None
     """name, with its path, of a managed policy in each account: the boundary of every role that is
     made"""
     shared: Shared = Shared()
@@ -99,11 +91,6 @@ class Deployment(Strict):
         """The name of a cluster's stack, or of one beside it; letters, digits and '-' only."""
         return "-".join((self.name, re.sub(r"[^A-Za-z0-9-]", "-", cluster.name), *of))
 
-    def group_alarms_stack_names(self, cluster: Cluster) -> tuple[str, ...]:
-        """Return the stack names of alarms on named groups that do not fit into one stack."""
-        numbers = range(1, len(alarm_shares(cluster.facts)) + 1)
-        return tuple(self.stack_name(cluster, "groups", str(number)) for number in numbers)
-
     def scaling_stack_name(self, cluster: Cluster) -> str:
         """Return the stack name for services of another account, the same in each account."""
         return self.stack_name(cluster, "scaling")
@@ -125,7 +112,7 @@ class Deployment(Strict):
 
     def _too_long(self) -> Iterator[Fault]:
         for index, cluster in enumerate(self.clusters):
-            names = [self.stack_name(cluster), *self.group_alarms_stack_names(cluster)]
+            names = [self.stack_name(cluster)]
             if any(each.account for each in cluster.scaling):
                 names.append(self.scaling_stack_name(cluster))
             longest = max(names, key=len)
@@ -146,11 +133,7 @@ class Deployment(Strict):
             yield from self._alike_of([c for c in self.clusters if self.place_of(c)[0] in together])
 
     def _alike_of(self, clusters: Sequence[Cluster]) -> Iterator[str]:
-        stacks = [
-            (name, cluster.name)
-            for cluster in clusters
-            for name in (self.stack_name(cluster), *self.group_alarms_stack_names(cluster))
-        ]
+        stacks = [(self.stack_name(cluster), cluster.name) for cluster in clusters]
         ours = [self.shared_stack_name, self.chat_stack_name]
         ours += [self.views_stack_name] * (self.shared.views is not None)
         for stack, count in Counter([*(name.lower() for name, _ in stacks), *ours]).items():

@@ -15,7 +15,6 @@ from kafka_lag_config.strict import Strict
 from kafka_lag_config.types import (
     AccountRegion,
     BucketName,
-    ChatName,
     Checked,
     Distinct,
     Email,
@@ -40,7 +39,7 @@ OFF = "off"
 class Slack(Strict):
     """A channel of a workspace that AWS's chat integration has been let into."""
 
-    name: ChatName
+    name: Text
     workspace_id: Text
     channel_id: Text
 
@@ -48,7 +47,7 @@ class Slack(Strict):
 class Teams(Strict):
     """A channel of Microsoft Teams, by the ids that AWS's chat integration shows."""
 
-    name: ChatName
+    name: Text
     team_id: Text
     channel_id: Text
     tenant_id: Text

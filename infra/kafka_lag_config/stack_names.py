@@ -46,7 +46,5 @@ def stack_names_for(deployment: Deployment, cluster: Cluster) -> Iterator[StackN
     if deployment.shared.views is not None:
         yield StackName(deployment.views_stack_name, account, region)
     yield StackName(deployment.stack_name(cluster), account, region)
-    for name in deployment.group_alarms_stack_names(cluster):
-        yield StackName(name, account, region)
     for other in scaling_accounts(cluster):
         yield StackName(deployment.scaling_stack_name(cluster), other, region)

@@ -150,7 +150,7 @@ Distinct = Checked(_distinct, lambda schema: {**schema, "uniqueItems": True})
 Expression = Annotated[str, AfterValidator(_compiles)]
 ByExpression = Annotated[dict[Expression, V], BeforeValidator(_expressions)]
 
-# Also of ids that CloudFormation checks when it is deployed.
+# Also of ids, tags and names that CloudFormation checks when it is deployed.
 Text = Annotated[str, _like(r"(?!\s)[^\x00-\x1f]+(?<!\s)", "text without blanks around it")]
 GroupName = Annotated[Text, AfterValidator(_exact)]
 _NAME = "letters, digits, '.', '_' or '-', 128 at most"
@@ -161,27 +161,6 @@ Prefix = Annotated[
     _like(
         r"(?!aws|ssm)[a-z][a-z0-9-]{0,39}",
         "lower-case letters, digits and '-', 40 at most, and not begin with aws or ssm",
-    ),
-]
-# What AWS takes for tags [tagging user guide]; those that begin so are its own.
-TagKey = Annotated[
-    str,
-    _like(
-        r"(?!(?i:aws:))[\w .:/=+@-]{1,128}",
-        "a tag's key: letters, digits, blanks or _.:/=+-@, 128 at most, and not begin with aws:",
-    ),
-]
-TagValue = Annotated[
-    str,
-    _like(
-        r"[\w .:/=+@-]{0,256}", "a tag's value: letters, digits, blanks or _.:/=+-@, 256 at most"
-    ),
-]
-PolicyName = Annotated[
-    str,
-    _like(
-        r"([\w+=,.@-]+/)*[\w+=,.@-]{1,128}",
-        "the name of a managed policy of the account, with its path if it has one, not an ARN",
     ),
 ]
 Region = Annotated[str, _like(r"[a-z]{2}(-[a-z]+)+-\d", "a region, such as eu-west-1")]
@@ -234,9 +213,6 @@ EventBus = Annotated[
     ),
 ]
 Https = Annotated[str, _like(r"https://\S+", "an https:// address")]
-ChatName = Annotated[
-    str, _like(r"[A-Za-z0-9_-]{1,128}", "letters, digits, '_' or '-', 128 at most")
-]
 Count = Annotated[int, Field(ge=0)]
 Whole = Annotated[int, Field(ge=1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of alarms, which brokers have some, and which stack has those on a named group."""
+"""Names of alarms, and which brokers have some."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from kafka_lag_cdk.alarms import ClusterSubject
 from kafka_lag_cdk.names import construct_id
-from kafka_lag_config.alarm_rules import SLA, STATUS, Rule, alarm_shares
+from kafka_lag_config.alarm_rules import SLA, STATUS, Rule
+from kafka_lag_config.faults import ConfigurationError
 from tests.infra.alarms.conftest import alarms_of
 from tests.infra.configured import cluster
 
@@ -77,51 +78,15 @@ def test_brokers_are_watched_where_there_are_metrics_of_them(
     assert BOTH & set(alarms_of(**changes)) == expected
 
 
-def named(count: int) -> list[str]:
-    return [f"group-{number}" for number in range(count)]
+def watch(count: int, **more: bool) -> None:
+    groups = [f"group-{number}" for number in range(count)]
+    alarms = {"groups": groups} | {key: dict.fromkeys(groups, 1) for key in more}
+    cluster(alarms=alarms, sla_seconds={".*": 60}, levels={"max_metrics": 100_000})
 
 
-def shares(count: int) -> tuple[frozenset[str], ...]:
-    """Of so many groups with three alarms each."""
-    watched = cluster(
-        alarms={"groups": named(count)}, sla_seconds={".*": 60}, levels={"max_metrics": 100_000}
-    )
-    return alarm_shares(watched.facts)
-
-
-@pytest.mark.parametrize(("count", "stacks"), [(0, 0), (100, 0), (101, 2), (300, 4)])
-def test_beyond_three_hundred_alarms_they_are_shared_out(count: int, stacks: int) -> None:
-    found = shares(count)
-    assert len(found) == stacks
-    assert all(3 * len(share) <= 300 for share in found)
-    if found:
-        assert sorted(group for share in found for group in share) == sorted(named(count))
-
-
-def test_offset_lag_and_anomalies_count_too() -> None:
-    groups = named(61)
-    watched = cluster(
-        alarms={
-            "groups": groups,
-            "anomalies": groups,
-            "offset_lag": dict.fromkeys(groups, 1000),
-        },
-        levels={"max_metrics": 100_000},
-    )
-    assert len(alarm_shares(watched.facts)) == 2
-
-
-def test_a_group_keeps_its_stack_while_there_are_as_many() -> None:
-    before, after = shares(150), shares(151)
-    assert len(before) == len(after)
-    assert all(old <= new for old, new in zip(before, after, strict=True))
-
-
-def test_where_stacks_double_a_group_stays_or_goes_to_a_later_one() -> None:
-    """Deployed in order, an alarm is gone from a stack before another makes it."""
-    before, after = shares(150), shares(450)
-    assert len(before) < len(after)
-    for group in named(150):
-        (old,) = (number for number, share in enumerate(before) if group in share)
-        (new,) = (number for number, share in enumerate(after) if group in share)
-        assert new >= old
+def test_more_alarms_on_named_groups_than_a_stack_holds_are_refused() -> None:
+    watch(100)
+    with pytest.raises(ConfigurationError, match=r"alarms: the groups named there have 303 alarms"):
+        watch(101)
+    with pytest.raises(ConfigurationError, match=r"have 304 alarms"):
+        watch(76, offset_lag=True)
