@@ -128,7 +128,7 @@ class CollectorFunction(Construct):
             memory_size=settings.memory_mb,
             timeout=_TIMEOUT,
             log_group=self.log_group,
-            reserved_concurrent_executions=1 if settings.alone else None,
+            reserved_concurrent_executions=settings.reserved_concurrency,
             # A minute is reported in its minute or not at all; the next run knows as much.
             retry_attempts=0,
             max_event_age=_EVENT_AGE,

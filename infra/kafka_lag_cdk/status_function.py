@@ -87,7 +87,7 @@ class StatusNotifier(Construct):
             timeout=_TIMEOUT,
             log_days=settings.log_days,
             log_key_arn=log_key_arn,
-            concurrency=1 if settings.alone else None,
+            concurrency=settings.reserved_concurrency,
             retries=_RETRIES,
             event_age=_EVENT_AGE,
             failed=self.failed,

@@ -30,8 +30,9 @@ class Function(Strict):
 
     memory_mb: MemoryMb = 512
     """memory of the Lambda"""
-    alone: bool = False
-    """reserve a concurrency of one; small accounts have none to reserve"""
+    reserved_concurrency: Whole | None = None
+    """executions reserved for it, and the most at once: 1 is enough, because runs come one after
+    another. Small accounts have none to reserve (unless given: none)"""
     log_days: LogDays = 14
     """days for which its log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"""
     python: Literal["3.13", "3.14"] = "3.13"

@@ -232,15 +232,15 @@ class Views(Strict):
 class StatusMessages(Strict):
     """One message a changed status.
 
-    Nothing needs it `alone`, as what is sent is claimed by conditional writes.
+    It may run twice at once, as what is sent is claimed by conditional writes.
     """
 
     topic: bool = True
     """send to the topic of reports, that is to `notify.email` and chats"""
     event_bus: Annotated[EventBus | None, NoneIfOff] = "default"
     """send to this event bus of the account and region, which must exist; `"off"`: to none"""
-    alone: bool = False
-    """reserve a concurrency of one"""
+    reserved_concurrency: Whole | None = None
+    """as for a cluster's `function` (unless given: none)"""
     memory_mb: MemoryMb = 512
     """of its Lambda"""
     log_days: LogDays = 14

@@ -40,8 +40,8 @@ CASES: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
     "views in a new account": (10, BEARER, {}),
     "one too few": (109, BEARER, {}),
     "just enough": (110, BEARER, {}),
-    "a collector takes one more": (110, BEARER, {"function": {"alone": True}}),
-    "messages": (100, {"status_messages": {"alone": True}}, {}),
+    "a collector takes one more": (110, BEARER, {"function": {"reserved_concurrency": 1}}),
+    "messages": (100, {"status_messages": {"reserved_concurrency": 1}}, {}),
     "views with IAM reserve none": (10, {"views": {}}, {}),
 }
 

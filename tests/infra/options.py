@@ -71,7 +71,12 @@ _CLUSTERS: dict[str, dict[str, Any]] = {
         "bootstrap_servers": ["b-1:9196", "b-2:9197", "b-1.vpce.example:14001"],
         "auth": {"type": "tls", "secret_arn": SECRET},
         "ca_file": "authority.pem",
-        "function": {"alone": True, "python": "3.14", "architecture": "x86_64", "log_days": 30},
+        "function": {
+            "reserved_concurrency": 1,
+            "python": "3.14",
+            "architecture": "x86_64",
+            "log_days": 30,
+        },
         "vpc": {
             "id": _VPC["id"],
             "subnets": _VPC["subnets"],
@@ -181,7 +186,7 @@ _DEPLOYMENTS: dict[str, dict[str, Any]] = {
         "shared": {
             **SMALL,
             "views": {"auth": "bearer", "memory_mb": 1024, "concurrency": 3, "log_days": 30},
-            "status_messages": {"alone": True, "memory_mb": 256, "event_bus": "ours"},
+            "status_messages": {"reserved_concurrency": 1, "memory_mb": 256, "event_bus": "ours"},
             "notify": {"recovered": False, "slack": EVERYBODY["slack"]},
         }
     },

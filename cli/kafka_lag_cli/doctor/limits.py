@@ -28,27 +28,27 @@ def check_concurrency(place: Place) -> Iterator[Finding]:
     """Yields whether what all clusters of the place reserve is free. Raises AwsError."""
     clusters = place.deployment.places()[place.deployment.place_of(place.cluster)]
     wanted = {
-        place.deployment.stack_name(each): ("function.alone", _FUNCTION, 1)
+        place.deployment.stack_name(each): ("function.reserved_concurrency", _FUNCTION, reserved)
         for each in clusters
-        if each.function.alone
+        if (reserved := each.function.reserved_concurrency)
     }
     shared = place.deployment.shared
     if shared.views and shared.views.concurrency:
         stack = place.deployment.views_stack_name
         wanted[stack] = ("shared.views.concurrency", _VIEWS_FUNCTION, shared.views.concurrency)
-    if shared.status_messages and shared.status_messages.alone:
+    if shared.status_messages and (reserved := shared.status_messages.reserved_concurrency):
         stack = place.deployment.shared_stack_name
-        wanted[stack] = ("shared.status_messages.alone", "", 1)
+        wanted[stack] = ("shared.status_messages.reserved_concurrency", "", reserved)
     with using("lambda:GetAccountSettings"):
         limits = place.client("lambda").get_account_settings()["AccountLimit"]
     total, free = limits["ConcurrentExecutions"], limits["UnreservedConcurrentExecutions"]
     more = sum(
-        max(0, count - _reserved(place, stack, output))
+        max(0, count - _reserved(place, stack, output, count))
         for stack, (_, output, count) in wanted.items()
     )
     if more <= max(0, free - _UNRESERVED):
-        reserved = f", of which {more} more are reserved" if more else ""
-        yield Finding(CONCURRENCY, "ok", f"{total} executions at once{reserved}")
+        more_reserved = f", of which {more} more are reserved" if more else ""
+        yield Finding(CONCURRENCY, "ok", f"{total} executions at once{more_reserved}")
         return
     keys = sorted({key for key, *_ in wanted.values()})
     yield Finding(
@@ -68,19 +68,20 @@ def check_concurrency(place: Place) -> Iterator[Finding]:
 
 
 def _off(keys: Iterable[str]) -> str:
-    return ", ".join(f'{key} = "off"' if "views" in key else f"{key} = false" for key in keys)
+    return ", ".join(f'{key} = "off"' if "views" in key else f"no {key}" for key in keys)
 
 
-def _reserved(place: Place, stack: str, output: str) -> int:
+def _reserved(place: Place, stack: str, output: str, wanted: int) -> int:
     """Return the concurrency that a deployed function has reserved; 0 if it is not deployed.
 
-    The function of messages is no output: where its stack is there, it is taken to have its one.
+    The function of messages is no output: where its stack is there, it is taken to have what is
+    wanted.
     """
     try:
         with using("cloudformation:DescribeStacks"):
             (found,) = place.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
         if not output:
-            return 1
+            return wanted
         outputs = {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])}
         if output not in outputs:
             return 0

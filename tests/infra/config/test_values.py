@@ -239,7 +239,7 @@ FULL: dict[str, Any] = {
     "clusters": [
         cluster_json(
             bootstrap_servers=["b:9096"],
-            function={"memory_mb": 512, "python": "3.13", "alone": False},
+            function={"memory_mb": 512, "python": "3.13", "reserved_concurrency": None},
             alarms={"groups": ["billing"], "any_group": True},
             scaling=[BY_STEPS],
             expected={"groups": 20},
