@@ -76,8 +76,8 @@ class SharedNames:
         """
         return cls(
             bucket=published_bucket(scope, deployment),
-            topic_arn=published_topic(scope, deployment),
-            notice_topic_arn=published_notices(scope, deployment),
+            topic_arn=_published(scope, deployment, _TOPIC),
+            notice_topic_arn=_published(scope, deployment, _NOTICES),
             name=deployment,
             queries=queries,
             bucket_key_arn=bucket_key_arn,
@@ -88,16 +88,6 @@ class SharedNames:
 def published_bucket(scope: Construct, deployment: str) -> str:
     """The name of the bucket of the same account and region, read at deploy time."""
     return _published(scope, deployment, _BUCKET)
-
-
-def published_topic(scope: Construct, deployment: str) -> str:
-    """The ARN of the alarms' topic, likewise."""
-    return _published(scope, deployment, _TOPIC)
-
-
-def published_notices(scope: Construct, deployment: str) -> str:
-    """The ARN of the topic of alarms that are not urgent, likewise."""
-    return _published(scope, deployment, _NOTICES)
 
 
 def _published(scope: Construct, deployment: str, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafka_lag_config.cost.cost import Cost, Line, cost_of
 from kafka_lag_config.cost.prices import load_prices
-from tests.infra.configured import cluster_json, deployment
+from tests.infra.configured import deployment
 
 PRICES = load_prices()
 # A channel costs nothing.
@@ -36,13 +36,3 @@ def units(*clusters: dict[str, Any], **shared: Any) -> dict[str, float]:
         for each in line.charges:
             found[f"{line.part}: {each.price}"] += each.units
     return dict(found)
-
-
-def serverless() -> dict[str, Any]:
-    arn = cluster_json()["arn"].removesuffix("-7") + "-s2"
-    return cluster_json(name="less", arn=arn, auth={"type": "iam"})
-
-
-def not_msk() -> dict[str, Any]:
-    own = {"arn": None, "region": "eu-west-1", "account": "111122223333"}
-    return cluster_json(name="own") | own | {"bootstrap_servers": ["kafka.example:9096"]}

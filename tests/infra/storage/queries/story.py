@@ -157,11 +157,6 @@ def lay_unreadable(folder: Path, tables: Iterable[str]) -> None:
         (place / "unreadable.parquet").write_bytes(b"no Parquet")
 
 
-def at(minute: int) -> datetime:
-    """The time of a run as Athena shows it."""
-    return datetime.fromtimestamp((BEGIN + minute * MINUTE) / 1000, UTC).replace(tzinfo=None)
-
-
 def end(minute: int) -> int:
     """The log's end, 60 records a minute on."""
     return 2_000_000 + 60 * minute
