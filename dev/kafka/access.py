@@ -37,14 +37,17 @@ class Credentials:
 
 
 def new_users(*names: str) -> dict[str, Credentials]:
-    """Make up a password for each name."""
+    """Returns users with these names, each with a random password."""
     return {name: Credentials(name, secrets.token_urlsafe(24)) for name in names}
 
 
 def client_config(
     bootstrap: str, protocol: Protocol, login: Credentials | ClientPair, cafile: Path
 ) -> dict[str, Any]:
-    """Configure a librdkafka client; holds the secret unless the protocol is PLAINTEXT."""
+    """Returns the settings of a librdkafka client.
+
+    They hold the secret unless the protocol is PLAINTEXT.
+    """
     config: dict[str, Any] = {"bootstrap.servers": bootstrap, "security.protocol": protocol}
     if protocol == "PLAINTEXT":
         return config
@@ -63,7 +66,7 @@ def client_config(
 
 
 def monitor_acls() -> list[AclBinding]:
-    """What a monitor needs and no more: it reads no record and changes nothing."""
+    """Returns the ACLs that a monitor needs; it reads no record and changes nothing."""
     describe = AclOperation.DESCRIBE
     return [
         acl("monitor", ResourceType.BROKER, "kafka-cluster", describe),
@@ -76,19 +79,22 @@ def monitor_acls() -> list[AclBinding]:
 def acl(
     user: str, kind: ResourceType, name: str, operation: AclOperation, *, allow: bool = True
 ) -> AclBinding:
-    """Bind one permission, or one denial, which wins; the name `*` means all of the kind."""
+    """Returns an ACL with one permission, or one denial, which wins.
+
+    The name `*` means all of the kind.
+    """
     permission = AclPermissionType.ALLOW if allow else AclPermissionType.DENY
     pattern = ResourcePatternType.LITERAL
     return AclBinding(kind, name, pattern, f"User:{user}", "*", operation, permission)
 
 
 def create_acls(admin: AdminClient, acls: list[AclBinding]) -> None:
-    """Store the bindings; every broker follows them some milliseconds later."""
+    """Stores the ACLs; brokers apply them some milliseconds later."""
     wait_for(admin.create_acls(acls, request_timeout=ANSWERS_WITHIN))
 
 
 def create_users(admin: AdminClient, users: Mapping[str, Credentials]) -> None:
-    """Store each user for both SCRAM mechanisms."""
+    """Stores each user for both SCRAM mechanisms."""
     # Kafka takes one change of a user per request.
     for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
         kind = ScramCredentialInfo(mechanism, ITERATIONS)
@@ -100,6 +106,6 @@ def create_users(admin: AdminClient, users: Mapping[str, Credentials]) -> None:
 
 
 def wait_for(futures: Mapping[Any, Future[Any]]) -> None:
-    """Wait for all the answers of one admin call, raising the first error among them."""
+    """Waits for all answers of an admin call, and raises the first error among them."""
     for future in futures.values():
         future.result(ANSWERS_WITHIN)

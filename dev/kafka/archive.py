@@ -28,7 +28,7 @@ def writing(archive: Path) -> tuple[str, ...]:
 def archive_of(
     server: KafkaServer, train: Callable[[Path], None], *, version: str | None = None
 ) -> Path | None:
-    """Return the archive of these jars for this Java, made beside them when there is none.
+    """Returns the archive of these jars for this Java, and makes it beside them if it is missing.
 
     `train` has a broker start and end that leaves its archive in the file. `version` is what Java
     says of its own build. Null where none can be made: brokers start without, later.
@@ -51,7 +51,7 @@ def _make(archive: Path, train: Callable[[Path], None]) -> None:
 
 
 def _digest(server: KafkaServer, version: str) -> str:
-    """All that Java compares before it takes an archive."""
+    """Returns a digest of everything that Java compares before it uses an archive."""
     jars = [(jar, jar.stat()) for jar in sorted(server.jars.glob("*.jar"))]
     known = [f"{jar} {found.st_size} {found.st_mtime_ns}" for jar, found in jars]
     return hashlib.sha256("\n".join([version, *known]).encode()).hexdigest()[:16]

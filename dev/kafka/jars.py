@@ -26,18 +26,18 @@ ENV_VERSION = "KAFKA_VERSION"
 
 @dataclass(frozen=True, slots=True)
 class KafkaServer:
-    """Where the server's files lie in the checkout."""
+    """The folders of the server's files in the checkout."""
 
     folder: Path
 
     @property
     def jars(self) -> Path:
-        """The folder of all jars."""
+        """Returns the folder of all jars."""
         return self.folder / "jars"
 
     @property
     def class_path(self) -> str:
-        """All jars, as Java takes them."""
+        """Returns all jars as a class path of Java."""
         return str(self.jars / "*")
 
     @property
@@ -47,7 +47,7 @@ class KafkaServer:
 
 
 def kafka_version(pom: Path = POM) -> tuple[int, ...]:
-    """The version of the brokers: the environment's `KAFKA_VERSION`, else the pom's."""
+    """Returns the version of the brokers: the environment's `KAFKA_VERSION`, else the pom's."""
     named = os.environ.get(ENV_VERSION) or _default_version(pom)
     if not re.fullmatch(r"\d+\.\d+\.\d+", named):
         raise KafkaClusterError(f"{ENV_VERSION} must be a version such as 4.1.0, not {named!r}")
@@ -60,7 +60,7 @@ def _default_version(pom: Path) -> str:
 
 
 def kafka_server(*, cache: Path = CACHE, pom: Path = POM) -> KafkaServer:
-    """Return the server of this pom and version, downloading it when it is not there yet."""
+    """Returns the server of this pom and version, and downloads it if it is missing."""
     version = ".".join(map(str, kafka_version(pom)))
     digest = hashlib.sha256(pom.read_bytes() + version.encode()).hexdigest()[:16]
     folder = cache / f"{version}-{digest}"
@@ -90,7 +90,10 @@ def _copy_dependencies(pom: Path, version: str, jars: Path) -> None:
 
 
 def _make_bootstrap(server: KafkaServer, scratch: Path) -> None:
-    """Format one node for the file that is the same for all: a JVM saved per node and start."""
+    """Formats one node to get a file that is the same for all.
+
+    This saves a JVM per node and start.
+    """
     properties = scratch / "server.properties"
     properties.write_text(format_properties(scratch / "data"), encoding="utf-8")
     command = ["java", "-cp", server.class_path, "kafka.tools.StorageTool", "format"]
@@ -99,7 +102,7 @@ def _make_bootstrap(server: KafkaServer, scratch: Path) -> None:
 
 
 def run_program(command: list[str], *, what: str) -> str:
-    """Return what it prints; KafkaClusterError where it is not there or fails, with its words."""
+    """Returns what the program prints; raises KafkaClusterError if it is missing or fails."""
     program = shutil.which(command[0])
     if program is None:
         raise KafkaClusterError(
@@ -127,7 +130,7 @@ class BrokerFeature:
 
     @property
     def missing(self) -> bool:
-        """Whether the brokers that this process starts lack it."""
+        """Returns whether the brokers that this process starts lack the feature."""
         return kafka_version() < self.since
 
 

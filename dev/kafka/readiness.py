@@ -26,7 +26,7 @@ _PAUSE = 0.05
 
 
 def end_with_the_process(client: object) -> None:
-    """Never destroy a client: nobody waits then for the thread of a broker that is gone.
+    """Keeps a client from ever being destroyed, because that waits for threads of dead brokers.
 
     librdkafka may do so for ever (its issue 4519), with Python's global lock held: no time limit of
     a test ends that.
@@ -35,14 +35,14 @@ def end_with_the_process(client: object) -> None:
 
 
 def quiet_admin(config: Mapping[str, Any]) -> AdminClient:
-    """Make a client that keeps connection failures, expected here, off the terminal."""
+    """Returns an admin client that does not print connection failures, which are expected here."""
     # Otherwise it goes on asking by the leader epochs it learned before a broker was restarted,
     # and gets FENCED_LEADER_EPOCH for many minutes.
     return AdminClient({"metadata.max.age.ms": 1_000, **config, "log_level": 0})
 
 
 def wait_until(happened: Callable[[], bool], *, what: str, timeout: float = READY_WITHIN) -> None:
-    """Poll until it has happened; after `timeout` seconds raise, naming `what` did not."""
+    """Polls until it has happened; raises after `timeout` seconds, naming `what` did not happen."""
     deadline = time.monotonic() + timeout
     while not happened():
         if time.monotonic() > deadline:
@@ -51,7 +51,7 @@ def wait_until(happened: Callable[[], bool], *, what: str, timeout: float = READ
 
 
 def wait_for_broker(process: BrokerProcess, *, brokers: int) -> None:
-    """Wait until this very broker answers and sees at least so many brokers alive."""
+    """Waits until this broker answers and sees at least so many brokers alive."""
     address = process.node.address("PLAINTEXT")
 
     def listens() -> bool:
@@ -72,7 +72,7 @@ def wait_for_broker(process: BrokerProcess, *, brokers: int) -> None:
 
 
 def brokers_seen(admin: AdminClient, *, timeout: float = 2.0) -> frozenset[int]:
-    """Return the ids of the brokers in the metadata; empty when nobody answers in time."""
+    """Returns the ids of the brokers in the metadata; empty if nobody answers in time."""
     try:
         return frozenset(admin.list_topics(timeout=timeout).brokers)
     except KafkaException:
@@ -80,7 +80,7 @@ def brokers_seen(admin: AdminClient, *, timeout: float = 2.0) -> frozenset[int]:
 
 
 def wait_for_topics(servers: str, topics: Collection[str]) -> None:
-    """Wait until each broker (host:port,host:port) knows a leader of every partition of these.
+    """Waits until each broker (host:port,host:port) knows a leader of all partitions of the topics.
 
     A member that joins sooner is assigned none of a topic that its broker has not heard of.
     """
@@ -104,7 +104,10 @@ def _serves(server: str, topics: Collection[str]) -> bool:
 
 
 def wait_for_coordinators(admin: AdminClient, *, count: int) -> None:
-    """Wait until every partition of `__consumer_offsets` (made by asking) serves its groups."""
+    """Waits until every partition of `__consumer_offsets` serves its groups.
+
+    Asking creates the topic.
+    """
     # A group's partition is its name's Java hash modulo their number: for one letter its code.
     names = [chr(ord("a") + number) for number in range(min(26, count))]
 
@@ -112,14 +115,14 @@ def wait_for_coordinators(admin: AdminClient, *, count: int) -> None:
 
 
 def groups_served(admin: AdminClient, groups: Sequence[str], *, timeout: float = 2.0) -> bool:
-    """Whether the coordinators of all these groups describe them within so many seconds."""
+    """Returns whether the coordinators of all these groups describe them within so many seconds."""
     futures = admin.describe_consumer_groups([*groups], request_timeout=NEVER_TIMES_OUT)
     answered, unanswered = wait(futures.values(), timeout)
     return not unanswered and all(future.exception() is None for future in answered)
 
 
 def wait_for_logins(configs: list[dict[str, Any]]) -> None:
-    """Wait until each of these clients, a user at one broker, has logged in."""
+    """Waits until each of these clients, a user at one broker, has logged in."""
     with ThreadPoolExecutor(max_workers=len(configs)) as pool:
         list(pool.map(_wait_for_login, configs))
 

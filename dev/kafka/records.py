@@ -43,7 +43,7 @@ class Living:
 def read_back(
     admin: AdminClient, bootstrap: str, places: Sequence[Place]
 ) -> Mapping[Place, Living]:
-    """All records from the log start; control records are not delivered. Raises TimeoutError."""
+    """Returns all records from the log start, without control records; raises TimeoutError."""
     offsets: dict[Place, array[int]] = {place: array("q") for place in places}
     times: dict[Place, array[int]] = {place: array("q") for place in places}
     for message in read_messages(bootstrap, places):
@@ -76,7 +76,7 @@ def read_messages(bootstrap: str, places: Sequence[Place]) -> Iterator[Any]:
 
 
 def listed(admin: AdminClient, places: Sequence[Place], *, earliest: bool) -> dict[Place, int]:
-    """Log starts or ends. Raises KafkaException when one is not answered."""
+    """Returns log starts or ends; raises KafkaException if one is not answered."""
     spec = OffsetSpec.earliest() if earliest else OffsetSpec.latest()  # type: ignore[no-untyped-call]
     request = {TopicPartition(*place): spec for place in places}
     futures = admin.list_offsets(request, request_timeout=_ANSWERS_WITHIN)
@@ -98,7 +98,7 @@ def _ints(values: array[int]) -> Ints:
 
 
 def delete_records(admin: AdminClient, starts: Mapping[Place, int]) -> None:
-    """Delete all records below these offsets, which become the log starts."""
+    """Deletes all records below these offsets, which become the log starts."""
     at = [TopicPartition(*place, offset) for place, offset in starts.items()]
     for future in admin.delete_records(at, request_timeout=_APPLIED_WITHIN).values():
         future.result()
@@ -116,7 +116,7 @@ def read_commits(
 
 
 def commit_offsets(admin: AdminClient, positions: Mapping[str, Mapping[Place, int]]) -> None:
-    """Commit by group, without members; returns when every partition has taken it."""
+    """Commits for a group without members; returns when every partition has accepted it."""
     left = {
         group: [TopicPartition(*place, offset) for place, offset in offsets.items()]
         for group, offsets in positions.items()

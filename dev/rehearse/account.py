@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an account has before the first deploy, and the configuration that names it."""
+"""Creates what an account has before the first deploy, and the configuration that names it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _CHAT_ID = "0a1b2c3d-aaaa-bbbb-cccc-444455556666"
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """What the deployment needs and does not make; ids and ARNs, `msk` that of a cluster."""
+    """Resources that the deployment needs and does not make: ids and ARNs.
+
+    `msk` is a cluster's ARN.
+    """
 
     vpc: str
     subnets: tuple[str, ...]
@@ -37,14 +40,17 @@ class Existing:
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
-    """Where a Kafka is: host:port of SASL_SSL, and the authority's file. MSK says the others."""
+    """The address of a Kafka: host:port of SASL_SSL, and the file of its certificate authority.
+
+    MSK tells the other addresses.
+    """
 
     scram: Sequence[str]
     cafile: Path
 
 
 def stack_of(cluster: str) -> str:
-    """The name of a cluster's stack."""
+    """Returns the name of a cluster's stack."""
     return f"{NAME}-{cluster}"
 
 
@@ -97,10 +103,11 @@ def configuration(
     plain: bool = True,
     bucket: str | None = None,
 ) -> dict[str, Any]:
-    """The deployment's document; `changed` is another one of it, without `full` or `plain` one
-    cluster less. With a `bucket` of the account's its key encrypts logs and topics, too.
+    """Returns the configuration of the deployment; `changed` returns a variant of it.
 
-    A status holds at once, so that few runs make a message.
+    Without `full` or `plain` it has one cluster less. With a `bucket` of the account, the account's
+    key also encrypts logs and topics. A status is reported after one run, so that few runs cause a
+    message.
     """
     clusters = [_full_cluster(existing, brokers, changed=changed)] if full else []
     if plain:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold after each step; every check returns its faults, a sentence each."""
+"""Checks what must hold after each step; every check returns its faults, one sentence each."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _COLLECTED = {"groups": 1, "objects_written": 3}
 
 
 def stacks(rehearsal: Rehearsal, *, full: bool = True, plain: bool = True) -> list[str]:
-    """All of the deployment and CDK's own are complete, and there are no others."""
+    """Returns stacks of the deployment and of CDK that are not complete, and any other stack."""
     names = {SHARED_STACK, CHAT_STACK, VIEWS_STACK, _TOOLKIT}
     names |= {stack_of(FULL)} if full else set()
     names |= {stack_of(PLAIN)} if plain else set()
@@ -78,7 +78,10 @@ def stacks(rehearsal: Rehearsal, *, full: bool = True, plain: bool = True) -> li
 
 
 def answers(rehearsal: Rehearsal) -> list[str]:
-    """Every function answered well, and views only those with the token."""
+    """Returns wrong answers of collectors, of the status function and of views.
+
+    Views must answer only requests with the token.
+    """
     runs = rehearsal.runs
     faults = [
         f"A collector answered {each}"
@@ -97,7 +100,7 @@ def answers(rehearsal: Rehearsal) -> list[str]:
 
 
 def snapshots(rehearsal: Rehearsal) -> list[str]:
-    """The deployed bucket has the three datasets of each run."""
+    """Returns the objects of the three datasets of each run that the deployed bucket lacks."""
     runs = rehearsal.runs
     expected = {
         object_key(dataset, FULL, at) for dataset in contract.DATASETS for at in runs.taken_at
@@ -107,7 +110,7 @@ def snapshots(rehearsal: Rehearsal) -> list[str]:
 
 
 def metrics(rehearsal: Rehearsal) -> list[str]:
-    """The collector's log has the lag of the group in embedded metrics."""
+    """Returns a fault unless the collector's log has the group's lag in embedded metrics."""
     log = rehearsal.function(FULL).log(rehearsal.folder).read_text()
     lines = [json.loads(line) for line in log.splitlines() if '"_aws"' in line]
     lags = [
@@ -119,7 +122,7 @@ def metrics(rehearsal: Rehearsal) -> list[str]:
 
 
 def messages(rehearsal: Rehearsal) -> list[str]:
-    """Topic and bus each got one message of the group's status."""
+    """Returns a fault unless topic and bus each got one message about the group's status."""
     inbox = rehearsal.runs.inbox
     sent = [each for each in inbox if each.get("Type") == "Notification"]
     events = [each for each in inbox if each.get("source") == "kafka-lag"]
@@ -132,7 +135,7 @@ def messages(rehearsal: Rehearsal) -> list[str]:
 
 
 def denials(rehearsal: Rehearsal) -> list[str]:
-    """Nothing was denied but the calls outside the rights: to functions, CDK or CloudFormation."""
+    """Returns the denied calls, without those that the rehearsal makes outside of its rights."""
     return [
         f"{each['principal']} was denied {each['action']} on {each['resource']}"
         for each in rehearsal.emulator.events("denied")
@@ -141,7 +144,7 @@ def denials(rehearsal: Rehearsal) -> list[str]:
 
 
 def versions(rehearsal: Rehearsal) -> dict[str, str]:
-    """When each stack was changed last."""
+    """Returns the time of the last change by name of the stack."""
     found = rehearsal.emulator.client("cloudformation").describe_stacks()["Stacks"]
     return {
         each["StackName"]: str(each.get("LastUpdatedTime", each["CreationTime"])) for each in found
@@ -149,7 +152,7 @@ def versions(rehearsal: Rehearsal) -> dict[str, str]:
 
 
 def report(rehearsal: Rehearsal) -> list[str]:
-    """The daily job ended well with its role alone, and its page and tables are in the bucket."""
+    """Returns faults of the daily job, which must succeed and write its page and tables."""
     run = rehearsal.runs.report
     if run is None:
         return ["The daily job was not run"]
@@ -167,7 +170,10 @@ def _below(prefix: str) -> Callable[[str], bool]:
 
 
 def on_kept_bucket(rehearsal: Rehearsal, bucket: str) -> list[str]:
-    """A deployment on it is complete, writes there, and uses the account's key."""
+    """Returns faults of a deployment on a kept bucket.
+
+    It must be complete, write into the bucket, and use the account's key.
+    """
     answer, key = rehearsal.runs.on_kept_bucket, rehearsal.existing.key
     faults = stacks(rehearsal, full=False) + denials(rehearsal)
     if answer.value != _COLLECTED:
@@ -193,7 +199,7 @@ def on_kept_bucket(rehearsal: Rehearsal, bucket: str) -> list[str]:
 
 
 def identities(rehearsal: Rehearsal) -> dict[str, str]:
-    """Physical ids of what must survive a change, by stack and logical id."""
+    """Returns the physical ids of resources that must survive a change, by stack and logical id."""
     return {
         f"{stack}/{each['LogicalResourceId']}": each["PhysicalResourceId"]
         for stack, each in resources(rehearsal)
@@ -202,7 +208,7 @@ def identities(rehearsal: Rehearsal) -> dict[str, str]:
 
 
 def changes(rehearsal: Rehearsal) -> list[str]:
-    """What `dev.rehearse.account` changes has reached function, layer, log, alarms and scaling."""
+    """Returns changed settings that did not reach function, layer, log, alarms or scaling."""
     function = rehearsal.function(FULL)
     found: dict[str, Any] = {
         "memory": function.memory_mb,
@@ -222,7 +228,7 @@ def changes(rehearsal: Rehearsal) -> list[str]:
 
 
 def removal(rehearsal: Rehearsal) -> list[str]:
-    """Of the cluster that was removed only snapshots are left; tables and network forget it."""
+    """Returns what is left of a removed cluster, except its snapshots."""
     emulator, faults = rehearsal.emulator, stacks(rehearsal, plain=False)
     tables = emulator.client("glue").get_tables(DatabaseName="kafka_lag")["TableList"]
     for table in tables:
@@ -237,7 +243,7 @@ def removal(rehearsal: Rehearsal) -> list[str]:
 
 
 def destruction(rehearsal: Rehearsal, bucket: str) -> list[str]:
-    """Of the whole deployment only the bucket is left, with all that is in it."""
+    """Returns what is left of a destroyed deployment, except the bucket and its content."""
     faults = [
         f"The stack {name} is {state}"
         for name, state in _stacks(rehearsal).items()
@@ -249,7 +255,7 @@ def destruction(rehearsal: Rehearsal, bucket: str) -> list[str]:
 
 
 def resources(rehearsal: Rehearsal) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each resource of the deployment's stacks, after the stack's name."""
+    """Yields each resource of the deployment's stacks, after the stack's name."""
     cloudformation = rehearsal.emulator.client("cloudformation")
     for name in _stacks(rehearsal):
         if name != _TOOLKIT:
@@ -264,7 +270,7 @@ def _stacks(rehearsal: Rehearsal) -> dict[str, str]:
 
 
 def _document(rehearsal: Rehearsal) -> Any:
-    """The collector's configuration, as its function reads it."""
+    """Returns the collector's configuration, as its function reads it."""
     return rehearsal.function(FULL).document()
 
 
@@ -291,7 +297,7 @@ def _first_step(rehearsal: Rehearsal) -> float:
 
 
 def _left(rehearsal: Rehearsal, *prefixes: str) -> list[str]:
-    """What still has a name of these, but for buckets."""
+    """Returns resources whose names begin with one of the prefixes; buckets are not listed."""
     found: list[str] = []
     for service, operation, parts, name in _LISTED:
         answer = getattr(rehearsal.emulator.client(service), operation)()
@@ -304,5 +310,5 @@ def _left(rehearsal: Rehearsal, *prefixes: str) -> list[str]:
 
 
 def _bare(name: str) -> str:
-    """A name without the account, the path and the spelling that a service puts around it."""
+    """Returns a name without the account and path that a service adds, spelled with hyphens."""
     return _AROUND.sub("", name).replace("_", "-")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daily job as it is deployed, on a Spark of this machine: script and package from the
-account's S3, arguments, and role. Spark reads and writes S3 by Hadoop's own client.
+"""Runs the daily job as it is deployed, on a Spark of this machine.
+
+Script and package come from the account's S3; arguments and role are the deployed ones. Spark uses
+Hadoop's own client for S3.
 """
 
 from __future__ import annotations
@@ -31,14 +33,17 @@ _OF_GLUE = ("--extra-py-files", "--custom-logGroup-prefix", "--job-", "--enable-
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """How a run ended, and what it printed."""
+    """The exit code of a run, and what it printed."""
 
     status: int
     output: str
 
 
 def run_job(emulator: Emulator, job_name: str, folder: Path, **options: str) -> JobRun:
-    """One run with these options beside the job's own. RehearsalError if it does not end."""
+    """Runs the job once, with these options besides its own.
+
+    Raises RehearsalError if it does not end.
+    """
     job = emulator.client("glue").get_job(JobName=job_name)["Job"]
     role = assume_service_role(emulator, SHARED_STACK, "glue", _SESSION)
     arguments: Mapping[str, str] = job["DefaultArguments"]
@@ -76,7 +81,7 @@ def run_job(emulator: Emulator, job_name: str, folder: Path, **options: str) -> 
 
 
 def _fetch(emulator: Emulator, role: Credentials, address: str, to: Path) -> Path:
-    """What the job's role may read of CDK's bucket, as Glue does before a run."""
+    """Downloads an object of CDK's bucket with the job's role, as Glue does before a run."""
     bucket, _, key = address.removeprefix("s3://").partition("/")
     answer = emulator.client("s3", role).get_object(Bucket=bucket, Key=key)
     to.write_bytes(answer["Body"].read())
@@ -106,7 +111,10 @@ def _spark_options(endpoint_url: str) -> str:
 
 
 def _jars() -> Path:
-    """Hadoop's client of S3 with what it needs (16 MB), fetched by Maven once."""
+    """Returns the folder with Hadoop's client of S3 and its libraries (16 MB).
+
+    Maven fetches them once.
+    """
     folder = _CACHE / hashlib.sha256(_POM.read_bytes()).hexdigest()[:16]
     if not folder.is_dir():
         _CACHE.mkdir(parents=True, exist_ok=True)

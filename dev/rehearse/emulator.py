@@ -37,7 +37,7 @@ class Credentials:
     token: str | None = None
 
     def environment(self) -> dict[str, str]:
-        """As every AWS client reads them."""
+        """Returns the keys as environment variables of AWS clients."""
         keys = {"AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret}
         return keys | ({"AWS_SESSION_TOKEN": self.token} if self.token else {})
 
@@ -102,7 +102,7 @@ class Emulator:
             self._process.stdout.close()
 
     def environment(self, credentials: Credentials = OWNER) -> dict[str, str]:
-        """The variables that lead any AWS client here and nowhere else."""
+        """Returns environment variables that lead every AWS client to this account only."""
         return {
             **credentials.environment(),
             "AWS_ENDPOINT_URL": self.endpoint_url,
@@ -115,7 +115,7 @@ class Emulator:
         }
 
     def client(self, service: str, credentials: Credentials = OWNER) -> Any:
-        """A boto3 client for this account, whatever the environment says."""
+        """Returns a boto3 client for this account, whatever the environment says."""
         return boto3.session.Session().client(
             service,  # type: ignore[call-overload]
             endpoint_url=self.endpoint_url,
@@ -126,18 +126,24 @@ class Emulator:
         )
 
     def assume(self, role_arn: str, session: str) -> Credentials:
-        """What a service gets that takes on the role; `session` has two characters or more."""
+        """Returns the credentials of a service with this role.
+
+        `session` has at least two characters.
+        """
         found = self.client("sts").assume_role(RoleArn=role_arn, RoleSessionName=session)
         keys = found["Credentials"]
         return Credentials(keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
 
     def events(self, kind: str) -> list[Event]:
-        """All events of a kind so far, oldest first."""
+        """Returns all events of a kind so far, oldest first."""
         with self._changed:
             return [each for each in self._events if each["event"] == kind]
 
     def wait_for(self, kind: str, fits: Callable[[Event], bool], seconds: float) -> Event:
-        """The first event of a kind that fits, now or soon. RehearsalError when none comes."""
+        """Returns the first event of this kind that fits, and waits up to `seconds` for it.
+
+        Raises RehearsalError if none comes or the emulator has ended.
+        """
         deadline = time.monotonic() + seconds
         with self._changed:
             while True:
@@ -163,7 +169,7 @@ class Emulator:
 
 
 def tail(path: Path, lines: int = _LOG_LINES) -> str:
-    """The last lines of a log."""
+    """Returns the last lines of a log."""
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
 

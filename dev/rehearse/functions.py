@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions as they are deployed: package and layers from the account's S3, environment, role.
+"""Finds and runs functions as they are deployed: package, layers, environment and role.
 
-The emulator's own Lambda has no layers at /opt, so the runtime of `dev.lambda_runtime` runs them.
+Package and layers come from the account's S3. The emulator's own Lambda has no layers at /opt, so
+the runtime of `dev.lambda_runtime` runs them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _LAYERS = "/opt/"
 
 @dataclass(frozen=True, slots=True)
 class DeployedFunction:
-    """One function of a stack, as its service describes it; zips by their keys in S3."""
+    """One function of a stack, as Lambda describes it, with the content of its zips."""
 
     name: str
     handler: str
@@ -45,8 +46,10 @@ class DeployedFunction:
 
     @classmethod
     def find(cls, emulator: Emulator, stack: str, handler: str) -> DeployedFunction:
-        """The one of the stack with this handler. RehearsalError where there is none, or where
-        the service's code is another than the template's."""
+        """Returns the stack's function with this handler.
+
+        Raises RehearsalError if there is none, or if its code differs from the template's.
+        """
         resources = _resources(emulator, stack)
         lambda_ = emulator.client("lambda")
         for one in resources.values():
@@ -68,11 +71,14 @@ class DeployedFunction:
         raise RehearsalError(f"The stack {stack} has no function with the handler {handler}")
 
     def credentials(self, emulator: Emulator, session: str = _SESSION) -> Credentials:
-        """Those of the function's role."""
+        """Returns credentials of the function's role."""
         return emulator.assume(self.role, session)
 
     def document(self) -> Any:
-        """The collector's configuration, out of its layer. RehearsalError without one."""
+        """Returns the collector's configuration from its layer.
+
+        Raises RehearsalError without one.
+        """
         name = self.environment[contract.ENV_CONFIG].removeprefix(_LAYERS)
         for layer in self.layers:
             with ZipFile(io.BytesIO(layer)) as archive:
@@ -81,12 +87,12 @@ class DeployedFunction:
         raise RehearsalError(f"{self.name} has no {name} in its layers")
 
     def log(self, folder: Path) -> Path:
-        """Where its stdout and stderr go."""
+        """Returns the file for the function's stdout and stderr."""
         return folder / f"{self.name}.log"
 
     @contextmanager
     def running(self, emulator: Emulator, folder: Path) -> Iterator[LambdaProcess]:
-        """A new process of the runtime, with nothing but what is deployed."""
+        """Runs a new process of the runtime during the block, with only what is deployed."""
         task = _unpack([self.code], folder)
         layers = _unpack(self.layers, folder)
         runtime = folder / "runtime"
@@ -102,9 +108,9 @@ class DeployedFunction:
 
 
 def assume_service_role(emulator: Emulator, stack: str, service: str, session: str) -> Credentials:
-    """What a service of AWS gets that takes on the stack's role for it, the first if it has more.
+    """Returns credentials of a service of AWS with the first role that the stack has for it.
 
-    RehearsalError where the stack has none.
+    Raises RehearsalError if the stack has none.
     """
     for one in _resources(emulator, stack).values():
         if one["Type"] != "AWS::IAM::Role":
@@ -116,12 +122,12 @@ def assume_service_role(emulator: Emulator, stack: str, service: str, session: s
 
 
 def _below(layers: Path, value: str) -> str:
-    """A variable that names a file of a layer, as it is called on this machine."""
+    """Returns a variable's value; a file of a layer gets its path on this machine."""
     return str(layers / value.removeprefix(_LAYERS)) if value.startswith(_LAYERS) else value
 
 
 def _resources(emulator: Emulator, stack: str) -> dict[str, dict[str, Any]]:
-    """The template's resources, each with its physical id, by logical id."""
+    """Returns the template's resources by logical id, each with its physical id."""
     cloudformation = emulator.client("cloudformation")
     body = cloudformation.get_template(StackName=stack)["TemplateBody"]
     template = json.loads(body) if isinstance(body, str) else body
@@ -149,7 +155,10 @@ def _fetch(emulator: Emulator, place: Mapping[str, str], sha256: str) -> bytes:
 
 
 def _unpack(zips: tuple[bytes, ...] | list[bytes], folder: Path) -> Path:
-    """A folder with all of these, later ones over earlier ones; unpacked once."""
+    """Returns a folder with the content of all zips, later ones replacing earlier ones.
+
+    Unpacks once.
+    """
     digest = hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in zips)).hexdigest()
     place = folder / f"unpacked-{digest[:12]}"
     if not place.exists():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls with the deployed roles: outside their rights, which must be denied one and all, and those
-that services of AWS make with theirs, which must be let through.
+"""Makes calls with the deployed roles: some that must be denied, and some that must be allowed.
+
+Calls outside of a role's rights must be denied. Calls that services of AWS make with theirs must be
+allowed.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _DENIED = {"AccessDenied", "AccessDeniedException", "AuthorizationError", "Unaut
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A call by somebody, and the code of its error; None when it was let through."""
+    """A call, and the code of its error; None if it was allowed."""
 
     by: str
     operation: str
@@ -38,7 +40,7 @@ class Attempt:
 
     @property
     def denied(self) -> bool:
-        """Whether a policy, or none, was the reason."""
+        """Returns whether the call failed because of missing rights."""
         return self.error in _DENIED
 
     def __str__(self) -> str:
@@ -46,7 +48,7 @@ class Attempt:
 
 
 class _Caller:
-    """Makes calls with a role's credentials, and notes what comes of them."""
+    """Makes calls with a role's credentials, and records their results."""
 
     def __init__(self, emulator: Emulator, by: str, credentials: Credentials) -> None:
         self._emulator, self._by = emulator, by
@@ -54,7 +56,7 @@ class _Caller:
         self.attempts: list[Attempt] = []
 
     def attempt(self, service: str, operation: str, on: str, **parameters: Any) -> None:
-        """One call; `on` says of what, for people."""
+        """Makes one call; `on` names the resource for people."""
         client = self._emulator.client(service, self._credentials)
         code: str | None = None
         try:
@@ -66,7 +68,7 @@ class _Caller:
 
 @dataclass(frozen=True, slots=True)
 class _Targets:
-    """What must not be touched, or by one alone: names, keys and ARNs."""
+    """Names, keys and ARNs that nobody, or only one role, may use."""
 
     bucket: str
     own: str
@@ -85,7 +87,10 @@ _Calls = Callable[[_Caller, _Targets], None]
 
 
 def attempt_outside(rehearsal: Rehearsal) -> list[Attempt]:
-    """What functions must not do, nor Scheduler, EventBridge and Glue."""
+    """Makes calls that functions, Scheduler, EventBridge and Glue must not make.
+
+    Returns all attempts.
+    """
     emulator, targets = rehearsal.emulator, _targets(rehearsal)
     functions = {
         "collector": (rehearsal.function(FULL), _as_collector),
@@ -107,7 +112,7 @@ def attempt_outside(rehearsal: Rehearsal) -> list[Attempt]:
 
 
 def attempt_inside(rehearsal: Rehearsal) -> list[Attempt]:
-    """What Scheduler, EventBridge and Glue do with the roles that are made for them."""
+    """Makes the calls that Scheduler, EventBridge and Glue need to make; returns all attempts."""
     found: list[Attempt] = []
     for service, (stack, _, inside) in _SERVICES.items():
         role = assume_service_role(rehearsal.emulator, stack, service, _INSIDE)
@@ -194,8 +199,9 @@ def _as_events(caller: _Caller, on: _Targets) -> None:
 
 
 def _as_glue_inside(caller: _Caller, on: _Targets) -> None:
-    """What the daily job does in a night, call by call, but its log and its metric: the emulator
-    knows no condition on a namespace.
+    """Makes each kind of call that the daily job makes in a night, except for log and metric.
+
+    The emulator does not know conditions on a namespace.
     """
     try_, bucket = caller.attempt, on.bucket
     snapshots = f"{contract.SNAPSHOT_PREFIX}/"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a rehearsal, each on what the one before has left."""
+"""Does the steps of a rehearsal; each continues with the result of the one before."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MESSAGE_WITHIN = 20
 
 @dataclass(slots=True)
 class Runs:
-    """What came of running the functions: answers, stored keys, and what reached the inbox."""
+    """Results of running the functions: answers, times of the runs, and messages in the inbox."""
 
     taken_at: list[int] = field(default_factory=list)
     collected: list[Answer] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Runs:
 
 
 class Rehearsal:
-    """An account, the command line and a Kafka; `folder` gets every file."""
+    """A rehearsal in an account, with the command line and a Kafka; `folder` gets every file."""
 
     def __init__(self, emulator: Emulator, cluster: KafkaCluster, folder: Path) -> None:
         self.emulator = emulator
@@ -65,20 +65,20 @@ class Rehearsal:
         self._configure()
 
     def bootstrap(self) -> None:
-        """CDK's own bucket and roles."""
+        """Creates CDK's own bucket and roles."""
         self.command_line.bootstrap()
 
     def deploy(self) -> None:
-        """The shared stack, those of chats and views, and one a cluster."""
+        """Deploys the shared stack, those of chats and views, and one stack per cluster."""
         self.command_line.deploy()
         self._inbox = _subscribe_inbox(self.emulator, self.output(SHARED_STACK, "ReportTopic"))
 
     def deploy_again(self) -> None:
-        """The same once more."""
+        """Deploys the same configuration again."""
         self.command_line.deploy()
 
     def run(self) -> None:
-        """Collectors, messages and views, each as it is deployed and as its event calls it."""
+        """Runs collectors, messages and views, each as it is deployed, with the events of AWS."""
         self._collect_and_notify()
         self.runs.inbox = self._receive(2)
         with self.function(PLAIN).running(self.emulator, self.folder) as collector:
@@ -89,31 +89,32 @@ class Rehearsal:
                 self.runs.views[name] = views.invoke(_request(authorization)).value
 
     def report(self) -> None:
-        """The daily job, for the day of the runs."""
+        """Runs the daily job for the day of the runs."""
         day = datetime.fromtimestamp(self.runs.taken_at[0] / 1000, UTC).date()
         job = self.output(SHARED_STACK, "DailyReportJob")
         options = {"--date": day.isoformat(), "--summary": "always"}
         self.runs.report = run_job(self.emulator, job, self.folder, **options)
 
     def change(self) -> None:
-        """Another configuration of the same clusters, and a run with it."""
+        """Deploys another configuration of the same clusters, and runs the collector with it."""
         self._configure(changed=True)
         self.command_line.deploy()
         self._collect()
 
     def remove(self) -> None:
-        """One cluster less, as the manual says: its stack first, then out of the file."""
+        """Removes a cluster as the manual says: first its stack, then its configuration."""
         self.command_line.destroy(stack_of(PLAIN))
         self._configure(changed=True, plain=False)
         self.command_line.deploy()
 
     def destroy(self) -> None:
-        """All stacks."""
+        """Destroys all stacks."""
         self.command_line.destroy()
 
     def deploy_on(self, bucket: str) -> None:
-        """After all is destroyed: one cluster, on the bucket that was kept, with keys of the
-        account's for logs and topics; and a run.
+        """Deploys one cluster on a bucket that was kept, and runs its collector.
+
+        Everything else was destroyed before. Logs and topics use the account's keys.
         """
         self.command_line.configure(
             account.configuration(self.existing, self._brokers, full=False, bucket=bucket)
@@ -124,38 +125,38 @@ class Rehearsal:
             self.runs.on_kept_bucket = collector.invoke(_scheduled(PLAIN, taken_at))
 
     def function(self, cluster: str) -> DeployedFunction:
-        """A cluster's collector."""
+        """Returns a cluster's collector."""
         return DeployedFunction.find(self.emulator, stack_of(cluster), COLLECT)
 
     def shared_function(self, handler: str) -> DeployedFunction:
-        """One of the shared stack's functions."""
+        """Returns the shared stack's function with this handler."""
         return DeployedFunction.find(self.emulator, SHARED_STACK, handler)
 
     def views_function(self) -> DeployedFunction:
-        """What answers requests."""
+        """Returns the function that answers requests."""
         return DeployedFunction.find(self.emulator, VIEWS_STACK, SERVE)
 
     def output(self, stack: str, name: str) -> str:
-        """One of a stack's outputs."""
+        """Returns an output of a stack."""
         (found,) = self.emulator.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
         outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
         return str(outputs[name])
 
     def views_token(self) -> str:
-        """What scrapers send."""
+        """Returns the token that scrapers send."""
         secret = self.output(VIEWS_STACK, "ViewsToken")
         found = self.emulator.client("secretsmanager").get_secret_value(SecretId=secret)
         return str(found["SecretString"])
 
     def kept_buckets(self) -> list[str]:
-        """Those with snapshots."""
+        """Returns the names of all buckets with snapshots."""
         buckets = self.emulator.client("s3").list_buckets()["Buckets"]
         names = [each["Name"] for each in buckets]
         begins = f"{contract.SNAPSHOT_PREFIX}/"
         return [each for each in names if any(k.startswith(begins) for k in self.keys(each))]
 
     def keys(self, bucket: str) -> set[str]:
-        """Of all objects in a bucket."""
+        """Returns the keys of all objects in a bucket."""
         pages = self.emulator.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket)
         return {each["Key"] for page in pages for each in page.get("Contents", [])}
 
@@ -165,7 +166,10 @@ class Rehearsal:
         )
 
     def _collect_and_notify(self) -> None:
-        """Runs of a minute each, and the event of each, until a status change is a message."""
+        """Runs the collector minute by minute, and the messages with the event of each run.
+
+        The last run sees a rewound group, which causes a message.
+        """
         notifier = self.shared_function(NOTIFY)
         with (
             self.function(FULL).running(self.emulator, self.folder) as collector,
@@ -195,7 +199,7 @@ class Rehearsal:
             )
 
     def _event_for(self, function: str, taken_at: int) -> Any:
-        """What S3, the bus and the rule made of the object that completes a run."""
+        """Returns the event that S3, the bus and the rule made for the last object of a run."""
         key = object_key(contract.GROUPS, FULL, taken_at)
 
         def fits(event: Mapping[str, Any]) -> bool:
@@ -204,7 +208,7 @@ class Rehearsal:
         return self.emulator.wait_for("invoked", fits, _EVENT_WITHIN)["payload"]
 
     def _receive(self, count: int) -> list[dict[str, Any]]:
-        """So many messages of the inbox, or fewer when no more come."""
+        """Returns this many messages of the inbox, or fewer if no more come."""
         sqs = self.emulator.client("sqs")
         received: list[dict[str, Any]] = []
         while len(received) < count:
@@ -219,7 +223,10 @@ class Rehearsal:
 
 
 def _subscribe_inbox(emulator: Emulator, topic: str) -> str:
-    """A queue that gets what reaches the topic, and the deployment's events on the default bus."""
+    """Returns the address of a new queue.
+
+    The queue gets the topic's messages, and the deployment's events on the default bus.
+    """
     sqs, events = emulator.client("sqs"), emulator.client("events")
     url = str(sqs.create_queue(QueueName="inbox")["QueueUrl"])
     found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
@@ -243,7 +250,7 @@ def _subscribe_inbox(emulator: Emulator, topic: str) -> str:
 
 
 def _scheduled(cluster: str, taken_at: int) -> dict[str, str]:
-    """A collector's event, as its schedule has it."""
+    """Returns a collector's event, as its schedule sends it."""
     moment = datetime.fromtimestamp(taken_at / 1000, UTC)
     return {
         contract.EVENT_CLUSTER: cluster,
@@ -252,7 +259,7 @@ def _scheduled(cluster: str, taken_at: int) -> dict[str, str]:
 
 
 def _request(authorization: str) -> dict[str, Any]:
-    """A function URL's event, for the backlog's group."""
+    """Returns the event of a function URL, with a request for the lag of the rehearsal's group."""
     return {
         "rawPath": f"/v3/kafka/{FULL}/consumer/{backlog.GROUP}/lag",
         "headers": {"host": "lag.example", "authorization": authorization},

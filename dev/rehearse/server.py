@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulator's process: ministack, corrected where it differs from AWS, reporting on its stdout.
+"""Runs the emulator's process: ministack, corrected where it differs from AWS.
 
-Started by `dev.rehearse.emulator`, with a listening socket's descriptor as its argument. Each line
-of stdout is a JSON object with an `event`: `ready`, `denied` (a call that no policy allows)
-and `invoked` (a function that something in the account calls). It ends when its stdin does.
+`dev.rehearse.emulator` starts it, with a listening socket's descriptor as its argument. It reports
+on its stdout: each line is a JSON object with an `event`, which is `ready`, `denied` (a call that
+no policy allows) or `invoked` (something in the account calls a function). It ends when its stdin
+does.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class Reporter:
-    """Writes events to what was stdout; everything else that is printed goes to stderr."""
+    """Writes events to the original stdout; everything else that is printed goes to stderr."""
 
     def __init__(self) -> None:
         self._lines = os.fdopen(os.dup(1), "w", buffering=1)
@@ -45,7 +46,7 @@ class Reporter:
         os.dup2(2, 1)
 
     def report(self, event: str, **fields: Any) -> None:
-        """One line."""
+        """Writes one event as a line."""
         line = json.dumps({"event": event, **fields}, default=str)
         with self._lock:
             self._lines.write(f"{line}\n")
@@ -73,7 +74,7 @@ def _end_with_parent() -> None:
 
 
 def _application(reporter: Reporter) -> _Application:
-    """ministack, as behind a proxy that ended TLS, which bucket and topic policies demand."""
+    """Returns ministack as if behind a proxy that ends TLS, because bucket and topic demand TLS."""
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         async def passing_on(message: Any) -> None:
@@ -89,9 +90,9 @@ def _application(reporter: Reporter) -> _Application:
 
 
 def _name_secrets_by_arn() -> None:
-    """A secret's Ref is its ARN, as in AWS, and its generated value leaves characters out.
+    """Makes a secret's Ref its ARN, and its generated value obey excluded characters, as in AWS.
 
-    ministack's Ref is the name, and its templates know no characters that a password must not have.
+    ministack's Ref is the name, and it ignores the characters that a password must not have.
     """
     plain = provisioners._RESOURCE_HANDLERS[_SECRET]
 
@@ -140,7 +141,7 @@ def _report_denials(reporter: Reporter) -> None:
 
 
 def _name_msk_clusters() -> None:
-    """MSK's calls have a cluster's whole ARN in their path; rights are granted on it."""
+    """Reads a cluster's whole ARN from the path of MSK's calls; rights are granted on it."""
     extract = iam_actions.extract_resource_arn
 
     def naming(service: str, method: str, path: str, *args: Any, **options: Any) -> str:
@@ -151,7 +152,7 @@ def _name_msk_clusters() -> None:
 
 
 def _name_source_account() -> None:
-    """Who takes on a role stands for a service of AWS, which says for whose account it does."""
+    """Adds the source account to assumed roles, because the caller stands for a service of AWS."""
     evaluate = iam_evaluator.evaluate_trust_policy
 
     def naming(document: Any, caller: str, context: Any = None) -> bool:
@@ -163,8 +164,10 @@ def _name_source_account() -> None:
 
 
 def _report_invocations(reporter: Reporter) -> None:
-    """Functions are run by the rehearsal, which has their layers at hand; here they are reported.
-    But the one that CloudFormation waits for has no layers, and runs.
+    """Reports calls of functions instead of running them.
+
+    The rehearsal runs them with their layers. The function that CloudFormation waits for has no
+    layers and is run here.
     """
     execute = lambda_svc._execute_function
 

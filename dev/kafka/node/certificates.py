@@ -23,13 +23,13 @@ class ClientPair:
 
 
 class Authority:
-    """Whom this cluster's brokers and clients trust to say who the other side is."""
+    """The certificate authority that this cluster's brokers and clients trust."""
 
     def __init__(self) -> None:
         self._authority = trustme.CA(organization_name="msk-lag-reporter local cluster")
 
     def write(self, cafile: Path, keystores: list[Path]) -> None:
-        """Write its certificate and brokers' PEM key stores, readable by their owner alone."""
+        """Writes its certificate and brokers' PEM key stores, readable only by their owner."""
         self._authority.cert_pem.write_to_path(cafile)
         for keystore in keystores:
             pair = _pair(self._authority.issue_cert("localhost", "127.0.0.1"))
@@ -37,7 +37,7 @@ class Authority:
             keystore.write_text(pair.private_key + pair.certificate)
 
     def client(self, name: str, until: datetime | None = None) -> ClientPair:
-        """Issue a certificate with this common name, another one at each call."""
+        """Returns a certificate with this common name; each call issues a new one."""
         # Java takes no certificate whose list of alternative names is empty.
         return _pair(self._authority.issue_cert(name, common_name=name, not_after=until))
 

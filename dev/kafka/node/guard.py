@@ -22,7 +22,7 @@ _REMOVED_WITHIN = 60.0
 
 
 class Guard:
-    """The parent's end: name the processes to end, then close it (or die)."""
+    """The parent's end of the pipe: names the processes to end; closing it, or dying, ends them."""
 
     def __init__(self, *, remove: Path) -> None:
         command = [sys.executable, "-I", str(Path(__file__).resolve())]
@@ -36,19 +36,19 @@ class Guard:
         )
 
     def watch(self, pid: int) -> None:
-        """End this process, too, when the parent is gone."""
+        """Adds a process that must end when the parent is gone."""
         self._write(f"+{pid}\n")
 
     def forget(self, pid: int) -> None:
-        """Leave this process id alone from now on: the system may give it to somebody else."""
+        """Stops watching this process id, because the system may give it to another process."""
         self._write(f"-{pid}\n")
 
     def spare_folder(self) -> None:
-        """Leave the folder where it is: somebody will want to read the logs in it."""
+        """Keeps the folder, because somebody will want to read its logs."""
         self._write("=\n")
 
     def close(self) -> None:
-        """Let the guard do its work and wait until it has."""
+        """Lets the guard end all processes, and waits until it has done so."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait(timeout=GONE_WITHIN + _REMOVED_WITHIN)
@@ -61,7 +61,10 @@ class Guard:
 
 
 def wait_for_the_end(pipe: BinaryIO) -> tuple[set[int], bool]:
-    """Return, once the parent's end of the pipe is closed, whom to end and whether to remove."""
+    """Waits until the parent closes the pipe.
+
+    Returns the ids of the processes to end, and whether to remove the folder.
+    """
     watched: set[int] = set()
     remove = True
     for line in pipe:
@@ -75,7 +78,7 @@ def wait_for_the_end(pipe: BinaryIO) -> tuple[set[int], bool]:
 
 
 def end(pids: set[int]) -> None:
-    """Kill these processes, stopped (SIGSTOP) ones included, and wait until they are gone."""
+    """Kills these processes, also stopped (SIGSTOP) ones, and waits until they are gone."""
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -93,7 +96,7 @@ def _exists(pid: int) -> bool:
 
 
 def main() -> None:
-    """Wait for the parent's end, then tidy up behind it."""
+    """Waits for the parent's end, then ends its processes and removes the folder."""
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)
     pids, remove = wait_for_the_end(sys.stdin.buffer)

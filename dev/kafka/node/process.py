@@ -17,7 +17,7 @@ _STANDS_WITHIN, _LOOKS_EVERY = 5.0, 0.005
 
 
 class BrokerProcess:
-    """Whether and how one node runs; every started process is known to the guard."""
+    """The process of one node, which may run or not; the guard knows every started process."""
 
     def __init__(self, node: Node, *, class_path: str, java: Sequence[str], guard: Guard) -> None:
         self.node = node
@@ -27,7 +27,7 @@ class BrokerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the process, which is ready some seconds later; its log is continued."""
+        """Starts the process, which is ready some seconds later; its log is continued."""
         if self.alive:
             raise KafkaClusterError(f"Node {self.node.id} runs already")
         with self.node.log.open("ab") as log:
@@ -44,12 +44,12 @@ class BrokerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the process exists; a paused one does."""
+        """Returns whether the process exists; a paused one does."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def pid(self) -> int | None:
-        """The id of the process, null when it does not run."""
+        """Returns the id of the process; null if it does not run."""
         return self._process.pid if self._process is not None and self.alive else None
 
     def raise_if_dead(self) -> None:
@@ -61,18 +61,18 @@ class BrokerProcess:
         raise KafkaClusterError(f"Node {self.node.id} died. Its log, {self.node.log}:\n{text}")
 
     def stop(self) -> None:
-        """Ask the process to end (SIGTERM), kill it if it does not, and wait until it is gone."""
+        """Asks the process to end (SIGTERM), kills it if it does not, and waits for its end."""
         # SIGCONT as well, for a paused process would hear of the SIGTERM only when it goes on.
         self._end(signal.SIGTERM, signal.SIGCONT)
 
     def kill(self) -> None:
-        """End the process at once (SIGKILL), paused or not, and wait until it is gone."""
+        """Ends the process at once (SIGKILL), paused or not, and waits until it is gone."""
         self._end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """Freeze the process (SIGSTOP): its connections stay open and nothing answers.
+        """Freezes the process (SIGSTOP): its connections stay open and nothing answers.
 
-        Returns once it stands still: on a busy machine its threads run on for a while.
+        Returns once all threads have stopped, because on a busy machine they run on for a while.
         """
         self._signal(signal.SIGSTOP)
         deadline = time.monotonic() + _STANDS_WITHIN
@@ -80,7 +80,7 @@ class BrokerProcess:
             time.sleep(_LOOKS_EVERY)
 
     def resume(self) -> None:
-        """Let a paused process go on (SIGCONT)."""
+        """Lets a paused process go on (SIGCONT)."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -89,7 +89,7 @@ class BrokerProcess:
         os.kill(self.pid, number)
 
     def _stands_still(self) -> bool:
-        """Whether all threads have stopped since it was last asked, or the process is gone."""
+        """Returns whether all threads have stopped since the last call, or the process is gone."""
         if self._process is None or not self.alive:
             return True
         pid, _ = os.waitpid(self._process.pid, os.WUNTRACED | os.WNOHANG)

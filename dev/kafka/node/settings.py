@@ -39,37 +39,37 @@ class Node:
     folder: Path
 
     def address(self, listener: str) -> str:
-        """Return host:port of one listener."""
+        """Returns host:port of one listener."""
         return f"{HOST}:{self.ports[listener]}"
 
     @property
     def data(self) -> Path:
-        """The node's only log folder, in Kafka's sense of log."""
+        """Returns the node's only log folder, in Kafka's sense of log."""
         return self.folder / "data"
 
     @property
     def log(self) -> Path:
-        """Where the process writes what it has to say."""
+        """Returns the file for the output of the process."""
         return self.folder / "broker.log"
 
     @property
     def properties(self) -> Path:
-        """The settings the process starts with."""
+        """Returns the file with the settings of the process."""
         return self.folder / "server.properties"
 
     @property
     def keystore(self) -> Path:
-        """Private key and certificate, PEM."""
+        """Returns the PEM file with private key and certificate."""
         return self.folder / "keystore.pem"
 
     @property
     def truststore(self) -> Path:
-        """The authority that must have signed a client's certificate, PEM."""
+        """Returns the PEM file of the authority that must have signed a client's certificate."""
         return self.folder.parent / "ca.pem"
 
 
 def new_id() -> str:
-    """Return 16 random bytes as Kafka writes them: url-safe base64 without padding.
+    """Returns 16 random bytes as Kafka writes them: url-safe base64 without padding.
 
     None begins with a sign: on a command line it would be an option, as one of 64 was.
     """
@@ -79,7 +79,7 @@ def new_id() -> str:
 
 
 def new_nodes(count: int, folder: Path) -> list[Node]:
-    """Lay out nodes 1 to count, each with ports that nobody listens on now."""
+    """Returns nodes 1 to count, each with ports that nobody listens on now."""
     listeners = (*PROTOCOLS, CONTROLLER)
     ports = iter(free_ports(count * len(listeners)))
     return [
@@ -89,7 +89,7 @@ def new_nodes(count: int, folder: Path) -> list[Node]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Pick ports at random that can be bound on the loopback address."""
+    """Returns random ports that can be bound on the loopback address."""
     candidates = random.sample(_PORTS, k=len(_PORTS))
     free = (port for port in candidates if _is_free(port))
     return [port for port, _ in zip(free, range(count), strict=False)]
@@ -110,7 +110,7 @@ def server_properties(
     extra: Mapping[str, str],
     advertised: Mapping[Protocol, str] = MappingProxyType({}),
 ) -> str:
-    """Render one node's settings; those in `extra` win.
+    """Returns one node's settings as text; those in `extra` win.
 
     `advertised` are addresses that clients get in place of the listeners' own.
     """
@@ -120,7 +120,7 @@ def server_properties(
 
 
 def format_properties(data: Path) -> str:
-    """Render the least that Kafka's StorageTool wants to know of a node it formats."""
+    """Returns the settings that Kafka's StorageTool needs to format a node."""
     return _render(
         {
             "process.roles": "broker,controller",
@@ -135,7 +135,7 @@ def format_properties(data: Path) -> str:
 
 
 def meta_properties(node: Node, cluster_id: str) -> str:
-    """Render what StorageTool writes into the data folder of a node it formats."""
+    """Returns what StorageTool writes into the data folder of a node that it formats."""
     return _render(
         {
             "version": "1",
