@@ -57,7 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def tree_of(name: str) -> Iterator[Path]:
-    """A commit's files, in a git worktree for as long as they are needed. Raises CompareError."""
+    """Yields the folder of a commit's files; raises CompareError.
+
+    Uses a git worktree that is removed after the block, or this checkout for the name `.`.
+    """
     if name == ".":
         yield ROOT
         return
@@ -77,7 +80,10 @@ def _git(*words: str) -> None:
 
 
 def compare(trees: Sequence[Path], kinds: Sequence[str], few: int, work: Path) -> list[str]:
-    """Lines about what two trees make differently; none where nothing. Raises CompareError."""
+    """Returns the differences of two trees as lines.
+
+    Empty if there are none. Raises CompareError.
+    """
     places = [work / "old", work / "new"]
     running = [_start(tree, place, kinds) for tree, place in zip(trees, places, strict=True)]
     codes = [each.wait() for each in running]
@@ -89,7 +95,7 @@ def compare(trees: Sequence[Path], kinds: Sequence[str], few: int, work: Path) -
 
 
 def _start(tree: Path, place: Path, kinds: Sequence[str]) -> subprocess.Popen[bytes]:
-    """The commit's process: its packages come before those installed here."""
+    """Starts the commit's process; its packages come before the installed ones."""
     place.mkdir(parents=True)
     roots = sorted({path.parents[1] for path in tree.glob("*/kafka_lag*/__init__.py")})
     # Synthesis packs the job's pure dependencies, and uv brings them.

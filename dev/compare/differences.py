@@ -27,7 +27,7 @@ ABSENT = _Absent()
 
 
 class Difference(NamedTuple):
-    """One value: `name` is alike in all of a group, `where` is this one's place."""
+    """One different value: `name` is the same in all of its group, `where` is its place."""
 
     name: str
     where: str
@@ -36,7 +36,7 @@ class Difference(NamedTuple):
 
 
 def differences(old: Path, new: Path) -> Iterator[Difference]:
-    """All of two folders."""
+    """Yields all differences of two folders of outputs."""
     for kind in sorted({path.stem for folder in (old, new) for path in folder.glob("*.json")}):
         one, other = (folder / f"{kind}.json" for folder in (old, new))
         texts = [path.read_text() if path.exists() else "{}" for path in (one, other)]
@@ -50,7 +50,7 @@ def differences(old: Path, new: Path) -> Iterator[Difference]:
 
 
 def lines(found: Iterable[Difference], few: int) -> Iterator[str]:
-    """Differences for people: a line a group, and a line each of its first `few`."""
+    """Yields differences for people: a line per group, and one for each of its first `few`."""
     groups: dict[str, list[Difference]] = defaultdict(list)
     for each in found:
         groups[each.name].append(each)
@@ -75,13 +75,13 @@ def _walk(old: Any, new: Any, name: str, where: str) -> Iterator[Difference]:
 
 
 def _compare_lines(old: list[str], new: list[str], name: str, where: str) -> Iterator[Difference]:
-    """Each run of lines that differs, as one."""
+    """Yields one difference for each run of lines that differ."""
     for tag, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             yield Difference(name, f"{where}, line {i + 1}", "".join(old[i:j]), "".join(new[k:m]))
 
 
 def _safe(text: str) -> str:
-    """On one line, and without what a terminal would act upon."""
+    """Returns the text on one line, cut, without characters that control a terminal."""
     safe = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
     return safe if len(safe) <= _WIDTH else f"{safe[:_WIDTH]}… ({len(text):,} characters)"

@@ -80,7 +80,7 @@ class Input(NamedTuple):
 
 
 def read_recorded() -> Input:
-    """The recorded runs."""
+    """Returns the recorded runs."""
     recorded = json.loads((RECORDED / "runs.json").read_text())
     tables = {name: pq.read_table(RECORDED / f"{name}.parquet") for name in contract.DATASETS}
 
@@ -111,7 +111,10 @@ def read_recorded() -> Input:
 
 
 def make_day() -> Input:
-    """A run every five minutes of a day with a known truth; its time index answers nothing."""
+    """Returns a day with a known truth and a run every five minutes.
+
+    Its time index answers nothing.
+    """
     case = make_everything()
     slas = {f"^{name}$": each.sla_seconds for name, each in case.groups.items()}
     document = {
@@ -137,20 +140,20 @@ def make_day() -> Input:
 
 
 class Replay:
-    """A source that answers what was put down, whatever it is asked for."""
+    """A source that returns recorded readings, whatever it is asked for."""
 
     def __init__(self, records: Records) -> None:
         self.next: ClusterReading | str = ""
         self._records = records
 
     def read(self, _request: Any, _deadline: float) -> ClusterReading:
-        """The reading, or the error."""
+        """Returns the next reading, or raises its recorded error as SourceError."""
         if isinstance(self.next, str):
             raise SourceError(self.next)
         return self.next
 
     def look_up(self, partitions: Frame, times: Rows, _deadline: float) -> LookupResults:
-        """What the time index of that run has for whatever times are asked."""
+        """Returns the recorded time index's answers for these partitions and times."""
         results = LookupResults.unanswered(len(times))
         if not self._records or isinstance(self.next, str):
             return results
@@ -174,25 +177,25 @@ class Replay:
         return results
 
     def not_responding(self) -> tuple[Problem, ...]:
-        """Nobody: which brokers were lost is in the reading."""
+        """Returns nothing, because the reading holds the brokers that did not respond."""
         return ()
 
     def throttled(self) -> Throttled | None:
-        """None: no quota is replayed."""
+        """Returns None, because no quota is replayed."""
         return None
 
 
 class Quiet:
-    """Warnings of a run, which are no public interface."""
+    """Ignores the warnings of a run, because they are not public interface."""
 
     def warning(self, message: str, /) -> None:
-        """Nothing."""
+        pass
 
     info = warning
 
 
 class Outputs:
-    """Values by kind, what and where; `sent` are messages since they were last saved."""
+    """Saved values by kind, what and where; `sent` are messages since they were last saved."""
 
     def __init__(self, kinds: Sequence[str], folder: Path) -> None:
         self.kinds, self.folder = kinds, folder
@@ -200,7 +203,7 @@ class Outputs:
         self.sent: list[tuple[str, Any]] = []
 
     def save(self, kind: str, what: str, where: str, value: Any) -> None:
-        """Puts down a value; what is there twice is in order."""
+        """Saves a value; a second one at the same place is saved as "again"."""
         if kind in self.kinds:
             values = self._trees[kind][what]
             while where in values:
@@ -208,20 +211,20 @@ class Outputs:
             values[where] = opened(value)
 
     def save_sent(self, kind: str, where: str) -> None:
-        """The messages that were sent since."""
+        """Saves the messages that were sent since the last call."""
         for operation, message in self.sent:
             self.save(kind, operation, where, message)
         self.sent.clear()
 
     def write(self) -> None:
-        """A file a kind."""
+        """Writes one file per kind."""
         for kind, tree in self._trees.items():
             text = json.dumps(tree, default=str).replace(str(self.folder), "(out)")
             (self.folder / f"{kind}.json").write_text(text)
 
 
 def opened(value: Any) -> Any:
-    """The value with texts of JSON as what they say."""
+    """Returns the value with all JSON texts in it parsed."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return opened(json.loads(value))
@@ -233,7 +236,7 @@ def opened(value: Any) -> Any:
 
 
 def replay(given: Input, store: FolderStore, outputs: Outputs, topic: str) -> None:
-    """A cluster's runs, its messages, and at the end its answers."""
+    """Replays a cluster's runs, and saves their outputs, messages, and finally the HTTP answers."""
     settings = settings_of(normalised(given.document))
     cluster, source, stream, taken_at = settings.cluster, Replay(given.records), io.StringIO(), 0
     sink = ConfiguredSink(EmfSink(stream), settings.levels)
@@ -270,7 +273,7 @@ def replay(given: Input, store: FolderStore, outputs: Outputs, topic: str) -> No
 
 
 def save_metrics(outputs: Outputs, where: str, line: dict[str, Any]) -> None:
-    """An EMF line; a metric is its value, its unit and the set that it is in."""
+    """Saves an EMF line, each metric with its value, its unit and its set of dimensions."""
     sets = line["_aws"].pop("CloudWatchMetrics", [])
     names = [name for each in sets for dimensions in each["Dimensions"] for name in dimensions]
     place = ", ".join(f"{name}={line.get(name)}" for name in dict.fromkeys(names))
@@ -330,7 +333,7 @@ def save_table(outputs: Outputs, kind: str, where: str, table: Any) -> None:
 
 
 def save_templates(outputs: Outputs, tree: Path) -> None:
-    """The stacks of each example, synthesised in process with a package that is nobody's."""
+    """Saves the stacks of each example, synthesised in this process with an empty package."""
     from aws_cdk import App  # noqa: PLC0415 - loading the CDK takes seconds, and starts Node
 
     from kafka_lag_cdk.stacks import stacks_of  # noqa: PLC0415
