@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_report.findings import Findings, GroupDay
 from kafka_lag_report.incident import LEVELS, Incident, Kind
-from kafka_lag_report.sentences import LONGEST_NAME, name_of
+from kafka_lag_report.sentences import LONGEST_NAME, word_name
 from kafka_lag_report.thresholds import SAME_INCIDENT_SECONDS
 
 _SOME_GROUPS = 3
@@ -53,7 +53,7 @@ def find_changes(
             if not _is_old(one, findings, before)
         )
         if before and before.groups.total:
-            found += _come_and_gone(findings, before)
+            found += _find_new_and_missing(findings, before)
     return tuple(sorted(found, key=lambda each: (each.rank, each.cluster, each.text)))
 
 
@@ -78,7 +78,7 @@ def _is_old(one: Incident, today: Findings, before: Findings | None) -> bool:
     if one.kind in (Kind.UNEVEN, Kind.UNUSUAL):
         # neither kind has an end: uneven keys last, unusual hours belong to their day
         return bool(then) and one.kind == Kind.UNEVEN
-    lasts = one.still and _has_been_so(one, today)
+    lasts = one.still and _began_before(one, today)
     return lasts and any(
         each.still
         and (one.records_lost or 0) <= (each.records_lost or 0)
@@ -87,13 +87,13 @@ def _is_old(one: Incident, today: Findings, before: Findings | None) -> bool:
     )
 
 
-def _has_been_so(one: Incident, today: Findings) -> bool:
+def _began_before(one: Incident, today: Findings) -> bool:
     """Returns whether the incident began before the day, or up to 10 min after its first run."""
     begin = today.first_run or datetime.combine(today.day, time(), UTC)
     return one.since is None or one.since <= begin + timedelta(seconds=SAME_INCIDENT_SECONDS)
 
 
-def _come_and_gone(today: Findings, previous: Findings) -> Iterator[Change]:
+def _find_new_and_missing(today: Findings, previous: Findings) -> Iterator[Change]:
     """Yields a change for new groups and one for groups no longer seen.
 
     Yields nothing if the list of groups of either day was cut, or if today has no groups. Groups
@@ -101,7 +101,7 @@ def _come_and_gone(today: Findings, previous: Findings) -> Iterator[Change]:
     """
     if not today.groups.total or today.groups.more or previous.groups.more:
         return
-    now, then = _there(today.groups.rows), _there(previous.groups.rows)
+    now, then = _find_existing(today.groups.rows), _find_existing(previous.groups.rows)
     # a group that is known to be deleted has an incident
     deleted = {day.group for day in today.groups.rows if day.gone}
     for place, what, names in (
@@ -110,12 +110,12 @@ def _come_and_gone(today: Findings, previous: Findings) -> Iterator[Change]:
     ):
         if names:
             listed = format_list(
-                [name_of(name, LONGEST_NAME) for name in sorted(names)], _SOME_GROUPS
+                [word_name(name, LONGEST_NAME) for name in sorted(names)], _SOME_GROUPS
             )
             said = f"{'new groups' if what == _NEW else 'groups no longer seen'}: {listed}"
             yield Change(what, today.cluster, said, (float(len(LEVELS)), place), count=len(names))
 
 
-def _there(days: Sequence[GroupDay]) -> set[str]:
+def _find_existing(days: Sequence[GroupDay]) -> set[str]:
     """Returns the names of the groups that were not deleted on that day."""
     return {day.group for day in days if not day.gone}

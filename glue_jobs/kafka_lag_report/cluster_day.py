@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from kafka_lag.contract import LEAST_WEEKS, OBJECTIVE_MOST_DAYS, USUAL_WEEKS
 from kafka_lag_report.compaction import compact_day
-from kafka_lag_report.coverage import coverage
+from kafka_lag_report.coverage import compute_coverage
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.evidence import Evidence, gather_evidence
 from kafka_lag_report.find_incidents import find_incidents
@@ -36,9 +36,9 @@ from kafka_lag_report.reduce_day import open_day, reduce_day
 from kafka_lag_report.report_files import (
     compute,
     is_first_day,
-    stored,
-    stored_dates,
-    stored_folders,
+    list_stored_dates,
+    list_stored_folders,
+    read_stored,
 )
 from kafka_lag_report.schemas import REPORTS, report_schema
 from kafka_lag_report.session import new_session
@@ -80,36 +80,36 @@ def report_day(job: Job, day: Day) -> None:
         day = day.from_history()
     queries = Queries(new_session(job.spark, few_rows=job.few_rows))
     with job.timings.stage("reduce", cluster):
-        work_on = partial(_reduced, job, queries)
+        work_on = partial(_reduce, job, queries)
         day, evidence = skip_corrupt_objects(job.storage, day, work_on)
     with job.timings.stage("reports", cluster), _naming_earlier_reports(job, day):
         tables = {name: report_schema(name).empty_table() for name in REPORTS}
-        tables |= _reports(job, day, queries)
-        tables["coverage"] = coverage(queries.spark, job.storage, day)
+        tables |= _compute_reports(job, day, queries)
+        tables["coverage"] = compute_coverage(queries.spark, job.storage, day)
     with job.timings.stage("pages", cluster):
-        findings = _findings(job, day, evidence, tables)
+        findings = _gather_findings(job, day, evidence, tables)
         tables[TABLE] = to_table(findings.incidents)
         page = render(read_page(findings, queries))
     with job.timings.stage("publish", cluster):
         publish(job.storage, job.options.output, day, tables, page)
 
 
-def _reduced(job: Job, queries: Queries, day: Day) -> Evidence:
+def _reduce(job: Job, queries: Queries, day: Day) -> Evidence:
     open_day(queries, job.storage, day, few_rows=job.few_rows)
     return gather_evidence(queries, reduce_day(queries))
 
 
-def _reports(job: Job, day: Day, queries: Queries) -> dict[str, pa.Table]:
+def _compute_reports(job: Job, day: Day, queries: Queries) -> dict[str, pa.Table]:
     """Returns the tables that Spark computes for the day, by name; other reports have no rows."""
     output = job.options.output
     tables = list(_TABLES)
     queries.derive("reductions/slo_days")
-    past = stored(queries.spark, job.storage, output, "slo", day, _days_before(day))
+    past = read_stored(queries.spark, job.storage, output, "slo", day, _list_days_before(day))
     queries.view("past_slo", past)
-    weeks = stored_dates(job.storage, output, "lag_hourly", day, _weeks_before(day))
+    weeks = list_stored_dates(job.storage, output, "lag_hourly", day, _list_weeks_before(day))
     # fewer weeks do not show what is usual
     if len(weeks) >= LEAST_WEEKS:
-        before = stored(queries.spark, job.storage, output, "lag_hourly", day, weeks)
+        before = read_stored(queries.spark, job.storage, output, "lag_hourly", day, weeks)
         queries.view("past_hours", before)
         queries.derive("reductions/usual_hours")
         queries.keep("tables/lag_hourly")
@@ -117,27 +117,29 @@ def _reports(job: Job, day: Day, queries: Queries) -> dict[str, pa.Table]:
     return compute(queries, tables)
 
 
-def _days_before(day: Day) -> list[date]:
+def _list_days_before(day: Day) -> list[date]:
     return [day.date - timedelta(days=back) for back in range(1, OBJECTIVE_MOST_DAYS)]
 
 
-def _weeks_before(day: Day) -> list[date]:
+def _list_weeks_before(day: Day) -> list[date]:
     return [day.date - timedelta(weeks=back) for back in range(1, USUAL_WEEKS + 1)]
 
 
 def _naming_earlier_reports(job: Job, day: Day) -> AbstractContextManager[None]:
     def folders() -> list[str]:
-        dates = {"lag_hourly": _weeks_before(day), "slo": _days_before(day)}
+        dates = {"lag_hourly": _list_weeks_before(day), "slo": _list_days_before(day)}
         return [
             folder
             for name, each in dates.items()
-            for folder in stored_folders(job.storage, job.options.output, name, day, each)
+            for folder in list_stored_folders(job.storage, job.options.output, name, day, each)
         ]
 
     return naming_corrupt_files(job.storage, folders)
 
 
-def _findings(job: Job, day: Day, evidence: Evidence, tables: Mapping[str, pa.Table]) -> Findings:
+def _gather_findings(
+    job: Job, day: Day, evidence: Evidence, tables: Mapping[str, pa.Table]
+) -> Findings:
     """Returns the findings of the report tables together with the day's incidents.
 
     Raises DataError if the coverage table is empty.

@@ -13,28 +13,28 @@ from kafka_lag.contract import NO_LEADER, OPEN_TRANSACTION
 from kafka_lag_report.evidence import Evidence, GroupSpell, Stint, UnreadSpell
 from kafka_lag_report.findings import Findings, TopicSkew
 from kafka_lag_report.incident import NOTICE, SERIOUS, WARNED, Incident, Kind
-from kafka_lag_report.run_clock import Clock, chained, joined
+from kafka_lag_report.run_clock import Clock, join_chains, join_periods
 from kafka_lag_report.thresholds import LONG_WARN_MINUTES, UNKNOWN_SECONDS
 
 # Most readers of a topic that an incident names.
 _SOME = 3
 
 
-def cluster_incidents(
+def find_cluster_incidents(
     evidence: Evidence, findings: Findings, clock: Clock, *, first_day: bool
 ) -> Iterator[Incident]:
     """Yields the incidents of topics, brokers and the collector.
 
     `first_day`: the cluster's first day.
     """
-    yield from _unread_topics(evidence, clock)
-    yield from _long_transactions(evidence.groups, clock)
-    yield from _no_leader(evidence.unread, clock)
-    yield from _moved_leaders(evidence.stints, clock)
-    yield from _recreated(evidence.stints)
-    yield from _no_runs(clock, findings, first_day=first_day)
-    yield from _skipped_objects(findings)
-    yield from _uneven(findings.actionable_skews)
+    yield from _find_unread_topics(evidence, clock)
+    yield from _find_long_transactions(evidence.groups, clock)
+    yield from _find_missing_leaders(evidence.unread, clock)
+    yield from _find_moved_leaders(evidence.stints, clock)
+    yield from _find_recreated(evidence.stints)
+    yield from _find_missing_runs(clock, findings, first_day=first_day)
+    yield from _find_skipped_objects(findings)
+    yield from _find_uneven(findings.actionable_skews)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Unread:
         same = bool(self.groups) == bool(other.groups) and self.reason == other.reason
         return same and begin <= pause and end <= pause
 
-    def and_also(self, other: _Unread) -> _Unread:
+    def join(self, other: _Unread) -> _Unread:
         """Returns both as one period."""
         return replace(
             self,
@@ -67,7 +67,7 @@ class _Unread:
         )
 
 
-def _unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
+def _find_unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
     """Yields the periods in which partitions of a topic, or groups' commits on it, were not read.
 
     A group's commits are left out while the group itself was not read, or while the topic was not
@@ -86,25 +86,27 @@ def _unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
         if not (one.group and is_groups_own(one)):
             topics[one.topic].append(one)
     for topic, spells in topics.items():
-        own = joined([(one.first, one.last) for one in spells if one.group is None], clock.pause)
+        own = join_periods(
+            [(one.first, one.last) for one in spells if one.group is None], clock.pause
+        )
         alike: list[_Unread] = []
-        for found in _periods(spells, clock):
+        for found in _find_periods(spells, clock):
             at = next((n for n, e in enumerate(alike) if e.is_alike(found, clock.pause)), None)
             if at is None:
                 alike.append(found)
             else:
-                alike[at] = alike[at].and_also(found)
+                alike[at] = alike[at].join(found)
         for each in alike:
             if not each.groups:
-                yield _unread(topic, each, spells, evidence.sizes.get(topic, 0), clock)
+                yield _make_unread(topic, each, spells, evidence.sizes.get(topic, 0), clock)
             elif not any(
                 begin - clock.pause <= each.first and each.last <= end + clock.pause
                 for begin, end in own
             ):
-                yield _unread(topic, each, (), evidence.sizes.get(topic, 0), clock)
+                yield _make_unread(topic, each, (), evidence.sizes.get(topic, 0), clock)
 
 
-def _periods(spells: Iterable[UnreadSpell], clock: Clock) -> Iterator[_Unread]:
+def _find_periods(spells: Iterable[UnreadSpell], clock: Clock) -> Iterator[_Unread]:
     """Yields how long each partition or group was unread, for any reason except a missing leader.
 
     Periods shorter than UNKNOWN_SECONDS are left out.
@@ -118,7 +120,7 @@ def _periods(spells: Iterable[UnreadSpell], clock: Clock) -> Iterator[_Unread]:
         return one.first - max(each.last for each in chain) <= clock.pause
 
     for (group, partition), own in whose.items():
-        for chain in chained(own, goes_on):
+        for chain in join_chains(own, goes_on):
             last = max(one.last for one in chain)
             length = (clock.until(last) or clock.seen_end) - chain[0].first
             if length.total_seconds() >= UNKNOWN_SECONDS:
@@ -135,7 +137,7 @@ def _periods(spells: Iterable[UnreadSpell], clock: Clock) -> Iterator[_Unread]:
                 )
 
 
-def _unread(
+def _make_unread(
     topic: str, each: _Unread, spells: Iterable[UnreadSpell], size: int, clock: Clock
 ) -> Incident:
     """Returns the incident of one unread period.
@@ -165,7 +167,7 @@ def _unread(
     )
 
 
-def _long_transactions(spells: Iterable[GroupSpell], clock: Clock) -> Iterator[Incident]:
+def _find_long_transactions(spells: Iterable[GroupSpell], clock: Clock) -> Iterator[Incident]:
     """Yields the transactions that stayed open for long, each with the groups that had to wait."""
     ordered = sorted(
         (one for one in spells if one.held_topic is not None and one.held_since is not None),
@@ -177,7 +179,7 @@ def _long_transactions(spells: Iterable[GroupSpell], clock: Clock) -> Iterator[I
         where = (first.held_topic, first.held_partition) == (one.held_topic, one.held_partition)
         return where and first.held_since == one.held_since
 
-    for found in chained(ordered, is_same):
+    for found in join_chains(ordered, is_same):
         # The transaction ends for all groups that wait for it at once.
         last = max(one.last for one in found)
         begin, until = found[0].held_since or found[0].first, clock.until(last)
@@ -203,14 +205,14 @@ def _long_transactions(spells: Iterable[GroupSpell], clock: Clock) -> Iterator[I
         )
 
 
-def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident]:
+def _find_missing_leaders(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident]:
     spells = (one for one in unread if one.reason == NO_LEADER and one.group is None)
     ordered = sorted(spells, key=lambda s: (s.leader is None, s.leader or 0, s.first))
 
     def began_together(chain: list[UnreadSpell], one: UnreadSpell) -> bool:
         return chain[0].leader == one.leader and one.first - chain[0].first <= clock.pause
 
-    for spells_of_one in chained(ordered, began_together):
+    for spells_of_one in join_chains(ordered, began_together):
         first = min(one.first for one in spells_of_one)
         topics = sorted({one.topic for one in spells_of_one})
         ends: dict[tuple[str, int | None], datetime | None] = {}
@@ -222,12 +224,14 @@ def _no_leader(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident
             leader=spells_of_one[0].leader,
             topic=topics[0] if len(topics) == 1 else None,
             since=clock.begin(first),
-            **_ends(list(ends.values()), first, clock),
+            **_describe_ends(list(ends.values()), first, clock),
             count=len(ends),
         )
 
 
-def _ends(ends: Sequence[datetime | None], first: datetime, clock: Clock) -> dict[str, Any]:
+def _describe_ends(
+    ends: Sequence[datetime | None], first: datetime, clock: Clock
+) -> dict[str, Any]:
     """Returns `until`, `still`, `minutes` and `sooner` of an incident of several partitions.
 
     `ends` holds the end for each partition; null means that it has not recovered. `sooner` is the
@@ -235,7 +239,7 @@ def _ends(ends: Sequence[datetime | None], first: datetime, clock: Clock) -> dic
     them.
     """
     known = sorted(end for end in ends if end)
-    over = chained(known, lambda chain, end: end - chain[-1] <= clock.pause)
+    over = join_chains(known, lambda chain, end: end - chain[-1] <= clock.pause)
     still = len(known) < len(ends)
     sooner = [end for chain in (over if still else over[:-1]) for end in chain]
     until = None if still else known[-1]
@@ -256,7 +260,7 @@ class _Move:
     until: datetime | None
 
 
-def _moves(log: tuple[str, int], stints: Iterable[Stint]) -> Iterator[_Move]:
+def _find_moves(log: tuple[str, int], stints: Iterable[Stint]) -> Iterator[_Move]:
     """Yields each change of a partition's leader.
 
     A return to the day's first leader only ends a move.
@@ -276,17 +280,17 @@ def _moves(log: tuple[str, int], stints: Iterable[Stint]) -> Iterator[_Move]:
             yield _Move(log, leader, to, at, until)
 
 
-def _moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
+def _find_moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
     """Yields the brokers that lost the leadership of partitions to other brokers."""
     logs: dict[tuple[str, int], list[Stint]] = defaultdict(list)
     for stint in stints:
         logs[stint.topic, stint.partition].append(stint)
-    moves = [move for log, found in logs.items() for move in _moves(log, found)]
+    moves = [move for log, found in logs.items() for move in _find_moves(log, found)]
 
     def one_after_the_other(chain: list[_Move], move: _Move) -> bool:
         return chain[-1].leader == move.leader and move.at - chain[-1].at <= clock.pause
 
-    for group in chained(sorted(moves, key=lambda m: (m.leader, m.at)), one_after_the_other):
+    for group in join_chains(sorted(moves, key=lambda m: (m.leader, m.at)), one_after_the_other):
         ends = {move.log: move.until for move in group}
         since = group[0].at
         yield Incident(
@@ -295,12 +299,12 @@ def _moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
             leader=group[0].leader,
             moved_to=tuple(sorted({move.to for move in group})),
             since=since,
-            **_ends(list(ends.values()), since, clock),
+            **_describe_ends(list(ends.values()), since, clock),
             count=len(ends),
         )
 
 
-def _recreated(stints: Iterable[Stint]) -> Iterator[Incident]:
+def _find_recreated(stints: Iterable[Stint]) -> Iterator[Incident]:
     ids: dict[str, dict[str, datetime]] = defaultdict(dict)
     for stint in stints:
         if stint.topic_id is not None:
@@ -311,7 +315,7 @@ def _recreated(stints: Iterable[Stint]) -> Iterator[Incident]:
             yield Incident(kind=Kind.RECREATED, level=NOTICE, topic=topic, since=at, until=at)
 
 
-def _no_runs(clock: Clock, findings: Findings, *, first_day: bool) -> Iterator[Incident]:
+def _find_missing_runs(clock: Clock, findings: Findings, *, first_day: bool) -> Iterator[Incident]:
     if not clock.runs:
         return
     gaps = clock.gaps()
@@ -344,7 +348,7 @@ def _no_runs(clock: Clock, findings: Findings, *, first_day: bool) -> Iterator[I
             )
 
 
-def _skipped_objects(findings: Findings) -> Iterator[Incident]:
+def _find_skipped_objects(findings: Findings) -> Iterator[Incident]:
     for one in findings.coverage:
         if one.objects_skipped:
             yield Incident(
@@ -355,7 +359,7 @@ def _skipped_objects(findings: Findings) -> Iterator[Incident]:
             )
 
 
-def _uneven(skews: Iterable[TopicSkew]) -> Iterator[Incident]:
+def _find_uneven(skews: Iterable[TopicSkew]) -> Iterator[Incident]:
     """Yields one incident for each topic with uneven keys, even if several groups read it."""
     done: set[str] = set()
     for skew in skews:

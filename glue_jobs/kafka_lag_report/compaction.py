@@ -31,7 +31,7 @@ from kafka_lag_report.history_file import (
     Part,
     Stretch,
     compact,
-    shares,
+    split_evenly,
     take_out,
 )
 from kafka_lag_report.read_snapshots import (
@@ -74,27 +74,27 @@ def compact_day(spark: SparkSession, storage: Storage, day: Day) -> None:
         folder = day.history_folder(dataset)
         storage.sweep(folder)
         expected = day.run_rows(dataset)
-        held = held_runs(spark, storage, day, dataset)
-        wrong = wrong_runs(expected, held)
+        held = count_held_rows(spark, storage, day, dataset)
+        wrong = find_wrong_runs(expected, held)
         # the rises of the next run depend on these runs
         wrong |= {after for run, after in pairwise(sorted(expected)) if run in wrong}
         files = [path for path, runs in held.items() if wrong & runs.keys()]
         without = partial(take_out, storage=storage, dataset=dataset, seconds=frozenset(wrong))
-        _in_workers(spark, files, without)
+        _run_in_workers(spark, files, without)
         usable = [run for run in day.usable(dataset) if run.second in expected]
         runs = [run for run in usable if run.second in wrong]
-        work += parts(dataset, runs, day.rows, folder, usable=usable)
+        work += plan_parts(dataset, runs, day.rows, folder, usable=usable)
     # the longest first; otherwise it would run alone at the end
-    work.sort(key=_effort, reverse=True)
-    _in_workers(spark, work, partial(compact, storage=storage))
+    work.sort(key=_estimate_effort, reverse=True)
+    _run_in_workers(spark, work, partial(compact, storage=storage))
 
 
-def _effort(part: Part) -> int:
+def _estimate_effort(part: Part) -> int:
     """Returns the cost of a part in rows; opening an object costs as much as OBJECT_ROWS rows."""
     return sum(each.rows + OBJECT_ROWS * len(each.sources) for each in part.stretches)
 
 
-def held_runs(
+def count_held_rows(
     spark: SparkSession, storage: Storage, day: Day, dataset: str
 ) -> dict[str, dict[int, int]]:
     """Returns the number of rows of each run (seconds since 1970) by file of the day's history.
@@ -116,7 +116,7 @@ def held_runs(
     return held
 
 
-def wrong_runs(expected: Mapping[int, int], held: Mapping[str, Mapping[int, int]]) -> set[int]:
+def find_wrong_runs(expected: Mapping[int, int], held: Mapping[str, Mapping[int, int]]) -> set[int]:
     """Returns the runs (seconds since 1970) that the history lacks rows of or holds twice.
 
     Two jobs that compact the same day at the same time leave a run in a file of each. A run with
@@ -135,7 +135,7 @@ def wrong_runs(expected: Mapping[int, int], held: Mapping[str, Mapping[int, int]
     return {second for second, count in expected.items() if rows[second] < count} | repeated
 
 
-def parts(
+def plan_parts(
     dataset: str,
     runs: Sequence[Run],
     rows: Mapping[str, int],
@@ -152,15 +152,15 @@ def parts(
     stretches than files. There are `files` files at most, or more if one file would be made from
     more than `file_bytes` of snapshots. `usable` are all runs of the day that have rows.
     """
-    by_time = list(_paths_by_time(runs).values())
+    by_time = list(_group_by_time(runs).values())
     sizes = [sum(rows[path] for path in paths) for paths in by_time]
     stretches = [
         Stretch(tuple(chain.from_iterable(by_time[share])), sum(sizes[share]))
-        for share in shares(sizes, max(1, round(sum(sizes) / most)))
+        for share in split_evenly(sizes, max(1, round(sum(sizes) / most)))
     ]
     files = max(files, ceil(sum(run.size for run in runs) / file_bytes))
-    of_files = shares([stretch.rows for stretch in stretches], min(files, len(stretches)))
-    of_day = list(_paths_by_time(usable).values())
+    of_files = split_evenly([stretch.rows for stretch in stretches], min(files, len(stretches)))
+    of_day = list(_group_by_time(usable).values())
     following = {after[0]: tuple(run) for run, after in pairwise(of_day)}
     # the names are random, so that no existing file is overwritten
     return [
@@ -174,7 +174,7 @@ def parts(
     ]
 
 
-def _paths_by_time(runs: Sequence[Run]) -> dict[Any, list[str]]:
+def _group_by_time(runs: Sequence[Run]) -> dict[Any, list[str]]:
     """Returns the objects of each run, in order of time."""
     found: dict[Any, list[str]] = {}
     for run in sorted(runs, key=lambda run: (run.taken_at, run.path)):
@@ -194,28 +194,28 @@ def delete_compacted(spark: SparkSession, storage: Storage, old: Day) -> tuple[i
     paths = [run.path for dataset in SNAPSHOTS for run in old.usable(dataset)]
     for dataset in SNAPSHOTS if paths else ():
         expected = old.run_rows(dataset)
-        if wrong := wrong_runs(expected, held_runs(spark, storage, old, dataset)):
+        if wrong := find_wrong_runs(expected, count_held_rows(spark, storage, old, dataset)):
             runs = f"{len(wrong):,} of its runs"
             return 0, f"the history of {dataset} lacks rows of {runs}, or has them twice"
-        if others := _other_offsets(spark, storage, old, dataset) if expected else 0:
+        if others := _count_other_offsets(spark, storage, old, dataset) if expected else 0:
             return 0, f"the history of {dataset} has other offsets in {others:,} of its runs"
     storage.delete(paths)
     return len(paths), None
 
 
-def _other_offsets(spark: SparkSession, storage: Storage, old: Day, dataset: str) -> int:
+def _count_other_offsets(spark: SparkSession, storage: Storage, old: Day, dataset: str) -> int:
     """Returns the number of runs with equal row counts but different offsets in the history."""
     folder, raw = old.history_folder(dataset), [run.path for run in old.usable(dataset)]
     with naming_corrupt_files(storage, lambda: [folder, *raw]):
-        kept = _hashes(read(spark, storage, old.from_history(), dataset), dataset, whole=True)
-        found = _hashes(read(spark, storage, old, dataset), dataset)
+        kept = _hash_runs(read(spark, storage, old.from_history(), dataset), dataset, whole=True)
+        found = _hash_runs(read(spark, storage, old, dataset), dataset)
     return sum(
         kept[second][0] == rows and kept[second][1] != hashed
         for second, (rows, hashed) in found.items()
     )
 
 
-def _hashes(rows: DataFrame, dataset: str, *, whole: bool = False) -> dict[int, tuple[int, int]]:
+def _hash_runs(rows: DataFrame, dataset: str, *, whole: bool = False) -> dict[int, tuple[int, int]]:
     """Returns, by run (seconds since 1970), its row count and a hash of the COMPARED columns.
 
     `whole` also decodes all other columns, so that damage in any of them raises an error.
@@ -227,7 +227,7 @@ def _hashes(rows: DataFrame, dataset: str, *, whole: bool = False) -> dict[int, 
     return {second: (count, hashed) for second, count, hashed, *_ in found}
 
 
-def _in_workers(spark: SparkSession, items: Sequence[Any], work: Callable[[Any], T]) -> list[T]:
+def _run_in_workers(spark: SparkSession, items: Sequence[Any], work: Callable[[Any], T]) -> list[T]:
     """Returns the results of `work` for all items, done by Spark's workers.
 
     Raises after all items have ended. Errors of the store come first, because they blame no object;
@@ -235,7 +235,7 @@ def _in_workers(spark: SparkSession, items: Sequence[Any], work: Callable[[Any],
     """
     if not items:
         return []
-    done = spark.sparkContext.parallelize(items, len(items)).map(partial(_tried, work)).collect()
+    done = spark.sparkContext.parallelize(items, len(items)).map(partial(_try, work)).collect()
     failures = [result for result in done if isinstance(result, DataError)]
     corrupt = [error for error in failures if isinstance(error, CorruptObjectsError)]
     for error in sorted(failures, key=lambda error: not isinstance(error, StoreError)):
@@ -246,7 +246,7 @@ def _in_workers(spark: SparkSession, items: Sequence[Any], work: Callable[[Any],
     return [result for result in done if not isinstance(result, DataError)]
 
 
-def _tried(work: Callable[[Any], T], item: Any) -> T | DataError:
+def _try(work: Callable[[Any], T], item: Any) -> T | DataError:
     """Returns the result of `work`, or its DataError as a value, so that Spark never retries it."""
     try:
         return work(item)

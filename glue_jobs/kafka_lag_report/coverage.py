@@ -23,27 +23,27 @@ MOST_NAMES = 10
 WHOLE_DAY = timedelta(days=1)
 
 
-def coverage(spark: SparkSession, storage: Storage, day: Day) -> pa.Table:
+def compute_coverage(spark: SparkSession, storage: Storage, day: Day) -> pa.Table:
     """Returns the table `coverage` with one row per dataset.
 
     Times and interval are null without runs.
     """
     gone = day.source == FROM_HISTORY
     rows = [
-        _row(day, each, _runs_in_history(spark, storage, day, each) if gone else _runs(day, each))
+        _make_row(
+            day, each, _read_runs(spark, storage, day, each) if gone else _list_runs(day, each)
+        )
         for each in SNAPSHOTS
     ]
     return pa.Table.from_pylist(rows, report_schema("coverage"))
 
 
-def _runs(day: Day, dataset: str) -> list[datetime]:
+def _list_runs(day: Day, dataset: str) -> list[datetime]:
     """Returns the times of the usable objects, ascending; a run in two shards counts once."""
     return sorted({run.taken_at for run in day.usable(dataset) if run.taken_at})
 
 
-def _runs_in_history(
-    spark: SparkSession, storage: Storage, day: Day, dataset: str
-) -> list[datetime]:
+def _read_runs(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> list[datetime]:
     """Returns the distinct run times in the history, ascending: a few thousand at most."""
     # as a number, because Python would convert a timestamp to the machine's time zone
     seconds = sf.unix_seconds("taken_at").alias("second")
@@ -51,7 +51,7 @@ def _runs_in_history(
     return [datetime.fromtimestamp(row["second"], UTC) for row in sorted(found)]
 
 
-def _row(day: Day, dataset: str, runs: Sequence[datetime]) -> dict[str, Any]:
+def _make_row(day: Day, dataset: str, runs: Sequence[datetime]) -> dict[str, Any]:
     start = datetime.combine(day.date, datetime.min.time(), UTC)
     gaps = [(after - before).total_seconds() for before, after in pairwise(runs)]
     interval = median(gaps) if gaps else None
@@ -66,17 +66,17 @@ def _row(day: Day, dataset: str, runs: Sequence[datetime]) -> dict[str, Any]:
         "expected_runs": round(span.total_seconds() / interval) if interval else None,
         "objects": None if compacted else len(day.runs[dataset]),
         "objects_skipped": None if compacted else len(skipped),
-        "skipped": ", ".join(_name(run.name) for run in skipped[:MOST_NAMES]) or None,
+        "skipped": ", ".join(_cut_folder(run.name) for run in skipped[:MOST_NAMES]) or None,
         "first_run": runs[0] if runs else None,
         "last_run": runs[-1] if runs else None,
         "interval_seconds": interval,
-        "longest_gap_seconds": _longest_gap(day, start, runs),
+        "longest_gap_seconds": _find_longest_gap(day, start, runs),
         "in_progress": day.in_progress,
         "source": day.source,
     }
 
 
-def _longest_gap(day: Day, start: datetime, runs: Sequence[datetime]) -> float | None:
+def _find_longest_gap(day: Day, start: datetime, runs: Sequence[datetime]) -> float | None:
     """Returns the longest time without a run in seconds; null if a day in progress has no runs yet.
 
     Counts from midnight on, and to the next midnight if the day is over.
@@ -86,5 +86,5 @@ def _longest_gap(day: Day, start: datetime, runs: Sequence[datetime]) -> float |
     return max(gaps, default=None)
 
 
-def _name(path: str) -> str:
+def _cut_folder(path: str) -> str:
     return path.rpartition("/")[2]

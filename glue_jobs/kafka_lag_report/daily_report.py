@@ -19,15 +19,21 @@ from pyspark.sql import SparkSession
 from kafka_lag_report.cluster_day import Job, report_day
 from kafka_lag_report.compaction import delete_compacted
 from kafka_lag_report.day_message import deliver_message
-from kafka_lag_report.errors import DataError, FailedError, NoSnapshotsError, ReportError, cause
+from kafka_lag_report.errors import (
+    DataError,
+    FailedError,
+    NoSnapshotsError,
+    ReportError,
+    describe_error,
+)
 from kafka_lag_report.options import Options, parse, utc_now
-from kafka_lag_report.publishing import remove_staging, unfinished
+from kafka_lag_report.publishing import find_unfinished, remove_staging
 from kafka_lag_report.read_snapshots import (
     FROM_SNAPSHOTS,
     Day,
     find_days,
-    requested_days,
-    snapshot_dates,
+    find_requested_days,
+    list_snapshot_dates,
 )
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
@@ -105,12 +111,12 @@ def run(
     Raises ReportError for everything that a user can cause. Each failure is printed when it
     happens, so that the log of a killed run names the earlier ones.
     """
-    timings = Timings(limit.clock, print if options.timings else _nothing, begin)
+    timings = Timings(limit.clock, print if options.timings else _ignore, begin)
     failures, clusters = list[str](), dict[str, Day]()
     remove_staging(storage, options.output)
-    for place, finish in unfinished(storage, options.output).items():
+    for place, finish in find_unfinished(storage, options.output).items():
         failures += _attempt(timings, "publish", f"half replaced reports of {place}", finish)
-    dates = requested_days(storage, options, say)
+    dates = find_requested_days(storage, options, say)
     first = next(dates)
     with timings.stage("session"):
         spark = session(few_rows=all(is_small(day) for day in first if day.source))
@@ -118,7 +124,7 @@ def run(
     try:
         for days in chain([first], dates):
             clusters |= {day.cluster: day for day in days}
-            failures += _report(job, days, limit)
+            failures += _report_date(job, days, limit)
     except NoSnapshotsError as error:
         say(str(error))
         failures.append(str(error))
@@ -129,11 +135,11 @@ def run(
         raise FailedError(failures)
 
 
-def _report(job: Job, days: Sequence[Day], limit: TimeLimit) -> Iterator[str]:
+def _report_date(job: Job, days: Sequence[Day], limit: TimeLimit) -> Iterator[str]:
     """Reports all clusters for one date, then sends the message; yields what failed."""
     on = days[0].date
     with cancelling_late_jobs(job.spark.sparkContext, limit):
-        failed = _each_cluster(job, [day for day in days if day.source], limit)
+        failed = _report_clusters(job, [day for day in days if day.source], limit)
     yield from (f"{cluster} on {on}" for cluster in failed)
     done = [day for day in days if day.cluster not in failed]
     for day in done:
@@ -147,7 +153,7 @@ def _report(job: Job, days: Sequence[Day], limit: TimeLimit) -> Iterator[str]:
     yield from _attempt(job.timings, "message", f"message of {on}", deliver)
 
 
-def _each_cluster(job: Job, days: Sequence[Day], limit: TimeLimit) -> dict[str, str]:
+def _report_clusters(job: Job, days: Sequence[Day], limit: TimeLimit) -> dict[str, str]:
     """Reports each cluster independently; returns the reasons of failures by cluster.
 
     Small clusters run a few at a time, in a session that plans queries quickly. The others run one
@@ -157,8 +163,8 @@ def _each_cluster(job: Job, days: Sequence[Day], limit: TimeLimit) -> dict[str, 
     others = sorted((day for day in days if day not in small), key=lambda day: day.size)
     quick = replace(job, few_rows=True)
     with ThreadPoolExecutor(SMALL_AT_ONCE) as pool:
-        causes = list(pool.map(partial(_cluster, quick, limit), small))
-    causes += [_cluster(job, limit, day) for day in others]
+        causes = list(pool.map(partial(_report_cluster, quick, limit), small))
+    causes += [_report_cluster(job, limit, day) for day in others]
     found = {day.cluster: why for day, why in zip([*small, *others], causes, strict=True) if why}
     return {day.cluster: found[day.cluster] for day in days if day.cluster in found}
 
@@ -173,7 +179,7 @@ def is_small(day: Day) -> bool:
     return few and day.source == FROM_SNAPSHOTS
 
 
-def _cluster(job: Job, limit: TimeLimit, day: Day) -> str | None:
+def _report_cluster(job: Job, limit: TimeLimit, day: Day) -> str | None:
     """Reports one cluster's day; returns the reason if that failed, else null."""
     late = f"the run's time limit of {limit.minutes} minutes was over"
     try:
@@ -181,7 +187,7 @@ def _cluster(job: Job, limit: TimeLimit, day: Day) -> str | None:
             raise DataError(f"{late} before this cluster began")
         report_day(job, day)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-        why = cause(error) if isinstance(error, ReportError) or not limit.reached else late
+        why = describe_error(error) if isinstance(error, ReportError) or not limit.reached else late
         say(f"no report of {day.cluster} on {day.date}: {why}")
         return why
     return None
@@ -193,7 +199,7 @@ def _attempt(timings: Timings, stage: str, what: str, work: Callable[[], None]) 
         with timings.stage(stage):
             work()
     except Exception as error:  # noqa: BLE001 - whatever it is, the rest is done
-        say(f"{what}: {cause(error)}")
+        say(f"{what}: {describe_error(error)}")
         yield what
 
 
@@ -202,7 +208,7 @@ def _delete_old(job: Job, newest: Day) -> None:
     options, storage, cluster = job.options, job.storage, newest.cluster
     oldest = options.today - timedelta(days=options.snapshot_days or 0)
     errors = list[DataError]()
-    for on in snapshot_dates(storage, newest.root, newest.folder):
+    for on in list_snapshot_dates(storage, newest.root, newest.folder):
         if on >= oldest:
             continue
         try:
@@ -220,7 +226,7 @@ def _delete_old(job: Job, newest: Day) -> None:
         raise DataError(". Also: ".join(map(str, errors)))
 
 
-def _nothing(_: str) -> None:
+def _ignore(_: str) -> None:
     pass
 
 

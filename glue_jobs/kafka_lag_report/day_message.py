@@ -9,11 +9,11 @@ from types import MappingProxyType
 from kafka_lag_report.cluster_day import Job
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.findings import Findings
-from kafka_lag_report.message import Message, link, message
+from kafka_lag_report.message import Message, compose_message, make_link
 from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.read_snapshots import Day
-from kafka_lag_report.report_files import is_first_day, page_address, published
-from kafka_lag_report.sentences import name_of
+from kafka_lag_report.report_files import is_first_day, page_address, read_published
+from kafka_lag_report.sentences import word_name
 from kafka_lag_report.sns import publish, sns_client, topic_region
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -52,20 +52,20 @@ def deliver_message(
     if not (there or topic_arn):
         return
     found = read_two_days(job, days)
-    said = _message(on, found, links={}, failed=failed, always=True)
+    said = _compose(on, found, links={}, failed=failed, always=True)
     if said and there:
         write(said.body)
     for day in there:
-        write(f"Page of {name_of(day.cluster)}: {page_address(job.options.output, day)}")
+        write(f"Page of {word_name(day.cluster)}: {page_address(job.options.output, day)}")
     if topic_arn:
-        changed = topic_message(job, on, days, found, topic_region(topic_arn), failed)
+        changed = compose_topic_message(job, on, days, found, topic_region(topic_arn), failed)
         if changed:
             publish(changed, topic_arn, sns_client(topic_arn))
     if found.failed:
         raise DataError(". Also: ".join(found.failed.values()))
 
 
-def topic_message(
+def compose_topic_message(
     job: Job,
     on: date,
     days: Sequence[Day],
@@ -78,12 +78,14 @@ def topic_message(
     Null if nothing is to be sent.
     """
     output = job.options.output
-    pages = {day.cluster: link(page_address(output, day), region) for day in days if day.source}
+    pages = {
+        day.cluster: make_link(page_address(output, day), region) for day in days if day.source
+    }
     always = job.options.always_summarise
-    return _message(on, found, links=pages, failed=failed, always=always)
+    return _compose(on, found, links=pages, failed=failed, always=always)
 
 
-def _message(
+def _compose(
     on: date,
     found: TwoDays,
     *,
@@ -91,7 +93,7 @@ def _message(
     failed: Mapping[str, str],
     always: bool,
 ) -> Message | None:
-    return message(
+    return compose_message(
         on,
         found.today,
         found.previous,
@@ -111,8 +113,8 @@ def read_two_days(job: Job, days: Sequence[Day]) -> TwoDays:
     today, previous, failed = dict[str, Findings](), dict[str, Findings](), dict[str, str]()
     for day in days:
         try:
-            before = _read(job, replace(day, date=day.date - timedelta(days=1)))
-            now = _read(job, day) if day.source else None
+            before = _read_findings(job, replace(day, date=day.date - timedelta(days=1)))
+            now = _read_findings(job, day) if day.source else None
         except DataError as error:
             failed[day.cluster] = str(error)
             continue
@@ -123,8 +125,8 @@ def read_two_days(job: Job, days: Sequence[Day]) -> TwoDays:
     return TwoDays(today, previous, failed, first)
 
 
-def _read(job: Job, day: Day) -> Findings | None:
+def _read_findings(job: Job, day: Day) -> Findings | None:
     output = job.options.output
-    reports = published(job.storage, output, day)
+    reports = read_published(job.storage, output, day)
     first_day = is_first_day(job.storage, output, day)
     return read_findings(day.cluster, day.date, reports, first_day=first_day)

@@ -81,7 +81,7 @@ class CorruptObjectsError(DataError):
         )
 
 
-def cause(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Returns any failure as one line: the text of a ReportError, else the type and the message.
 
     For an error of Spark the message is its root cause, from the JVM or from a Python worker.

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pyspark.sql import Row
 
-from kafka_lag_report.queries import Queries, at_once
+from kafka_lag_report.queries import Queries, run_at_once
 from kafka_lag_report.thresholds import RESTLESS_RUNS, RESTLESS_SECONDS
 
 T = TypeVar("T")
@@ -159,14 +159,14 @@ def gather_evidence(queries: Queries, runs: Sequence[datetime]) -> Evidence:
         "spells/stints": Stint,
         "spells/topic_sizes": None,
     }
-    rows = at_once(lambda path: queries.run(path).collect(), kinds)
-    stints = _made(Stint, rows["spells/stints"])
-    unread = tuple(_led_before(_made(UnreadSpell, rows["spells/unread_topics"]), stints))
+    rows = run_at_once(lambda path: queries.run(path).collect(), kinds)
+    stints = _make_values(Stint, rows["spells/stints"])
+    unread = tuple(_add_leaders(_make_values(UnreadSpell, rows["spells/unread_topics"]), stints))
     sizes = {row["topic"]: row["size"] for row in rows["spells/topic_sizes"]}
     return Evidence(
         runs=tuple(runs),
-        groups=_made(GroupSpell, rows["spells/groups"]),
-        incidents=_made(IncidentRows, rows["spells/incidents"]),
+        groups=_make_values(GroupSpell, rows["spells/groups"]),
+        incidents=_make_values(IncidentRows, rows["spells/incidents"]),
         unread=unread,
         stints=stints,
         sizes={topic: sizes[topic] for topic in {one.topic for one in unread} if topic in sizes},
@@ -182,7 +182,7 @@ def restless_runs(interval: float) -> float:
     return min(RESTLESS_RUNS, max(3, RESTLESS_SECONDS / interval / 2))
 
 
-def _led_before(unread: Sequence[UnreadSpell], stints: Sequence[Stint]) -> Iterator[UnreadSpell]:
+def _add_leaders(unread: Sequence[UnreadSpell], stints: Sequence[Stint]) -> Iterator[UnreadSpell]:
     """Yields each spell with the last leader that was known before it.
 
     `stints` are in order of time.
@@ -196,13 +196,13 @@ def _led_before(unread: Sequence[UnreadSpell], stints: Sequence[Stint]) -> Itera
         yield replace(one, leader=before[-1].leader) if before else one
 
 
-def _made(kind: type[T], rows: Sequence[Row]) -> tuple[T, ...]:
+def _make_values(kind: type[T], rows: Sequence[Row]) -> tuple[T, ...]:
     """Returns the rows as values of `kind`, in order of time."""
     there = [one for one in fields(kind) if rows and one.name in rows[0]]  # type: ignore[arg-type]
-    made = [kind(**{one.name: _value(one, row[one.name]) for one in there}) for row in rows]
+    made = [kind(**{one.name: _convert(one, row[one.name]) for one in there}) for row in rows]
     return tuple(sorted(made, key=lambda one: (one.first, repr(one))))  # type: ignore[attr-defined]
 
 
-def _value(of: Field[Any], value: Any) -> Any:
+def _convert(of: Field[Any], value: Any) -> Any:
     is_time = str(of.type).startswith("datetime")
     return datetime.fromtimestamp(value, UTC) if is_time and value is not None else value

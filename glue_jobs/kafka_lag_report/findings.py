@@ -54,7 +54,7 @@ class Listed(Generic[T]):
         """Returns the number of rows that are not listed."""
         return max(0, self.total - len(self.rows))
 
-    def made(self, make: Callable[[T], S]) -> "Listed[S]":
+    def map(self, make: Callable[[T], S]) -> "Listed[S]":
         """Returns a list with the results of `make` for each row, and the same total."""
         return Listed(tuple(map(make, self.rows)), self.total)
 
@@ -319,7 +319,7 @@ class Findings:
         None without gaps. If two saw the same share, the one with the longer gap counts.
         """
         gaps = [one for one in self.coverage if one.has_gap]
-        return min(gaps, key=_seen_least, default=None)
+        return min(gaps, key=_order_gap, default=None)
 
 
 class Rank(IntEnum):
@@ -368,7 +368,9 @@ def rank_group(day: GroupDay, risk: TopicRisk | None) -> GroupRank:
     return GroupRank(Rank.CALM if day.known_minutes else Rank.UNKNOWN)
 
 
-def worst_first(groups: Iterable[GroupDay], risks: Mapping[str, TopicRisk]) -> tuple[GroupDay, ...]:
+def sort_worst_first(
+    groups: Iterable[GroupDay], risks: Mapping[str, TopicRisk]
+) -> tuple[GroupDay, ...]:
     """Returns the groups by rank, then by their largest time lag, then by name."""
 
     def key(day: GroupDay) -> tuple[int, float, float, str]:
@@ -378,12 +380,12 @@ def worst_first(groups: Iterable[GroupDay], risks: Mapping[str, TopicRisk]) -> t
     return tuple(sorted(groups, key=key))
 
 
-def worst_topics(risks: Iterable[TopicRisk]) -> dict[str, TopicRisk]:
+def find_worst_topics(risks: Iterable[TopicRisk]) -> dict[str, TopicRisk]:
     """Returns the first topic of each group, by group; `risks` must be worst first."""
     return {risk.group: risk for risk in reversed(tuple(risks))}
 
 
-def since_first_run(coverage: Coverage, day: date) -> Coverage:
+def cut_before_first_run(coverage: Coverage, day: date) -> Coverage:
     """Returns the coverage of the collector's first day, without the time before its first run.
 
     The longest gap becomes None if it was the time before the first run, unless all missing runs
@@ -406,5 +408,5 @@ def since_first_run(coverage: Coverage, day: date) -> Coverage:
 _DAY = timedelta(days=1)
 
 
-def _seen_least(coverage: Coverage) -> tuple[float, float]:
+def _order_gap(coverage: Coverage) -> tuple[float, float]:
     return 1.0 if coverage.share is None else coverage.share, -(coverage.longest_gap_seconds or 0.0)

@@ -28,7 +28,7 @@ from kafka_lag.wording.evidence import read_evidence
 from kafka_lag_report.evidence import Evidence, GroupSpell, IncidentRows
 from kafka_lag_report.findings import Findings, GroupDay, TopicRisk
 from kafka_lag_report.incident import NOTICE, SERIOUS, URGENT, WARNED, Incident, Kind
-from kafka_lag_report.run_clock import Clock, chained
+from kafka_lag_report.run_clock import Clock, join_chains
 from kafka_lag_report.schemas import Row
 from kafka_lag_report.thresholds import (
     LONG_WARN_MINUTES,
@@ -47,7 +47,9 @@ _KINDS = {
 _STANDING = (Kind.STOPPED, Kind.STALLED)
 
 
-def group_incidents(evidence: Evidence, findings: Findings, clock: Clock) -> Iterator[Incident]:
+def find_group_incidents(
+    evidence: Evidence, findings: Findings, clock: Clock
+) -> Iterator[Incident]:
     """Yields the incidents of all groups, ordered by the name of the group."""
     groups: dict[str, _Group] = {}
     days = {day.group: day for day in findings.groups.rows}
@@ -66,7 +68,7 @@ def group_incidents(evidence: Evidence, findings: Findings, clock: Clock) -> Ite
         if risk.records_lost:
             find(risk.group).losses.append(risk)
     for _, group in sorted(groups.items()):
-        yield from group.incidents()
+        yield from group.find_incidents()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +80,36 @@ class _Group:
     losses: list[TopicRisk] = field(default_factory=list)
     members: dict[str, Row] = field(default_factory=dict)
 
-    def incidents(self) -> Iterator[Incident]:
+    def find_incidents(self) -> Iterator[Incident]:
         # an incident that ended on the day before stays in the rows for some minutes; partitions
         # without a leader are an incident of the cluster
         published = [
-            self._published(rows)
+            self._make_published(rows)
             for rows in self.published
             if rows.worst != UNAVAILABLE
             and (rows.until is None or rows.until >= self.clock.midnight)
         ]
         found = [
             *published,
-            *(one for one in self._unknown() if not any(_is_amid(one, each) for each in published)),
-            *(one for one in self._restless() if not self._is_explained(one, published)),
-            *(one for one in self._brief() if not any(_overlap(one, each) for each in published)),
+            *(
+                one
+                for one in self._find_unknown()
+                if not any(_is_amid(one, each) for each in published)
+            ),
+            *(one for one in self._find_restless() if not self._is_explained(one, published)),
+            *(
+                one
+                for one in self._find_brief()
+                if not any(_is_overlapping(one, each) for each in published)
+            ),
         ]
         for gone in (spell for spell in self.spells if spell.gone):
-            found = _with_gone(found, self._gone(gone))
+            found = _add_deletion(found, self._make_gone(gone))
         yield from found
 
-    def _published(self, rows: IncidentRows) -> Incident:
+    def _make_published(self, rows: IncidentRows) -> Incident:
         clock = self.clock
-        kind = _kind_of(rows)
+        kind = _choose_kind(rows)
         seen = rows.last_read or rows.last
         unseen = rows.until is None and clock.until(seen) is not None
         end = rows.until or (seen + clock.interval if unseen else clock.seen_end)
@@ -119,7 +129,7 @@ class _Group:
             still=not is_over,
             last_seen=seen if unseen else None,
             minutes=minutes,
-            worst=self._worst(rows, kind, end),
+            worst=self._find_worst(rows, kind, end),
             is_empty=bool(rows.is_empty),
             lag=rows.lag,
             time_lag=rows.time_lag,
@@ -140,12 +150,12 @@ class _Group:
                 sla_missed_minutes=missed,
                 sla_minutes=self.day.sla_minutes,
             )
-        made = _with_cause(made, rows, clock)
+        made = _add_cause(made, rows, clock)
         if (consumer := self.members.get(made.member or "")) and made.client is None:
             made = replace(made, client=consumer["client_id"], host=consumer["client_host"])
-        return self._with_loss(made, rows)
+        return self._add_loss(made, rows)
 
-    def _worst(
+    def _find_worst(
         self, rows: IncidentRows, kind: Kind, end: datetime
     ) -> tuple[datetime, datetime | None, bool] | None:
         """Returns from when to when the group had the incident's worst status.
@@ -164,9 +174,9 @@ class _Group:
         length = (until or end) - max(begin, self.clock.midnight)
         return begin, until, 2 * 60 * rows.worst_minutes >= length.total_seconds()
 
-    def _with_loss(self, made: Incident, rows: IncidentRows) -> Incident:
+    def _add_loss(self, made: Incident, rows: IncidentRows) -> Incident:
         if rows.lost:
-            return self._with_topic(replace(made, level=URGENT, records_lost=rows.lost))
+            return self._add_topic(replace(made, level=URGENT, records_lost=rows.lost))
         if rows.seconds_left is None or rows.seconds_left_at is None or not rows.is_at_risk:
             return made
         if made.still and rows.seconds_left_now is not None and made.last_seen is None:
@@ -181,7 +191,7 @@ class _Group:
             loss_unseen=made.last_seen is not None or not spared,
         )
 
-    def _with_topic(self, made: Incident) -> Incident:
+    def _add_topic(self, made: Incident) -> Incident:
         """Returns the incident with the topic that lost records, and the retention it needed.
 
         Returns it unchanged if there was more than one loss on this day.
@@ -199,7 +209,7 @@ class _Group:
             unlimited=risk.unlimited,
         )
 
-    def _made(self, kind: Kind, since: datetime | None, last: datetime, **more: Any) -> Incident:
+    def _make(self, kind: Kind, since: datetime | None, last: datetime, **more: Any) -> Incident:
         until = self.clock.until(last)
         is_gap = until is not None and until - last > self.clock.pause
         end = last + self.clock.interval if is_gap else until or self.clock.seen_end
@@ -217,26 +227,26 @@ class _Group:
         )
         return replace(made, **more)
 
-    def _goes_on(self, chain: Sequence[GroupSpell], spell: GroupSpell) -> bool:
+    def _continues(self, chain: Sequence[GroupSpell], spell: GroupSpell) -> bool:
         return spell.first - chain[-1].last <= self.clock.pause
 
-    def _unknown(self) -> Iterator[Incident]:
+    def _find_unknown(self) -> Iterator[Incident]:
         """Yields the periods in which the group itself could not be read."""
         unread = (spell for spell in self.spells if spell.unread and not spell.gone)
-        for found in chained(unread, self._goes_on):
+        for found in join_chains(unread, self._continues):
             first, last = found[0].first, found[-1].last
-            made = self._made(Kind.UNKNOWN, self.clock.begin(first), last, cause=found[0].unread)
+            made = self._make(Kind.UNKNOWN, self.clock.begin(first), last, cause=found[0].unread)
             if (made.minutes or 0.0) * 60 >= UNKNOWN_SECONDS:
                 yield made
 
-    def _restless(self) -> Iterator[Incident]:
+    def _find_restless(self) -> Iterator[Incident]:
         """Yields the periods in which the group rebalanced again and again."""
         restless = (spell for spell in self.spells if spell.restless)
-        for spells in chained(restless, self._goes_on):
+        for spells in join_chains(restless, self._continues):
             since = spells[0].restless_since or spells[0].first
             last = max(spell.restless_until or spell.last for spell in spells)
             count = sum(spell.rebalances or 0 for spell in spells)
-            yield self._made(Kind.REBALANCING, since, last, count=count, level=WARNED)
+            yield self._make(Kind.REBALANCING, since, last, count=count, level=WARNED)
 
     def _is_explained(self, storm: Incident, published: Sequence[Incident]) -> bool:
         """Returns whether published incidents cover at least half of the time of the rebalances."""
@@ -251,15 +261,15 @@ class _Group:
         )
         return 2 * covered >= end - begin
 
-    def _brief(self) -> Iterator[Incident]:
+    def _find_brief(self) -> Iterator[Incident]:
         """Yields losses and skips that are not part of an incident."""
         for spell in self.spells:
             if spell.losing:
                 since = self.clock.begin(spell.first)
-                made = self._made(Kind.LOST, since, spell.last, level=URGENT)
-                yield self._with_topic(replace(made, records_lost=spell.lost))
+                made = self._make(Kind.LOST, since, spell.last, level=URGENT)
+                yield self._add_topic(replace(made, records_lost=spell.lost))
             elif spell.skip_reason:
-                made = self._made(Kind.SKIPPED, spell.first, spell.last)
+                made = self._make(Kind.SKIPPED, spell.first, spell.last)
                 unsure = spell.skip_reason == READ_OR_SKIPPED
                 yield replace(
                     made,
@@ -268,9 +278,9 @@ class _Group:
                     records_skipped=None if unsure else spell.skipped,
                 )
 
-    def _gone(self, spell: GroupSpell) -> Incident:
+    def _make_gone(self, spell: GroupSpell) -> Incident:
         at = spell.first
-        made = self._made(Kind.GONE, at, at, level=NOTICE)
+        made = self._make(Kind.GONE, at, at, level=NOTICE)
         return replace(
             made,
             until=at,
@@ -283,7 +293,7 @@ class _Group:
         )
 
 
-def _kind_of(rows: IncidentRows) -> Kind:
+def _choose_kind(rows: IncidentRows) -> Kind:
     """Returns the worst thing that happened.
 
     A loss, skip or broken SLA only without a worst status.
@@ -301,7 +311,7 @@ def _kind_of(rows: IncidentRows) -> Kind:
     return Kind.HELD_UP if rows.cause == OPEN_TRANSACTION else Kind.BEHIND
 
 
-def _with_cause(made: Incident, rows: IncidentRows, clock: Clock) -> Incident:
+def _add_cause(made: Incident, rows: IncidentRows, clock: Clock) -> Incident:
     """Returns the incident with the cause that the collector named last, and who caused it."""
     if rows.topic and made.kind in (*_STANDING, Kind.REWOUND):
         made = replace(
@@ -311,7 +321,7 @@ def _with_cause(made: Incident, rows: IncidentRows, clock: Clock) -> Incident:
             member=rows.member if made.kind == Kind.STALLED else None,
         )
     if rows.cause is None:
-        return replace(made, cause=_cause_of_status(rows))
+        return replace(made, cause=_derive_cause(rows))
     row: dict[str, Any] = {
         "consumer_group": rows.group,
         "cause": rows.cause,
@@ -338,13 +348,13 @@ def _with_cause(made: Incident, rows: IncidentRows, clock: Clock) -> Incident:
     )
 
 
-def _cause_of_status(rows: IncidentRows) -> str | None:
+def _derive_cause(rows: IncidentRows) -> str | None:
     if rows.is_empty and rows.worst in (STOPPED, NO_MEMBER):
         return NO_MEMBER
     return rows.worst if _KINDS.get(rows.worst or "") is None else None
 
 
-def _overlap(one: Incident, other: Incident) -> bool:
+def _is_overlapping(one: Incident, other: Incident) -> bool:
     return not any(
         each.until and later.since and each.until < later.since
         for each, later in ((one, other), (other, one))
@@ -358,7 +368,7 @@ def _is_amid(one: Incident, other: Incident) -> bool:
     return other.since < one.since and (other.until is None or one.until < other.until)
 
 
-def _with_gone(found: list[Incident], gone: Incident) -> list[Incident]:
+def _add_deletion(found: list[Incident], gone: Incident) -> list[Incident]:
     """Returns the incidents with the group's deletion added.
 
     If the group was deleted during an incident or within SAME_INCIDENT_SECONDS after it, the

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from kafka_lag.contract import KEYS, RISES
 from kafka_lag_report.errors import CorruptObjectsError, DataError
-from kafka_lag_report.rises import offsets_of, rises
+from kafka_lag_report.rises import compute_rises, find_offsets
 from kafka_lag_report.schemas import TEXT, arrow_schema, in_columns
 from kafka_lag_report.storage import PARQUET, Storage
 
@@ -75,7 +75,7 @@ def compact(part: Part, storage: Storage) -> int:
     CorruptObjectsError for a source whose rows cannot be decoded, StoreError if the store refuses,
     and DataError if the sources have another number of rows than before.
     """
-    alike = groupby(_followed(part, storage), key=lambda table: table.schema)
+    alike = groupby(_follow_stretches(part, storage), key=lambda table: table.schema)
     for number, (schema, stretches) in enumerate(alike):
         target = part.target if not number else part.target.replace(PARQUET, f"-{number}{PARQUET}")
         storage.write(target, encode(schema, stretches))
@@ -89,10 +89,10 @@ def take_out(path: str, storage: Storage, dataset: str, seconds: frozenset[int])
     """
     gone = pa.array(sorted(seconds))
     rest = (
-        of_one_piece(rows.filter(pc.invert(pc.is_in(_seconds(rows), gone))))
+        unify_chunks(rows.filter(pc.invert(pc.is_in(_convert_to_seconds(rows), gone))))
         for rows in read_rows(dataset, path, storage.read(path))
     )
-    left = (sorted_rows(rows, dataset) for rows in rest if rows.num_rows)
+    left = (sort_rows(rows, dataset) for rows in rest if rows.num_rows)
     if (first := next(left, None)) is None:
         storage.delete([path])
     else:
@@ -125,15 +125,15 @@ def encode(schema: pa.Schema, tables: Iterable[pa.Table]) -> pa.Buffer:
     return file.getvalue()
 
 
-def _followed(part: Part, storage: Storage) -> Iterator[pa.Table]:
+def _follow_stretches(part: Part, storage: Storage) -> Iterator[pa.Table]:
     """Yields the sorted rows of each stretch that has any, with their rises.
 
     The tables have all columns of their sources. Raises DataError if a stretch has another number
     of rows than before.
     """
-    known = _known_before(part, storage)
+    known = _read_known_before(part, storage)
     for stretch in part.stretches:
-        rows = _source_rows(part, stretch.sources, storage)
+        rows = _read_sources(part, stretch.sources, storage)
         if rows.num_rows != stretch.rows:
             raise DataError(
                 f"the {part.dataset} for {part.target} have {rows.num_rows:,} rows, and "
@@ -144,29 +144,29 @@ def _followed(part: Part, storage: Storage) -> Iterator[pa.Table]:
             yield rows
 
 
-def _known_before(part: Part, storage: Storage) -> pa.Table | None:
+def _read_known_before(part: Part, storage: Storage) -> pa.Table | None:
     """Returns the last known row of each log at the run before the part; null without such a run.
 
     A row that was not read in that run, but earlier on the same day, still has its known offset.
     """
     if part.dataset not in RISES or not part.before:
         return None
-    rows = _source_rows(part, part.before, storage)
+    rows = _read_sources(part, part.before, storage)
     midnight = pc.floor_temporal(rows[TIME], unit="day")
     today = pc.fill_null(pc.greater_equal(rows["read_at"], midnight), fill_value=False)
     reasons = rows["unread_reason"].cast(pa.string())
     unread = pc.if_else(today, pa.scalar(None, pa.string()), reasons).dictionary_encode()
     place = rows.schema.get_field_index("unread_reason")
     rows = rows.set_column(place, "unread_reason", unread)
-    return follow(part.dataset, None, of_one_piece(rows))[1]
+    return follow(part.dataset, None, unify_chunks(rows))[1]
 
 
-def sorted_rows(table: pa.Table, dataset: str) -> pa.Table:
+def sort_rows(table: pa.Table, dataset: str) -> pa.Table:
     """Returns the rows sorted by the dataset's key, then by time; each column must be one chunk.
 
     A query for one group then reads only the row groups whose range of names includes the group.
     """
-    return _take(table, order_by(_key_ranks(table, dataset)))
+    return _take(table, order_by(_rank_keys(table, dataset)))
 
 
 def follow(
@@ -178,28 +178,28 @@ def follow(
     one chunk.
     """
     if dataset not in RISES:
-        return sorted_rows(table, dataset), None
+        return sort_rows(table, dataset), None
     both = table.select([*KEYS[dataset], TIME, *_OFFSETS[dataset]])
     if known is not None:
-        both = of_one_piece(pa.concat_tables([known, both]))
+        both = unify_chunks(pa.concat_tables([known, both]))
     earlier = both.num_rows - table.num_rows
-    keys = _key_ranks(both, dataset)
+    keys = _rank_keys(both, dataset)
     order = order_by(keys)
     both = _take(both, order)
     topic_ids = rank(both["topic_id"])
     differs = np.any([np.diff(key[order]) != 0 for key in keys[:-1]], axis=0)
     partitions = np.concatenate(([0], np.cumsum(differs)))[: len(order)]
     logs = partitions * (topic_ids.max(initial=0) + 2) + topic_ids + 1
-    risen, last = rises(offsets_of(both, dataset), logs)
+    risen, last = compute_rises(find_offsets(both, dataset), logs)
     own = order >= earlier
     rows = _take(table, order[own] - earlier)
     return (
         rows.append_column(RISES[dataset], risen.filter(pa.array(own))),
-        of_one_piece(_take(both, np.sort(last))),
+        unify_chunks(_take(both, np.sort(last))),
     )
 
 
-def _key_ranks(table: pa.Table, dataset: str) -> list[Order]:
+def _rank_keys(table: pa.Table, dataset: str) -> list[Order]:
     return [rank(table[name]) for name in (*KEYS[dataset], TIME)]
 
 
@@ -238,7 +238,7 @@ def rank(column: pa.ChunkedArray) -> Order:
     return chosen
 
 
-def _source_rows(part: Part, sources: Sequence[str], storage: Storage) -> pa.Table:
+def _read_sources(part: Part, sources: Sequence[str], storage: Storage) -> pa.Table:
     """Returns the rows of all sources, with the columns of all of them, each in one chunk.
 
     Raises DataError if two files have a column of the same name whose types do not fit together.
@@ -254,10 +254,10 @@ def _source_rows(part: Part, sources: Sequence[str], storage: Storage) -> pa.Tab
             f"the {part.dataset} for {part.target} differ in a column: {error}"
         ) from error
     names = arrow_schema(part.dataset).names
-    return of_one_piece(rows.select([*names, *sorted(set(rows.column_names) - set(names))]))
+    return unify_chunks(rows.select([*names, *sorted(set(rows.column_names) - set(names))]))
 
 
-def of_one_piece(rows: pa.Table) -> pa.Table:
+def unify_chunks(rows: pa.Table) -> pa.Table:
     """Returns the rows with one chunk per column, and one dictionary per text column."""
     columns = [
         pa.nulls(rows.num_rows, each.type) if _is_blank(each) else each for each in rows.columns
@@ -290,11 +290,11 @@ def read_rows(dataset: str, path: str, data: bytes | pa.Buffer) -> Iterator[pa.T
     try:
         file = _open(data, declared)
         sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
-        for share in shares(sizes, max(1, round(sum(sizes) / STRETCH_ROWS))) or [slice(0, 0)]:
+        for share in split_evenly(sizes, max(1, round(sum(sizes) / STRETCH_ROWS))) or [slice(0, 0)]:
             rows = file.read_row_groups([*range(share.start, share.stop)], use_threads=False)
             # damaged data may decode to indices outside of the dictionary
             rows.validate(full=True)
-            yield in_columns(rows, _with_more(declared, rows.schema))
+            yield in_columns(rows, _add_columns(declared, rows.schema))
     except MemoryError:
         raise
     # ValueError: text that is not UTF-8, also if Arrow reports it
@@ -313,25 +313,27 @@ def _open(data: bytes | pa.Buffer, declared: pa.Schema) -> pq.ParquetFile:
         return pq.ParquetFile(pa.BufferReader(data), read_dictionary=text)
 
 
-def _with_more(declared: pa.Schema, found: pa.Schema) -> pa.Schema:
+def _add_columns(declared: pa.Schema, found: pa.Schema) -> pa.Schema:
     """Returns the declared columns, then the other columns of a file by name.
 
     Text as dictionary.
     """
     more = sorted(set(found.names) - set(declared.names))
-    return pa.schema([*declared, *map(_more, map(found.field, more))]) if more else declared
+    return (
+        pa.schema([*declared, *map(_declare_column, map(found.field, more))]) if more else declared
+    )
 
 
-def _more(field: pa.Field) -> pa.Field:
+def _declare_column(field: pa.Field) -> pa.Field:
     text = field.type in (pa.string(), pa.large_string()) or pa.types.is_dictionary(field.type)
     return pa.field(field.name, TEXT if text else field.type)
 
 
-def _seconds(rows: pa.Table) -> pa.ChunkedArray:
+def _convert_to_seconds(rows: pa.Table) -> pa.ChunkedArray:
     return rows[TIME].cast(pa.timestamp("s", tz="UTC"), safe=False).cast(pa.int64())
 
 
-def shares(sizes: Sequence[int], count: int) -> list[slice]:
+def split_evenly(sizes: Sequence[int], count: int) -> list[slice]:
     """Returns slices of the items in at most `count` shares of about the same total size."""
     if len(sizes) == 1:
         return [slice(0, 1)]

@@ -216,10 +216,10 @@ def from_table(table: pa.Table) -> tuple[Incident, ...]:
     """
     known = {kind.value for kind in Kind}
     rows = [row for row in table.to_pylist() if row["kind"] in known]
-    return tuple(sorted((_incident(row) for row in rows), key=lambda one: one.order))
+    return tuple(sorted((_read_incident(row) for row in rows), key=lambda one: one.order))
 
 
-def _incident(row: Row) -> Incident:
+def _read_incident(row: Row) -> Incident:
     values = {
         _NAMES.get(name, name): tuple(value) if isinstance(value, list) else value
         for name, value in row.items()

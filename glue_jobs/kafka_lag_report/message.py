@@ -11,7 +11,7 @@ from urllib.parse import quote
 from kafka_lag.wording.formatting import cut_end, format_quantity
 from kafka_lag_report.changes import Change, count_old, find_changes
 from kafka_lag_report.findings import Findings
-from kafka_lag_report.sentences import LONGEST_NAME, name_of
+from kafka_lag_report.sentences import LONGEST_NAME, word_name
 from kafka_lag_report.storage import s3_place
 
 # Enough for 18 incidents, the head and the link.
@@ -36,7 +36,7 @@ class Message:
     body: str
 
 
-def message(
+def compose_message(
     day: date,
     today: Mapping[str, Findings],
     previous: Mapping[str, Findings],
@@ -55,31 +55,31 @@ def message(
     if not (changes or failed or always):
         return None
     names = sorted(today.keys() | {change.cluster for change in changes})
-    known = _counted(changes) or ("nothing new" if today else "")
+    known = _count_by_kind(changes) or ("nothing new" if today else "")
     missing = f"{format_quantity(len(failed), 'cluster')} without a report" if failed else ""
     counted = ", ".join(filter(None, (missing, known))) or "nothing is known"
     about = sorted({*names, *failed})
-    of = f" of {_name(about[0])}" if len(about) == 1 else ""
+    of = f" of {_cut_name(about[0])}" if len(about) == 1 else ""
     against = f" against {day - timedelta(days=1)}" if previous else ""
     head = [
         f"Kafka lag{of} on {day}{against}: {counted}.",
-        *_caveats(today, previous, first=first),
-        *_failures(failed),
-        *_unchanged(today, previous),
+        *_list_caveats(today, previous, first=first),
+        *_list_failures(failed),
+        *_count_unchanged(today, previous),
     ]
     changed = list(dict.fromkeys(change.cluster for change in changes))
     calm = [name for name in names if name not in changed]
     room = LINES - len(head)
     if len(changed) > _FEW:
-        body = _a_line_each(changes, changed, calm, links, room)
+        body = _write_a_line_each(changes, changed, calm, links, room)
     else:
         calm = calm if changed else []
-        body = _in_full(changes, changed or names, calm, links, room, several=len(about) > 1)
+        body = _write_in_full(changes, changed or names, calm, links, room, several=len(about) > 1)
     subject = f"Kafka lag{of} {day}: {counted}".encode("ascii", "replace").decode()
     return Message(subject=cut_end(subject, SUBJECT), body="\n".join([*head, *body]))
 
 
-def link(address: str, region: str | None) -> str:
+def make_link(address: str, region: str | None) -> str:
     """Returns the address of an S3 object in the AWS console.
 
     Returns the address itself if it is not on S3, or without a region.
@@ -94,7 +94,7 @@ def link(address: str, region: str | None) -> str:
     return f"https://{region}.console.{domain}/s3/object/{bucket}?{query}"
 
 
-def _caveats(
+def _list_caveats(
     today: Mapping[str, Findings], previous: Mapping[str, Findings], *, first: bool
 ) -> list[str]:
     """Returns the lines that a reader must know to understand the rest."""
@@ -107,7 +107,7 @@ def _caveats(
     return said
 
 
-def _unchanged(today: Mapping[str, Findings], previous: Mapping[str, Findings]) -> list[str]:
+def _count_unchanged(today: Mapping[str, Findings], previous: Mapping[str, Findings]) -> list[str]:
     old = count_old(today, previous)
     if not old:
         return []
@@ -115,17 +115,17 @@ def _unchanged(today: Mapping[str, Findings], previous: Mapping[str, Findings]) 
     return [f"{what} of the day before {'is' if old == 1 else 'are'} as then; the page has them."]
 
 
-def _failures(failed: Mapping[str, str]) -> list[str]:
+def _list_failures(failed: Mapping[str, str]) -> list[str]:
     """Returns a line for each cluster without a report, and one line for all beyond a few."""
     lines = [
-        f"no report of {_name(cluster)}: {name_of(why, LONGEST_CAUSE)}"
+        f"no report of {_cut_name(cluster)}: {word_name(why, LONGEST_CAUSE)}"
         for cluster, why in failed.items()
     ]
     more = len(lines) - _FEW
     return lines if more <= 0 else [*lines[:_FEW], f"no report of {more} more clusters"]
 
 
-def _in_full(
+def _write_in_full(
     changes: Sequence[Change],
     named: Sequence[str],
     calm: Sequence[str],
@@ -136,17 +136,17 @@ def _in_full(
 ) -> list[str]:
     """Returns a line for each change, with its cluster if there are `several`, then the links."""
     few = named[:_FEW]
-    end = [f"{_name(name)}: {links[name]}" for name in few if name in links]
-    end += _and_more(calm if calm else named[_FEW:])
+    end = [f"{_cut_name(name)}: {links[name]}" for name in few if name in links]
+    end += _count_rest(calm if calm else named[_FEW:])
     lines = [
-        f"- {_name(change.cluster)}: {change.text}" if several else f"- {change.text}"
+        f"- {_cut_name(change.cluster)}: {change.text}" if several else f"- {change.text}"
         for change in changes
     ]
     each = [[change] for change in changes]
-    return [*_fitting(lines, each, room - len(end), "lines, on the page"), *end]
+    return [*_fit(lines, each, room - len(end), "lines, on the page"), *end]
 
 
-def _a_line_each(
+def _write_a_line_each(
     changes: Sequence[Change],
     changed: Sequence[str],
     calm: Sequence[str],
@@ -154,17 +154,17 @@ def _a_line_each(
     room: int,
 ) -> list[str]:
     """Returns a line for each cluster: its changes counted by kind, the worst one, and its link."""
-    end = _and_more(calm)
+    end = _count_rest(calm)
     lines, of_each = [], []
     for name in changed:
         own = [change for change in changes if change.cluster == name]
         of_each.append(own)
         page = f" {links[name]}" if name in links else ""
-        lines.append(f"- {_name(name)}: {_counted(own)}. {own[0].text}{page}")
-    return [*_fitting(lines, of_each, room - len(end), "clusters with changes"), *end]
+        lines.append(f"- {_cut_name(name)}: {_count_by_kind(own)}. {own[0].text}{page}")
+    return [*_fit(lines, of_each, room - len(end), "clusters with changes"), *end]
 
 
-def _fitting(
+def _fit(
     lines: Sequence[str], changes: Sequence[Sequence[Change]], room: int, what: str
 ) -> list[str]:
     """Returns as many lines as there is room for.
@@ -175,18 +175,18 @@ def _fitting(
         return list(lines)
     rest = [change for of_line in changes[room - 1 :] for change in of_line]
     pressing = [change for change in rest if change.pressing]
-    said = f"and {len(lines) - room + 1:,} more {what}: {_counted(rest)}"
+    said = f"and {len(lines) - room + 1:,} more {what}: {_count_by_kind(rest)}"
     if pressing:
-        said += f"; broken now or with losses: {_counted(pressing)}"
+        said += f"; broken now or with losses: {_count_by_kind(pressing)}"
     return [*lines[: room - 1], said]
 
 
-def _and_more(clusters: Sequence[str]) -> list[str]:
+def _count_rest(clusters: Sequence[str]) -> list[str]:
     more = format_quantity(len(clusters), "more cluster")
     return [f"and {more} without change"] if clusters else []
 
 
-def _counted(changes: Iterable[Change]) -> str:
+def _count_by_kind(changes: Iterable[Change]) -> str:
     """Returns the number of changes by kind, in the order in which the kinds come."""
     counts: Counter[str] = Counter()
     for change in changes:
@@ -194,5 +194,5 @@ def _counted(changes: Iterable[Change]) -> str:
     return ", ".join(f"{count:,} {what}" for what, count in counts.items())
 
 
-def _name(text: str) -> str:
-    return name_of(text, LONGEST_NAME)
+def _cut_name(text: str) -> str:
+    return word_name(text, LONGEST_NAME)

@@ -86,12 +86,12 @@ def parse(argv: Sequence[str] | None, now: Callable[[], datetime]) -> Options:
     Raises UsageError for the first wrong argument. Abbreviations are off, because Glue's own
     `--job-...` options must not be taken for options of this job.
     """
-    given, others = _parser().parse_known_args(argv)
+    given, others = _make_parser().parse_known_args(argv)
     today = now().astimezone(UTC).date()
     return Options(
         input=given.input.rstrip("/"),
         output=given.output.rstrip("/"),
-        dates=_dates(given.date, given.until, today),
+        dates=_list_dates(given.date, given.until, today),
         today=today,
         scheduled=given.date is None,
         clusters=tuple(dict.fromkeys(name for names in given.cluster for name in names)),
@@ -107,7 +107,7 @@ def parse(argv: Sequence[str] | None, now: Callable[[], datetime]) -> Options:
     )
 
 
-def _parser() -> _Parser:
+def _make_parser() -> _Parser:
     parser = _Parser(
         prog="daily_report",
         description=DESCRIPTION,
@@ -117,29 +117,57 @@ def _parser() -> _Parser:
     )
     add = parser.add_argument
     place = "folder (on Glue: s3:// address)"
-    add("--input", required=True, type=_place, metavar="DIR", help=f"{place} that holds snapshots/")
-    add("--output", required=True, type=_place, metavar="DIR", help=f"{place} to hold reports/")
-    add("--date", type=_day, metavar="YYYY-MM-DD", help="UTC day (default: yesterday)")
-    add("--until", type=_day, metavar="YYYY-MM-DD", help="with --date: each day up to this one")
+    add(
+        "--input",
+        required=True,
+        type=_parse_place,
+        metavar="DIR",
+        help=f"{place} that holds snapshots/",
+    )
+    add(
+        "--output",
+        required=True,
+        type=_parse_place,
+        metavar="DIR",
+        help=f"{place} to hold reports/",
+    )
+    add("--date", type=_parse_day, metavar="YYYY-MM-DD", help="UTC day (default: yesterday)")
+    add(
+        "--until",
+        type=_parse_day,
+        metavar="YYYY-MM-DD",
+        help="with --date: each day up to this one",
+    )
     many = "default: all; several by spaces or commas"
-    names: Any = {"nargs": "+", "action": "extend", "type": _clusters, "default": []}
+    names: Any = {"nargs": "+", "action": "extend", "type": _parse_clusters, "default": []}
     add("--cluster", **names, metavar="NAME", help=many)
-    add("--topic-arn", type=_topic, metavar="ARN", help="SNS topic for a summary (default: none)")
+    add(
+        "--topic-arn",
+        type=_parse_topic,
+        metavar="ARN",
+        help="SNS topic for a summary (default: none)",
+    )
     add("--summary", choices=("changes", "always"), default="changes", help="when (changes)")
     good = "publish whether a scheduled run succeeded as its metric (default: none)"
-    add("--success-metric", type=_metric, metavar="REGION/DEPLOYMENT", help=good)
+    add("--success-metric", type=_parse_metric, metavar="REGION/DEPLOYMENT", help=good)
     # Glue has no bare options: each comes with a value
-    flag: Any = {"nargs": "?", "const": True, "default": False, "type": _flag, "metavar": "true"}
+    flag: Any = {
+        "nargs": "?",
+        "const": True,
+        "default": False,
+        "type": _parse_flag,
+        "metavar": "true",
+    }
     add("--no-history", **flag, help="report from the snapshots, compact nothing")
     gone = "delete raw snapshots older than N days, once the history has them (default: none)"
-    add("--snapshot-days", type=_days, metavar="N", help=gone)
+    add("--snapshot-days", type=_parse_days, metavar="N", help=gone)
     stop = "begin no cluster, and end the one at work, shortly before N minutes (default: none)"
-    add("--time-limit", type=_minutes, metavar="N", help=stop)
+    add("--time-limit", type=_parse_minutes, metavar="N", help=stop)
     add("--timings", **flag, help="print the seconds of each stage")
     return parser
 
 
-def _dates(first: date | None, last: date | None, today: date) -> tuple[date, ...]:
+def _list_dates(first: date | None, last: date | None, today: date) -> tuple[date, ...]:
     """Returns every date from first to last, or yesterday.
 
     Raises UsageError for an impossible range.
@@ -159,14 +187,14 @@ def _dates(first: date | None, last: date | None, today: date) -> tuple[date, ..
     return tuple(first + timedelta(days=number) for number in range(days))
 
 
-def _metric(text: str) -> tuple[str, str]:
+def _parse_metric(text: str) -> tuple[str, str]:
     region, _, deployment = text.partition("/")
     if not region or not deployment:
         raise argparse.ArgumentTypeError(f"{text!r} is not REGION/DEPLOYMENT")
     return region, deployment
 
 
-def _place(text: str) -> str:
+def _parse_place(text: str) -> str:
     if not text.strip("/ "):
         raise argparse.ArgumentTypeError(f"{text!r} is no place to keep data")
     scheme, there, path = text.partition("://")
@@ -174,7 +202,7 @@ def _place(text: str) -> str:
     return f"{scheme}://{posixpath.normpath(path)}" if there and path.strip("/") else text
 
 
-def _day(text: str) -> date:
+def _parse_day(text: str) -> date:
     try:
         day = date.fromisoformat(text)
     except ValueError:
@@ -185,7 +213,7 @@ def _day(text: str) -> date:
     return day
 
 
-def _clusters(text: str) -> list[str]:
+def _parse_clusters(text: str) -> list[str]:
     """Returns the names in a list with commas, because Glue passes one value for each option."""
     names = [name.strip() for name in text.split(",")]
     if not all(names):
@@ -193,7 +221,7 @@ def _clusters(text: str) -> list[str]:
     return names
 
 
-def _days(text: str) -> int:
+def _parse_days(text: str) -> int:
     if not text.isdecimal() or int(text) < LEAST_SNAPSHOT_DAYS:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a number of days, {LEAST_SNAPSHOT_DAYS} or more, as collectors look "
@@ -202,7 +230,7 @@ def _days(text: str) -> int:
     return int(text)
 
 
-def _minutes(text: str) -> int:
+def _parse_minutes(text: str) -> int:
     if not text.isdecimal() or int(text) < LEAST_MINUTES:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a number of minutes, {LEAST_MINUTES} or more, two of which are left "
@@ -211,13 +239,13 @@ def _minutes(text: str) -> int:
     return int(text)
 
 
-def _topic(text: str) -> str:
+def _parse_topic(text: str) -> str:
     if text and not (text.startswith("arn:") and ":sns:" in text):
         raise argparse.ArgumentTypeError(f"{text!r} is not the ARN of an SNS topic")
     return text
 
 
-def _flag(text: str) -> bool:
+def _parse_flag(text: str) -> bool:
     value = FLAGS.get(text.lower())
     if value is None:
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")

@@ -72,7 +72,7 @@ def publish(
         _finish(storage, root, place, alone=alone)
 
 
-def unfinished(storage: Storage, output: str) -> dict[str, Callable[[], None]]:
+def find_unfinished(storage: Storage, output: str) -> dict[str, Callable[[], None]]:
     """Returns functions that finish what killed runs began to replace, by cluster and date."""
     root = reports_root(output)
     replacing = f"{root}/{REPLACING_FOLDER}"
@@ -115,7 +115,7 @@ def _write(
         storage.write(f"{folder}/{name}/{TABLE_FILE}", file.getvalue())
         return f"{name}/{TABLE_FILE}"
 
-    return _at_once(write, [*(name for name in tables if tables[name].num_rows), PAGE])
+    return _run_at_once(write, [*(name for name in tables if tables[name].num_rows), PAGE])
 
 
 def _finish_alone(storage: Storage, root: str, place: str) -> None:
@@ -147,8 +147,8 @@ def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
         storage.move(
             {f"{replacing}/{run}/{file}": "/".join(places[file]) for file in files if file in left}
         )
-        _at_once(lambda file: storage.keep_only(*places[file]), files)
-        _at_once(storage.delete_folder, [f"{root}/{name}/{place}" for name in empty])
+        _run_at_once(lambda file: storage.keep_only(*places[file]), files)
+        _run_at_once(storage.delete_folder, [f"{root}/{name}/{place}" for name in empty])
         storage.delete_folder(f"{replacing}/{run}")
         storage.delete([complete])
     if alone:
@@ -159,7 +159,7 @@ def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
                 storage.delete_folder(folder)
 
 
-def _at_once(work: Callable[[str], T], names: Iterable[str]) -> list[T]:
+def _run_at_once(work: Callable[[str], T], names: Iterable[str]) -> list[T]:
     """Returns the results of `work`, done by threads.
 
     Raises the first failure after all have ended.

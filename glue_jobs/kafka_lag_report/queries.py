@@ -44,7 +44,7 @@ class Queries:
 
     def run(self, path: str) -> DataFrame:
         """Returns the rows of a statement, such as `tables/slo`; Spark computes them later."""
-        text = statement(path)
+        text = read_statement(path)
         values = {name: self._value(name) for name in _MARKER.findall(text)}
         return self.spark.sql(text, values)
 
@@ -68,17 +68,17 @@ class Queries:
         return rows
 
     def _value(self, name: str) -> Any:
-        return _literal(self._values[name] if name in self._values else _constants()[name])
+        return _convert(self._values[name] if name in self._values else _read_constants()[name])
 
 
 @cache
-def statement(path: str) -> str:
+def read_statement(path: str) -> str:
     """Returns the text of a statement without its comments."""
     text = files("kafka_lag_report").joinpath("sql", f"{path}.sql").read_text("utf-8")
     return re.sub(r"--.*", "", text)
 
 
-def at_once(work: Callable[[str], Any], paths: Iterable[str]) -> dict[str, Any]:
+def run_at_once(work: Callable[[str], Any], paths: Iterable[str]) -> dict[str, Any]:
     """Returns the results of `work` by statement, done by threads; raises the first failure."""
     with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
         started = {path: pool.submit(work, path) for path in paths}
@@ -86,7 +86,7 @@ def at_once(work: Callable[[str], Any], paths: Iterable[str]) -> dict[str, Any]:
 
 
 @cache
-def _constants() -> Mapping[str, Any]:
+def _read_constants() -> Mapping[str, Any]:
     """Returns the constants of the contract and of `thresholds`, by their names in lower case."""
 
     def of(module: ModuleType) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _constants() -> Mapping[str, Any]:
     return of(contract) | of(thresholds)
 
 
-def _literal(value: Any) -> Any:
+def _convert(value: Any) -> Any:
     """Returns a value as `spark.sql` accepts it.
 
     Mappings and tuples become JSON, read by `from_json`.

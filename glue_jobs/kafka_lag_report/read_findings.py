@@ -28,9 +28,9 @@ from kafka_lag_report.findings import (
     Listed,
     TopicRisk,
     TopicSkew,
-    since_first_run,
-    worst_first,
-    worst_topics,
+    cut_before_first_run,
+    find_worst_topics,
+    sort_worst_first,
 )
 from kafka_lag_report.incident import TABLE, from_table
 from kafka_lag_report.schemas import Row, read_value
@@ -71,174 +71,180 @@ def read_findings(
     `first_day` means that no earlier day has a report. The table `incidents` may be missing: an
     older release reported the day, or the incidents are not found yet.
     """
-    coverage = sorted(map(_coverage, _rows(reports["coverage"])), key=lambda each: each.dataset)
+    coverage = sorted(
+        map(_read_coverage, _list_rows(reports["coverage"])), key=lambda each: each.dataset
+    )
     if not coverage:
         return None
     limits = limits or Limits()
-    risks = _risks(reports["retention_risk"])
-    skews = _skews(reports["partition_skew"])
-    stopped = _stopped_groups(reports["consumer_hotspots"])
+    risks = _find_risks(reports["retention_risk"])
+    skews = _find_skews(reports["partition_skew"])
+    stopped = _find_stopped_groups(reports["consumer_hotspots"])
     own = reports["lag_summary"].filter(pc.field("topic").is_null())
     hot = reports["consumer_hotspots"].filter(pc.field("hot"))
-    first_risks = tuple(heapq.nsmallest(limits.topics, risks, key=_risk_order))
-    groups = _worst(_rows(own), _group_order, limits.groups).made(partial(read_value, GroupDay))
+    first_risks = tuple(heapq.nsmallest(limits.topics, risks, key=_order_risk))
+    groups = _select_worst(_list_rows(own), _order_group, limits.groups).map(
+        partial(read_value, GroupDay)
+    )
     return Findings(
         cluster=cluster,
         day=day,
-        groups=Listed(worst_first(groups.rows, worst_topics(first_risks)), groups.total),
+        groups=Listed(sort_worst_first(groups.rows, find_worst_topics(first_risks)), groups.total),
         risks=Listed(first_risks, len(risks)),
-        skews=_worst(skews, _skew_order, limits.topics).made(partial(_skew, stopped)),
-        brokers=_worst(_rows(reports["broker_hotspots"]), _broker_order, limits.rows),
-        consumers=_worst(_rows(hot), _consumer_order, limits.rows),
-        tasks=_tasks(reports["tasks_needed"], limits.rows),
-        objectives=_worst(_rows(reports["slo"]), _objective_order, limits.rows),
-        unusual=_worst(_rows(reports["anomalies"]), _hour_order, limits.hours),
-        coverage=tuple(since_first_run(each, day) if first_day else each for each in coverage),
+        skews=_select_worst(skews, _order_skew, limits.topics).map(partial(_make_skew, stopped)),
+        brokers=_select_worst(_list_rows(reports["broker_hotspots"]), _order_broker, limits.rows),
+        consumers=_select_worst(_list_rows(hot), _order_consumer, limits.rows),
+        tasks=_read_tasks(reports["tasks_needed"], limits.rows),
+        objectives=_select_worst(_list_rows(reports["slo"]), _order_objective, limits.rows),
+        unusual=_select_worst(_list_rows(reports["anomalies"]), _order_hour, limits.hours),
+        coverage=tuple(cut_before_first_run(each, day) if first_day else each for each in coverage),
         incidents=from_table(reports[TABLE]) if TABLE in reports else (),
     )
 
 
-def _rows(table: pa.Table) -> list[Row]:
+def _list_rows(table: pa.Table) -> list[Row]:
     rows: list[Row] = table.to_pylist()
     return rows
 
 
-def _worst(rows: Sequence[Row], order: Callable[[Row], Order], limit: int) -> Listed[Row]:
+def _select_worst(rows: Sequence[Row], order: Callable[[Row], Order], limit: int) -> Listed[Row]:
     """Returns the first `limit` rows in this order, and the number of all rows."""
     return Listed(tuple(heapq.nsmallest(limit, rows, key=order)), len(rows))
 
 
-def _falling(value: float | None) -> tuple[bool, float]:
+def _order_falling(value: float | None) -> tuple[bool, float]:
     """Returns a sort key that puts the largest value first and an unknown one last."""
     return value is None, -(value or 0)
 
 
-def _rising(value: float | None) -> tuple[bool, float]:
+def _order_rising(value: float | None) -> tuple[bool, float]:
     """Returns a sort key that puts the smallest value first and an unknown one last."""
     return value is None, value or 0
 
 
-def _key(row: Row) -> GroupTopic:
+def _read_key(row: Row) -> GroupTopic:
     return row["consumer_group"], row["topic"]
 
 
-def _coverage(row: Row) -> Coverage:
-    first, last = (_second(row[name]) for name in ("first_run", "last_run"))
+def _read_coverage(row: Row) -> Coverage:
+    first, last = (_cut_to_second(row[name]) for name in ("first_run", "last_run"))
     return read_value(Coverage, row, first_run=first, last_run=last)
 
 
-def _second(time: datetime | None) -> datetime | None:
+def _cut_to_second(time: datetime | None) -> datetime | None:
     """Returns the time in UTC, cut to whole seconds."""
     return None if time is None else time.astimezone(UTC).replace(microsecond=0)
 
 
-def _group_order(row: Row) -> Order:
+def _order_group(row: Row) -> Order:
     """Returns the sort key of a group: lost, in error, out of SLA or warned most, then time lag."""
     return (
-        *_falling(row["records_lost"]),
-        *_falling(row["err_minutes"]),
-        *_falling(_difference(row["sla_minutes"], row["sla_met_minutes"])),
-        *_falling(row["warn_minutes"]),
-        *_falling(row["time_lag_max"]),
+        *_order_falling(row["records_lost"]),
+        *_order_falling(row["err_minutes"]),
+        *_order_falling(_subtract(row["sla_minutes"], row["sla_met_minutes"])),
+        *_order_falling(row["warn_minutes"]),
+        *_order_falling(row["time_lag_max"]),
         row["consumer_group"],
     )
 
 
-def _risks(report: pa.Table) -> list[TopicRisk]:
+def _find_risks(report: pa.Table) -> list[TopicRisk]:
     """Returns the topics that lost records or came near to it."""
     in_danger = pc.is_in(report["retention_risk"], pa.array([LOST, AT_RISK]))
-    found = set(map(_key, _rows(report.filter(in_danger).select(_TOPIC))))
+    found = set(map(_read_key, _list_rows(report.filter(in_danger).select(_TOPIC))))
     by_topic: dict[GroupTopic, list[Row]] = defaultdict(list)
-    for row in _rows(_of_topics(report.select(_RISK_COLUMNS), found)):
-        by_topic[_key(row)].append(row)
-    return [_risk(*key, by_topic[key]) for key in found]
+    for row in _list_rows(_select_topics(report.select(_RISK_COLUMNS), found)):
+        by_topic[_read_key(row)].append(row)
+    return [_make_risk(*key, by_topic[key]) for key in found]
 
 
-def _of_topics(report: pa.Table, topics: Collection[GroupTopic]) -> pa.Table:
+def _select_topics(report: pa.Table, topics: Collection[GroupTopic]) -> pa.Table:
     """Returns the rows of these topics."""
     rows = [dict(zip(_TOPIC, key, strict=True)) for key in topics]
     wanted = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in _TOPIC]))
     return report.join(wanted, [*_TOPIC], join_type="left semi")
 
 
-def _risk_order(risk: TopicRisk) -> Order:
+def _order_risk(risk: TopicRisk) -> Order:
     """Returns the sort key of a risk: lost records first, then the shortest time left."""
     return (
         not risk.partitions_lost,
-        *_falling(risk.records_lost),
-        *_rising(risk.seconds_left),
-        *_rising(risk.least_margin),
+        *_order_falling(risk.records_lost),
+        *_order_rising(risk.seconds_left),
+        *_order_rising(risk.least_margin),
         *risk.key,
     )
 
 
-def _risk(group: str, topic: str, rows: Sequence[Row]) -> TopicRisk:
+def _make_risk(group: str, topic: str, rows: Sequence[Row]) -> TopicRisk:
     """Returns the risk of a topic from the rows of all its partitions."""
     lost = [row for row in rows if row["retention_risk"] == LOST]
     near = [row for row in rows if row["retention_risk"] == AT_RISK]
     found = lost + near
     # the time left means nothing for a partition that already lost records
-    timed = [row for row in near if _known(row, "least_seconds_until_loss") < NO_LOSS]
-    soonest = _least(timed, "least_seconds_until_loss")
-    nearest = _least(near, "least_margin")
+    timed = [row for row in near if _read_known(row, "least_seconds_until_loss") < NO_LOSS]
+    soonest = _find_least(timed, "least_seconds_until_loss")
+    nearest = _find_least(near, "least_margin")
     worst = soonest or nearest
     return TopicRisk(
         group=group,
         topic=topic,
         partitions_lost=len(lost),
         partitions_at_risk=len(near),
-        records_lost=_of_known(sum, rows, "records_lost"),
+        records_lost=_apply_to_known(sum, rows, "records_lost"),
         worst_partition=worst["partition_id"] if worst else None,
         seconds_left=soonest["least_seconds_until_loss"] if soonest else None,
-        seconds_left_at=_second(soonest["least_seconds_until_loss_at"]) if soonest else None,
-        least_margin=_of_known(min, found, "least_margin"),
-        retention=_of_known(min, found, "retention_seconds"),
-        retention_needed=_of_known(max, found, "retention_needed_seconds"),
-        unlimited=_of_known(any, found, "retention_unlimited"),
+        seconds_left_at=_cut_to_second(soonest["least_seconds_until_loss_at"]) if soonest else None,
+        least_margin=_apply_to_known(min, found, "least_margin"),
+        retention=_apply_to_known(min, found, "retention_seconds"),
+        retention_needed=_apply_to_known(max, found, "retention_needed_seconds"),
+        unlimited=_apply_to_known(any, found, "retention_unlimited"),
     )
 
 
-def _of_known(work: Callable[[list[Any]], T], rows: Sequence[Row], name: str) -> T | None:
+def _apply_to_known(work: Callable[[list[Any]], T], rows: Sequence[Row], name: str) -> T | None:
     """Returns the result of `work` on the column's known values; null if there are none."""
     known = [row[name] for row in rows if row[name] is not None]
     return work(known) if known else None
 
 
-def _least(rows: Sequence[Row], name: str) -> Row | None:
+def _find_least(rows: Sequence[Row], name: str) -> Row | None:
     """Returns the row with the smallest known value.
 
     Of equal rows the one with the lowest partition.
     """
-    return min(rows, key=lambda row: (_known(row, name), row["partition_id"] or 0), default=None)
+    return min(
+        rows, key=lambda row: (_read_known(row, name), row["partition_id"] or 0), default=None
+    )
 
 
-def _known(row: Row, name: str) -> float:
+def _read_known(row: Row, name: str) -> float:
     """Returns the value, or infinity if it is null."""
     value: float | None = row[name]
     return math.inf if value is None else value
 
 
-def _skews(report: pa.Table) -> list[Row]:
+def _find_skews(report: pa.Table) -> list[Row]:
     """Returns the rows of skewed topics; an unknown production does not count as skewed."""
     lag, production = (pc.field(name) for name in ("lag_skewed", "production_skewed"))
-    return _rows(report.filter(lag | production))
+    return _list_rows(report.filter(lag | production))
 
 
-def _skew_order(row: Row) -> Order:
+def _order_skew(row: Row) -> Order:
     """Returns the sort key of a skew: lag before production, then the records above the mean."""
     return (
         not row["lag_skewed"],
-        *_falling(_difference(row["lag_max"], row["lag_mean"])),
-        *_falling(_difference(row["production_max"], row["production_mean"])),
-        *_key(row),
+        *_order_falling(_subtract(row["lag_max"], row["lag_mean"])),
+        *_order_falling(_subtract(row["production_max"], row["production_mean"])),
+        *_read_key(row),
     )
 
 
-def _difference(one: float | None, other: float | None) -> float | None:
+def _subtract(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one - other
 
 
-def _stopped_groups(consumers: pa.Table) -> frozenset[str]:
+def _find_stopped_groups(consumers: pa.Table) -> frozenset[str]:
     """Returns the groups whose partitions had no owner all day, and that consumed nothing."""
     groups = consumers.group_by("consumer_group").aggregate(
         [("member_id", "count"), ("consumed", "sum")]
@@ -247,7 +253,7 @@ def _stopped_groups(consumers: pa.Table) -> frozenset[str]:
     return frozenset(groups.filter(nobody)["consumer_group"].to_pylist())
 
 
-def _skew(stopped: Collection[str], row: Row) -> TopicSkew:
+def _make_skew(stopped: Collection[str], row: Row) -> TopicSkew:
     group_stopped = row["consumer_group"] in stopped
     return read_value(
         TopicSkew,
@@ -258,50 +264,50 @@ def _skew(stopped: Collection[str], row: Row) -> TopicSkew:
     )
 
 
-def _broker_order(row: Row) -> Order:
+def _order_broker(row: Row) -> Order:
     """Returns the sort key of a broker: hot ones first, then the largest share of lag."""
     return (
         not row["hot"],
-        *_falling(row["lag_share"]),
-        *_rising(row["leader"]),
+        *_order_falling(row["lag_share"]),
+        *_order_rising(row["leader"]),
         row["leader_rack"] or "",
     )
 
 
-def _consumer_order(row: Row) -> Order:
+def _order_consumer(row: Row) -> Order:
     """Returns the sort key of a consumer: the largest mean lag first."""
     names = ("consumer_group", "client_host", "client_id", "member_id")
-    return *_falling(row["lag_mean"]), *(row[name] or "" for name in names)
+    return *_order_falling(row["lag_mean"]), *(row[name] or "" for name in names)
 
 
-def _tasks(report: pa.Table, limit: int) -> Listed[Row]:
+def _read_tasks(report: pa.Table, limit: int) -> Listed[Row]:
     """Returns each group's tasks of the whole day, with those of its hours.
 
     The group that lacked most members comes first.
     """
     hours: dict[str, dict[int, int]] = defaultdict(dict)
-    for row in _rows(report.filter(pc.field("hour").is_valid())):
+    for row in _list_rows(report.filter(pc.field("hour").is_valid())):
         hours[row["consumer_group"]][row["hour"]] = row["upper_quartile"]
-    days = _worst(_rows(report.filter(pc.field("hour").is_null())), _tasks_order, limit)
-    return days.made(lambda row: {**row, "hours": hours[row["consumer_group"]]})
+    days = _select_worst(_list_rows(report.filter(pc.field("hour").is_null())), _order_tasks, limit)
+    return days.map(lambda row: {**row, "hours": hours[row["consumer_group"]]})
 
 
-def _tasks_order(row: Row) -> Order:
-    missing = _difference(row["median"], row["members"])
-    return *_falling(missing), *_falling(row["most"]), row["consumer_group"]
+def _order_tasks(row: Row) -> Order:
+    missing = _subtract(row["median"], row["members"])
+    return *_order_falling(missing), *_order_falling(row["most"]), row["consumer_group"]
 
 
-def _objective_order(row: Row) -> Order:
+def _order_objective(row: Row) -> Order:
     """Returns the sort key of an SLO: the smallest share of its budget left first.
 
     Used up is negative.
     """
     left, budget = row["budget_left_minutes"], row["budget_minutes"]
-    return *_rising(left / budget if budget else None), row["consumer_group"]
+    return *_order_rising(left / budget if budget else None), row["consumer_group"]
 
 
-def _hour_order(row: Row) -> Order:
+def _order_hour(row: Row) -> Order:
     """Returns the sort key of an unusual hour: the one farthest from its usual value first."""
     deviation = row["deviation"]
     far = None if deviation is None else abs(deviation)
-    return *_falling(far), row["consumer_group"], row["measure"], row["hour"]
+    return *_order_falling(far), row["consumer_group"], row["measure"], row["hour"]

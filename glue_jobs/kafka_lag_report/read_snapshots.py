@@ -43,7 +43,7 @@ from kafka_lag_report.storage import (
     VERSION_KEY,
     Footer,
     Storage,
-    footers,
+    read_footers,
 )
 
 T = TypeVar("T")
@@ -174,7 +174,7 @@ class Day:
         return replace(self, compacted=True)
 
 
-def requested_days(
+def find_requested_days(
     storage: Storage, options: Options, say: Callable[[str], object]
 ) -> Iterator[list[Day]]:
     """Yields the clusters' days of each requested date that has any snapshots, in order of dates.
@@ -194,7 +194,7 @@ def requested_days(
         there = len(absent) < len(days)
         # a cluster that was not named may be newer than this date, or deleted
         if absent and (options.clusters or not there):
-            sentence, too_early = _absence(storage, absent, options)
+            sentence, too_early = _describe_absence(storage, absent, options)
             if too_early and not there:
                 raise NothingYetError(sentence)
             if len(options.dates) == 1 and not too_early:
@@ -221,7 +221,7 @@ def find_days(
     folder is named after a wanted cluster, or if there are no snapshots at all.
     """
     root, history = f"{source}/snapshots", f"{output}/history"
-    known = _clusters(storage, (root, history))
+    known = _find_clusters(storage, (root, history))
     if not known:
         raise DataError(f"no snapshots under {root}; --input must be the folder that holds them")
     unknown = sorted(set(wanted) - set(known))
@@ -232,7 +232,7 @@ def find_days(
     names = wanted or sorted(known)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         places = list(product(names, SNAPSHOTS))
-        listed = pool.map(lambda at: _runs(storage, root, at[1], known[at[0]], day), places)
+        listed = pool.map(lambda at: _list_runs(storage, root, at[1], known[at[0]], day), places)
         runs = dict(zip(places, listed, strict=True))
         days = [
             Day(
@@ -247,18 +247,18 @@ def find_days(
             )
             for name in names
         ]
-        sources = pool.map(partial(_source_of, storage), days)
+        sources = pool.map(partial(_find_source, storage), days)
         return [replace(day, source=found) for day, found in zip(days, sources, strict=True)]
 
 
-def _source_of(storage: Storage, day: Day) -> str | None:
+def _find_source(storage: Storage, day: Day) -> str | None:
     gone = [dataset for dataset, runs in day.runs.items() if not runs]
     if any(storage.objects(day.history_folder(dataset), PARQUET) for dataset in gone):
         return FROM_HISTORY
     return FROM_SNAPSHOTS if len(gone) < len(day.runs) else None
 
 
-def snapshot_dates(storage: Storage, root: str, folder: str) -> list[date]:
+def list_snapshot_dates(storage: Storage, root: str, folder: str) -> list[date]:
     """Returns all dates for which the cluster's folder has data below `root`, oldest first."""
     names = {
         name for dataset in SNAPSHOTS for name in storage.folders(f"{root}/{dataset}/{folder}")
@@ -272,7 +272,7 @@ def snapshot_dates(storage: Storage, root: str, folder: str) -> list[date]:
     return found
 
 
-def run_time(name: str, day: date) -> datetime | None:
+def parse_run_time(name: str, day: date) -> datetime | None:
     """Returns the scheduled time (UTC) in an object's name.
 
     Null unless it fits the date and the hour.
@@ -286,7 +286,7 @@ def run_time(name: str, day: date) -> datetime | None:
     return time if time.date() == day and folder == f"hour={time:%H}" else None
 
 
-def flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
+def find_flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
     """Returns why an object is not a usable snapshot; null if it is one.
 
     Raises DataError for an object of a newer MAJOR version, because it is intact and must not be
@@ -318,10 +318,10 @@ def flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
 
 def check_objects(storage: Storage, day: Day) -> Day:
     """Returns the day with the flaw or the row count of each object, by its footer."""
-    runs = [(dataset, run) for dataset, each in _read_runs(day).items() for run in each]
-    found = footers(storage, [run.path for _, run in runs])
+    runs = [(dataset, run) for dataset, each in _select_runs(day).items() for run in each]
+    found = read_footers(storage, [run.path for _, run in runs])
     checked = [(dataset, run, footer) for (dataset, run), footer in zip(runs, found, strict=True)]
-    verdicts = {run.path: flaw(dataset, run, footer) for dataset, run, footer in checked}
+    verdicts = {run.path: find_flaw(dataset, run, footer) for dataset, run, footer in checked}
     rows = {run.path: footer.rows for _, run, footer in checked if footer}
     return day.without({path: why for path, why in verdicts.items() if why}).counted(rows)
 
@@ -340,15 +340,15 @@ def skip_corrupt_objects(storage: Storage, day: Day, work: Callable[[Day], T]) -
         try:
             return day, work(day)
         except (CorruptObjectsError, *_SPARK_FAILURES) as error:
-            runs = chain.from_iterable(_read_runs(day).values())
+            runs = chain.from_iterable(_select_runs(day).values())
             paths = {run.path for run in runs} - set(day.flaws)
             if isinstance(error, CorruptObjectsError):
                 corrupt = [path for path in error.paths if path in paths]
             else:
                 if day.reads_history:
                     for dataset in SNAPSHOTS:
-                        check_files(storage, _history_files(storage, day, dataset))
-                corrupt = undecodable(storage, sorted(paths))
+                        check_files(storage, _list_history_files(storage, day, dataset))
+                corrupt = find_undecodable(storage, sorted(paths))
             if not corrupt:
                 raise
             day = day.without(dict.fromkeys(corrupt, UNDECODED))
@@ -366,22 +366,24 @@ def read(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> DataF
     """
     schema = SNAPSHOTS[dataset]
     if not day.reads_history:
-        return rows_in(spark, _paths(day, dataset), schema)
-    files = _history_files(storage, day, dataset)
-    if dataset in RISES and _have(RISES[dataset], storage, files):
+        return read_paths(spark, _choose_paths(day, dataset), schema)
+    files = _list_history_files(storage, day, dataset)
+    if dataset in RISES and _have_column(RISES[dataset], storage, files):
         schema = StructType([*schema, StructField(RISES[dataset], LONG)])
-    return rows_in(spark, files, schema)
+    return read_paths(spark, files, schema)
 
 
-def _have(column: str, storage: Storage, paths: Sequence[str]) -> bool:
+def _have_column(column: str, storage: Storage, paths: Sequence[str]) -> bool:
     """Returns whether all files have the column.
 
     The history's files of earlier releases lack RISES.
     """
-    return all(footer is None or column in footer.columns for footer in footers(storage, paths))
+    return all(
+        footer is None or column in footer.columns for footer in read_footers(storage, paths)
+    )
 
 
-def rows_in(
+def read_paths(
     spark: SparkSession, paths: Sequence[str], schema: StructType, *, dates_in: str | None = None
 ) -> DataFrame:
     """Returns the rows of these folders and files, read lazily; a column that a file lacks is null.
@@ -417,11 +419,11 @@ def naming_corrupt_files(storage: Storage, places: Callable[[], Iterable[str]]) 
 
 def check_files(storage: Storage, paths: Sequence[str]) -> None:
     """Raises DataError with the name of the first file whose rows cannot be decoded."""
-    if corrupt := undecodable(storage, paths):
+    if corrupt := find_undecodable(storage, paths):
         raise DataError(f"cannot read {corrupt[0]}: {UNDECODED}; restore or remove this file")
 
 
-def undecodable(storage: Storage, paths: Sequence[str]) -> list[str]:
+def find_undecodable(storage: Storage, paths: Sequence[str]) -> list[str]:
     """Returns the files whose rows cannot be decoded.
 
     Raises StoreError if one cannot be reached.
@@ -440,13 +442,15 @@ def undecodable(storage: Storage, paths: Sequence[str]) -> list[str]:
         return [path for path, bad in zip(paths, pool.map(corrupt, paths), strict=True) if bad]
 
 
-def _absence(storage: Storage, absent: Sequence[Day], options: Options) -> tuple[str, bool]:
+def _describe_absence(
+    storage: Storage, absent: Sequence[Day], options: Options
+) -> tuple[str, bool]:
     """Returns a sentence about the absent clusters, and whether a scheduled run was too early."""
     there = sorted(
         each
         for day in absent
         for root in (day.root, day.history)
-        for each in snapshot_dates(storage, root, day.folder)
+        for each in list_snapshot_dates(storage, root, day.folder)
     )
     names, first = ", ".join(day.cluster for day in absent), absent[0]
     nothing = f"no snapshots of {names} for {first.date} under {first.root}"
@@ -456,15 +460,17 @@ def _absence(storage: Storage, absent: Sequence[Day], options: Options) -> tuple
     return f"{nothing}; {newest}", False
 
 
-def _runs(storage: Storage, root: str, dataset: str, cluster: str, day: date) -> tuple[Run, ...]:
+def _list_runs(
+    storage: Storage, root: str, dataset: str, cluster: str, day: date
+) -> tuple[Run, ...]:
     folder = f"{root}/{dataset}/{cluster}/{_DATE}{day}"
     return tuple(
-        Run(f"{folder}/{file.name}", file.name, file.size, run_time(file.name, day))
+        Run(f"{folder}/{file.name}", file.name, file.size, parse_run_time(file.name, day))
         for file in storage.objects(folder, PARQUET)
     )
 
 
-def _clusters(storage: Storage, roots: Sequence[str]) -> dict[str, str]:
+def _find_clusters(storage: Storage, roots: Sequence[str]) -> dict[str, str]:
     """Returns the folder of each cluster by name, over all datasets."""
     return {
         unquote(folder.removeprefix(_CLUSTER)): folder
@@ -489,17 +495,17 @@ def _check_few_skipped(day: Day) -> None:
         )
 
 
-def _read_runs(day: Day) -> Mapping[str, Sequence[Run]]:
+def _select_runs(day: Day) -> Mapping[str, Sequence[Run]]:
     """Returns the day's objects by dataset; none if the rows are read from the history."""
     return {} if day.reads_history else day.runs
 
 
-def _history_files(storage: Storage, day: Day, dataset: str) -> list[str]:
+def _list_history_files(storage: Storage, day: Day, dataset: str) -> list[str]:
     folder = day.history_folder(dataset)
     return [f"{folder}/{file.name}" for file in storage.objects(folder, PARQUET)]
 
 
-def _paths(day: Day, dataset: str) -> list[str]:
+def _choose_paths(day: Day, dataset: str) -> list[str]:
     """Returns the paths to read: folders of whole hours, or the usable objects of an hour.
 
     An hour is read object by object if one of its objects is skipped, or if it is the newest hour
@@ -507,15 +513,15 @@ def _paths(day: Day, dataset: str) -> list[str]:
     were when the day was found.
     """
     usable = day.usable(dataset)
-    open_hours = {_hour(run) for run in day.skipped(dataset)}
+    open_hours = {_cut_hour(run) for run in day.skipped(dataset)}
     if usable and day.in_progress:
-        open_hours.add(_hour(usable[-1]))
+        open_hours.add(_cut_hour(usable[-1]))
     paths = []
-    for hour, runs in groupby(usable, _hour):
+    for hour, runs in groupby(usable, _cut_hour):
         folder = f"{day.snapshot_folder(dataset)}/{hour}"
         paths += [run.path for run in runs] if hour in open_hours else [folder]
     return paths
 
 
-def _hour(run: Run) -> str:
+def _cut_hour(run: Run) -> str:
     return run.name.partition("/")[0]

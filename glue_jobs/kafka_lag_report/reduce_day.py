@@ -8,7 +8,7 @@ from pyspark.sql import functions as sf
 
 from kafka_lag.contract import RISES
 from kafka_lag_report.evidence import restless_runs
-from kafka_lag_report.queries import Queries, at_once
+from kafka_lag_report.queries import Queries, run_at_once
 from kafka_lag_report.read_snapshots import Day, read
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.thresholds import GAP_INTERVALS, LONE_RUN_SECONDS
@@ -62,8 +62,8 @@ def reduce_day(queries: Queries) -> list[datetime]:
         pause_seconds=GAP_INTERVALS * interval,
         restless_runs=float(restless_runs(interval)),
     )
-    at_once(queries.keep, [f"reductions/{name}" for name in _SCANS])
-    at_once(queries.keep, [f"reductions/{name}" for name in _KEPT])
+    run_at_once(queries.keep, [f"reductions/{name}" for name in _SCANS])
+    run_at_once(queries.keep, [f"reductions/{name}" for name in _KEPT])
     queries.keep("reductions/spreads")
     queries.derive("reductions/causes")
     return [datetime.fromtimestamp(row[0], UTC) for row in found]

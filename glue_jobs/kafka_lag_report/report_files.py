@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kafka_lag_report.errors import CorruptObjectsError
-from kafka_lag_report.queries import Queries, at_once
-from kafka_lag_report.read_snapshots import Day, rows_in, snapshot_dates
+from kafka_lag_report.queries import Queries, run_at_once
+from kafka_lag_report.read_snapshots import Day, list_snapshot_dates, read_paths
 from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
 from kafka_lag_report.storage import PARQUET, Storage
 
@@ -36,7 +36,7 @@ def compute(queries: Queries, names: Iterable[str]) -> dict[str, pa.Table]:
         keys = [key for key in _KEYS if key in schema.names]
         return collect(queries.run(path), schema, keys)
 
-    tables = at_once(computed, [f"tables/{name}" for name in names])
+    tables = run_at_once(computed, [f"tables/{name}" for name in names])
     return {path.removeprefix("tables/"): table for path, table in tables.items()}
 
 
@@ -61,7 +61,7 @@ def collect(frame: DataFrame, schema: pa.Schema, keys: Sequence[str]) -> pa.Tabl
     return pa.table(arrays, schema)
 
 
-def stored(
+def read_stored(
     spark: SparkSession, storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> DataFrame:
     """Returns the rows of one published report of the day's cluster on these dates, read lazily.
@@ -69,23 +69,23 @@ def stored(
     The columns are the report's and `dt`, the date as text; dates without a report have no rows. If
     a file cannot be read, computing the rows fails; see `naming_corrupt_files`.
     """
-    paths = stored_folders(storage, output, name, day, dates)
+    paths = list_stored_folders(storage, output, name, day, dates)
     folder = f"{reports_root(output)}/{name}/{day.folder}"
-    return rows_in(spark, paths, REPORTS[name], dates_in=folder)
+    return read_paths(spark, paths, REPORTS[name], dates_in=folder)
 
 
-def published(storage: Storage, output: str, day: Day) -> dict[str, pa.Table]:
+def read_published(storage: Storage, output: str, day: Day) -> dict[str, pa.Table]:
     """Returns all published reports of the day by name; a report that does not exist has no rows.
 
     Raises CorruptObjectsError for a file that cannot be read.
     """
     root = reports_root(output)
     names = {f"{root}/{name}/{day.folder}/dt={day.date}": name for name in TABLES}
-    tables = storage.each(lambda folder: _table(storage, folder, names[folder]), [*names])
+    tables = storage.each(lambda folder: _read_table(storage, folder, names[folder]), [*names])
     return dict(zip(TABLES, tables, strict=True))
 
 
-def _table(storage: Storage, folder: str, name: str) -> pa.Table:
+def _read_table(storage: Storage, folder: str, name: str) -> pa.Table:
     """Returns the rows of the folder's files; a column that a file lacks is null."""
     schema = report_schema(name)
     found = [schema.empty_table()]
@@ -101,15 +101,15 @@ def _table(storage: Storage, folder: str, name: str) -> pa.Table:
     return pa.concat_tables(found)
 
 
-def stored_folders(
+def list_stored_folders(
     storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> list[str]:
     """Returns the existing folders of a report of the day's cluster on these dates."""
-    found = stored_dates(storage, output, name, day, dates)
+    found = list_stored_dates(storage, output, name, day, dates)
     return [f"{reports_root(output)}/{name}/{day.folder}/dt={each}" for each in found]
 
 
-def stored_dates(
+def list_stored_dates(
     storage: Storage, output: str, name: str, day: Day, dates: Iterable[date]
 ) -> list[date]:
     """Returns the dates for which the report of the day's cluster exists, ascending."""
@@ -122,7 +122,7 @@ def is_first_day(storage: Storage, output: str, day: Day) -> bool:
     reported = storage.folders(f"{reports_root(output)}/coverage/{day.folder}")
     if any(name.startswith("dt=") and name < f"dt={day.date}" for name in reported):
         return False
-    seen = (snapshot_dates(storage, root, day.folder) for root in (day.root, day.history))
+    seen = (list_snapshot_dates(storage, root, day.folder) for root in (day.root, day.history))
     return not any(dates and dates[0] < day.date for dates in seen)
 
 

@@ -34,40 +34,40 @@ class Offsets:
     passed: Numbers
 
 
-def offsets_of(rows: pa.Table, dataset: str) -> Offsets:
+def find_offsets(rows: pa.Table, dataset: str) -> Offsets:
     """Returns the offsets of a dataset's rows; each column must be one chunk.
 
     For groups this is the commit without the records that it skipped on that day.
     """
     if dataset == "topic_partitions":
-        value, known = _numbers(rows, "end_offset")
+        value, known = _read_numbers(rows, "end_offset")
         lost = np.zeros(len(value), dtype=np.int64)
     else:
-        commit, known = _numbers(rows, "committed_offset")
-        end, has_end = _numbers(rows, "end_offset")
-        came, has_came = _numbers(rows, "skipped_to")
-        left, has_left = _numbers(rows, "skipped_from")
-        at, has_at = _numbers(rows, "skipped_at")
-        taken, _ = _numbers(rows, "taken_at")
+        commit, known = _read_numbers(rows, "committed_offset")
+        end, has_end = _read_numbers(rows, "end_offset")
+        came, has_came = _read_numbers(rows, "skipped_to")
+        left, has_left = _read_numbers(rows, "skipped_from")
+        at, has_at = _read_numbers(rows, "skipped_at")
+        taken, _ = _read_numbers(rows, "taken_at")
         skipped = has_at & (at >= taken - taken % _DAY_MS)
         reasons = rows["skip_reason"].cast(pa.string())
         skipped &= ~pc.is_in(reasons, pa.array(SKIPPED_BEYOND_END)).to_numpy()
         has_skip = has_came & has_left
         value = commit - np.where(skipped, came - left, 0)
         known &= ~(has_end & (commit > end)) & (~skipped | has_skip)
-        lost, _ = _numbers(rows, "records_lost")
+        lost, _ = _read_numbers(rows, "records_lost")
     known &= rows["unread_reason"].is_null().to_numpy()
     return Offsets(value, known, value + lost)
 
 
-def _numbers(rows: pa.Table, name: str) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+def _read_numbers(rows: pa.Table, name: str) -> tuple[Numbers, npt.NDArray[np.bool_]]:
     """Returns a column's values, 0 for null, and whether each is not null."""
     column = rows[name]
     values: Numbers = column.cast(pa.int64()).fill_null(0).to_numpy()
     return values, pc.is_valid(column).to_numpy()
 
 
-def rises(offsets: Offsets, logs: Numbers) -> tuple[pa.Array, Numbers]:
+def compute_rises(offsets: Offsets, logs: Numbers) -> tuple[pa.Array, Numbers]:
     """Returns the rise of each row, and the places of the last known row of each log.
 
     `logs` are numbers of the rows' logs; the rows of a log must be in order of time.

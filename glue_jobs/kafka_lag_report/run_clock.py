@@ -82,7 +82,7 @@ class Clock:
         ]
 
 
-def clock_of(evidence: Evidence, findings: Findings) -> Clock:
+def make_clock(evidence: Evidence, findings: Findings) -> Clock:
     """Returns the clock of the evidence's runs; the interval is their median distance."""
     runs = tuple(sorted(evidence.runs))
     pauses = [after - before for before, after in pairwise(runs)]
@@ -92,7 +92,7 @@ def clock_of(evidence: Evidence, findings: Findings) -> Clock:
     return Clock(midnight, runs, findings.in_progress, interval)
 
 
-def joined(
+def join_periods(
     times: Iterable[tuple[datetime, datetime]], pause: timedelta
 ) -> list[tuple[datetime, datetime]]:
     """Returns the periods, joined if they overlap or have at most a pause between them.
@@ -108,7 +108,7 @@ def joined(
     return found
 
 
-def chained(parts: Iterable[_T], belongs: Callable[[list[_T], _T], bool]) -> list[list[_T]]:
+def join_chains(parts: Iterable[_T], belongs: Callable[[list[_T], _T], bool]) -> list[list[_T]]:
     """Returns the parts in chains: each part goes to the chain before it if it `belongs` to it."""
     found: list[list[_T]] = []
     for part in parts:

@@ -53,15 +53,15 @@ _SPARK_TYPES = {
 }
 
 
-def _of_contract(kinds: Mapping[str, str]) -> StructType:
+def _make_schema(kinds: Mapping[str, str]) -> StructType:
     """Returns the columns in this order, all nullable."""
     return StructType([StructField(name, _SPARK_TYPES[kind]) for name, kind in kinds.items()])
 
 
-SNAPSHOTS = {dataset: _of_contract(kinds) for dataset, kinds in contract.COLUMNS.items()}
+SNAPSHOTS = {dataset: _make_schema(kinds) for dataset, kinds in contract.COLUMNS.items()}
 
 # Every table that is published for a day: the reports, and the incidents.
-TABLES = {report: _of_contract(kinds) for report, kinds in REPORT_COLUMNS.items()}
+TABLES = {report: _make_schema(kinds) for report, kinds in REPORT_COLUMNS.items()}
 REPORTS = {report: kinds for report, kinds in TABLES.items() if report != INCIDENTS}
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -99,7 +99,7 @@ def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
         return rows.replace_schema_metadata()
     there = set(rows.column_names)
     columns = [
-        _in_type(rows[field.name], field.type)
+        _cast(rows[field.name], field.type)
         if field.name in there
         else pa.nulls(rows.num_rows, field.type)
         for field in schema
@@ -107,7 +107,7 @@ def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.table(columns, schema)
 
 
-def _in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return column if column.type == kind else column.cast(kind, safe=False)
 
 

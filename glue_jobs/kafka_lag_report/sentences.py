@@ -2,7 +2,7 @@
 """Words findings as sentences, for page and message alike, with the names of strangers kept apart.
 
 A sentence is a tuple of plain text and `Name`s: the page marks names, the message cuts them. A
-sentence states only what the finding holds. `known` words a value that may be unknown.
+sentence states only what the finding holds. `word_known` words a value that may be unknown.
 """
 
 import math
@@ -92,12 +92,12 @@ class Name:
 Sentence = tuple[str | Name, ...]
 
 
-def known(words: Callable[[float], str], value: float | None) -> str:
+def word_known(words: Callable[[float], str], value: float | None) -> str:
     """Returns the value in these words; a dash if it is unknown."""
     return DASH if value is None or not math.isfinite(value) else words(value)
 
 
-def name_of(text: str | None, longest: int = LONGEST_NAME) -> str:
+def word_name(text: str | None, longest: int = LONGEST_NAME) -> str:
     """Returns a name on one line, with its middle cut if it is long; a dash for null.
 
     Unprintable characters are escaped.
@@ -107,20 +107,20 @@ def name_of(text: str | None, longest: int = LONGEST_NAME) -> str:
     return cut_middle(escape_name(cut_middle(text, longest)), longest)
 
 
-def plain(sentence: Iterable[str | Name], longest: int = LONGEST_NAME) -> str:
+def join_words(sentence: Iterable[str | Name], longest: int = LONGEST_NAME) -> str:
     """Returns the sentence as text."""
-    return "".join(p if isinstance(p, str) else name_of(p.text, longest) for p in sentence)
+    return "".join(p if isinstance(p, str) else word_name(p.text, longest) for p in sentence)
 
 
-def time_left(seconds: float) -> str:
+def word_time_left(seconds: float) -> str:
     """Returns a duration, rounded down so that it is never too long."""
     return format_duration(seconds, math.floor)
 
 
-def cause_of(skew: TopicSkew) -> Sentence:
+def word_cause(skew: TopicSkew) -> Sentence:
     """Returns why a topic's lag is skewed, without a full stop."""
-    on = _partitions(skew.cause_partitions)
-    who = _member(skew)
+    on = _list_partitions(skew.cause_partitions)
+    who = _name_member(skew)
     if skew.cause == BROKER and skew.cause_leader is not None:
         return (f"broker {skew.cause_leader} leads {on}",)
     if skew.cause == CONSUMER and who:
@@ -140,17 +140,17 @@ def cause_of(skew: TopicSkew) -> Sentence:
         return (f"{led}, under which no other group lags: no cause is known",)
     if skew.cause in (None, UNEXPLAINED):
         return (f"no cause is known for {on}",)
-    return (f"{name_of(skew.cause, 40)} ({on})",)
+    return (f"{word_name(skew.cause, 40)} ({on})",)
 
 
-def needed_for(reason: str | None) -> str:
+def word_need(reason: str | None) -> str:
     """Returns why a group needs this many tasks; a dash if it is unknown."""
     if reason is None:
         return DASH
-    return _NEEDED_FOR.get(reason) or name_of(reason, 40)
+    return _NEEDED_FOR.get(reason) or word_name(reason, 40)
 
 
-def at_least(lost: int) -> str:
+def word_lost_records(lost: int) -> str:
     """Returns a number of lost records, worded as a lower bound.
 
     It is a lower bound because no run sees the records that the group's last commit passed over.
@@ -158,27 +158,27 @@ def at_least(lost: int) -> str:
     return f"at least {format_quantity(lost, 'record')}"
 
 
-def age(seconds: float, is_least: bool = False, space: str = " ") -> str:
+def word_age(seconds: float, is_least: bool = False, space: str = " ") -> str:
     """Returns the age of a record; a lower bound is rounded down and begins with "at least"."""
     if is_least:
         return f"at least{space}{format_duration(seconds, math.floor, space=space)}"
     return format_duration(seconds, space=space)
 
 
-def measure_words(measure: str, is_least: bool = False) -> Callable[[float], str]:
+def choose_words(measure: str, is_least: bool = False) -> Callable[[float], str]:
     """Returns the function that words values of this `anomalies.measure`."""
     if measure == TIME_LAG:
-        return partial(age, is_least=is_least)
+        return partial(word_age, is_least=is_least)
     return format_rate if measure.endswith("_rate") else "{:,.0f}".format
 
 
-def incident_of(one: Incident, day: date, seen_until: datetime | None = None) -> Sentence:
+def word_incident(one: Incident, day: date, seen_until: datetime | None = None) -> Sentence:
     """Returns the sentences of an incident: what happened to whom, when, why, and at what cost.
 
     `seen_until` is the last run, if it is not at the end of the day that is reported.
     """
     period = Period(day, seen_until)
-    return (*_what(one, period), *_why(one, period), *_costs(one, period))
+    return (*_word_event(one, period), *_word_why(one, period), *_word_costs(one, period))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,27 +228,32 @@ class Period:
         return f"{moment:%Y-%m-%d %H:%M}" if days else f"{moment:%H:%M}"
 
 
-def _what(one: Incident, period: Period) -> Sentence:
+def _word_event(one: Incident, period: Period) -> Sentence:
     group, when = Name(one.group or ""), period.of(one)
     topic: Sentence = (" of ", Name(one.topic)) if one.topic else ()
     if one.kind in _AT_WORST:
         did = "had no members" if one.is_empty else _AT_WORST[one.kind]
-        return (group, *_worst(one, period, did), *_whose(one), ".")
+        return (group, *_word_worst(one, period, did), *_word_worst_partition(one), ".")
     if one.kind == Kind.BEHIND:
         fell = "caught up too slowly" if one.cause == SLOW else "fell behind"
         return (group, f" {fell} {when}.")
     if one.kind == Kind.REWOUND:
         back = format_quantity(one.records_rewound or 0, "record")
-        return (group, f" was set back by {back}", *topic, f"{_rewound(one, period)}.")
+        return (group, f" was set back by {back}", *topic, f"{_word_rewind(one, period)}.")
     if one.kind == Kind.SKIPPED:
         did = "skipped records" if one.records_skipped else "passed all that was unread"
         if one.skip_reason == SET_AHEAD:
             did = "was set ahead"
-        return (group, f" {did} {_at(one, period)}.")
+        return (group, f" {did} {_word_begin(one, period)}.")
     if one.kind == Kind.LOST:
         of: Sentence = (" of ", Name(one.lost_of)) if one.lost_of else ()
-        lost = f" lost {at_least(one.records_lost or 0)}"
-        return (group, lost, *of, f" {when}: deleted before they were committed{_kept(one)}.")
+        lost = f" lost {word_lost_records(one.records_lost or 0)}"
+        return (
+            group,
+            lost,
+            *of,
+            f" {when}: deleted before they were committed{_word_retention(one)}.",
+        )
     if one.kind == Kind.AT_RISK:
         return (group, f" came near to losing records {when}.")
     if one.kind == Kind.SLA_MISSED:
@@ -258,18 +263,18 @@ def _what(one: Incident, period: Period) -> Sentence:
     if one.kind == Kind.REBALANCING:
         times = format_quantity(one.count or 0, "time")
         return (group, f" rebalanced {times} {when}.")
-    return _what_else(one, period)
+    return _word_cluster_event(one, period)
 
 
-def _what_else(one: Incident, period: Period) -> Sentence:
+def _word_cluster_event(one: Incident, period: Period) -> Sentence:
     """Returns what happened, for kinds of incidents that no group causes."""
     when = period.of(one)
     count = one.count or 0
     if one.kind == Kind.UNKNOWN:
-        return _unread(one, when)
+        return _word_unread(one, when)
     if one.kind == Kind.HELD_UP:
-        names, more = _readers(one)
-        on: Sentence = (f"{_partitions(one.partitions)} of ", Name(one.topic or ""))
+        names, more = _list_readers(one)
+        on: Sentence = (f"{_list_partitions(one.partitions)} of ", Name(one.topic or ""))
         return ("A transaction on ", *on, " held up ", *names, f"{more} {when}.")
     if one.kind == Kind.GONE:
         at = "" if one.gone_at is None else f" since {period.clock(one.gone_at)}"
@@ -282,38 +287,38 @@ def _what_else(one: Incident, period: Period) -> Sentence:
         where = format_quantity(count, "partition")
         of = (" of ", Name(one.topic)) if one.topic else ()
         led = "" if one.leader is None else f" that broker {one.leader} led"
-        return (where, *of, f"{led} had no leader {when}{_sooner(one, period)}.")
+        return (where, *of, f"{led} had no leader {when}{_word_sooner(one, period)}.")
     if one.kind == Kind.LEADER_MOVED:
         to = "broker" if len(one.moved_to) == 1 else "brokers"
         listed = format_list([str(number) for number in one.moved_to], _SOME_PARTITIONS)
         what = f"{format_quantity(count, 'partition')} of broker {one.leader}"
         led = "was" if count == 1 else "were"
-        return (f"{what} {led} led by {to} {listed} {when}{_sooner(one, period)}.",)
+        return (f"{what} {led} led by {to} {listed} {when}{_word_sooner(one, period)}.",)
     if one.kind == Kind.RECREATED:
-        return ("Topic ", Name(one.topic or ""), f" was recreated {_at(one, period)}.")
+        return ("Topic ", Name(one.topic or ""), f" was recreated {_word_begin(one, period)}.")
     if one.kind == Kind.NO_RUNS:
-        return (_no_runs(one, period),)
+        return (_word_missing_runs(one, period),)
     if one.kind == Kind.NO_OBJECTS:
         objects = format_quantity(count, "object")
         return (f"{objects} of {one.measure} could not be read (named below).",)
     if one.kind == Kind.UNEVEN:
         where = f"partition {one.partitions[0]}" if one.partitions else "one partition"
-        gets = f"{where} gets {share(one.share)} (even: {share(one.even)})"
+        gets = f"{where} gets {word_share(one.share)} (even: {word_share(one.even)})"
         return (Name(one.topic or ""), f" is produced unevenly: {gets}.")
-    return _unusual(one, period)
+    return _word_unusual(one, period)
 
 
-def _unread(one: Incident, when: str) -> Sentence:
+def _word_unread(one: Incident, when: str) -> Sentence:
     """Returns what could not be read: a group, groups' commits on a topic, or a topic."""
-    why = _UNREAD.get(one.cause or "") or name_of(one.cause, 40)
+    why = _UNREAD.get(one.cause or "") or word_name(one.cause, 40)
     if one.topic is None:
         return (Name(one.group or ""), f" could not be read {when}: {why}. Its lag is unknown.")
     said = f" could not be read {when}: {why}."
-    names, tail = _readers(one)
+    names, tail = _list_readers(one)
     if one.commits is not None:
         part = f"{format_quantity(one.commits, 'partition')} of " if one.commits else ""
         return ("Commits of ", *names, f"{tail} on {part}", Name(one.topic), said)
-    where = _partitions(one.partitions).capitalize() + " of " if one.partitions else "Topic "
+    where = _list_partitions(one.partitions).capitalize() + " of " if one.partitions else "Topic "
     if not names:
         return (where, Name(one.topic), said)
     it = "them" if len(one.partitions) > 1 else "it"
@@ -321,14 +326,14 @@ def _unread(one: Incident, when: str) -> Sentence:
     return (where, Name(one.topic), said, *unknown)
 
 
-def _readers(one: Incident) -> tuple[Sentence, str]:
+def _list_readers(one: Incident) -> tuple[Sentence, str]:
     """Returns the named groups, and how many more there are."""
     names = tuple(part for name in one.others for part in (Name(name), ", "))[:-1]
     more = (one.count or 0) - len(one.others)
     return names, f" and {format_quantity(more, 'more group')}" if more > 0 else ""
 
 
-def _sooner(one: Incident, period: Period) -> str:
+def _word_sooner(one: Incident, period: Period) -> str:
     """Returns how many of the counted partitions recovered earlier; empty if none did."""
     if one.sooner is None:
         return ""
@@ -336,43 +341,45 @@ def _sooner(one: Incident, period: Period) -> str:
     return f" ({count:,} of them to {period.clock(until)} at the latest)"
 
 
-def _no_runs(one: Incident, period: Period) -> str:
+def _word_missing_runs(one: Incident, period: Period) -> str:
     if one.measure is not None:
         seen = f"{one.count or 0:,} of {one.usual or 0:,.0f} runs of {one.measure} were seen"
-        longest = "" if not one.minutes else f"; the longest gap lasted {minutes(one.minutes)}"
+        longest = "" if not one.minutes else f"; the longest gap lasted {word_minutes(one.minutes)}"
         return f"{seen}{longest}."
     begin = DASH if one.since is None else period.clock(one.since)
     end = "midnight" if one.until is None else period.clock(one.until)
-    return f"There were no runs from {begin} to {end} ({minutes(one.minutes)}): nothing was seen."
+    return (
+        f"There were no runs from {begin} to {end} ({word_minutes(one.minutes)}): nothing was seen."
+    )
 
 
-def _unusual(one: Incident, period: Period) -> Sentence:
-    what = MEASURES.get(one.measure or "") or name_of(one.measure, 40)
+def _word_unusual(one: Incident, period: Period) -> Sentence:
+    what = MEASURES.get(one.measure or "") or word_name(one.measure, 40)
     when = period.of(one)
     if one.group is not None:
         measure = one.measure or ""
-        value = known(measure_words(measure, one.is_least), one.value)
-        usual = known(measure_words(measure), one.usual)
+        value = word_known(choose_words(measure, one.is_least), one.value)
+        usual = word_known(choose_words(measure), one.usual)
         return (Name(one.group), f": {what} {value} {when}, usually {usual}.")
-    groups = f"{format_quantity(one.count or 0, 'group')} ({share(one.share)} of all)"
+    groups = f"{format_quantity(one.count or 0, 'group')} ({word_share(one.share)} of all)"
     than = "higher" if one.direction == "high" else "lower"
     return (f"The {what} of {groups} was {than} than usual at this time of the week, {when}.",)
 
 
-def _costs(one: Incident, period: Period) -> Sentence:
+def _word_costs(one: Incident, period: Period) -> Sentence:
     said: list[str | Name] = []
     if one.records_lost and one.kind != Kind.LOST:
         of = (" of ", Name(one.lost_of)) if one.lost_of else ()
-        said += [f" It lost {at_least(one.records_lost)}", *of, f"{_kept(one)}."]
+        said += [f" It lost {word_lost_records(one.records_lost)}", *of, f"{_word_retention(one)}."]
     if one.records_skipped and one.skip_reason in SKIPPED_BEYOND_END:
         row = {"records_skipped": one.records_skipped, "skip_reason": one.skip_reason}
         said.append(f" {describe_skip(row)}.")
     elif one.records_skipped:
         said.append(f" {format_quantity(one.records_skipped, 'record')} were skipped unread.")
     if one.seconds_left is not None:
-        said.append(_left(one, period))
+        said.append(_word_time_to_loss(one, period))
     if one.kind in _BEHIND_KINDS and one.lag:
-        old = "" if not one.time_lag else f", the oldest {age(one.time_lag, one.is_least)} old"
+        old = "" if not one.time_lag else f", the oldest {word_age(one.time_lag, one.is_least)} old"
         said.append(f" Up to {format_quantity(one.lag, 'record')} were unread{old}.")
     if one.records_leapt:
         count = format_quantity(one.records_leapt, "record")
@@ -380,7 +387,7 @@ def _costs(one: Incident, period: Period) -> Sentence:
     if one.kind == Kind.HELD_UP and one.lag:
         said.append(f" Up to {format_quantity(one.lag, 'record')} waited for its end.")
     if one.sla_missed_minutes:
-        said.append(_sla(one))
+        said.append(_word_sla(one))
     if one.gone_at and one.kind != Kind.GONE:
         at = period.clock(one.gone_at)
         again = f"was deleted at {at}, and was seen again later"
@@ -391,7 +398,7 @@ def _costs(one: Incident, period: Period) -> Sentence:
 _BEHIND_KINDS = (Kind.STOPPED, Kind.STALLED, Kind.BEHIND, Kind.LOST, Kind.REBALANCING)
 
 
-def _kept(one: Incident) -> str:
+def _word_retention(one: Incident) -> str:
     """Returns the retention and the one that had been enough.
 
     Empty if retention by age was not the cause.
@@ -404,8 +411,8 @@ def _kept(one: Incident) -> str:
     return f"{kept}; {format_duration(one.retention_enough, math.ceil)} would have been enough)"
 
 
-def _left(one: Incident, period: Period) -> str:
-    left = time_left(one.seconds_left or 0.0)
+def _word_time_to_loss(one: Incident, period: Period) -> str:
+    left = word_time_left(one.seconds_left or 0.0)
     at = "" if one.seconds_left_at is None else f" at {period.clock(one.seconds_left_at)}"
     if one.still:
         return f" Unread records are deleted in {left} (as of{at[3:]}) unless they are read."
@@ -416,20 +423,20 @@ def _left(one: Incident, period: Period) -> str:
     return f"{near}; nothing was lost."
 
 
-def _sla(one: Incident) -> str:
+def _word_sla(one: Incident) -> str:
     of = "" if one.sla_seconds is None else f" of {format_duration(one.sla_seconds)}"
-    missed = minutes(one.sla_missed_minutes)
+    missed = word_minutes(one.sla_missed_minutes)
     whole = ""
     if one.sla_minutes is not None:
         all_day = one.sla_minutes >= WHOLE_DAY_MINUTES
-        whole = " of the day" if all_day else f", of {minutes(one.sla_minutes)} that are known"
+        whole = " of the day" if all_day else f", of {word_minutes(one.sla_minutes)} that are known"
     if one.kind == Kind.SLA_MISSED:
         return f" It was missed for {missed}{whole}."
     return f" The SLA{of} was missed for {missed}{whole}."
 
 
-def _rewound(one: Incident, period: Period) -> str:
-    at = _at(one, period) if one.worst is None else f"at {period.clock(one.worst[0])}"
+def _word_rewind(one: Incident, period: Period) -> str:
+    at = _word_begin(one, period) if one.worst is None else f"at {period.clock(one.worst[0])}"
     over = one.until
     if one.last_seen:
         return f" {at} and had not read them again when last seen, at {period.clock(one.last_seen)}"
@@ -442,18 +449,18 @@ def _rewound(one: Incident, period: Period) -> str:
     return f" {at} and had read them again at {period.clock(over)}"
 
 
-def _at(one: Incident, period: Period) -> str:
+def _word_begin(one: Incident, period: Period) -> str:
     return "" if one.since is None else f"at {period.clock(one.since)}"
 
 
-def _client(one: Incident) -> Sentence:
+def _name_client(one: Incident) -> Sentence:
     who = one.client or one.member
     if not who:
         return ()
     return ("consumer ", Name(who), *((" on ", Name(one.host)) if one.host else ()))
 
 
-def _worst(one: Incident, period: Period, did: str) -> Sentence:
+def _word_worst(one: Incident, period: Period, did: str) -> Sentence:
     """Returns what the group did at its worst and when, within the incident if that is longer."""
     if one.worst is None:
         return (f" {did} {period.of(one)}",)
@@ -463,7 +470,7 @@ def _worst(one: Incident, period: Period, did: str) -> Sentence:
     return (f" was behind {period.of(one)}; it {did} {times}",)
 
 
-def _whose(one: Incident) -> Sentence:
+def _word_worst_partition(one: Incident) -> Sentence:
     """Returns the worst partition of a group with members.
 
     Nothing if the cause names a partition.
@@ -473,11 +480,11 @@ def _whose(one: Incident) -> Sentence:
     worst: Sentence = (f"its worst partition ({one.partitions[0]} of ", Name(one.topic), ")")
     if one.kind == Kind.STOPPED:
         return (": nobody owned ", *worst)
-    who = _client(one) or ("a consumer",)
+    who = _name_client(one) or ("a consumer",)
     return (": ", *who, " owns ", *worst, " and did not move it")
 
 
-def _why(one: Incident, period: Period) -> Sentence:
+def _word_why(one: Incident, period: Period) -> Sentence:
     """Returns the collector's cause, with the last time it was seen if that was before the end."""
     if one.why is None:
         return ()
@@ -485,17 +492,17 @@ def _why(one: Incident, period: Period) -> Sentence:
     return (f"{as_of} {one.why}.",)
 
 
-def share(part: float | None) -> str:
+def word_share(part: float | None) -> str:
     """Returns a share between 0 and 1 in per cent; a dash if it is unknown."""
-    return known(format_share, part)
+    return word_known(format_share, part)
 
 
-def minutes(count: float | None, space: str = " ") -> str:
+def word_minutes(count: float | None, space: str = " ") -> str:
     """Returns a duration given in minutes; a dash if it is unknown."""
-    return known(partial(format_duration, space=space), None if count is None else 60 * count)
+    return word_known(partial(format_duration, space=space), None if count is None else 60 * count)
 
 
-def _member(skew: TopicSkew) -> Sentence:
+def _name_member(skew: TopicSkew) -> Sentence:
     who = skew.cause_client_id or skew.cause_member
     if not who:
         return ()
@@ -503,7 +510,7 @@ def _member(skew: TopicSkew) -> Sentence:
     return ("consumer ", Name(who), *((" on ", Name(host)) if host else ()))
 
 
-def _partitions(numbers: tuple[int, ...]) -> str:
+def _list_partitions(numbers: tuple[int, ...]) -> str:
     if not numbers:
         return "its partitions"
     listed = format_list([str(number) for number in numbers], _SOME_PARTITIONS)

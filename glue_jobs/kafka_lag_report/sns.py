@@ -30,7 +30,7 @@ def sns_client(topic_arn: str) -> Any:
     return make_client("sns", topic_region(topic_arn))
 
 
-def for_chat(message: Message) -> str:
+def write_for_chat(message: Message) -> str:
     """Returns the message as a custom notification; AWS's chat integration shows no other form.
 
     Names of strangers may look like mentions, links or styles of the chat; these characters are
@@ -50,7 +50,7 @@ def publish(message: Message, topic_arn: str, client: Any) -> None:
         client.publish(
             TopicArn=topic_arn,
             Subject=message.subject,
-            Message=json.dumps({"default": for_chat(message), "email": message.body}),
+            Message=json.dumps({"default": write_for_chat(message), "email": message.body}),
             MessageStructure="json",
         )
     except (BotoCoreError, ClientError) as error:

@@ -77,13 +77,13 @@ class Storage:
         hidden.
         """
         with _refusals("list", path):
-            root = len(_place(path)[1]) + 1
+            root = len(_split_address(path)[1]) + 1
             found = [
                 Stored(info.path[root:], info.size)
                 for info in self._listed(path, recursive=True)
                 if info.type == fs.FileType.File
             ]
-        seen = (file for file in found if file.name.endswith(ending) and not _hidden(file.name))
+        seen = (file for file in found if file.name.endswith(ending) and not _is_hidden(file.name))
         return sorted(seen, key=lambda file: file.name)
 
     def each(
@@ -121,7 +121,7 @@ class Storage:
     def write(self, path: str, data: bytes | pa.Buffer, content_type: str | None = None) -> None:
         """Writes an object, and the folders above it; replaces an existing object."""
         with _refusals("write to", path):
-            scheme, place = _place(path)
+            scheme, place = _split_address(path)
             system = self._system(scheme, place)
             if scheme:
                 # in one piece, so that nothing appears if sending it fails
@@ -141,14 +141,14 @@ class Storage:
     def exists(self, path: str) -> bool:
         """Returns whether an object of this name exists."""
         with _refusals("read", path):
-            scheme, place = _place(path)
+            scheme, place = _split_address(path)
             found = self._system(scheme, place).get_file_info(place)
         return bool(found.type == fs.FileType.File)
 
     def make_folder(self, path: str) -> None:
         """Makes the folder, so that a move into it needs no space; does nothing on S3."""
         with _refusals("write to", path):
-            scheme, place = _place(path)
+            scheme, place = _split_address(path)
             if not scheme:
                 self._system(scheme, place).create_dir(place, recursive=True)
 
@@ -165,13 +165,13 @@ class Storage:
             return
         for source, target in targets.items():
             with _refusals("write to", target):
-                place = _place(target)[1]
-                self._system("", place).move(_place(source)[1], place)
+                place = _split_address(target)[1]
+                self._system("", place).move(_split_address(source)[1], place)
 
     def _copy(self, source: str, target: str) -> None:
         with _refusals("write to", target):
-            scheme, place = _place(target)
-            self._system(scheme, place).copy_file(_place(source)[1], place)
+            scheme, place = _split_address(target)
+            self._system(scheme, place).copy_file(_split_address(source)[1], place)
 
     @contextmanager
     def alone_in(self, path: str) -> Iterator[bool]:
@@ -180,7 +180,7 @@ class Storage:
         Yields whether this process is alone. The system releases the lock when a process ends,
         however it ends. On S3, and on disks without locks, nobody waits and the result is false.
         """
-        scheme, place = _place(path)
+        scheme, place = _split_address(path)
         if scheme:
             yield False
             return
@@ -188,7 +188,7 @@ class Storage:
         with _refusals("write to", path):
             folder = os.open(place, os.O_RDONLY)
         try:
-            yield _locked(folder)
+            yield _lock(folder)
         finally:
             os.close(folder)
 
@@ -196,7 +196,7 @@ class Storage:
         """Deletes these objects; missing ones are ignored."""
         by_bucket: dict[str, list[str]] = {}
         for path in paths:
-            scheme, place = _place(path)
+            scheme, place = _split_address(path)
             if scheme:
                 bucket, _, key = place.partition("/")
                 by_bucket.setdefault(bucket, []).append(key)
@@ -211,7 +211,7 @@ class Storage:
 
         A missing folder is ignored.
         """
-        scheme, place = _place(path)
+        scheme, place = _split_address(path)
         with _refusals("delete", path):
             if not scheme:
                 with contextlib.suppress(FileNotFoundError):
@@ -225,7 +225,7 @@ class Storage:
     def sweep(self, path: str) -> None:
         """Deletes unfinished files that a killed run left in the folder; does nothing on S3."""
         with _refusals("delete", path):
-            scheme, place = _place(path)
+            scheme, place = _split_address(path)
             for info in () if scheme else self._listed(path, recursive=False):
                 if info.base_name.startswith(".") and info.base_name.endswith(_UNFINISHED):
                     # its run may have finished it meanwhile
@@ -262,7 +262,7 @@ class Storage:
                 )
 
     def _listed(self, path: str, *, recursive: bool) -> list[Any]:
-        scheme, place = _place(path)
+        scheme, place = _split_address(path)
         system = self._system(scheme, place)
         if not scheme and system.get_file_info(place).type != fs.FileType.Directory:
             return []
@@ -271,7 +271,7 @@ class Storage:
         return found
 
     def _open(self, path: str) -> Any:
-        scheme, place = _place(path)
+        scheme, place = _split_address(path)
         return self._system(scheme, place).open_input_file(place)
 
     def _system(self, scheme: str, place: str) -> Any:
@@ -279,11 +279,11 @@ class Storage:
         bucket = place.partition("/")[0] if scheme else ""
         with self._making:
             if bucket not in self._systems:
-                self._systems[bucket] = _s3(bucket) if scheme else fs.LocalFileSystem()
+                self._systems[bucket] = _open_s3(bucket) if scheme else fs.LocalFileSystem()
             return self._systems[bucket]
 
 
-def _locked(folder: int) -> bool:
+def _lock(folder: int) -> bool:
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
     except OSError:
@@ -318,17 +318,17 @@ def s3_place(path: str) -> tuple[str, str] | None:
     """
     if not path.startswith(_S3):
         return None
-    bucket, _, key = _place(path)[1].partition("/")
+    bucket, _, key = _split_address(path)[1].partition("/")
     return bucket, key
 
 
-def footers(storage: Storage, paths: Sequence[str]) -> list["Footer | None"]:
+def read_footers(storage: Storage, paths: Sequence[str]) -> list["Footer | None"]:
     """Returns each file's footer, null if it is damaged.
 
     Raises StoreError if a file cannot be reached.
     """
     known = KnownColumns()
-    return [footer_of(end, known) for end in storage.each(storage.tail, paths)]
+    return [parse_footer(end, known) for end in storage.each(storage.tail, paths)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,12 +358,12 @@ class KnownColumns:
         for another, another_written, columns in self._known:
             if written == another_written and schema.equals(another):
                 return columns
-        columns = {field.name: _type(field.type) for field in schema.to_arrow_schema()}
+        columns = {field.name: _name_type(field.type) for field in schema.to_arrow_schema()}
         self._known.append((schema, written, columns))
         return columns
 
 
-def footer_of(end: bytes, known: KnownColumns | None = None) -> Footer | None:
+def parse_footer(end: bytes, known: KnownColumns | None = None) -> Footer | None:
     """Returns the footer at the end of a Parquet file.
 
     Null if the file is damaged or not Parquet.
@@ -381,7 +381,7 @@ def footer_of(end: bytes, known: KnownColumns | None = None) -> Footer | None:
         return None
 
 
-def _type(kind: pa.DataType) -> str:
+def _name_type(kind: pa.DataType) -> str:
     """Returns the name of an Arrow type, without its layout in memory."""
     if pa.types.is_dictionary(kind):
         return str(kind.value_type)
@@ -391,7 +391,7 @@ def _type(kind: pa.DataType) -> str:
 _CHECK = "check address and rights"
 
 
-def _place(path: str) -> tuple[str, str]:
+def _split_address(path: str) -> tuple[str, str]:
     """Returns `s3` and bucket with key, or an empty text and a path.
 
     Raises StoreError for other file systems.
@@ -407,7 +407,7 @@ def _place(path: str) -> tuple[str, str]:
     return "", path.rstrip("/") or path
 
 
-def _s3(bucket: str) -> fs.S3FileSystem:
+def _open_s3(bucket: str) -> fs.S3FileSystem:
     """Returns the file system of a bucket, with the credentials of the process.
 
     AWS_ENDPOINT_URL replaces the address of S3, as in AWS's tools.
@@ -434,7 +434,7 @@ def _s3(bucket: str) -> fs.S3FileSystem:
     return fs.S3FileSystem(region=region, retry_strategy=retries, **limits)
 
 
-def _hidden(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     return any(part.startswith(("_", ".")) for part in name.split("/"))
 
 

@@ -21,20 +21,20 @@ _RATE = "produce_rate"
 _HIGH = "high"
 
 
-def unusual_incidents(findings: Findings, others: Sequence[Incident]) -> tuple[Incident, ...]:
+def find_unusual_incidents(findings: Findings, others: Sequence[Incident]) -> tuple[Incident, ...]:
     """Returns an incident for each span of unusual hours, of one group or of many groups at once.
 
     `others` are the day's other incidents; unusual hours that one of them explains are left out.
     """
     midnight = datetime.combine(findings.day, time(), UTC)
     kept: dict[tuple[str, str], dict[str, list[Row]]] = defaultdict(dict)
-    for (group, measure, direction), hours in _series(findings.unusual.rows).items():
+    for (group, measure, direction), hours in _group_hours(findings.unusual.rows).items():
         if measure != _RATE and direction != _HIGH:
             continue
         left = [
             hour
-            for hour in _without_tails(hours, measure)
-            if not _explained(hour, measure, others, midnight)
+            for hour in _drop_tails(hours, measure)
+            if not _is_explained(hour, measure, others, midnight)
         ]
         if left:
             kept[measure, direction][group] = left
@@ -44,20 +44,20 @@ def unusual_incidents(findings: Findings, others: Sequence[Incident]) -> tuple[I
         counted = Counter(hour["hour"] for hours in groups.values() for hour in hours)
         shared = sorted(hour for hour, count in counted.items() if count >= MANY_GROUPS)
         of_many += (
-            _of_many(measure, direction, span, groups, findings, midnight)
-            for span in _spans(shared)
+            _make_incident_of_many(measure, direction, span, groups, findings, midnight)
+            for span in _find_spans(shared)
         )
         for hours in groups.values():
             by_hour = {hour["hour"]: hour for hour in hours}
             of_one += (
-                _of_one([by_hour[number] for number in span], midnight)
-                for span in _spans(sorted(by_hour))
+                _make_incident_of_one([by_hour[number] for number in span], midnight)
+                for span in _find_spans(sorted(by_hour))
                 if len(set(span).intersection(shared)) < MOST * len(span)
             )
-    return (*of_many, *_single(of_one))
+    return (*of_many, *_drop_repeated(of_one))
 
 
-def _spans(hours: Iterable[int]) -> list[list[int]]:
+def _find_spans(hours: Iterable[int]) -> list[list[int]]:
     """Returns the sorted hours as lists of hours in a row."""
     found: list[list[int]] = []
     for hour in hours:
@@ -68,7 +68,7 @@ def _spans(hours: Iterable[int]) -> list[list[int]]:
     return found
 
 
-def _single(found: Iterable[Incident]) -> list[Incident]:
+def _drop_repeated(found: Iterable[Incident]) -> list[Incident]:
     """Returns the incidents; if two measures of a group are unusual at the same time, only one."""
     left: dict[str | None, list[Incident]] = defaultdict(list)
     for one in sorted(found, key=lambda each: each.measure != _RATE):
@@ -83,7 +83,7 @@ def _is_same_matter(one: Incident, other: Incident) -> bool:
     return one.measure != other.measure and since <= end and begin <= until
 
 
-def _series(
+def _group_hours(
     hours: Iterable[Row],
 ) -> dict[tuple[str, str, str], list[Row]]:
     found: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
@@ -92,7 +92,7 @@ def _series(
     return found
 
 
-def _without_tails(hours: Sequence[Row], measure: str) -> Iterator[Row]:
+def _drop_tails(hours: Sequence[Row], measure: str) -> Iterator[Row]:
     before: Row | None = None
     for hour in hours:
         follows = before is not None and hour["hour"] == before["hour"] + 1
@@ -103,7 +103,7 @@ def _without_tails(hours: Sequence[Row], measure: str) -> Iterator[Row]:
         before = hour
 
 
-def _explained(hour: Row, measure: str, others: Iterable[Incident], midnight: datetime) -> bool:
+def _is_explained(hour: Row, measure: str, others: Iterable[Incident], midnight: datetime) -> bool:
     begin = midnight + hour["hour"] * _HOUR
     return measure != _RATE and any(
         one.group == hour["consumer_group"]
@@ -113,7 +113,7 @@ def _explained(hour: Row, measure: str, others: Iterable[Incident], midnight: da
     )
 
 
-def _of_one(hours: Sequence[Row], midnight: datetime) -> Incident:
+def _make_incident_of_one(hours: Sequence[Row], midnight: datetime) -> Incident:
     worst = max(hours, key=lambda hour: abs(hour["deviation"] or 0.0))
     return Incident(
         kind=Kind.UNUSUAL,
@@ -131,7 +131,7 @@ def _of_one(hours: Sequence[Row], midnight: datetime) -> Incident:
     )
 
 
-def _of_many(
+def _make_incident_of_many(
     measure: str,
     direction: str,
     span: Sequence[int],

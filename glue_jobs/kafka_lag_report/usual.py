@@ -16,7 +16,7 @@ from kafka_lag import contract
 from kafka_lag.contract import LEAST_WEEKS_OF_RUNS
 from kafka_lag_report.queries import Queries
 from kafka_lag_report.read_snapshots import Day
-from kafka_lag_report.report_files import collect, stored, stored_dates
+from kafka_lag_report.report_files import collect, list_stored_dates, read_stored
 from kafka_lag_report.session import new_session
 from kafka_lag_report.storage import PARQUET, Storage
 
@@ -38,19 +38,21 @@ def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day) ->
         return
     dates = [day.date - timedelta(days=back) for back in range(7 * contract.USUAL_WEEKS)]
     weekdays = Counter(
-        each.weekday() for each in stored_dates(storage, output, "lag_hourly", day, dates)
+        each.weekday() for each in list_stored_dates(storage, output, "lag_hourly", day, dates)
     )
     rows = _COLUMNS.empty_table()
     # fewer weeks do not show what is usual
     if max(weekdays.values(), default=0) >= LEAST_WEEKS_OF_RUNS:
         queries = Queries(new_session(spark))
-        queries.view("past_hours", stored(queries.spark, storage, output, "lag_hourly", day, dates))
+        queries.view(
+            "past_hours", read_stored(queries.spark, storage, output, "lag_hourly", day, dates)
+        )
         queries.derive("reductions/usual_hours")
         rows = collect(queries.run("tables/usual"), _COLUMNS, _SORTED_BY)
-    storage.write(address, _encoded(rows, day.date))
+    storage.write(address, _encode(rows, day.date))
 
 
-def _encoded(rows: pa.Table, day: date) -> bytes:
+def _encode(rows: pa.Table, day: date) -> bytes:
     metadata = {
         contract.USUAL_VERSION_KEY: contract.USUAL_VERSION,
         contract.USUAL_DATE_KEY: day.isoformat(),

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.compaction import compact_day, delete_compacted, parts
+from kafka_lag_report.compaction import compact_day, delete_compacted, plan_parts
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.history_file import compact
 from kafka_lag_report.read_snapshots import Day, find_days, skip_corrupt_objects
@@ -165,7 +165,9 @@ def test_a_large_day_has_several_files_in_the_order_of_time(tmp_path: Path, case
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
     limits, rows = SIZES[case]
 
-    made = parts("group_partitions", day.usable("group_partitions"), day.rows, "/made", **limits)
+    made = plan_parts(
+        "group_partitions", day.usable("group_partitions"), day.rows, "/made", **limits
+    )
 
     assert [[stretch.rows for stretch in part.stretches] for part in made] == rows
     assert len({part.target for part in made}) == len(made)
@@ -179,7 +181,7 @@ def test_a_run_in_shards_lies_in_one_stretch(tmp_path: Path) -> None:
         shutil.copy(path, path.with_name(path.name.replace("0of1", "1of2")))
     day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
 
-    made = parts("group_partitions", day.usable("group_partitions"), day.rows, "/made", most=4)
+    made = plan_parts("group_partitions", day.usable("group_partitions"), day.rows, "/made", most=4)
 
     stretches = [stretch.sources for part in made for stretch in part.stretches]
     assert [len(sources) for sources in stretches] == [2, 2]
@@ -205,7 +207,7 @@ def test_each_file_goes_on_where_the_run_before_it_was(tmp_path: Path) -> None:
         str(tmp_path / "history/topic_partitions"),
     )
 
-    made = parts("topic_partitions", runs, day.rows, folder, most=1, usable=runs)
+    made = plan_parts("topic_partitions", runs, day.rows, folder, most=1, usable=runs)
     for part in made:
         compact(part, Storage())
 

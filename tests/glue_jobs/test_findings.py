@@ -13,10 +13,10 @@ from kafka_lag_report.findings import (
     Rank,
     TopicRisk,
     TopicSkew,
+    cut_before_first_run,
+    find_worst_topics,
     rank_group,
-    since_first_run,
-    worst_first,
-    worst_topics,
+    sort_worst_first,
 )
 from tests.glue_jobs.page.pages import DAY, at, calm
 
@@ -35,7 +35,7 @@ def test_groups_come_worst_first() -> None:
     )
     risks = (TopicRisk("soon", "t", 0, 1, seconds_left=60.0), TopicRisk("risky", "t", 0, 1))
 
-    ordered = worst_first(days, worst_topics(risks))
+    ordered = sort_worst_first(days, find_worst_topics(risks))
 
     names = " ".join(day.group for day in ordered)
     assert names == "lost soon risky error late warned gone unknown calm"
@@ -61,7 +61,11 @@ def at_risk(name: str, seconds: float) -> TopicRisk:
 def test_of_equals_the_one_that_suffered_more_is_worse(
     days: tuple[GroupDay, ...], risks: tuple[TopicRisk, ...]
 ) -> None:
-    assert [day.group for day in worst_first(days, worst_topics(risks))] == ["b", "c", "a"]
+    assert [day.group for day in sort_worst_first(days, find_worst_topics(risks))] == [
+        "b",
+        "c",
+        "a",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,7 @@ def evening(**more: Any) -> Coverage:
 def test_a_collector_s_first_day_begins_with_its_first_run(
     runs: dict[str, Any], gap: float, longest: float | None, has_gap: bool
 ) -> None:
-    day = since_first_run(evening(longest_gap_seconds=gap, **runs), DAY)
+    day = cut_before_first_run(evening(longest_gap_seconds=gap, **runs), DAY)
 
     assert (day.longest_gap_seconds, day.has_gap) == (longest, has_gap)
 
@@ -149,7 +153,7 @@ def test_a_collector_s_first_day_begins_with_its_first_run(
 def test_nothing_is_counted_from_a_run_that_nobody_knows(unknown: dict[str, Any]) -> None:
     day = evening(**unknown)
 
-    assert since_first_run(day, DAY) == day
+    assert cut_before_first_run(day, DAY) == day
 
 
 def _gap(dataset: str, runs: int | None, expected: int | None, longest: float) -> Coverage:
@@ -177,13 +181,13 @@ def test_the_worst_gap_is_of_the_dataset_that_saw_least_and_then_the_longest() -
 def test_a_first_day_in_progress_counts_up_to_its_newest_run() -> None:
     so_far = evening(runs=60, last_run=at(17, 59), longest_gap_seconds=61_200.0, in_progress=True)
 
-    assert since_first_run(so_far, DAY).expected_runs == 60
+    assert cut_before_first_run(so_far, DAY).expected_runs == 60
 
 
 def test_the_worst_topic_of_a_group_speaks_for_it() -> None:
     first, second = TopicRisk("geo", "a", 1, 0), TopicRisk("geo", "b", 0, 1)
 
-    assert worst_topics((first, second)) == {"geo": first}
+    assert find_worst_topics((first, second)) == {"geo": first}
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kafka_lag_report.findings import Coverage, Findings
 from kafka_lag_report.incident import Incident, Kind
-from kafka_lag_report.message import LINES, Message, message
-from kafka_lag_report.sentences import name_of
+from kafka_lag_report.message import LINES, Message, compose_message
+from kafka_lag_report.sentences import word_name
 from tests.golden import Golden
 
 _DAY = date(2026, 1, 31)
@@ -22,7 +22,7 @@ _MOST_BYTES, _MOST_LETTERS = 262_144, 99
 
 
 def _lost(group: str, topic: str) -> Incident:
-    text = f"{name_of(group)} stalled. It lost at least 3 records of {name_of(topic)}."
+    text = f"{word_name(group)} stalled. It lost at least 3 records of {word_name(topic)}."
     return Incident(kind=Kind.LOST, level="urgent", group=group, topic=topic, text=text)
 
 
@@ -40,7 +40,7 @@ def _sent(
     today: dict[str, Findings], previous: dict[str, Findings], *, always: bool = False
 ) -> Message | None:
     links = {name: f"https://page/{name}" for name in today}
-    return message(_DAY, today, previous, links=links, always=always)
+    return compose_message(_DAY, today, previous, links=links, always=always)
 
 
 _UNEVEN = Incident(kind=Kind.UNEVEN, level="notice", topic="t", text="t is produced unevenly.")
@@ -123,7 +123,7 @@ def test_strangers_names_never_break_what_sns_takes(
 ) -> None:
     days = [_day(name, group=group, topics=(topic,)) for name in clusters]
 
-    found = message(_DAY, _of(*days), {}, links={})
+    found = compose_message(_DAY, _of(*days), {}, links={})
 
     assert found is not None
     assert found.subject.isascii()
@@ -141,7 +141,7 @@ def test_long_names_on_all_lines_stay_within_what_sns_takes() -> None:
     days = [_day(name, group=wide, topics=(wide,)) for name in names]
     links = dict.fromkeys(names, "https://page/" + "%F0%9F%A6%80" * 249)
 
-    found = message(_DAY, _of(*days), {}, links=links)
+    found = compose_message(_DAY, _of(*days), {}, links=links)
 
     assert found is not None
     assert len(found.body.encode()) < _MOST_BYTES

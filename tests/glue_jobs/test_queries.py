@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.queries import Queries, statement
+from kafka_lag_report.queries import Queries, read_statement
 
 ROOT = Path(str(files("kafka_lag_report"))) / "sql"
 STATEMENTS = sorted(str(path.relative_to(ROOT).with_suffix("")) for path in ROOT.rglob("*.sql"))
@@ -19,8 +19,8 @@ def test_a_file_says_what_a_row_is_before_its_only_statement(path: str) -> None:
 
     assert licence == "-- SPDX-License-Identifier: Apache-2.0"
     assert says.startswith("-- A row is ")
-    assert statement(path).lstrip().startswith(("SELECT", "WITH"))
-    assert ";" not in statement(path)
+    assert read_statement(path).lstrip().startswith(("SELECT", "WITH"))
+    assert ";" not in read_statement(path)
 
 
 @pytest.mark.spark

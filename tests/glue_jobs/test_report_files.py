@@ -17,7 +17,7 @@ from kafka_lag_report.errors import DataError
 from kafka_lag_report.publishing import remove_staging
 from kafka_lag_report.queries import Queries
 from kafka_lag_report.read_snapshots import naming_corrupt_files
-from kafka_lag_report.report_files import collect, compute, is_first_day, stored
+from kafka_lag_report.report_files import collect, compute, is_first_day, read_stored
 from kafka_lag_report.schemas import REPORTS, STRING
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import ARROW, NOON, a_day
@@ -93,7 +93,7 @@ def test_published_reports_are_read_for_the_dates_asked(
         for place, folder in enumerate(FOLDERS.values()):
             write_report(tmp_path, folder, number, f"g{number}", place)
 
-    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(cluster), BEFORE)
+    rows = read_stored(spark, Storage(), str(tmp_path), NAME, a_day(cluster), BEFORE)
 
     assert rows.schema["dt"].dataType == STRING
     assert rows.columns == [*REPORTS[NAME].names, "dt"]
@@ -109,7 +109,7 @@ def test_a_broken_earlier_report_is_named(spark: SparkSession, tmp_path: Path) -
     broken = tmp_path / "reports" / NAME / "cluster=demo" / f"dt={yesterday:%Y-%m-%d}/p.parquet"
     broken.parent.mkdir(parents=True)
     broken.write_text("no")
-    rows = stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
+    rows = read_stored(spark, Storage(), str(tmp_path), NAME, a_day(), BEFORE)
 
     folder = str(broken.parent)
     with (

@@ -13,7 +13,7 @@ from moto.sns.models import sns_backends
 
 from kafka_lag_report.errors import DataError, UsageError
 from kafka_lag_report.message import Message
-from kafka_lag_report.sns import for_chat, publish, sns_client, topic_region
+from kafka_lag_report.sns import publish, sns_client, topic_region, write_for_chat
 
 _REGION = "eu-central-1"
 _MESSAGE = Message(
@@ -42,7 +42,7 @@ def test_the_message_arrives_whole_in_the_topics_own_region(topic_arn: str) -> N
 
 
 def test_chat_gets_its_own_form_without_mentions_that_a_name_may_hold() -> None:
-    reported = json.loads(for_chat(Message("Kafka lag", "<!channel> & <b> lag")))
+    reported = json.loads(write_for_chat(Message("Kafka lag", "<!channel> & <b> lag")))
 
     assert (reported["version"], reported["source"]) == ("1.0", "custom")
     assert reported["content"]["title"] == "Kafka lag"

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_lag_report.errors import StoreError
-from kafka_lag_report.storage import Storage, Stored, footer_of, footers
+from kafka_lag_report.storage import Storage, Stored, parse_footer, read_footers
 
 ODD = f"cluster={quote('blå & 1/2', safe='')}"
 
@@ -157,7 +157,7 @@ def test_a_footer_says_version_rows_and_types(root: str) -> None:
     pq.write_table(table.replace_schema_metadata({"kafka_lag_schema_version": "2.1"}), data)
     Storage().write(f"{root}/a.parquet", data.getvalue().to_pybytes())
 
-    (footer,) = footers(Storage(), [f"{root}/a.parquet"])
+    (footer,) = read_footers(Storage(), [f"{root}/a.parquet"])
 
     assert footer is not None
     assert (footer.version, footer.rows, len(footer.columns)) == ("2.1", 2, 1_002)
@@ -174,7 +174,7 @@ def test_files_that_are_alike_but_for_a_type_have_each_their_own(root: str) -> N
         pq.write_table(table, data)
         Storage().write(f"{root}/{number}.parquet", data.getvalue().to_pybytes())
 
-    found = footers(Storage(), [f"{root}/{number}.parquet" for number in range(len(types))])
+    found = read_footers(Storage(), [f"{root}/{number}.parquet" for number in range(len(types))])
 
     assert [footer and footer.columns["n"] for footer in found] == list(map(str, types))
 
@@ -183,4 +183,4 @@ def test_files_that_are_alike_but_for_a_type_have_each_their_own(root: str) -> N
     "data", [b"", b"PAR1", b"no Parquet at all", b"PAR1" + b"\xff" * 20 + b"PAR1"]
 )
 def test_what_is_no_parquet_has_no_footer(data: bytes) -> None:
-    assert footer_of(data) is None
+    assert parse_footer(data) is None

@@ -10,8 +10,8 @@ import pytest
 from kafka_lag_report.findings import Findings, GroupDay, Listed
 from kafka_lag_report.incident import Incident, Kind
 from kafka_lag_report.schemas import Row
-from kafka_lag_report.sentences import incident_of, plain
-from kafka_lag_report.unusual import unusual_incidents
+from kafka_lag_report.sentences import join_words, word_incident
+from kafka_lag_report.unusual import find_unusual_incidents
 from tests.glue_jobs.page.pages import row_of
 from tests.golden import Golden, write_once
 
@@ -30,7 +30,7 @@ def hour(number: int, group: str = "g", measure: str = "produce_rate", **more: A
 def lines(*hours: Row, others: tuple[Incident, ...] = (), groups: int = 20) -> list[str]:
     days = Listed((GroupDay("g"),), groups)
     findings = Findings("c", DAY, groups=days, unusual=Listed(hours, len(hours)))
-    return [plain(incident_of(one, DAY)) for one in unusual_incidents(findings, others)]
+    return [join_words(word_incident(one, DAY)) for one in find_unusual_incidents(findings, others)]
 
 
 STALL = Incident(kind=Kind.STALLED, level="serious", group="g", since=at(9), until=at(11))

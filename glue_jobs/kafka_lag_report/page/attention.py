@@ -9,7 +9,14 @@ from datetime import date, datetime
 from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_report.findings import Findings, GroupDay
 from kafka_lag_report.incident import NOTICE, Incident, Kind
-from kafka_lag_report.sentences import DASH, Name, Period, Sentence, at_least, incident_of
+from kafka_lag_report.sentences import (
+    DASH,
+    Name,
+    Period,
+    Sentence,
+    word_incident,
+    word_lost_records,
+)
 
 # Most lines of one kind.
 MOST = 25
@@ -63,7 +70,7 @@ class Glance:
     answer: Sentence
 
 
-def at_a_glance(findings: Findings) -> tuple[Glance, ...]:
+def answer_first_questions(findings: Findings) -> tuple[Glance, ...]:
     """Returns what is still broken at the end and which groups lost records.
 
     Nothing on a calm day.
@@ -73,21 +80,23 @@ def at_a_glance(findings: Findings) -> tuple[Glance, ...]:
         return ()
     period = Period(findings.day, findings.seen_until)
     return (
-        Glance(f"Still broken {period.end}", _still_broken(bad, period)),
-        Glance("Records lost", _lost(bad)),
+        Glance(f"Still broken {period.end}", _list_broken(bad, period)),
+        Glance("Records lost", _list_lost(bad)),
     )
 
 
-def _still_broken(bad: Iterable[Incident], period: Period) -> Sentence:
-    broken = [(*_who(one), f" ({_how(one, period)})") for one in bad if one.still]
+def _list_broken(bad: Iterable[Incident], period: Period) -> Sentence:
+    broken = [
+        (*_name_subject(one), f" ({_describe_state(one, period)})") for one in bad if one.still
+    ]
     if broken:
-        return _named(broken)
+        return _list_some(broken)
     unseen = sum(1 for one in bad if one.until is None)
     end = f"; of {format_quantity(unseen, 'incident')} nobody saw the end" if unseen else ""
     return (f"nothing that was seen{end}",)
 
 
-def _lost(bad: Iterable[Incident]) -> Sentence:
+def _list_lost(bad: Iterable[Incident]) -> Sentence:
     lost: Counter[str] = Counter()
     for one in bad:
         if one.records_lost and one.group:
@@ -95,16 +104,16 @@ def _lost(bad: Iterable[Incident]) -> Sentence:
     if not lost:
         return ("none that a run saw",)
     each: list[Sentence] = [(Name(group), f" {count:,}") for group, count in lost.most_common()]
-    return (f"{at_least(lost.total())}: ", *_named(each))
+    return (f"{word_lost_records(lost.total())}: ", *_list_some(each))
 
 
-def _named(each: Sequence[Sentence]) -> Sentence:
+def _list_some(each: Sequence[Sentence]) -> Sentence:
     parts = [part for one in each[:NAMED] for part in (*one, ", ")][:-1]
     more = len(each) - NAMED
     return (*parts, f" and {more:,} more") if more > 0 else tuple(parts)
 
 
-def _who(one: Incident) -> Sentence:
+def _name_subject(one: Incident) -> Sentence:
     if one.group is not None:
         return (Name(one.group),)
     if one.topic is not None:
@@ -112,17 +121,17 @@ def _who(one: Incident) -> Sentence:
     return ("the collector",) if one.leader is None else (f"partitions of broker {one.leader}",)
 
 
-def _how(one: Incident, period: Period) -> str:
+def _describe_state(one: Incident, period: Period) -> str:
     word = "unread" if one.kind == Kind.UNKNOWN else one.kind.words
     return f"{word} all day" if one.since is None else f"{word} since {period.clock(one.since)}"
 
 
-def attention(findings: Findings) -> tuple[Attention, ...]:
+def list_attention(findings: Findings) -> tuple[Attention, ...]:
     """Returns the day's incidents, worst first, at most MOST of a kind; empty on a calm day."""
-    return tuple(_lines(findings))
+    return tuple(_make_lines(findings))
 
 
-def _lines(findings: Findings) -> Iterator[Attention]:
+def _make_lines(findings: Findings) -> Iterator[Attention]:
     seen: Counter[Kind] = Counter()
     until = findings.seen_until
     last: dict[Kind, Incident] = {}
@@ -131,9 +140,9 @@ def _lines(findings: Findings) -> Iterator[Attention]:
         last[one.kind] = one
         if seen[one.kind] <= MOST:
             yield Attention(
-                tag=_tag(one),
+                tag=_choose_tag(one),
                 level=one.level,
-                sentence=incident_of(one, findings.day, until),
+                sentence=word_incident(one, findings.day, until),
                 section=_SECTIONS.get(one.kind, "groups"),
                 still=one.still,
             )
@@ -141,11 +150,11 @@ def _lines(findings: Findings) -> Iterator[Attention]:
         if count > MOST:
             more = f"{format_quantity(count - MOST, 'more incident')} of this kind."
             yield Attention(
-                _tag(last[kind]), last[kind].level, (more,), _SECTIONS.get(kind, "groups")
+                _choose_tag(last[kind]), last[kind].level, (more,), _SECTIONS.get(kind, "groups")
             )
 
 
-def _tag(one: Incident) -> str:
+def _choose_tag(one: Incident) -> str:
     if one.records_lost:
         return "Lost"
     if one.seconds_left is not None and one.still:
@@ -155,7 +164,7 @@ def _tag(one: Incident) -> str:
     return _TAGS.get(one.kind, one.kind.value.capitalize())
 
 
-def bad_words(days: Iterable[GroupDay]) -> tuple[str, ...]:
+def choose_bad_words(days: Iterable[GroupDay]) -> tuple[str, ...]:
     """Returns the bad things that can be said about groups.
 
     Missed SLAs only if a group has an SLA.
@@ -164,12 +173,12 @@ def bad_words(days: Iterable[GroupDay]) -> tuple[str, ...]:
     return ("were in error", "missed their SLA") if with_sla else ("were in error",)
 
 
-def minute_clock(minute: int) -> str:
+def format_minute(minute: int) -> str:
     """Returns a minute of the day as a time; 1440 is midnight at the day's end."""
     return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
-def clock(moment: datetime | None, day: date) -> str:
+def format_clock(moment: datetime | None, day: date) -> str:
     """Returns the time of day, with its date if that is not the page's; a dash if it is null."""
     if moment is None:
         return DASH

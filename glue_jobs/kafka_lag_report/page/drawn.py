@@ -103,14 +103,14 @@ class Bar:
     produced: int | None = None
 
 
-def axis_of(findings: Findings) -> Axis:
+def choose_axis(findings: Findings) -> Axis:
     """Returns an axis of the whole day, or of the part with runs if that is much shorter."""
-    interval = interval_of(findings)
+    interval = find_interval(findings)
     slot = max(_LEAST_SLOT, math.ceil(interval / MINUTE))
     first, last = findings.first_run, findings.last_run
     if first is None or last is None or {first.date(), last.date()} != {findings.day}:
         return Axis(slot=slot)
-    begin, newest = _minute(first), _minute(last)
+    begin, newest = _convert_to_minute(first), _convert_to_minute(last)
     until = math.floor(newest) + 1 if findings.in_progress else DAY_MINUTES
     end = min(newest + interval / MINUTE, DAY_MINUTES)
     if end - begin > _SHORT:
@@ -122,7 +122,7 @@ def axis_of(findings: Findings) -> Axis:
     return Axis(start, end, step, min(math.floor(newest) + 1, end), slot)
 
 
-def interval_of(findings: Findings) -> float:
+def find_interval(findings: Findings) -> float:
     """Returns the seconds between two runs; 60 if they are unknown."""
     known = (one.interval_seconds for one in findings.coverage if one.dataset == _GROUPS)
     return next(known, None) or MINUTE
@@ -142,10 +142,12 @@ def read_curves(
     for row in queries.run("page/curves").collect():
         found.setdefault(row["consumer_group"], {})[row["slot"]] = row
     hold = math.ceil(2 * interval / MINUTE)
-    return {name: _curve(slots, axis, hold) for name, slots in found.items()}
+    return {name: _make_curve(slots, axis, hold) for name, slots in found.items()}
 
 
-def stretches(statuses: Mapping[int, str | None], hold: int, axis: Axis) -> tuple[Stretch, ...]:
+def find_stretches(
+    statuses: Mapping[int, str | None], hold: int, axis: Axis
+) -> tuple[Stretch, ...]:
     """Returns statuses by minute as stretches.
 
     A status lasts until the next, at most `hold` minutes.
@@ -176,19 +178,19 @@ def read_bars(
     queries.add_values(topics=tuple(topics), most_bars=limit)
     rows = queries.run("page/bars").collect()
     return {
-        topic: _bars([row for row in rows if (row["consumer_group"], row["topic"]) == topic])
+        topic: _make_bars([row for row in rows if (row["consumer_group"], row["topic"]) == topic])
         for topic in topics
     }
 
 
-def _bars(rows: Sequence[Row]) -> Listed[Bar]:
+def _make_bars(rows: Sequence[Row]) -> Listed[Bar]:
     drawn = (
         Bar(row["partition_id"], row["leader"], row["mean_lag"], row["produced"]) for row in rows
     )
     return Listed(tuple(drawn), rows[0]["total"] if rows else 0)
 
 
-def _curve(slots: Mapping[int, Row], axis: Axis, hold: int) -> Curve:
+def _make_curve(slots: Mapping[int, Row], axis: Axis, hold: int) -> Curve:
     lags = {number: row["lag"] for number, row in slots.items()}
     said = {
         one["minute"]: one["word"]
@@ -197,12 +199,12 @@ def _curve(slots: Mapping[int, Row], axis: Axis, hold: int) -> Curve:
     }
     return Curve(
         seconds=tuple(lags.get(number) for number in range(math.ceil(axis.minutes / axis.slot))),
-        statuses=stretches(said, hold, axis),
-        peak=_peak(list(slots.values())),
+        statuses=find_stretches(said, hold, axis),
+        peak=_find_peak(list(slots.values())),
     )
 
 
-def _peak(slots: Sequence[Row]) -> Peak | None:
+def _find_peak(slots: Sequence[Row]) -> Peak | None:
     known = [row for row in slots if row["lag"]]
     if not known:
         return None
@@ -219,5 +221,5 @@ def _peak(slots: Sequence[Row]) -> Peak | None:
     )
 
 
-def _minute(moment: datetime) -> float:
+def _convert_to_minute(moment: datetime) -> float:
     return moment.hour * 60 + moment.minute + moment.second / MINUTE

@@ -48,22 +48,22 @@ class Line:
     sla: Tick | None
 
 
-def line(curve: Curve, axis: Axis, sla_seconds: float | None) -> Line:
+def draw_line(curve: Curve, axis: Axis, sla_seconds: float | None) -> Line:
     """Returns the line of a group's time lag, with its SLA if it has one."""
     known = [value for value in curve.seconds if value is not None]
     top = max([LEAST_TOP, *known, *([sla_seconds] if sla_seconds else [])]) * HEADROOM
-    runs = list(_known_runs(curve, axis, top))
-    sla = _tick(sla_seconds, top, "SLA ") if sla_seconds else None
-    ticks = (_tick(value, top) for value in _ticks(top))
+    runs = list(_find_known_runs(curve, axis, top))
+    sla = _make_tick(sla_seconds, top, "SLA ") if sla_seconds else None
+    ticks = (_make_tick(value, top) for value in _choose_ticks(top))
     return Line(
-        path="".join(_path(run) for run in runs),
-        area="".join(_area(run, axis.slot) for run in runs),
+        path="".join(_draw_path(run) for run in runs),
+        area="".join(_draw_area(run, axis.slot) for run in runs),
         ticks=tuple(tick for tick in ticks if not sla or abs(tick.y - sla.y) > TOO_NEAR),
         sla=sla,
     )
 
 
-def timeline(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
+def shorten_timeline(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
     """Returns the stretches; if there are too many, the worst status of each 15 minutes."""
     if len(stretches) <= STRETCHES:
         return tuple(stretches)
@@ -74,10 +74,10 @@ def timeline(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
             here = worst.get(slot, stretch.status)
             worst[slot] = max(here, stretch.status, key=SEVERITY.__getitem__)
     runs = groupby(enumerate(sorted(worst)), key=lambda at: (worst[at[1]], at[1] - at[0]))
-    return tuple(_merged([slot for _, slot in run], status) for (status, _), run in runs)
+    return tuple(_merge([slot for _, slot in run], status) for (status, _), run in runs)
 
 
-def broker_colours(bars: Iterable[Bar]) -> dict[int | None, int | None]:
+def choose_colours(bars: Iterable[Bar]) -> dict[int | None, int | None]:
     """Returns the number of a colour for each leader of the page's bars; None if it has no colour.
 
     If there are more leaders than colours, the leaders with the most lag get one.
@@ -91,15 +91,17 @@ def broker_colours(bars: Iterable[Bar]) -> dict[int | None, int | None]:
     return colours | {leader: place for place, leader in enumerate(sorted(most))}
 
 
-def _tick(seconds: float, top: float, of: str = "") -> Tick:
-    return Tick(_height(seconds, top), f"{of}{format_duration(seconds, space=NO_BREAK_SPACE)}")
+def _make_tick(seconds: float, top: float, of: str = "") -> Tick:
+    return Tick(
+        _compute_height(seconds, top), f"{of}{format_duration(seconds, space=NO_BREAK_SPACE)}"
+    )
 
 
-def _merged(slots: Sequence[int], status: str | None) -> Stretch:
+def _merge(slots: Sequence[int], status: str | None) -> Stretch:
     return Stretch(slots[0] * SLOT, len(slots) * SLOT, status)
 
 
-def _known_runs(curve: Curve, axis: Axis, top: float) -> Iterable[list[tuple[float, float]]]:
+def _find_known_runs(curve: Curve, axis: Axis, top: float) -> Iterable[list[tuple[float, float]]]:
     """Yields the points of each unbroken run of known slots, at the middle of the slots."""
     slots = groupby(enumerate(curve.seconds), key=lambda slot: slot[1] is not None)
     for known, run in slots:
@@ -107,19 +109,19 @@ def _known_runs(curve: Curve, axis: Axis, top: float) -> Iterable[list[tuple[flo
             yield [
                 (
                     min(axis.end, round(axis.start + (slot + 0.5) * axis.slot, 2)),
-                    _height(value or 0.0, top),
+                    _compute_height(value or 0.0, top),
                 )
                 for slot, value in run
             ]
 
 
-def _path(points: Sequence[tuple[float, float]]) -> str:
+def _draw_path(points: Sequence[tuple[float, float]]) -> str:
     """Returns the path of a line; a single point becomes a line without length, drawn as a dot."""
     texts = [f"{x:g} {y:g}" for x, y in points]
     return f"M{'L'.join(texts if len(texts) > 1 else texts * 2)}"
 
 
-def _area(points: Sequence[tuple[float, float]], slot: float) -> str:
+def _draw_area(points: Sequence[tuple[float, float]], slot: float) -> str:
     if len(points) == 1:
         half = slot / 2
         (x, y) = points[0]
@@ -128,11 +130,11 @@ def _area(points: Sequence[tuple[float, float]], slot: float) -> str:
     return f"M{points[0][0]:g} 100L{texts}V100Z"
 
 
-def _height(value: float, top: float) -> float:
+def _compute_height(value: float, top: float) -> float:
     return round(100 - 100 * value / top, 1)
 
 
-def _ticks(top: float) -> list[float]:
+def _choose_ticks(top: float) -> list[float]:
     """Returns at most three round values below the top."""
     days = -(-int(top) // (3 * DAY)) * DAY
     step = next((step for step in STEPS if top / step <= 4), days)  # noqa: PLR2004

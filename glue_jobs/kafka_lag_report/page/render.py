@@ -23,17 +23,22 @@ from kafka_lag.wording.formatting import (
     split_middle,
 )
 from kafka_lag_report.findings import Findings
-from kafka_lag_report.page.attention import at_a_glance, attention, clock, minute_clock
-from kafka_lag_report.page.drawn import axis_of, interval_of, read_bars, read_curves
-from kafka_lag_report.page.plots import broker_colours
+from kafka_lag_report.page.attention import (
+    answer_first_questions,
+    format_clock,
+    format_minute,
+    list_attention,
+)
+from kafka_lag_report.page.drawn import choose_axis, find_interval, read_bars, read_curves
+from kafka_lag_report.page.plots import choose_colours
 from kafka_lag_report.page.sections import (
     COLUMNS,
     Page,
-    calm_sentence,
-    cards,
-    listing,
-    sections,
-    tally,
+    count_levels,
+    list_groups,
+    list_sections,
+    make_cards,
+    word_calm_day,
 )
 from kafka_lag_report.queries import Queries
 from kafka_lag_report.sentences import (
@@ -41,15 +46,15 @@ from kafka_lag_report.sentences import (
     LONGEST_NAME,
     MEASURES,
     WHOLE_NAME,
-    age,
-    cause_of,
-    known,
-    measure_words,
-    minutes,
-    name_of,
-    needed_for,
-    share,
-    time_left,
+    choose_words,
+    word_age,
+    word_cause,
+    word_known,
+    word_minutes,
+    word_name,
+    word_need,
+    word_share,
+    word_time_left,
 )
 from kafka_lag_report.thresholds import HOT_FACTOR, SKEW_FACTOR
 
@@ -72,23 +77,23 @@ _CARDS, _TOPICS, _BARS = 24, 6, 48
 
 def read_page(findings: Findings, queries: Queries) -> Page:
     """Returns a cluster's findings with the curves and bars of the worst groups and topics."""
-    axis = axis_of(findings)
+    axis = choose_axis(findings)
     worst = [day.group for day in findings.groups.rows[:_CARDS]]
     skewed = [skew.key for skew in findings.actionable_skews if skew.lag_skewed][:_TOPICS]
     return Page(
         findings=findings,
         axis=axis,
-        curves=read_curves(queries, worst, axis, interval_of(findings)),
+        curves=read_curves(queries, worst, axis, find_interval(findings)),
         bars=read_bars(queries, skewed, _BARS),
     )
 
 
 def render(page: Page) -> str:
     """Returns the whole page, always less than 3 MB: calm groups are left out first."""
-    environment = _environment()
-    css, js = (_asset(environment, name) for name in ("report.css", "report.js"))
+    environment = _make_environment()
+    css, js = (_load_asset(environment, name) for name in ("report.css", "report.js"))
     findings = page.findings
-    found, listed = attention(findings), listing(findings)
+    found, listed = list_attention(findings), list_groups(findings)
     return environment.get_template("report.html.j2").render(
         page=findings,
         axis=page.axis,
@@ -97,12 +102,12 @@ def render(page: Page) -> str:
         css=css,
         js=js,
         hashes={"css": _hash(css), "js": _hash(js)},
-        glance=at_a_glance(findings),
+        glance=answer_first_questions(findings),
         attention=found,
-        calm=calm_sentence(findings),
-        tally=tally(findings),
-        sections=sections(page, len(found)),
-        cards=cards(page),
+        calm=word_calm_day(findings),
+        tally=count_levels(findings),
+        sections=list_sections(page, len(found)),
+        cards=make_cards(page),
         risks=findings.risks.rows[:ROWS],
         skews=findings.actionable_skews[:ROWS],
         other_skews=findings.other_skews[:ROWS],
@@ -112,7 +117,7 @@ def render(page: Page) -> str:
         objectives=findings.objectives.rows[:ROWS],
         hours=findings.unusual.rows[:ROWS],
         bars={topic: bars for topic, bars in page.bars.items() if bars.rows},
-        colours=broker_colours(bar for bars in page.bars.values() for bar in bars.rows),
+        colours=choose_colours(bar for bars in page.bars.values() for bar in bars.rows),
         columns=COLUMNS,
         rows=listed.rows,
         rest=listed.rest,
@@ -122,7 +127,7 @@ def render(page: Page) -> str:
     )
 
 
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("kafka_lag_report.page", "templates"),
         autoescape=True,
@@ -131,50 +136,50 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "name": name_of,
-        "name_tag": _name_tag,
-        "duration": _known(partial(format_duration, space=NO_BREAK_SPACE)),
-        "age": lambda seconds, is_least: known(
-            partial(age, is_least=bool(is_least), space=NO_BREAK_SPACE), seconds
+        "name": word_name,
+        "name_tag": _make_name_tag,
+        "duration": _word_known(partial(format_duration, space=NO_BREAK_SPACE)),
+        "age": lambda seconds, is_least: word_known(
+            partial(word_age, is_least=bool(is_least), space=NO_BREAK_SPACE), seconds
         ),
-        "time_left": _known(time_left),
-        "minutes": partial(minutes, space=NO_BREAK_SPACE),
-        "count": _known(format_count),
-        "rate": _known(format_rate),
-        "share": share,
+        "time_left": _word_known(word_time_left),
+        "minutes": partial(word_minutes, space=NO_BREAK_SPACE),
+        "count": _word_known(format_count),
+        "rate": _word_known(format_rate),
+        "share": word_share,
         "percent": "{:g} %".format,
-        "times": _known(format_factor),
-        "clock": clock,
-        "minute": minute_clock,
-        "number": _number,
-        "broker": _broker,
-        "cause": cause_of,
-        "needed_for": needed_for,
-        "measure": lambda measure: MEASURES.get(measure) or name_of(measure),
-        "unit": lambda measure, is_least=False: _known(measure_words(measure, is_least)),
+        "times": _word_known(format_factor),
+        "clock": format_clock,
+        "minute": format_minute,
+        "number": _format_number,
+        "broker": _name_broker,
+        "cause": word_cause,
+        "needed_for": word_need,
+        "measure": lambda measure: MEASURES.get(measure) or word_name(measure),
+        "unit": lambda measure, is_least=False: _word_known(choose_words(measure, is_least)),
         "capitalize_first": _capitalize_first,
     }
     return environment
 
 
-def _name_tag(text: str | None, kind: str = "name") -> Markup:
+def _make_name_tag(text: str | None, kind: str = "name") -> Markup:
     """Returns an element with the whole name as text.
 
     The style sheet hides the middle of a long name. The hidden part is still read aloud and copied
     with the rest. report.js makes the same element.
     """
-    whole = name_of(text, WHOLE_NAME)
+    whole = word_name(text, WHOLE_NAME)
     start, middle, end = split_middle(whole, LONGEST_NAME)
     if not middle:
         return Markup('<bdi class="{}">{}</bdi>').format(kind, whole)
     return _CUT_NAME.format(kind, whole, start, middle, end)
 
 
-def _known(words: Callable[[float], str]) -> Callable[[float | None], str]:
-    return partial(known, words)
+def _word_known(words: Callable[[float], str]) -> Callable[[float | None], str]:
+    return partial(word_known, words)
 
 
-def _number(value: int | None) -> str:
+def _format_number(value: int | None) -> str:
     """Returns the number of a partition or broker, without thousands separators.
 
     A dash for None.
@@ -182,7 +187,7 @@ def _number(value: int | None) -> str:
     return DASH if value is None else str(value)
 
 
-def _asset(environment: Environment, name: str) -> Markup:
+def _load_asset(environment: Environment, name: str) -> Markup:
     """Returns a file of the templates' folder unchanged; the loader also finds it in a zip."""
     if environment.loader is None:
         raise LookupError(name)
@@ -193,7 +198,7 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _broker(leader: int | None) -> str:
+def _name_broker(leader: int | None) -> str:
     return "no leader" if leader is None else f"broker {leader}"
 
 

@@ -25,22 +25,22 @@ from kafka_lag_report.findings import (
     GroupTopic,
     Listed,
     Rank,
+    find_worst_topics,
     rank_group,
-    worst_topics,
 )
 from kafka_lag_report.incident import Kind
 from kafka_lag_report.page import plots
-from kafka_lag_report.page.attention import bad_words
+from kafka_lag_report.page.attention import choose_bad_words
 from kafka_lag_report.page.drawn import Axis, Bar, Curve
 from kafka_lag_report.sentences import (
     DASH,
     WHOLE_NAME,
-    age,
-    known,
-    minutes,
-    name_of,
-    share,
-    time_left,
+    word_age,
+    word_known,
+    word_minutes,
+    word_name,
+    word_share,
+    word_time_left,
 )
 from kafka_lag_report.thresholds import WHOLE_DAY_MINUTES
 
@@ -61,8 +61,8 @@ Cells = tuple[str, ...]
 # Values of a part of the page, by their names in the template.
 Drawn = dict[str, Any]
 _compact = partial(json.dumps, separators=(",", ":"))
-_age = partial(age, space=NO_BREAK_SPACE)
-_minutes = partial(minutes, space=NO_BREAK_SPACE)
+_age = partial(word_age, space=NO_BREAK_SPACE)
+_minutes = partial(word_minutes, space=NO_BREAK_SPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,34 +82,34 @@ class Column:
         return "n" if self.on_phones else "n roomy"
 
 
-def _sla_met(day: GroupDay) -> str:
+def _word_sla_met(day: GroupDay) -> str:
     """Returns the share of the time in which the SLA was met.
 
     Adds the time for which this is known, unless it is known for the whole day.
     """
-    met, decided = share(day.sla_compliance), day.sla_minutes
+    met, decided = word_share(day.sla_compliance), day.sla_minutes
     if day.sla_compliance is None or decided is None or decided >= WHOLE_DAY_MINUTES:
         return met
     return f"{met} of {_minutes(decided)}"
 
 
-def _percentile(day: GroupDay, seconds: float | None) -> str:
-    return known(partial(_age, is_least=day.ages_are_least), seconds)
+def _word_percentile(day: GroupDay, seconds: float | None) -> str:
+    return word_known(partial(_age, is_least=day.ages_are_least), seconds)
 
 
-def _oldest(day: GroupDay) -> str:
-    return known(partial(_age, is_least=bool(day.time_lag_max_is_least)), day.time_lag_max)
+def _word_oldest(day: GroupDay) -> str:
+    return word_known(partial(_age, is_least=bool(day.time_lag_max_is_least)), day.time_lag_max)
 
 
 COLUMNS = (
-    Column("Time lag p95", lambda day: _percentile(day, day.time_lag_p95)),
-    Column("Time lag max", _oldest, on_phones=True),
-    Column("SLA met", _sla_met, on_phones=True),
+    Column("Time lag p95", lambda day: _word_percentile(day, day.time_lag_p95)),
+    Column("Time lag max", _word_oldest, on_phones=True),
+    Column("SLA met", _word_sla_met, on_phones=True),
     Column("In error", lambda day: _minutes(day.err_minutes), on_phones=True),
     Column("Unknown", lambda day: _minutes(day.unknown_minutes)),
-    Column("Most behind", lambda day: known(format_count, day.lag_max)),
-    Column("Produced", lambda day: known(format_rate, day.produce_rate)),
-    Column("Catch-up", lambda day: known(format_factor, day.catch_up_capacity)),
+    Column("Most behind", lambda day: word_known(format_count, day.lag_max)),
+    Column("Produced", lambda day: word_known(format_rate, day.produce_rate)),
+    Column("Catch-up", lambda day: word_known(format_factor, day.catch_up_capacity)),
 )
 
 
@@ -136,7 +136,7 @@ class Listing:
     left_out: int
 
 
-def sections(page: Page, attention: int) -> tuple[tuple[str, str, int | None], ...]:
+def list_sections(page: Page, attention: int) -> tuple[tuple[str, str, int | None], ...]:
     """Returns the links to the page's sections, in order: id, title, and number of rows.
 
     The number is None if it is not worth showing.
@@ -160,13 +160,13 @@ def sections(page: Page, attention: int) -> tuple[tuple[str, str, int | None], .
     return tuple((name, title, count) for name, title, count, there in all_sections if there)
 
 
-def calm_sentence(findings: Findings) -> str:
+def word_calm_day(findings: Findings) -> str:
     """Returns the sentence for a day without incidents: what did not happen to its groups."""
     total = findings.groups.total
     if not total:
         return "No consumer group was seen on this day, so there is nothing to say of any."
     so_far = " so far" if findings.in_progress else ""
-    sla = len(bad_words(findings.groups.rows)) > 1
+    sla = len(choose_bad_words(findings.groups.rows)) > 1
     if total == 1:
         never = ", was never in error and missed no SLA" if sla else " and was never in error"
         who = f"The one group neither lost nor risked records{never}"
@@ -181,12 +181,12 @@ def calm_sentence(findings: Findings) -> str:
     return f"Nothing does{so_far}. {who}."
 
 
-def tally(findings: Findings) -> tuple[Drawn, ...]:
+def count_levels(findings: Findings) -> tuple[Drawn, ...]:
     """Returns the number of groups at each level, and their place on a strip of all groups.
 
     Places are in per cent. Groups that were too calm to be read count as calm.
     """
-    risks = worst_topics(findings.risks.rows)
+    risks = find_worst_topics(findings.risks.rows)
     days = findings.groups.rows
     of_kind = {
         kind: {
@@ -212,7 +212,7 @@ def tally(findings: Findings) -> tuple[Drawn, ...]:
 
     counts = Counter(map(level_of, days))
     counts["calm"] += findings.groups.more
-    sla = len(bad_words(days)) > 1
+    sla = len(choose_bad_words(days)) > 1
     words = {
         "urgent": "lost or at risk",
         "serious": "in error or SLA missed" if sla else "in error",
@@ -231,21 +231,23 @@ def tally(findings: Findings) -> tuple[Drawn, ...]:
     return tuple(parts)
 
 
-def cards(page: Page) -> tuple[Drawn, ...]:
+def make_cards(page: Page) -> tuple[Drawn, ...]:
     """Returns a card for each group that has a curve, worst first."""
-    risks = worst_topics(page.findings.risks.rows)
+    risks = find_worst_topics(page.findings.risks.rows)
     return tuple(
-        _card(page, day, rank_group(day, risks.get(day.group)))
+        _make_card(page, day, rank_group(day, risks.get(day.group)))
         for day in page.findings.groups.rows
         if day.group in page.curves
     )
 
 
-def listing(findings: Findings) -> Listing:
+def list_groups(findings: Findings) -> Listing:
     """Returns all groups: the worst as rows of the page, others as JSON for its search."""
-    risks = worst_topics(findings.risks.rows)
-    cells = [_cells(day, rank_group(day, risks.get(day.group))) for day in findings.groups.rows]
-    rest = list(_fitting(cells[STATIC_ROWS:]))
+    risks = find_worst_topics(findings.risks.rows)
+    cells = [
+        _make_cells(day, rank_group(day, risks.get(day.group))) for day in findings.groups.rows
+    ]
+    rest = list(_fit(cells[STATIC_ROWS:]))
     shown = cells[:STATIC_ROWS]
     return Listing(
         rows=tuple(shown),
@@ -255,67 +257,67 @@ def listing(findings: Findings) -> Listing:
     )
 
 
-def rank_word(stands: GroupRank) -> str:
+def word_rank(stands: GroupRank) -> str:
     """Returns a rank in a few words, with its amount if that is known."""
     amount = stands.amount
     if stands.rank == Rank.LOST:
         return "lost records" if amount is None else f"lost at least {format_count(amount)}"
     if stands.rank == Rank.AT_RISK:
-        return "at risk" if amount is None else f"{time_left(amount)} to loss"
+        return "at risk" if amount is None else f"{word_time_left(amount)} to loss"
     if stands.rank in (Rank.ERROR, Rank.WARNED):
         return f"{'error' if stands.rank == Rank.ERROR else 'warned'} {_minutes(amount)}"
     return "SLA missed" if stands.rank == Rank.SLA else stands.rank.name.lower()
 
 
-def _card(page: Page, day: GroupDay, stands: GroupRank) -> Drawn:
+def _make_card(page: Page, day: GroupDay, stands: GroupRank) -> Drawn:
     """Returns what is drawn and said about a group that has a curve."""
     curve = page.curves[day.group]
     is_calm = day.time_lag_max == 0 and not day.lag_max
     return {
         "day": day,
         "level": LEVELS[stands.rank],
-        "word": rank_word(stands),
+        "word": word_rank(stands),
         "peak": curve.peak,
-        "line": plots.line(curve, page.axis, day.sla_seconds),
-        "timeline": plots.timeline(curve.statuses),
+        "line": plots.draw_line(curve, page.axis, day.sla_seconds),
+        "timeline": plots.shorten_timeline(curve.statuses),
         "coarse": len(curve.statuses) > plots.STRETCHES,
         "never_behind": is_calm and stands.rank not in (Rank.LOST, Rank.AT_RISK),
-        "numbers": _numbers(day),
+        "numbers": _list_numbers(day),
     }
 
 
-def _numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
+def _list_numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
     runs = day.rebalancing_runs
     return (
-        ("Time lag p50", _percentile(day, day.time_lag_p50)),
-        ("p95", _percentile(day, day.time_lag_p95)),
-        ("p99", _percentile(day, day.time_lag_p99)),
-        ("max", _oldest(day)),
-        ("Most behind", known(format_count, day.lag_max)),
-        ("SLA met", _sla_met(day)),
+        ("Time lag p50", _word_percentile(day, day.time_lag_p50)),
+        ("p95", _word_percentile(day, day.time_lag_p95)),
+        ("p99", _word_percentile(day, day.time_lag_p99)),
+        ("max", _word_oldest(day)),
+        ("Most behind", word_known(format_count, day.lag_max)),
+        ("SLA met", _word_sla_met(day)),
         ("In error", _minutes(day.err_minutes)),
         ("Lag unknown", _minutes(day.unknown_minutes)),
-        ("Produced", known(format_rate, day.produce_rate)),
-        ("Consumed", known(format_rate, day.consume_rate)),
-        ("Catch-up", known(format_factor, day.catch_up_capacity)),
+        ("Produced", word_known(format_rate, day.produce_rate)),
+        ("Consumed", word_known(format_rate, day.consume_rate)),
+        ("Catch-up", word_known(format_factor, day.catch_up_capacity)),
         ("Rebalancing", DASH if runs is None else format_quantity(runs, "run")),
-        ("Rebalances", known(format_count, day.rebalances)),
+        ("Rebalances", word_known(format_count, day.rebalances)),
         ("All the time", _minutes(day.rebalancing_minutes)),
     )
 
 
-def _cells(day: GroupDay, stands: GroupRank) -> Cells:
+def _make_cells(day: GroupDay, stands: GroupRank) -> Cells:
     """Returns name, owner, level and word of the day, then one text for each of COLUMNS."""
     return (
-        name_of(day.group, WHOLE_NAME),
-        name_of(day.owner, WHOLE_NAME) if day.owner else "",
+        word_name(day.group, WHOLE_NAME),
+        word_name(day.owner, WHOLE_NAME) if day.owner else "",
         LEVELS[stands.rank],
-        rank_word(stands),
+        word_rank(stands),
         *(column.text(day) for column in COLUMNS),
     )
 
 
-def _fitting(rows: Iterable[Cells]) -> Iterable[Markup]:
+def _fit(rows: Iterable[Cells]) -> Iterable[Markup]:
     """Yields rows as JSON without HTML markup, until REST_BYTES are used up."""
     left = REST_BYTES
     for row in rows:

@@ -8,8 +8,8 @@ import pytest
 
 from kafka_lag_report.findings import Coverage
 from kafka_lag_report.incident import NOTICE, SERIOUS, URGENT, WARNED, Incident, Kind
-from kafka_lag_report.page.attention import MOST, NAMED, at_a_glance, attention
-from kafka_lag_report.sentences import Name, plain
+from kafka_lag_report.page.attention import MOST, NAMED, answer_first_questions, list_attention
+from kafka_lag_report.sentences import Name, join_words
 from tests.glue_jobs.page.pages import NASTY, at, page
 from tests.golden import Golden, write_once
 
@@ -55,10 +55,13 @@ CASES: dict[str, Sequence[Incident]] = {
 def said(incidents: Sequence[Incident], **more: Any) -> list[str]:
     found = page(incidents=tuple(incidents), **more).findings
     lines = [
-        f"{one.tag}, {one.level}{', still' * one.still}, {one.section} | {plain(one.sentence)}"
-        for one in attention(found)
+        f"{one.tag}, {one.level}{', still' * one.still}, {one.section} | {join_words(one.sentence)}"
+        for one in list_attention(found)
     ]
-    return [*(f"{one.label}: {plain(one.answer)}" for one in at_a_glance(found)), *lines]
+    return [
+        *(f"{one.label}: {join_words(one.answer)}" for one in answer_first_questions(found)),
+        *lines,
+    ]
 
 
 def test_a_page_says_what_is_read_first_and_a_line_for_each_incident(golden: Golden) -> None:
@@ -91,9 +94,9 @@ def test_what_is_not_over_is_still_so_when_it_was_last_seen(more: dict[str, Any]
 @pytest.mark.parametrize("kind", Kind)
 def test_every_kind_has_a_sentence_and_a_section_that_there_is(kind: Kind) -> None:
     one = incident(kind, topic="t", leader=1, count=2, measure="groups")
-    (found,) = attention(page(incidents=(one,)).findings)
+    (found,) = list_attention(page(incidents=(one,)).findings)
 
-    sentence = plain(found.sentence)
+    sentence = join_words(found.sentence)
     assert found.tag
     assert sentence[0].isalnum()
     assert sentence.endswith(".")
@@ -103,7 +106,7 @@ def test_every_kind_has_a_sentence_and_a_section_that_there_is(kind: Kind) -> No
 
 
 def test_a_name_is_a_name_and_no_text() -> None:
-    (one,) = attention(page(incidents=(incident(group=NASTY),)).findings)
+    (one,) = list_attention(page(incidents=(incident(group=NASTY),)).findings)
 
     assert Name(NASTY) in one.sentence
     assert not any(NASTY in part for part in one.sentence if isinstance(part, str))
@@ -114,6 +117,8 @@ def test_of_a_kind_the_worst_are_listed_and_the_others_counted(more: int, rest: 
     every = [incident(group=f"g{number}") for number in range(MOST + more)]
     other = incident(Kind.UNEVEN, level=NOTICE, topic="t")
 
-    lines = [plain(one.sentence) for one in attention(page(incidents=(*every, other)).findings)]
+    lines = [
+        join_words(one.sentence) for one in list_attention(page(incidents=(*every, other)).findings)
+    ]
     assert sum("stalled" in line for line in lines) == MOST
     assert [line[:6] for line in lines[MOST + 1 :]] == rest

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag_report.findings import Coverage, Findings
-from kafka_lag_report.page.drawn import Axis, Stretch, axis_of, stretches
+from kafka_lag_report.page.drawn import Axis, Stretch, choose_axis, find_stretches
 from tests.glue_jobs.page.pages import DAY, at
 
 
 def test_a_status_stands_until_the_next_run() -> None:
-    assert stretches({0: "OK", 5: "ERR"}, hold=10, axis=Axis(until=10)) == (
+    assert find_stretches({0: "OK", 5: "ERR"}, hold=10, axis=Axis(until=10)) == (
         Stretch(0, 5, "OK"),
         Stretch(5, 5, "ERR"),
     )
@@ -27,7 +27,7 @@ def test_a_status_stands_until_the_next_run() -> None:
 def test_the_stretches_cover_the_day_once(
     statuses: dict[int, str | None], hold: int, until: int
 ) -> None:
-    made = stretches(statuses, hold, Axis(until=until))
+    made = find_stretches(statuses, hold, Axis(until=until))
 
     assert [one.start for one in made] == [
         sum(before.minutes for before in made[:place]) for place in range(len(made))
@@ -52,7 +52,7 @@ def seen(
 
 @pytest.mark.parametrize(("interval", "minutes"), [(60.0, 5), (300.0, 5), (301.0, 6), (900.0, 15)])
 def test_a_point_of_the_curve_holds_at_least_one_run(interval: float, minutes: int) -> None:
-    assert axis_of(seen((0, 0), (23, 59), interval)).slot == minutes
+    assert choose_axis(seen((0, 0), (23, 59), interval)).slot == minutes
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_a_point_of_the_curve_holds_at_least_one_run(interval: float, minutes: i
 def test_the_axis_spans_what_was_seen_of_a_short_day(
     first: tuple[int, int], last: tuple[int, int], span: tuple[int, int], step: int
 ) -> None:
-    axis = axis_of(seen(first, last, 60.0))
+    axis = choose_axis(seen(first, last, 60.0))
 
     assert ((axis.start, axis.end), axis.step) == (span, step)
     assert (axis.ticks[0], axis.ticks[-1]) == span
 
 
 def test_a_day_in_progress_knows_nothing_after_its_newest_run() -> None:
-    assert axis_of(seen((0, 0), (14, 5), 60.0, in_progress=True)).until == 846
+    assert choose_axis(seen((0, 0), (14, 5), 60.0, in_progress=True)).until == 846

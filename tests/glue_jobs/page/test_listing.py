@@ -4,12 +4,12 @@
 import json
 
 from kafka_lag_report.findings import Listed
-from kafka_lag_report.page.sections import COLUMNS, REST_BYTES, STATIC_ROWS, listing
+from kafka_lag_report.page.sections import COLUMNS, REST_BYTES, STATIC_ROWS, list_groups
 from tests.glue_jobs.page.pages import NASTY, calm, of, page
 
 
 def test_the_rest_is_found_by_search_with_the_same_cells() -> None:
-    made = listing(
+    made = list_groups(
         page(groups=of(*(calm(f"g{number}") for number in range(STATIC_ROWS + 2)))).findings
     )
 
@@ -30,7 +30,7 @@ def test_each_number_stands_below_its_title() -> None:
         catch_up_capacity=1.5,
     )
 
-    (row,) = listing(page(groups=of(day)).findings).rows
+    (row,) = list_groups(page(groups=of(day)).findings).rows
 
     texts = [text.replace("\u00a0", " ") for text in row[4:]]
     assert dict(zip((column.title for column in COLUMNS), texts, strict=True)) == {
@@ -48,7 +48,7 @@ def test_each_number_stands_below_its_title() -> None:
 def test_groups_without_room_are_counted() -> None:
     days = [calm("x" * 119 + str(number)) for number in range(9_000)]
 
-    made = listing(page(groups=Listed(tuple(days), 9_500)).findings)
+    made = list_groups(page(groups=Listed(tuple(days), 9_500)).findings)
 
     assert len(made.rest) <= REST_BYTES
     assert made.left_out == 9_500 - STATIC_ROWS - made.searchable > 0
@@ -58,7 +58,7 @@ def test_no_name_ends_the_script_block() -> None:
     names = [NASTY, "<!--", "]]>", "\u2028", "&lt;"]
     days = [*(calm() for _ in range(STATIC_ROWS)), *(calm(name) for name in names)]
 
-    made = listing(page(groups=of(*days)).findings)
+    made = list_groups(page(groups=of(*days)).findings)
 
     assert not set("<>&\u2028") & set(str(made.rest))
     assert [row[0] for row in json.loads(made.rest)] == [NASTY, "<!--", "]]>", "\\u2028", "&lt;"]

@@ -17,13 +17,13 @@ from tests.glue_jobs.page.pages import page
 
 
 def test_an_unknown_slot_breaks_the_line() -> None:
-    drawn = plots.line(Curve(seconds=(10.0, 10.0, None, 10.0, 10.0)), Axis(), None)
+    drawn = plots.draw_line(Curve(seconds=(10.0, 10.0, None, 10.0, 10.0)), Axis(), None)
 
     assert drawn.path == "M2.5 10.7L7.5 10.7M17.5 10.7L22.5 10.7"
 
 
 def test_the_sla_is_in_the_picture_even_far_above() -> None:
-    drawn = plots.line(Curve(seconds=(1.0,)), Axis(), 900.0)
+    drawn = plots.draw_line(Curve(seconds=(1.0,)), Axis(), 900.0)
 
     assert drawn.sla is not None
     assert 0 < drawn.sla.y < 20
@@ -31,7 +31,7 @@ def test_the_sla_is_in_the_picture_even_far_above() -> None:
 
 @given(st.floats(0, 1e8), st.floats(1, 1e7))
 def test_every_point_and_tick_stays_in_the_box(value: float, sla: float) -> None:
-    drawn = plots.line(Curve(seconds=(value,)), Axis(), sla)
+    drawn = plots.draw_line(Curve(seconds=(value,)), Axis(), sla)
 
     heights = [tick.y for tick in drawn.ticks] + [float(drawn.path.split()[-1])]
     assert all(0 <= height <= 100 for height in heights)
@@ -44,7 +44,7 @@ def test_of_a_restless_day_the_worst_of_each_quarter_is_drawn() -> None:
         for minute in range(1440)
     )
 
-    assert plots.timeline(restless) == (
+    assert plots.shorten_timeline(restless) == (
         Stretch(0, 690, "WARN"),
         Stretch(690, 15, "ERR"),
         Stretch(705, 735, "WARN"),
@@ -83,7 +83,7 @@ def test_bars_are_as_high_as_their_lag_against_an_even_share() -> None:
 def test_the_leaders_with_most_lag_have_the_colours_in_the_order_of_their_numbers() -> None:
     bars = [Bar(number, number, float(number)) for number in range(10)] + [Bar(10, None, 99.0)]
 
-    colours = plots.broker_colours(bars)
+    colours = plots.choose_colours(bars)
 
     assert [colours.pop(leader) for leader in (None, 0, 1, 2)] == [None] * 4
     assert colours == {leader: leader - 3 for leader in range(3, 10)}

@@ -7,7 +7,13 @@ import pytest
 
 from kafka_lag_report.findings import GroupRank, Listed, Rank
 from kafka_lag_report.incident import SERIOUS, Incident, Kind
-from kafka_lag_report.page.sections import COLUMNS, calm_sentence, cards, rank_word, tally
+from kafka_lag_report.page.sections import (
+    COLUMNS,
+    count_levels,
+    make_cards,
+    word_calm_day,
+    word_rank,
+)
 from tests.glue_jobs.page.pages import calm, curve, of, page
 
 
@@ -15,7 +21,8 @@ def test_the_tally_counts_groups_too_many_to_list_as_calm() -> None:
     days = (calm("a", err_minutes=1.0), calm("b"))
 
     counts = {
-        part["level"]: part["count"] for part in tally(page(groups=Listed(days, 10)).findings)
+        part["level"]: part["count"]
+        for part in count_levels(page(groups=Listed(days, 10)).findings)
     }
 
     assert counts == {"urgent": 0, "serious": 1, "warned": 0, "notice": 0, "unknown": 0, "calm": 9}
@@ -31,7 +38,7 @@ def test_who_was_unread_or_rebalanced_for_long_is_not_counted_as_calm(
 
     counts = {
         part["word"]: part["count"]
-        for part in tally(
+        for part in count_levels(
             page(groups=of(calm("a"), calm("b"), calm("c")), incidents=(one,)).findings
         )
     }
@@ -57,7 +64,7 @@ def test_ages_without_an_upper_bound_are_said_to_be_least_ones(
 ) -> None:
     levels = dict.fromkeys(("time_lag_p50", "time_lag_p95", "time_lag_p99"), 120.0)
     day = calm("a", **levels, **{"time_lag_max": 129.0, **least})
-    (card,) = cards(page(groups=of(day), curves={"a": curve()}))
+    (card,) = make_cards(page(groups=of(day), curves={"a": curve()}))
     row = [column.text(day) for column in COLUMNS[:2]]
 
     said = [text for term, text in card["numbers"] if term in ("Time lag p50", "p95", "p99", "max")]
@@ -68,11 +75,11 @@ def test_ages_without_an_upper_bound_are_said_to_be_least_ones(
 def test_a_day_is_not_called_calm_for_a_group_of_which_nothing_is_known() -> None:
     days = of(calm("a"), calm("b", known_minutes=0.0))
 
-    assert calm_sentence(page(groups=days).findings) == (
+    assert word_calm_day(page(groups=days).findings) == (
         "Nothing is known to need any, but of 1 group no lag was known all day. Of 2 groups none "
         "lost or risked records or was in error, as far as is known."
     )
-    assert calm_sentence(page(groups=of(calm("a"))).findings).startswith("Nothing does. ")
+    assert word_calm_day(page(groups=of(calm("a"))).findings).startswith("Nothing does. ")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +95,7 @@ def test_a_day_is_not_called_calm_for_a_group_of_which_nothing_is_known() -> Non
 def test_a_calm_day_of_one_group_is_one_sentence(more: dict[str, float], said: str) -> None:
     days = of(calm("a", **more))
 
-    assert calm_sentence(page(groups=days).findings) == f"Nothing does. The one group {said}"
+    assert word_calm_day(page(groups=days).findings) == f"Nothing does. The one group {said}"
 
 
 @pytest.mark.parametrize(
@@ -116,4 +123,4 @@ def test_an_sla_says_of_how_much_it_is_known(decided: float, text: str) -> None:
     ],
 )
 def test_a_group_stands_by_its_worst_in_a_word(stands: GroupRank, word: str) -> None:
-    assert rank_word(stands).replace("\u00a0", " ") == word
+    assert word_rank(stands).replace("\u00a0", " ") == word

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_lag_report.errors import NoSnapshotsError, NothingYetError
 from kafka_lag_report.options import parse
-from kafka_lag_report.read_snapshots import requested_days
+from kafka_lag_report.read_snapshots import find_requested_days
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import minute, write_run
 
@@ -25,7 +25,7 @@ def ask(
     said: list[str] = []
     days = [
         (found[0].date, [day.cluster for day in found if day.source])
-        for found in requested_days(Storage(), options, said.append)
+        for found in find_requested_days(Storage(), options, said.append)
     ]
     return days, said
 
@@ -63,7 +63,7 @@ def test_a_named_cluster_may_not_but_the_others_come_first(two: Path) -> None:
     options = parse(
         ["--input", str(two), "--output", str(two), "--cluster", "demo", "late"], lambda: NOW
     )
-    days = requested_days(Storage(), options, print)
+    days = find_requested_days(Storage(), options, print)
 
     assert [day.cluster for day in next(days) if day.source] == ["demo"]
     with pytest.raises(NoSnapshotsError, match="no snapshots of late for 2026-01-31"):

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from kafka_lag_report.read_snapshots import run_time
+from kafka_lag_report.read_snapshots import parse_run_time
 from kafka_lag_report.schemas import SNAPSHOTS
 from tests.glue_jobs.days import NOON, minute, write_run
 from tests.glue_jobs.snapshots.places import DATE, clusters, found, utc, write_history
@@ -38,7 +38,7 @@ def test_each_object_has_its_time_and_size(tmp_path: Path) -> None:
     ],
 )
 def test_a_name_that_no_run_has_tells_no_time(name: str) -> None:
-    assert run_time(name, DATE) is None
+    assert parse_run_time(name, DATE) is None
 
 
 def test_files_under_other_names_and_hidden_ones_are_not_found(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag_report.errors import DataError
-from kafka_lag_report.read_snapshots import MAJOR, Run, flaw
+from kafka_lag_report.read_snapshots import MAJOR, Run, find_flaw
 from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import VERSION_KEY, Footer
 from tests.glue_jobs.days import NOON
@@ -64,7 +64,7 @@ def test_a_released_column_stays_and_a_new_one_has_a_new_version(dataset: str) -
 
 @pytest.mark.parametrize("version", ["2.1", "2.2", "2.10", "2.999"])
 def test_any_minor_version_is_read(version: str) -> None:
-    assert flaw("groups", RUN, footer(version=version)) is None
+    assert find_flaw("groups", RUN, footer(version=version)) is None
 
 
 @pytest.mark.parametrize("dataset", contract.DATASETS)
@@ -72,8 +72,8 @@ def test_a_file_of_an_older_version_may_lack_columns_and_one_of_this_version_non
     dataset: str,
 ) -> None:
     newest = {n: None for n, v in since(dataset).items() if v > (2, 0)} or {"unread_reason": None}
-    assert flaw(dataset, RUN, footer(dataset, "2.0", **newest)) is None
-    assert "is missing" in (flaw(dataset, RUN, footer(dataset, **newest)) or "")
+    assert find_flaw(dataset, RUN, footer(dataset, "2.0", **newest)) is None
+    assert "is missing" in (find_flaw(dataset, RUN, footer(dataset, **newest)) or "")
 
 
 @pytest.mark.parametrize(
@@ -95,15 +95,15 @@ def test_a_file_of_an_older_version_may_lack_columns_and_one_of_this_version_non
     ],
 )
 def test_a_flaw_is_put_in_words(found: Footer | None, words: str) -> None:
-    assert words in (flaw("groups", RUN, found) or "")
+    assert words in (find_flaw("groups", RUN, found) or "")
 
 
 def test_a_name_of_no_run_is_a_flaw_whatever_is_inside() -> None:
-    assert "its name" in (flaw("groups", replace(RUN, taken_at=None), footer()) or "")
+    assert "its name" in (find_flaw("groups", replace(RUN, taken_at=None), footer()) or "")
 
 
 def test_a_newer_version_asks_for_a_newer_job() -> None:
     sentence = "x.parquet is of schema version 3 and this job reads up to 2.x; deploy"
 
     with pytest.raises(DataError, match=sentence):
-        flaw("groups", RUN, footer(version="3"))
+        find_flaw("groups", RUN, footer(version="3"))

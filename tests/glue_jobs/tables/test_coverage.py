@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.coverage import coverage
+from kafka_lag_report.coverage import compute_coverage
 from kafka_lag_report.read_snapshots import FROM_HISTORY, FROM_SNAPSHOTS, Day, Run
 from kafka_lag_report.schemas import SNAPSHOTS, report_schema
 from kafka_lag_report.storage import Storage
@@ -41,7 +41,7 @@ class NoSession:
 
 def covered(day: Day, dataset: str = "groups") -> dict[str, Any]:
     """The dataset's row."""
-    report = coverage(cast(SparkSession, NoSession()), Storage(), day)
+    report = compute_coverage(cast(SparkSession, NoSession()), Storage(), day)
     assert report.schema == report_schema("coverage")
     rows: list[dict[str, Any]] = report.to_pylist()
     assert [row["dataset"] for row in rows] == [*SNAPSHOTS]
@@ -99,7 +99,7 @@ def test_each_cluster_is_told_by_its_own_source(spark: SparkSession, tmp_path: P
     write_run(tmp_path, "groups", [{"consumer_group": "a"}], folder="new")
 
     told = {
-        cluster: coverage(spark, Storage(), day)
+        cluster: compute_coverage(spark, Storage(), day)
         .filter(pc.field("dataset") == "groups")
         .select(COUNTS)
         .to_pylist()
