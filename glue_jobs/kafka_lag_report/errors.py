@@ -92,4 +92,4 @@ def describe_error(error: BaseException) -> str:
     roots = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     workers = [line for line in lines if _WORKER_ERROR.match(line)]
     said = (*workers[-1:], *roots[-1:], *(line[2:] for line in lines if line.startswith(": ")))
-    return f"{type(error).__name__}: {next(iter((*said, *lines)), 'without a word')}"
+    return f"{type(error).__name__}: {next(iter((*said, *lines)), 'no message')}"

@@ -112,7 +112,7 @@ def _count_unchanged(today: Mapping[str, Findings], previous: Mapping[str, Findi
     if not old:
         return []
     what = format_quantity(old, "incident")
-    return [f"{what} of the day before {'is' if old == 1 else 'are'} as then; the page has them."]
+    return [f"{what} of the day before {'is' if old == 1 else 'are'} unchanged; see the page."]
 
 
 def _list_failures(failed: Mapping[str, str]) -> list[str]:

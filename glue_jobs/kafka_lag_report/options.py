@@ -15,12 +15,12 @@ Read one UTC day of snapshots, or each day of a range, and write that day's repo
   partition_skew     how unevenly lag and production fall on a topic's partitions, and why
   retention_risk     which partitions lost records, or came near it, and when
   lag_summary        lag, status, SLA and rates of each group and topic
-  lag_hourly         each group's hours, which anomalies are measured by
+  lag_hourly         each group's values by hour, used to find anomalies
   anomalies          hours unlike the same hour of that weekday in the 6 weeks before
   broker_hotspots    brokers with more than their share
   consumer_hotspots  members with more than their share
   tasks_needed       how many tasks each group needed, in the day and in each of its hours
-  slo                minutes of objectives that were kept, broken and unknown, and the budget left
+  slo                minutes in which SLOs were kept, broken or unknown, and the budget left
   coverage           how much of the day was seen, and which objects were left out
 Output: <output>/reports/<report>/cluster=<c>/dt=<date>/*.parquet, replaced as a whole by each run;
 <output>/reports/page/cluster=<c>/dt=<date>/report.html, the same for people; and <output>/history/,
@@ -148,7 +148,7 @@ def _make_parser() -> _Parser:
         help="SNS topic for a summary (default: none)",
     )
     add("--summary", choices=("changes", "always"), default="changes", help="when (changes)")
-    good = "publish whether a scheduled run succeeded as its metric (default: none)"
+    good = "publish a metric: whether a scheduled run succeeded (default: none)"
     add("--success-metric", type=_parse_metric, metavar="REGION/DEPLOYMENT", help=good)
     # Glue has no bare options: each comes with a value
     flag: Any = {
@@ -178,7 +178,7 @@ def _list_dates(first: date | None, last: date | None, today: date) -> tuple[dat
         return (today - timedelta(days=1),)
     last = last or first
     if last < first:
-        raise UsageError(f"--until {last} lies before --date {first}; turn them round")
+        raise UsageError(f"--until {last} lies before --date {first}; swap them")
     if last > today:
         raise UsageError(f"{last} is in the future: today is {today} in UTC; ask for a day so far")
     days = (last - first).days + 1
@@ -196,7 +196,7 @@ def _parse_metric(text: str) -> tuple[str, str]:
 
 def _parse_place(text: str) -> str:
     if not text.strip("/ "):
-        raise argparse.ArgumentTypeError(f"{text!r} is no place to keep data")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a folder or an address")
     scheme, there, path = text.partition("://")
     # as Hadoop reads it; for S3 itself a//b and a/../b are other objects than a/b and b
     return f"{scheme}://{posixpath.normpath(path)}" if there and path.strip("/") else text
@@ -217,7 +217,9 @@ def _parse_clusters(text: str) -> list[str]:
     """Returns the names in a list with commas, because Glue passes one value for each option."""
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise argparse.ArgumentTypeError(f"{text!r} names no cluster; leave it out for all")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} contains an empty name; leave the option out for all"
+        )
     return names
 
 

@@ -136,7 +136,9 @@ def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
             content = json.loads(storage.read(complete))
             run, files, empty = content["run"], content["files"], content["empty"]
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{complete} names no run: remove it, and report the day") from error
+            raise DataError(
+                f"{complete} names no run: delete it, and report the day again"
+            ) from error
 
         left = {file.name for file in storage.objects(f"{replacing}/{run}", "")}
         places = {

@@ -298,7 +298,7 @@ def find_flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
         return DAMAGED
     named = _VERSION.fullmatch(footer.version or "")
     if named is None:
-        return f"no snapshot of this reporter: its metadata has no number as {VERSION_KEY}"
+        return f"not a snapshot of this reporter: its metadata has no version number {VERSION_KEY}"
     version = int(named[1]), int(named[2] or 0)
     if version[0] > MAJOR:
         raise DataError(
@@ -310,7 +310,7 @@ def find_flaw(dataset: str, run: Run, footer: Footer | None) -> str | None:
     for column in SNAPSHOTS[dataset]:
         expected, found = column.dataType.simpleString(), footer.columns.get(column.name)
         if found is None and column.name in required:
-            return f"no snapshot of {dataset}: column {column.name} is missing"
+            return f"not a snapshot of {dataset}: column {column.name} is missing"
         if found is not None and found not in _TYPES[expected]:
             return f"column {column.name} is {found} and should be {expected}"
     return None
@@ -456,7 +456,7 @@ def _describe_absence(
     nothing = f"no snapshots of {names} for {first.date} under {first.root}"
     if options.scheduled and there and there[0] >= options.today:
         return f"{nothing} yet: the first day is {there[0]}, which a later run reports", True
-    newest = f"the newest day there is {there[-1]}" if there else "there are none of any day"
+    newest = f"the newest day is {there[-1]}" if there else "no other day has any"
     return f"{nothing}; {newest}", False
 
 

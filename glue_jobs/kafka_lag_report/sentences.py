@@ -383,7 +383,7 @@ def _word_costs(one: Incident, period: Period) -> Sentence:
         said.append(f" Up to {format_quantity(one.lag, 'record')} were unread{old}.")
     if one.records_leapt:
         count = format_quantity(one.records_leapt, "record")
-        said.append(f" Read or skipped: not known of {count}.")
+        said.append(f" It is unknown whether it read or skipped {count}.")
     if one.kind == Kind.HELD_UP and one.lag:
         said.append(f" Up to {format_quantity(one.lag, 'record')} waited for its end.")
     if one.sla_missed_minutes:
@@ -419,7 +419,7 @@ def _word_time_to_loss(one: Incident, period: Period) -> str:
     near = f" The first unread record was {left} from deletion{at}"
     if one.loss_unseen or (one.seconds_left or 0.0) < STILL_SECONDS:
         # a group may lose records and go on at the log's beginning between two runs
-        return f"{near}; whether any was deleted no run saw."
+        return f"{near}; no run saw whether any was deleted."
     return f"{near}; nothing was lost."
 
 

@@ -68,7 +68,7 @@ def test_a_folder_without_snapshots(
     ("more", "sentence"),
     [
         (["--date", "2026-01-30"], "no snapshots of demo for 2026-01-30"),
-        (["--date", "2026-01-30"], f"the newest day there is {DATE}"),
+        (["--date", "2026-01-30"], f"the newest day is {DATE}"),
         (["--cluster", "prod"], "no cluster prod under"),
         (["--cluster", "prod"], "there are: demo"),
     ],

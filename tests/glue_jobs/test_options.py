@@ -89,7 +89,7 @@ def test_an_address_may_be_written_loosely(written: str, meant: str) -> None:
         ([*PLACES, "--date", "20260228"], "'20260228' is not a date"),
         ([*PLACES, "--date", "2026-W09-6"], "'2026-W09-6' is not a date"),
         ([*PLACES, "--cluster"], "--cluster"),
-        ([*PLACES, "--cluster", "a,"], "'a,' names no cluster"),
+        ([*PLACES, "--cluster", "a,"], "'a,' contains an empty name"),
         ([*PLACES, "--date", "2026-03-02"], "2026-03-02 is in the future: today is 2026-03-01"),
         ([*PLACES, "--until", "2026-02-01"], "--until needs --date"),
         (
@@ -104,7 +104,7 @@ def test_an_address_may_be_written_loosely(written: str, meant: str) -> None:
         ([*PLACES, "--no-history", "maybe"], "'maybe' is neither true nor false"),
         ([*PLACES, "--topic-arn", "lag"], "'lag' is not the ARN of an SNS topic"),
         ([*PLACES, "--summary", "never"], "--summary"),
-        (["--input", "", "--output", "out"], "'' is no place"),
+        (["--input", "", "--output", "out"], "'' is not a folder"),
     ],
 )
 def test_a_wrong_argument_is_named(given: list[str], complaint: str) -> None:

@@ -146,7 +146,7 @@ def test_a_mark_that_is_no_mark_is_named(tmp_path: Path) -> None:
     complete.write_text("{}")
 
     (finish,) = find_unfinished(Storage(), str(tmp_path)).values()
-    with pytest.raises(DataError, match="dt=2026-01-31/complete names no run: remove it"):
+    with pytest.raises(DataError, match="dt=2026-01-31/complete names no run: delete it"):
         finish()
 
 

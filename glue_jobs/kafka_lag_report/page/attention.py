@@ -92,7 +92,7 @@ def _list_broken(bad: Iterable[Incident], period: Period) -> Sentence:
     if broken:
         return _list_some(broken)
     unseen = sum(1 for one in bad if one.until is None)
-    end = f"; of {format_quantity(unseen, 'incident')} nobody saw the end" if unseen else ""
+    end = f"; no run saw the end of {format_quantity(unseen, 'incident')}" if unseen else ""
     return (f"nothing that was seen{end}",)
 
 

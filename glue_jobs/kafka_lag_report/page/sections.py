@@ -164,7 +164,7 @@ def word_calm_day(findings: Findings) -> str:
     """Returns the sentence for a day without incidents: what did not happen to its groups."""
     total = findings.groups.total
     if not total:
-        return "No consumer group was seen on this day, so there is nothing to say of any."
+        return "No consumer group was seen on this day, so there is nothing to report."
     so_far = " so far" if findings.in_progress else ""
     sla = len(choose_bad_words(findings.groups.rows)) > 1
     if total == 1:
@@ -173,11 +173,11 @@ def word_calm_day(findings: Findings) -> str:
     else:
         missed = " or missed its SLA" if sla else ""
         comma = "," if sla else " or"
-        who = f"Of {total:,} groups none lost or risked records{comma} was in error{missed}"
+        who = f"None of {total:,} groups lost or risked records{comma} was in error{missed}"
     unknown = sum(rank_group(day, None).rank == Rank.UNKNOWN for day in findings.groups.rows)
     if unknown:
-        known = f"Nothing is known to need any{so_far}, but of {format_quantity(unknown, 'group')}"
-        return f"{known} no lag was known all day. {who}, as far as is known."
+        lag = f"the lag of {format_quantity(unknown, 'group')} was unknown all day"
+        return f"Nothing is known to need any{so_far}, but {lag}. {who}, as far as is known."
     return f"Nothing does{so_far}. {who}."
 
 

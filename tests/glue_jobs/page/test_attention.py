@@ -33,7 +33,7 @@ CASES: dict[str, Sequence[Incident]] = {
     "at risk": [still(seconds_left=60.0)],
     "a risk that is over is a part of what happened": [incident(seconds_left=6_000.0)],
     "gone": [incident(gone_at=at(10))],
-    "nobody saw the end": [incident(until=None)],
+    "no run saw the end": [incident(until=None)],
     "still stalled": [incident(group="over"), still(), NOTED],
     "unread all day": [still(since=None, kind=Kind.UNKNOWN, topic="t")],
     "a topic": [still(group=None, kind=Kind.UNKNOWN, topic="t")],

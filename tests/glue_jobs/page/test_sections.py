@@ -76,8 +76,8 @@ def test_a_day_is_not_called_calm_for_a_group_of_which_nothing_is_known() -> Non
     days = of(calm("a"), calm("b", known_minutes=0.0))
 
     assert word_calm_day(page(groups=days).findings) == (
-        "Nothing is known to need any, but of 1 group no lag was known all day. Of 2 groups none "
-        "lost or risked records or was in error, as far as is known."
+        "Nothing is known to need any, but the lag of 1 group was unknown all day. None of 2 "
+        "groups lost or risked records or was in error, as far as is known."
     )
     assert word_calm_day(page(groups=of(calm("a"))).findings).startswith("Nothing does. ")
 
