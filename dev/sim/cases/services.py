@@ -167,40 +167,6 @@ def store_cases() -> Iterator[tuple[Case, bool]]:
     yield Case("a store with room, 5.5", 5.5 * flat, 200.0, flat, store=9.0 * flat), False
 
 
-def drawn_store_cases(seed: int) -> Iterator[tuple[Case, bool]]:
-    """Yields twenty of each kind at random."""
-    rng = np.random.default_rng(seed)
-    grows = np.minimum(np.linspace(0.1, 2.0, _HALF_DAY), 1.0)
-    for number in range(20):
-        speed, noise = float(rng.choice(SPEEDS)), float(rng.choice([0.0, 0.1, 0.2]))
-        gives = float(rng.uniform(1.0, 6.0))
-        wants = gives * float(rng.uniform(1.3, 3.0))
-        load, store = np.full(_HALF_DAY, wants), np.full(_HALF_DAY, gives)
-        match number % 3:
-            case 1:
-                load *= grows
-            case 2:
-                store[:SLOWER_FROM] *= 4
-        name = f"drawn {seed}.{number}: store of {gives:.1f} for {wants:.1f}, noise {noise:.0%}"
-        load, contention = noisy(load, noise, name), float(rng.choice([0.0, 0.01, 0.02]))
-        flat = np.ones(_HALF_DAY)
-        yield Case(name, load, speed, flat, store=store, contention=contention), True
-    for number in range(20):
-        speed, noise = float(rng.choice(SPEEDS)), float(rng.choice([0.0, 0.1, 0.2]))
-        wants = float(rng.uniform(1.5, 14.0))
-        load = np.full(_HALF_DAY, wants)
-        name = f"drawn {seed}.{number}: too few for {wants:.1f}, noise {noise:.0%}"
-        capacity = noisy(np.ones(_HALF_DAY), float(rng.choice([0.0, 0.1])), name + " read")
-        match number % 3:
-            case 1:
-                load *= grows
-            case 2:
-                capacity[3 * HOUR :] *= rng.uniform(0.3, 0.7)
-        room = np.full(_HALF_DAY, wants * 1.6) if number % 2 else None
-        shares = even(24) if number % 4 else hot(24, 0.15)
-        yield Case(name, noisy(load, noise, name), speed, capacity, shares, store=room), False
-
-
 def even(partitions: int) -> Floats:
     """Returns equal shares."""
     return np.full(partitions, 1.0 / partitions)

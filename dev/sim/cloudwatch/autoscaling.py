@@ -14,23 +14,54 @@ alarms itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Sequence
 
-from dev.sim.cloudwatch.alarms import Properties, Watched
-from dev.sim.cloudwatch.metrics import Metrics
-from kafka_lag_config.simulation.evaluation import ALARM, INSUFFICIENT_DATA, Assumptions, state_of
-
-Resources = Mapping[str, Mapping[str, Any]]
-
-_SECONDS = 60
-_ABOVE = ("GreaterThanOrEqualToThreshold", "GreaterThanThreshold")
-_ALARM, _POLICY, _TARGET = (
-    "AWS::CloudWatch::Alarm",
-    "AWS::ApplicationAutoScaling::ScalingPolicy",
-    "AWS::ApplicationAutoScaling::ScalableTarget",
+from dev.sim.cloudwatch.alarms import MetricStat, Watched
+from dev.sim.cloudwatch.expressions import Expression
+from dev.sim.cloudwatch.metrics import Metrics, Series
+from kafka_lag import contract
+from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag_config.alarm_rules import OPERATORS, Operator
+from kafka_lag_config.scaling import GroupScaling
+from kafka_lag_config.scaling_rules import GroupMetric, ScalingRule
+from kafka_lag_config.simulation.evaluation import (
+    ALARM,
+    INSUFFICIENT_DATA,
+    Assumptions,
+    Counts,
+    state_of,
 )
+
+# The names under which metrics are published here.
+CLUSTER, NAMESPACE = "orders", "KafkaLag"
+_SECONDS = 60
 _ASSUMED = Assumptions()
+
+
+def series_of_group(name: str, group: str, cluster: str = CLUSTER) -> Series:
+    """Returns a metric of a group."""
+    dimensions = {
+        contract.DIMENSION_CLUSTER: cluster,
+        contract.DIMENSION_GROUP: dimension_value(group),
+    }
+    return Series.of(NAMESPACE, name, dimensions)
+
+
+def watched_by(rule: ScalingRule, cluster: str = CLUSTER, interval_minutes: int = 1) -> Watched:
+    """Returns what the rule's alarm compares with its threshold."""
+
+    def stat(metric: GroupMetric) -> MetricStat:
+        series = series_of_group(metric.name, metric.group, cluster)
+        return MetricStat(series, "Maximum", interval_minutes)
+
+    stats = {name: stat(metric) for name, metric in rule.metrics.items()}
+    if rule.expression is None:
+        (only,) = stats.values()
+        stats = {"metric": only}
+    counts = Counts(*rule.periods(interval_minutes), "notBreaching")
+    expression = Expression(rule.expression or "metric")
+    operator = OPERATORS[rule.operator]
+    return Watched(stats, expression, interval_minutes, operator, rule.threshold, counts)
 
 
 class _Cooldown:
@@ -58,22 +89,15 @@ class _Cooldown:
             self._until = 0
 
 
-class _Steps:
-    """An alarm and the step scaling policy that it runs."""
+class _Policy:
+    """A rule's alarm and the step scaling policy that it runs."""
 
-    def __init__(
-        self, alarm: Properties, policy: Properties, metrics: Metrics, assumed: Assumptions
-    ) -> None:
-        configured = policy["StepScalingPolicyConfiguration"]
-        self._metrics, self._assumed = metrics, assumed
-        self._watched = Watched.of(alarm)
-        self._above = alarm["ComparisonOperator"] in _ABOVE
-        self._steps = configured["StepAdjustments"]
-        self._exact = configured["AdjustmentType"] == "ExactCapacity"
-        if configured["AdjustmentType"] not in ("ExactCapacity", "ChangeInCapacity"):
-            raise ValueError(f"{configured['AdjustmentType']} is not modelled")
-        self._cooldown = _Cooldown(configured["Cooldown"])
+    def __init__(self, rule: ScalingRule, metrics: Metrics, assumed: Assumptions) -> None:
+        self._rule, self._metrics, self._assumed = rule, metrics, assumed
+        self._watched = watched_by(rule)
+        self._above = rule.operator is not Operator.BELOW
         self._state, self._value = INSUFFICIENT_DATA, 0.0
+        self.cooldown = _Cooldown(rule.cooldown_seconds)
 
     def wants(self, minute: int, tasks: int) -> int | None:
         values = self._watched.values(self._metrics, minute, self._assumed)
@@ -84,24 +108,19 @@ class _Steps:
         adjustment = self._adjustment(self._compared(values))
         if adjustment is None:
             return None
-        wanted = adjustment if self._exact else tasks + adjustment
-        if not self._exact and adjustment > 0:
-            wanted = max(wanted - self._cooldown.added(minute), tasks)
-        return wanted if self._cooldown.allows(minute, tasks, wanted) else None
-
-    def acted(self, minute: int, old: int, new: int) -> None:
-        self._cooldown.begin(minute, old, new)
-
-    def overtaken(self) -> None:
-        self._cooldown.end_after_removal()
+        exact = self._rule.adjustment == "ExactCapacity"
+        wanted = adjustment if exact else tasks + adjustment
+        if not exact and adjustment > 0:
+            wanted = max(wanted - self.cooldown.added(minute), tasks)
+        return wanted if self.cooldown.allows(minute, tasks, wanted) else None
 
     def _adjustment(self, value: float) -> int | None:
-        breach = value - self._watched.bound
-        for step in self._steps:
-            low = step.get("MetricIntervalLowerBound", float("-inf"))
-            high = step.get("MetricIntervalUpperBound", float("inf"))
+        breach = value - self._rule.threshold
+        for step in self._rule.steps:
+            low = float("-inf") if step.lower is None else step.lower
+            high = float("inf") if step.upper is None else step.upper
             if low <= breach < high if self._above else low < breach <= high:
-                return int(step["ScalingAdjustment"])
+                return step.tasks
         return None
 
     def _compared(self, values: list[float | None]) -> float:
@@ -113,57 +132,31 @@ class _Steps:
 
 
 class Service:
-    """The tasks of one ECS service, as its scaling in a template makes them; `tasks` is now.
-
-    `resources` are those of a template by logical id, intrinsic functions answered. Raises
-    ValueError for what is not modelled.
-    """
+    """The tasks of one ECS service under its rules, within the bounds of its scaling."""
 
     def __init__(
         self,
-        resources: Resources,
+        rules: Sequence[ScalingRule],
+        scaling: GroupScaling,
         metrics: Metrics,
         tasks: int,
         assumed: Assumptions = _ASSUMED,
     ) -> None:
-        (target,) = _of_type(resources, _TARGET).values()
-        self._least, self._most = int(target["MinCapacity"]), int(target["MaxCapacity"])
-        suspended = target.get("SuspendedState", {})
-        self._out = not suspended.get("DynamicScalingOutSuspended", False)
-        self._in = not suspended.get("DynamicScalingInSuspended", False)
-        self._policies = list(_policies(resources, metrics, assumed))
-        self.tasks = tasks
+        self._scaling, self.tasks = scaling, tasks
+        self._policies = [_Policy(rule, metrics, assumed) for rule in rules]
 
     def minute(self, now: int) -> int:
         """Act at the end of a minute. Return the change of the number of tasks."""
         wanted = [(policy.wants(now, self.tasks), policy) for policy in self._policies]
         acting = [(tasks, policy) for tasks, policy in wanted if tasks is not None]
-        if not acting:
+        if not acting or self._scaling.suspended:
             return 0
         tasks, policy = max(acting, key=lambda each: each[0])
-        if not (self._out if tasks > self.tasks else self._in):
-            return 0
-        old, change = self.tasks, self._set(tasks)
+        old, self.tasks = self.tasks, min(max(tasks, self._scaling.min), self._scaling.most)
+        change = self.tasks - old
         if change:
-            policy.acted(now, old, self.tasks)
-            for other in self._policies:
-                if change > 0 and other is not policy:
-                    other.overtaken()
+            policy.cooldown.begin(now, old, self.tasks)
+        for other in self._policies if change > 0 else ():
+            if other is not policy:
+                other.cooldown.end_after_removal()
         return change
-
-    def _set(self, tasks: int) -> int:
-        old, self.tasks = self.tasks, min(max(tasks, self._least), self._most)
-        return self.tasks - old
-
-
-def _policies(resources: Resources, metrics: Metrics, assumed: Assumptions) -> Iterator[_Steps]:
-    policies = _of_type(resources, _POLICY)
-    by_arn = {f":policyname/{name}".lower(): policy for name, policy in policies.items()}
-    for alarm in _of_type(resources, _ALARM).values():
-        for action in alarm["AlarmActions"]:
-            policy = next(p for end, p in by_arn.items() if action.lower().endswith(end))
-            yield _Steps(alarm, policy, metrics, assumed)
-
-
-def _of_type(resources: Resources, kind: str) -> dict[str, Mapping[str, Any]]:
-    return {name: r["Properties"] for name, r in resources.items() if r["Type"] == kind}

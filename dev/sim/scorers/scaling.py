@@ -9,9 +9,8 @@ with noise six times.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -24,12 +23,10 @@ from dev.sim.cases.services import (
     Case,
     changing_cases,
     constant_cases,
-    drawn_store_cases,
     store_cases,
 )
-from dev.sim.cloudwatch.autoscaling import Service
-from dev.sim.cloudwatch.metrics import Metrics, Series
-from dev.sim.cloudwatch.templates import template_of
+from dev.sim.cloudwatch.autoscaling import CLUSTER, Service, series_of_group
+from dev.sim.cloudwatch.metrics import Metrics
 from dev.sim.reading import FIRST, MINUTE_MS
 from dev.sim.run import run as run_collector
 from dev.sim.services import Conditions, Services, group_name
@@ -41,7 +38,6 @@ from kafka_lag.sinks.metric_sets import lag_sets
 from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.scaling_rules import rules_of
 
-CLUSTER, NAMESPACE = "orders", "KafkaLag"
 # Minutes until a value is seen by an alarm.
 _DELAY = 1
 
@@ -85,10 +81,10 @@ class Deployed:
         keys = {"group": group, "ecs_cluster": "services", "service": group, "tasks": {}}
         bounds = {"min": case.least, "max": case.most, "partitions": case.partitions}
         scaling = Scaling.model_validate({**keys, **bounds})
-        resources = template_of(rules_of(scaling), scaling, CLUSTER, NAMESPACE)
+        rules = rules_of(scaling)
         self._metrics, self._group = Metrics(delay=_DELAY), group
-        self._names = set(_metric_names(resources))
-        self._service = Service(resources, self._metrics, START)
+        self._names = {metric.name for rule in rules for metric in rule.metrics.values()}
+        self._service = Service(rules, scaling, self._metrics, START)
 
     @property
     def tasks(self) -> int:
@@ -97,22 +93,9 @@ class Deployed:
 
     def minute(self, now: int, published: Mapping[str, float]) -> None:
         """Takes what is published, and lets the policies act."""
-        dimensions = {contract.DIMENSION_CLUSTER: CLUSTER, contract.DIMENSION_GROUP: self._group}
         for name in self._names & set(published):
-            series = Series.of(NAMESPACE, name, dimensions)
-            self._metrics.put(series, now, published[name])
+            self._metrics.put(series_of_group(name, self._group), now, published[name])
         self._service.minute(now)
-
-
-def _metric_names(part: Any) -> Iterator[str]:
-    """Yields names of all metrics in a part of a template."""
-    if isinstance(part, dict):
-        if "MetricName" in part:
-            yield part["MetricName"]
-        part = list(part.values())
-    if isinstance(part, list):
-        for each in part:
-            yield from _metric_names(each)
 
 
 def run(cases: Sequence[Case]) -> list[Trace]:
@@ -152,13 +135,9 @@ _PER_RUN = 60
 _MOST_CHANGES = {0.0: 2, 0.1: 6}
 
 
-def print_score(days: int, only: Sequence[str], seed: int, console: Console) -> bool:
-    """Prints the parts that are named, so many days at most; returns whether limits were kept.
-
-    Seed 0 takes stores that are written down, others draw them.
-    """
+def print_score(days: int, only: Sequence[str], console: Console) -> bool:
+    """Prints the parts that are named, so many days at most; returns whether limits were kept."""
     broken = 0
-
     if "constant".startswith(tuple(only)):
         for noise, most in _MOST_CHANGES.items():
             traces = _run_each([case.first(days * DAY) for case in constant_cases(noise)])
@@ -170,17 +149,17 @@ def print_score(days: int, only: Sequence[str], seed: int, console: Console) -> 
     if "changing".startswith(tuple(only)):
         console.print(_tabulate(_run_each([case.first(days * DAY) for case in changing_cases()])))
     if "stores".startswith(tuple(only)):
-        broken += _print_stores(console, seed or None)
+        broken += _print_stores(console)
     return not broken
 
 
-def _print_stores(console: Console, seed: int | None) -> int:
+def _print_stores(console: Console) -> int:
     """Prints whether a full store is distinguished from too few tasks; returns the wrong answers.
 
     The number may end at twice the fewest that read as much as the most, or at the number before a
     store became slower.
     """
-    pairs = [*(store_cases() if seed is None else drawn_store_cases(seed))]
+    pairs = [*store_cases()]
     columns = ("case", "fewest that read as much", "most in the end", "minutes held", "right")
     table = Table(*columns, title="Stores")
     wrong = 0

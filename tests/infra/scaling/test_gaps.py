@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from dev.sim.cloudwatch.autoscaling import Service
-from dev.sim.cloudwatch.metrics import Metrics, Series
-from dev.sim.cloudwatch.templates import template_of
+from dev.sim.cloudwatch.autoscaling import Service, series_of_group
+from dev.sim.cloudwatch.metrics import Metrics
 from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.scaling_rules import rules_of
 from kafka_lag_config.simulation.evaluation import Assumptions
 from tests.infra.configured import SERVICE, STEPS
 
-LAG = Series.of("KafkaLag", "ScalingLag", {"Cluster Name": "orders", "Consumer Group": "billing"})
+LAG = series_of_group("ScalingLag", "billing")
 BY_STEPS = Scaling.model_validate({**SERVICE, "min": 1, "max": 8, "steps": STEPS})
 BEGUN = 4
 # Quiet, between, high; no value where nothing ever comes.
@@ -26,8 +25,7 @@ def changes(signs: str, extra: int = 2) -> list[tuple[int, int]]:
     for minute, sign in enumerate(signs):
         if (value := SIGNS[sign]) is not None:
             metrics.put(LAG, minute, value)
-    template = template_of(rules_of(BY_STEPS), BY_STEPS, "orders", "KafkaLag")
-    service = Service(template, metrics, BEGUN, Assumptions(extra))
+    service = Service(rules_of(BY_STEPS), BY_STEPS, metrics, BEGUN, Assumptions(extra))
     by_minute = [(minute, service.minute(minute)) for minute in range(len(signs))]
     return [(minute, change) for minute, change in by_minute if change]
 

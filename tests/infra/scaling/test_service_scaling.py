@@ -9,15 +9,17 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
-from dev.sim.cloudwatch.templates import template_of
+from dev.sim.cloudwatch.alarms import Watched
+from dev.sim.cloudwatch.autoscaling import watched_by
 from kafka_lag_cdk.scaling import ScaledService
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.scaling_rules import rules_of
+from kafka_lag_config.scaling_rules import ScalingRule, rules_of
 from tests.infra.configured import SERVICE, STEPS, cluster
 from tests.infra.resolve import ACCOUNT, REGION, of_type, resolve
 
 POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 ALARM = "AWS::CloudWatch::Alarm"
+TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 BY_AGE = {"metric": "EstimatedTimeLag", "out": STEPS["out"], "below": 15.5}
 TASKS = {"partitions": 60, "min": 0, "max": 45, "tasks": {"groups": ["stock"]}, "steps": STEPS}
 CLUSTERS = {
@@ -36,28 +38,35 @@ def deployed(one: Cluster) -> dict[str, dict[str, Any]]:
     return resolve(Template.from_stack(stack).to_json())
 
 
-def comparable(alarm: dict[str, Any]) -> dict[str, Any]:
-    """What decides of an alarm: neither names and labels, nor the id of its result."""
-    queries: dict[str, Any] = {}
-    for each in alarm.get("Metrics", ()):
-        queries["" if "Expression" in each else each["Id"]] = {
-            key: value for key, value in each.items() if key in ("Expression", "MetricStat")
-        }
-    without = ("AlarmActions", "AlarmName", "AlarmDescription", "Metrics")
-    return {key: value for key, value in alarm.items() if key not in without} | {"queries": queries}
-
-
 @pytest.mark.parametrize("kind", CLUSTERS)
 def test_the_template_has_the_rules_that_are_simulated(kind: str) -> None:
-    one, key = CLUSTERS[kind], "StepScalingPolicyConfiguration"
-    (scaling,) = one.scaling
-    as_data = template_of(rules_of(scaling), scaling, one.name, one.namespace, one.interval_minutes)
-    made, simulated = (
-        [
-            *(comparable(each) for each in of_type(resources, ALARM).values()),
-            *(each[key] for each in of_type(resources, POLICY).values()),
-        ]
-        for resources in (deployed(one), as_data)
-    )
-    assert len(made) == len(simulated)
-    assert [each for each in made if each not in simulated] == []
+    one = CLUSTERS[kind]
+    (scaling,), made = one.scaling, deployed(one)
+    rules = rules_of(scaling)
+    alarms = [Watched.of(each) for each in of_type(made, ALARM).values()]
+    policies = [each["StepScalingPolicyConfiguration"] for each in of_type(made, POLICY).values()]
+    (target,) = of_type(made, TARGET).values()
+
+    assert len(alarms) == len(policies) == len(rules)
+    for rule in rules:
+        assert watched_by(rule, one.name, one.interval_minutes) in alarms
+        assert policy_of(rule) in policies
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (scaling.min, scaling.most)
+    suspended = target.get("SuspendedState", {}).values()
+    assert set(suspended) <= {scaling.suspended}
+
+
+def policy_of(rule: ScalingRule) -> dict[str, Any]:
+    """A step scaling policy, but for its name and target."""
+    names = ("MetricIntervalLowerBound", "MetricIntervalUpperBound", "ScalingAdjustment")
+    steps = [
+        dict(zip(names, (each.lower, each.upper, each.tasks), strict=True)) for each in rule.steps
+    ]
+    return {
+        "AdjustmentType": rule.adjustment,
+        "Cooldown": rule.cooldown_seconds,
+        "MetricAggregationType": "Maximum",
+        "StepAdjustments": [
+            {name: value for name, value in step.items() if value is not None} for step in steps
+        ],
+    }

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from dev.sim.cloudwatch.autoscaling import Service
-from dev.sim.cloudwatch.metrics import Metrics, Series
-from dev.sim.cloudwatch.templates import template_of
+from dev.sim.cloudwatch.autoscaling import Service, series_of_group
+from dev.sim.cloudwatch.metrics import Metrics
 from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.scaling_rules import rules_of
 from kafka_lag_config.simulation.evaluation import Assumptions
@@ -33,12 +32,11 @@ def tasks(
     metrics, minutes = Metrics(), len(next(iter(values.values())))
     for name, column in values.items():
         group, metric = name.split()
-        series = Series.of("KafkaLag", metric, {"Cluster Name": "orders", "Consumer Group": group})
+        series = series_of_group(metric, group)
         for minute, value in enumerate(column):
             if value is not None:
                 metrics.put(series, minute, value)
-    template = template_of(rules_of(how), how, "orders", "KafkaLag")
-    service = Service(template, metrics, BEGUN, assumed or Assumptions())
+    service = Service(rules_of(how), how, metrics, BEGUN, assumed or Assumptions())
     return list(accumulate(map(service.minute, range(minutes)), initial=BEGUN))[1:]
 
 
