@@ -13,18 +13,17 @@ from tempfile import TemporaryDirectory, mkdtemp
 from rich.console import Console
 
 from dev.sim.cases import SETS
-from dev.sim.cases.drawn import SEED
-from dev.sim.cases.drawn_days import plan_clusters
+from dev.sim.cases.drawn import SEED, plan_days
 from dev.sim.cases.logs import CASES
+from dev.sim.cases.rhythms import RHYTHMS, Watched
 from dev.sim.cases.tasks import KINDS
 from dev.sim.events import Case
 from dev.sim.live.waves import run_live
-from dev.sim.scorers import ages, alarms, causes, incidents, pauses, scaling, tasks, transactions
+from dev.sim.scorers import ages, alarms, causes, incidents, scaling, statuses, tasks
 
 _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(SETS, ("causes",)),
-    "patterns": ("pauses", "unusual"),
-    "transactions": ("transactions",),
+    **dict.fromkeys(SETS, ("causes", "statuses")),
+    "rhythms": ("statuses",),
     "services": ("scaling",),
     "tasks": ("tasks",),
     "logs": ("ages",),
@@ -39,9 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True)
     score = commands.add_parser("score", help="judge the collector's answers")
     score.add_argument("cases", choices=_JUDGED_BY)
-    score.add_argument("--by", choices=_SCORERS, default="causes")
+    score.add_argument("--by", choices=_SCORERS, help="which of its answers")
     score.add_argument("--seed", type=int, help="of cases that are drawn; of days: draw them")
-    score.add_argument("--days", type=int, default=60, help="of patterns and services")
+    score.add_argument("--days", type=int, default=60, help="of services")
     score.add_argument(
         "--only",
         type=lambda text: tuple(text.split(",")),
@@ -52,10 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     score.add_argument("--live", action="store_true", help="on real brokers, beside memory")
     score.add_argument("--folder", type=Path, help="for snapshots of --live and of days")
     options = parser.parse_args(argv)
-    if options.by not in _JUDGED_BY[options.cases]:
-        parser.error(
-            f"{options.cases} cases are judged by {' or '.join(_JUDGED_BY[options.cases])}"
-        )
+    judged_by = _JUDGED_BY[options.cases]
+    options.by = options.by or judged_by[0]
+    if options.by not in judged_by:
+        parser.error(f"{options.cases} cases are judged by {' or '.join(judged_by)}")
     if options.seed is None:
         options.seed = SEED if options.cases == "drawn" else 0
     return 0 if _SCORERS[options.by](options) else 1
@@ -65,10 +64,13 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def _choose(options: Namespace) -> list[Case]:
+    every = SETS[options.cases](options.seed)
+    return [case for case in every if case.name.startswith(options.only)]
+
+
 def _score_causes(options: Namespace) -> bool:
-    chosen = [
-        case for case in SETS[options.cases](options.seed) if case.name.startswith(options.only)
-    ]
+    chosen = _choose(options)
     if options.live:
         found = list(_score_live(chosen, options.folder or Path(mkdtemp(prefix="sim-"))))
     else:
@@ -90,24 +92,20 @@ def _score_live(cases: Sequence[Case], folder: Path) -> Iterator[causes.Verdict]
             yield found
 
 
-def _score_pauses(options: Namespace) -> bool:
-    found = pauses.score(options.days, options.seed, _say)
-    Console(width=130).print(pauses.table_of(found))
-    return not any(each.missed for each in found)
-
-
-def _score_transactions(options: Namespace) -> bool:
-    found = transactions.score(options.seed)
-    for word in sorted(found.counts):
-        print(f"{found.counts[word]:>8} {word}")
-    for each in found.wrong:
-        print(f"wrong: {each}")
-    return not found.wrong
+def _score_statuses(options: Namespace) -> bool:
+    if options.cases in SETS:
+        chosen = [Watched(case) for case in _choose(options)]
+    else:
+        chosen = [each for each in RHYTHMS if each.case.name.startswith(options.only)]
+    with Pool(2) as pool:
+        found = pool.map(statuses.score, chosen, chunksize=1)
+    Console(width=150).print(statuses.table_of(found))
+    return not any(each.wrong for each in found)
 
 
 def _score_scaling(options: Namespace) -> bool:
     console = Console(width=150, highlight=False)
-    return scaling.print_score(options.days, options.only, options.seed, console)
+    return scaling.print_score(options.days, options.only, console)
 
 
 def _score_tasks(options: Namespace) -> bool:
@@ -128,7 +126,7 @@ def _score_ages(options: Namespace) -> bool:
 
 
 def _score_incidents(options: Namespace) -> bool:
-    cases = plan_clusters(options.seed, lambda name: name.startswith(options.only))
+    cases = plan_days(options.seed, lambda name: name.startswith(options.only))
     with TemporaryDirectory() as folder:
         found = incidents.score(cases, options.folder or Path(folder))
     for each in found:
@@ -144,25 +142,14 @@ def _score_alarms(options: Namespace) -> bool:
     return not any(each.missed for each in found)
 
 
-def _score_unusual(options: Namespace) -> bool:
-    # Spark takes seconds to import.
-    from dev.sim.scorers import unusual  # noqa: PLC0415
-
-    found = unusual.score(options.days, options.seed, _say)
-    Console(width=130).print(unusual.table_of(found))
-    return not any(each.missed for each in found)
-
-
 _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "causes": _score_causes,
-    "pauses": _score_pauses,
-    "transactions": _score_transactions,
+    "statuses": _score_statuses,
     "scaling": _score_scaling,
     "tasks": _score_tasks,
     "ages": _score_ages,
     "incidents": _score_incidents,
     "alarms": _score_alarms,
-    "unusual": _score_unusual,
 }
 
 

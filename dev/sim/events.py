@@ -46,9 +46,10 @@ class Topic:
 
     `noise`: standard deviation of the rate from step to step, as a share, in memory. The rate
     swings by `wave_share` up and down in each `wave_seconds`. With `batch_seconds` the records that
-    are due are written at once, once in so many seconds. `brokers` hold the replicas and lead in
-    turn; with `copies=1` each partition is only on its leader. `first_offset`: end of each log as
-    it begins. `settings` are brokers' own for the topic, on brokers only.
+    are due are written at once, once in so many seconds. With `markers` all that is written at once
+    is a transaction, whose last offset holds no record; in memory only. `brokers` hold the replicas
+    and lead in turn; with `copies=1` each partition is only on its leader. `first_offset`: end of
+    each log as it begins. `settings` are brokers' own for the topic, on brokers only.
     """
 
     rates: tuple[float, ...]
@@ -56,6 +57,7 @@ class Topic:
     wave_seconds: float | None = None
     wave_share: float = 0.6
     batch_seconds: float | None = None
+    markers: bool = False
     record_bytes: int = 60
     brokers: tuple[int, ...] = (1, 2, 3)
     copies: int = 3

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Rows, Strings
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import AnyColumn, Frame
 from kafka_lag.lag.model import ClusterReading
-from kafka_lag.lag.time_index import NEWEST, LookupResults
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -213,44 +212,3 @@ def _list_groups(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]:
     if sight.hashes is not None:
         columns["members_hash"] = sight.hashes.only(read)
     return columns
-
-
-class TimeIndex:
-    """Answers look-ups by time as brokers would, from the ends of logs at even steps.
-
-    `ends` has the log end of each partition by step, and records of a step came at an even speed.
-    `now` is the step of the run; later ones are not known yet. Step 0 is at `first`, in ms.
-    """
-
-    def __init__(self, ends: Sequence[Ints], first: int, step_ms: int) -> None:
-        self.now = 0
-        self._ends, self._first, self._step_ms = ends, first, step_ms
-
-    def __call__(self, partitions: Frame, times: Rows) -> LookupResults:
-        """Returns the first record at or after each time; `partition_id` is the place in `ends`."""
-        parts = partitions.numbers("partition_id").values
-        pairs = zip(parts.tolist(), times.tolist(), strict=True)
-        found = np.array([self._find(part, time) for part, time in pairs], np.int64)
-        offsets, stamps = found.reshape(-1, 2).T
-        return LookupResults(offsets >= 0, offsets < 0, offsets, stamps)
-
-    def _find(self, part: int, time: int) -> tuple[int, int]:
-        ends = self._ends[part][: self.now + 1]
-        last = int(ends[-1])
-        if time == NEWEST:
-            return (last - 1, self._time(ends, last - 1)) if last else (-1, -1)
-        steps = max((time - self._first) / self._step_ms, -1.0)
-        whole = min(int(np.floor(steps)), len(ends) - 1)
-        before = int(ends[whole]) if whole >= 0 else 0
-        offset = before
-        if whole + 1 < len(ends):
-            offset += int((int(ends[whole + 1]) - before) * (steps - whole))
-        while offset < last and self._time(ends, offset) < time:
-            offset += 1
-        return (offset, self._time(ends, offset)) if offset < last else (-1, -1)
-
-    def _time(self, ends: Ints, offset: int) -> int:
-        step = int(np.searchsorted(ends, offset, side="right"))
-        before = int(ends[step - 1]) if step else 0
-        share = (offset - before + 1) / (int(ends[step]) - before)
-        return self._first + int((step - 1 + share) * self._step_ms)

@@ -49,14 +49,15 @@ class Log:
         found: Ints = living[np.searchsorted(living, offsets)]
         return found
 
-    def look_up(self, time: int) -> tuple[int, int]:
+    def look_up(self, time: int, end: int | None = None) -> tuple[int, int]:
         """Returns offset and time of the first record at or after a time, or of the newest record.
 
         -1 for none. Only the first segment whose newest time is as late is searched. The newest
-        record may be a deleted one.
+        record may be a deleted one. `end`: the log's end at that moment.
         """
         first = self.start // self.segment * self.segment
-        on_disk = np.flatnonzero(~self.gone & (np.arange(len(self.gone)) >= first))
+        on_disk = np.flatnonzero(~self.gone[:end])
+        on_disk = on_disk[on_disk >= first]
         times = self.times[on_disk]
         if time == NEWEST:
             found = on_disk[times == times.max(initial=time)]
@@ -68,10 +69,13 @@ class Log:
 
 
 class RecordIndex:
-    """Answers look-ups by time, as long as it `answers`, from logs by topic and partition."""
+    """Answers look-ups by time, as long as it `answers`, from logs by topic and partition.
 
-    def __init__(self, logs: Mapping[tuple[str, int], Log]) -> None:
-        self.answers, self._logs = True, logs
+    Records that come after the moment `now`, in ms, are not known; None: all are.
+    """
+
+    def __init__(self, logs: Mapping[tuple[str, int], Log], now: int | None = None) -> None:
+        self.answers, self.now, self._logs = True, now, logs
 
     def __call__(self, partitions: Frame, times: Rows) -> LookupResults:
         """Returns the first record at or after each time."""
@@ -80,6 +84,9 @@ class RecordIndex:
         topics = partitions.strings("topic").to_list()
         numbers = partitions.numbers("partition_id").to_list()
         rows = zip(topics, numbers, times.tolist(), strict=True)
-        found = [self._logs[topic, number].look_up(time) for topic, number, time in rows]
+        found = []
+        for topic, number, time in rows:
+            log = self._logs[topic, number]
+            found.append(log.look_up(time, None if self.now is None else log.end_at(self.now)))
         offsets, stamps = np.array(found, np.int64).reshape(-1, 2).T
         return LookupResults(offsets >= 0, offsets < 0, offsets, stamps)

@@ -88,10 +88,14 @@ class TopicState:
     # Returns the rates of a second; None: they stay as they are.
     plan: Callable[[float], Floats] | None = None
     batch_seconds: float | None = None
+    # Each write ends with an offset that holds no record.
+    markers: bool = False
     # Replicas are on other brokers, and most records/s that are read of a partition.
     moved: bool = False
     limit: float = math.inf
     end: Floats = field(init=False)
+    # The last offsets of the log that hold no record.
+    tail: Floats = field(init=False)
     start: Floats = field(init=False)
     in_sync: Ints = field(init=False)
     # Partitions that exist.
@@ -106,6 +110,7 @@ class TopicState:
     def __post_init__(self) -> None:
         partitions = len(self.rates)
         self.end, self.start = np.full(partitions, 1_000.0), np.zeros(partitions)
+        self.tail = np.zeros(partitions)
         self.in_sync = np.full(partitions, self.copies)
         self.has_leader, self.there = np.ones(partitions, bool), np.ones(partitions, bool)
         self.stable = np.full(partitions, np.inf)
@@ -128,7 +133,7 @@ class TopicState:
     def recreate(self) -> None:
         """Deletes the topic and creates it again, with its first records."""
         self.generation += 1
-        self.end[:], self.start[:] = _NEW_LOG, 0.0
+        self.end[:], self.start[:], self.tail[:] = _NEW_LOG, 0.0, 0.0
 
 
 @dataclass(slots=True)
@@ -206,8 +211,8 @@ class World:
     groups: list[GroupState]
     rng: np.random.Generator
     broker_limit: dict[int, float] = field(default_factory=dict)
-    # Log ends of each topic, the readers' offsets of each group, and what each lost until then, at
-    # the end of each step, or of every so many.
+    # Ends of each topic's records, the readers' offsets of each group, and what each lost until
+    # then, at the end of each step, or of every so many.
     ends: dict[str, list[Floats]] = field(default_factory=dict)
     positions: dict[str, list[Floats]] = field(default_factory=dict)
     losses: dict[str, list[float]] = field(default_factory=dict)
@@ -249,7 +254,7 @@ class World:
 
     def _keep(self) -> None:
         for topic in self.topics:
-            self.ends.setdefault(topic.name, []).append(topic.end.copy())
+            self.ends.setdefault(topic.name, []).append(topic.end - topic.tail)
         for group in self.groups:
             self.positions.setdefault(group.name, []).append(group.position.copy())
             self.losses.setdefault(group.name, []).append(float(group.lost.sum()))
@@ -266,6 +271,10 @@ class World:
         topic.due += self.rng.poisson(mean)
         if topic.batch_seconds is None or self.now % topic.batch_seconds < STEP:
             topic.end += topic.due
+            if topic.markers:
+                written = topic.due > 0
+                topic.end += written
+                topic.tail[written] = 1.0
             topic.due[:] = 0.0
         if topic.kept_seconds is not None:
             start = np.floor(topic.end - topic.rates * topic.kept_seconds)
@@ -300,7 +309,7 @@ class World:
 
     def _find_most(self, group: GroupState) -> Floats:
         """Returns how many records of each partition there are to read in this step."""
-        readable = np.minimum(group.gather("end"), group.gather("stable"))
+        readable = np.minimum(group.gather("end") - group.gather("tail"), group.gather("stable"))
         readable *= group.gather("has_leader")
         for number, offset in group.stuck.items():
             readable[number] = min(readable[number], offset)
@@ -712,6 +721,7 @@ def _make_topic(name: str, topic: Topic) -> TopicState:
         first_leader=topic.brokers[0] - 1,
         copies=topic.copies,
         batch_seconds=topic.batch_seconds,
+        markers=topic.markers,
     )
     state.end[:] = topic.first_offset
     if topic.wave_seconds is not None:

@@ -2,7 +2,8 @@
 """Forty days of groups in incidents whose minutes are known, for the alarms that page.
 
 Groups are steady, rest at weekends and on holidays, are deployed, are written in batches, or are
-late at the busiest hour.
+late at the busiest hour. A `World` in steps of ten seconds would take hours for them, so each group
+reads one partition, whose log and commits are computed at once.
 """
 
 from __future__ import annotations
@@ -13,14 +14,59 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dev.sim.reading import Floats, Mask
-from dev.sim.tracks import A_MINUTE, DAY, Generator, Track, delayed, produced, served
+from dev.sim.reading import Floats, Ints, Mask
 
-DAYS, GROUPS = 40, 20
+Generator: TypeAlias = np.random.Generator
+
+DAYS, GROUPS, DAY = 40, 20, 1_440
 MINUTES = DAYS * DAY
+STEP_SECONDS = 30
+A_MINUTE = 60 // STEP_SECONDS
 _HOLIDAYS = (16, 34)
 # The share of weekdays with a deployment.
 _DEPLOYED_SHARE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The log end of a partition and the commit of a group, by step."""
+
+    end: Ints
+    committed: Ints
+
+    @property
+    def runs(self) -> int:
+        """Number of runs, a minute apart, that see it."""
+        return len(self.end) // A_MINUTE
+
+    def at_runs(self) -> Ints:
+        """Returns the step of each run."""
+        return np.arange(self.runs) * A_MINUTE
+
+    def ages(self) -> Floats:
+        """Returns seconds since the log passed each run's commit; 0 with nothing unread."""
+        at = self.at_runs()
+        appended = np.searchsorted(self.end, self.committed[at], side="right")
+        ages: Floats = np.maximum(at - appended, 0) * float(STEP_SECONDS)
+        return ages
+
+    def moves(self) -> Mask:
+        """Returns which runs see another commit than the run before."""
+        committed = self.committed[self.at_runs()]
+        return np.diff(committed, prepend=committed[0]) > 0
+
+
+def make_track(rng: Generator, written: Floats, capacity: Floats) -> Track:
+    """Returns a track by records that are written and read in each minute.
+
+    The reader reads as fast as it can while it is behind, and commits a step later.
+    """
+    rates, most = np.repeat(written, A_MINUTE) / A_MINUTE, np.repeat(capacity, A_MINUTE) / A_MINUTE
+    end: Ints = rng.poisson(rates).cumsum()
+    could = np.cumsum(most)
+    backlog = np.minimum.accumulate(np.minimum(end, end - could + most))
+    read = np.floor(np.minimum(could + np.minimum(backlog, 0), end)).clip(0).astype(np.int64)
+    return Track(end, np.concatenate([np.zeros(1, np.int64), read[:-1]]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +94,7 @@ def plant(seed: int) -> tuple[dict[str, Track], list[Incident]]:
         name = f"{kind.__name__[1:]}-{number // len(_KINDS)}"
         written, capacity = kind(rng)
         own = list(_plant_incidents(rng, name, written, capacity))
-        end = produced(rng, DAYS, np.repeat(written, A_MINUTE))
-        committed = delayed(served(end, np.repeat(capacity, A_MINUTE)))
-        tracks[name] = Track(end, committed, np.repeat(capacity > 0, A_MINUTE))
+        tracks[name] = make_track(rng, written, capacity)
         ages = tracks[name].ages()
         incidents += [replace(each, over=_find_over(ages, each.end)) for each in own]
     return tracks, incidents

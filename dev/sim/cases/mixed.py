@@ -18,6 +18,7 @@ from dev.sim.events import (
     Leave,
     LoseLeaders,
     OpenTransaction,
+    OutOfSync,
     Poison,
     Produce,
     Reassign,
@@ -110,6 +111,12 @@ TRIED: tuple[Case, ...] = (
         topic=Topic(even(9, 360), noise=_NOISE),
     ),
     _case("replicas-moved", (0, Reassign("orders", rate=25))),
+    _case(
+        "replicas-out-of-sync",
+        (0, OutOfSync("orders", 2, (1, 4, 7))),
+        (0, Slow("billing", ms=60, partitions=(1, 4, 7))),
+        group=_EACH,
+    ),
     _case(
         "leader-back-and-backlog",
         (0, LoseLeaders("orders", (1, 5), lasts=1_500)),

@@ -224,4 +224,15 @@ HEALTHY: tuple[Case, ...] = (
             *_every(1_800, Join("service", 1), first=900),
         ),
     ),
+    Case(
+        "short-stop",
+        {"orders": _SMALL},
+        {"billing": Group("orders", members=2, ms=6), "audit": _BESIDE},
+        ((0, Leave("billing")), (240, Join("billing", 2))),
+    ),
+    Case(
+        "seldom-commits",
+        {"orders": _SMALL},
+        {"billing": Group("orders", members=2, ms=6, commit_seconds=480)},
+    ),
 )

@@ -16,9 +16,8 @@ import numpy as np
 from rich.table import Table
 
 from dev.documents import make_cluster
-from dev.sim.cases.alarms import MINUTES, Incident, plant
+from dev.sim.cases.alarms import DAY, MINUTES, Incident, Track, plant
 from dev.sim.reading import FIRST, MINUTE_MS, Floats
-from dev.sim.tracks import DAY, Track
 from kafka_lag import contract
 from kafka_lag_cli.replay.pages import replay_alarms
 from kafka_lag_cli.replay.proposals import Proposal, propose_slas

@@ -6,9 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dev.sim.cases.alarms import MINUTES, Incident, plant
+from dev.sim.cases.alarms import DAY, MINUTES, Incident, plant
 from dev.sim.scorers.alarms import SPLIT, Page, judge, keeps_budget
-from dev.sim.tracks import DAY
 from kafka_lag_cli.replay.proposals import Proposal
 
 INCIDENT = Incident("billing", "stopped", SPLIT + 100, SPLIT + 160, SPLIT + 200)

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dev.sim.cases import SETS
-from dev.sim.cases.drawn import SEED
-from dev.sim.cases.staged import TROUBLES
+from dev.sim.cases.staged import HEALTHY, TROUBLES
 from dev.sim.events import MINUTE, Case, MissRuns
 from dev.sim.live.waves import plan_waves
 from dev.sim.run import Kept, run_case
@@ -108,18 +106,18 @@ def test_a_cause_is_named_as_long_as_it_is_one(answers: str, expected: str) -> N
 
 
 def find(name: str) -> Case:
-    return next(case for case in SETS["drawn"](SEED) if case.name == name)
+    return next(case for case in (*TROUBLES, *HEALTHY) if case.name == name)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["stuck_record-small-1", pytest.param("deploy-small-1", marks=pytest.mark.thorough)],
+    ["poison-skipped-small", pytest.param("deploys", marks=pytest.mark.thorough)],
 )
-def test_a_seeded_case_is_scored(name: str) -> None:
+def test_a_case_is_scored(name: str) -> None:
     found = score(find(name))
 
     assert {each.verdict for each in found} == {RIGHT}
-    assert any(each.right for each in found) is name.startswith("stuck")
+    assert any(each.right for each in found) is name.startswith("poison")
 
 
 def cells(snapshots: list[Snapshot]) -> list[object]:
@@ -140,7 +138,7 @@ def test_a_cold_collector_sees_what_a_warm_one_sees(
         return load_memory(store, cluster, taken_at, interval_ms)
 
     monkeypatch.setattr("dev.sim.run.load_memory", load)
-    case = replace(find("stuck_record-small-1"), warm_up=3 * MINUTE, watched=5 * MINUTE)
+    case = replace(find("poison-skipped-small"), warm_up=3 * MINUTE, watched=5 * MINUTE)
     warm = list(run_case(case))
     cold = list(run_case(case, Kept(FolderStore(tmp_path), "shop", cold=True)))
 
@@ -149,7 +147,7 @@ def test_a_cold_collector_sees_what_a_warm_one_sees(
 
 
 def test_runs_are_missed() -> None:
-    case = replace(find("stuck_record-small-1"), warm_up=2 * MINUTE, watched=5 * MINUTE)
+    case = replace(find("poison-skipped-small"), warm_up=2 * MINUTE, watched=5 * MINUTE)
     missed = replace(case, happens=(*case.happens, (0.0, MissRuns(4 * MINUTE))))
 
     assert len(list(run_case(missed))) == len(list(run_case(case))) - 4 == 3

@@ -12,7 +12,7 @@ import pytest
 
 from dev.sim.cases import days
 from dev.sim.cases.days import HOUR, day, merge
-from dev.sim.cases.drawn_days import draw_days
+from dev.sim.cases.drawn import draw_cases, draw_days
 from dev.sim.cases.large import make_large, make_uniform
 from dev.sim.day_truth import (
     BEHIND,
@@ -179,8 +179,9 @@ def _of(case: Case) -> list[Any]:
     return [event for _, event in case.happens if not isinstance(event, MissRuns)]
 
 
-def test_a_seed_draws_its_days() -> None:
-    assert draw_days(1) == draw_days(1) != draw_days(2)
+def test_a_seed_draws_its_cases_and_days() -> None:
+    assert draw_cases(1) == draw_cases(1) != draw_cases(2)
+    assert draw_days(1, [ONE]) == draw_days(1, [ONE]) != draw_days(2, [ONE])
 
 
 def test_a_run_sees_what_happened_before_its_time(tmp_path: Path) -> None:

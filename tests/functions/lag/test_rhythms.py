@@ -13,8 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dev.sim.cases.patterns import COMMITS, SOON, slow, slow_groups
-from dev.sim.tracks import STATUSES, Track, evaluate_tracks
+from dev.sim.events import MINUTE as SECONDS
+from dev.sim.events import Case, Group, Slow, Topic, even
+from dev.sim.records import Log, RecordIndex
+from dev.sim.run import BEGIN, count_runs, run
+from dev.sim.world import STEP, Staged
 from kafka_lag.contract import OK, PAUSING, REWIND, STALL, STOP, WARN
 from kafka_lag.lag.group_settings import Rules
 from tests.builders import MINUTE
@@ -191,12 +194,38 @@ BY_COUNT = {
 # Each outage ends at about 3,000 records.
 LIKE_BATCHES = ((25, 40), (75, 135), (205, 220), (255, 315), (385, 400), (STUCK_LATER, RUNS))
 
-SLOW = {one.name: one for one in slow_groups(245, HOUR)}
+# The share of what is written that a group reads, and runs within which it must be reported.
+SOON = {
+    "a twelfth": (1 / 12, 15),
+    "half": (0.5, 25),
+    "four fifths": (0.8, 60),
+    "a tenth less": (0.9, 120),
+}
+# Minutes between two commits, at least and at most.
+COMMITS = {
+    "every 15 s": (0.25, 0.25),
+    "every 50 s": (5 / 6, 5 / 6),
+    **{f"every {minutes} minutes": (minutes, minutes) for minutes in (1, 2, 5, 8, 15)},
+    "every 1 to 8 minutes": (1, 8),
+    "every 1 to 3 minutes": (1, 3),
+}
 
 
-def seen_of(track: Track) -> str:
-    at = track.at_runs()
-    return group(track.end[at], track.committed[at])
+def seldom(seed: int, share: float, gaps: tuple[float, float]) -> str:
+    """A group that reads a share from the second hour on, and commits now and then."""
+    rng, runs = np.random.default_rng(seed), np.arange(245)
+    end = 1_000 + rng.poisson(RATE, len(runs)).cumsum()
+    position = reads_on(end, lambda run: RATE * (share if run >= HOUR else 3))
+    times = rng.uniform(*gaps, int(len(runs) / gaps[0]) + 2).cumsum()
+    last = np.searchsorted(times, runs, side="right") - 1
+    return group(end, np.where(last < 0, end[0], position[times[last].astype(int) % len(runs)]))
+
+
+SLOW = {
+    f"reads {name} of it, commits {often}": seldom(10 * way + number, share, gaps)
+    for way, (often, gaps) in enumerate(COMMITS.items())
+    for number, (name, (share, _)) in enumerate(SOON.items())
+}
 
 
 BY_THE_MINUTE = Strips(
@@ -213,7 +242,7 @@ BY_THE_MINUTE = Strips(
         "dead job": DEAD_JOB,
         **{name: group(UNEVEN, commits) for name, commits in BY_COUNT.items()},
         "outages like batches": outages(*LIKE_BATCHES, end=UNEVEN, speed=800),
-        **{name: seen_of(one.track) for name, one in SLOW.items()},
+        **SLOW,
     },
     rules=Rules(lookup_budget=0),
     of_groups=False,
@@ -344,23 +373,53 @@ def test_outages_that_end_at_like_lags_delay_no_report() -> None:
 def test_a_group_that_falls_behind_is_slow_however_seldom_it_commits(
     share: str, commits: str
 ) -> None:
-    name = f"reads {share} of it, commits {commits}"
-    statuses, soon = statuses_of(name), SLOW[name].soon
+    statuses = statuses_of(f"reads {share} of it, commits {commits}")
+    soon = SOON[share][1] + int(np.ceil(3 * COMMITS[commits][1]))
     assert WARN in statuses[HOUR : HOUR + soon]
     assert OK not in statuses[HOUR + soon :]
 
 
-def test_a_slow_group_is_reported_once_and_in_time_however_few_look_ups_there_are() -> None:
-    def first_and_changes(look_ups: int) -> tuple[Ints, Ints]:
-        rngs = (np.random.default_rng([1, number]) for number in range(len(shares)))
-        often = COMMITS["every 15 s"]
-        tracks = [slow(rng, 70, 0, share, often) for rng, share in zip(rngs, shares, strict=True)]
-        codes = evaluate_tracks(tracks, look_ups=look_ups).status
-        first = (codes == STATUSES.index(WARN)).argmax(axis=0)
-        return first, (np.diff(codes, axis=0) != 0).sum(axis=0)
+# Four partitions of ten records a second, of which the members read these shares.
+FALLING = Case(
+    "falling",
+    {"orders": Topic(even(4, 40))},
+    {"billing": Group("orders", members=4, ms=10.0, commit_seconds=10.0)},
+    ((0, Slow("billing", tuple(100.0 / share for share in (0.2, 0.45, 0.7, 0.8)))),),
+    warm_up=10 * SECONDS,
+    watched=70 * SECONDS,
+)
 
-    shares = (0.2, 0.45, 0.7, 0.8)
+
+def logs_of(case: Case) -> dict[tuple[str, int], Log]:
+    """Its logs, to which records come at the end of each step; the first run is at BEGIN."""
+    world = Staged(case).world
+    for _ in range(count_runs(case)):
+        world.live_a_minute()
+    ends, step_ms = np.array(world.ends["orders"]), STEP * 1_000
+    first = BEGIN - MINUTE + step_ms
+    return {
+        ("orders", number): Log.of(
+            first + step_ms * np.searchsorted(end, np.arange(end[-1]), side="right")
+        )
+        for number, end in enumerate(ends.T)
+    }
+
+
+def test_a_slow_group_is_reported_once_and_in_time_however_few_look_ups_there_are() -> None:
+    logs = logs_of(FALLING)
+
+    def first_and_changes(look_ups: int) -> tuple[Ints, Ints]:
+        index, rules = RecordIndex(logs, BEGIN), Rules(lookup_budget=look_ups)
+        warned = []
+        for report in run(Staged(FALLING).world, count_runs(FALLING), rules, look_up=index):
+            statuses = report.snapshot.group_partitions.strings("status")
+            warned.append([status == WARN for status in statuses.to_list()])
+            index.now = (index.now or 0) + MINUTE
+        codes = np.array(warned)
+        return codes.argmax(axis=0), (np.diff(codes, axis=0) != 0).sum(axis=0)
+
     (first, changed), (late, changed_late) = (first_and_changes(most) for most in (10_000, 20))
+    assert (first > 0).all()
     assert (np.abs(late - first) <= 3).all()
     assert (np.maximum(changed, changed_late) <= 2).all()
 
