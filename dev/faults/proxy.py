@@ -36,7 +36,7 @@ class Proxy:
         self.stalled = self.refusing = False
         self.delay = 0.0
         self.damage = 0
-        self.connections = self.cuts = 0
+        self.cuts = 0
         self._writers: set[asyncio.StreamWriter] = set()
 
     @property
@@ -58,7 +58,6 @@ class Proxy:
         if self.refusing:
             writer.transport.abort()
             return
-        self.connections += 1
         try:
             there, back = await asyncio.open_connection(*self._upstream)
         except OSError:

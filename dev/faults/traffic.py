@@ -27,6 +27,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from dev.faults.truth import Partition, Topic, Truth, now_ms
+from dev.kafka.access import wait_for
 from dev.kafka.jars import CONSUMER_PROTOCOL
 from dev.kafka.readiness import NEVER_TIMES_OUT
 
@@ -371,7 +372,7 @@ class Traffic:
         # Whoever is in the middle of a commit may still have it in hand.
         with self._quiet_committers():
             sent = now_ms()
-            _all_done(self.admin.delete_topics([name], operation_timeout=_ANSWERS_WITHIN))
+            wait_for(self.admin.delete_topics([name], operation_timeout=_ANSWERS_WITHIN))
             self.truth.deleted(log.topic, sent, now_ms() + 1)
             for committer in self.committers.values():
                 committer.forget_topic(name)
@@ -381,7 +382,7 @@ class Traffic:
         """One more partition, written once every client can know of it."""
         log, sent = self.logs[name], now_ms()
         count = len(log.topic.logs) + 1
-        _all_done(self.admin.create_partitions([NewPartitions(name, count)]))
+        wait_for(self.admin.create_partitions([NewPartitions(name, count)]))
         log.topic.extended(count, sent, now_ms() + 1)
 
     def purge(self, name: str, partition: int, left: int) -> bool:
@@ -390,7 +391,7 @@ class Traffic:
         before = max((each.offset for each in topic.logs[partition].purges), default=0)
         offset, sent = max(0, topic.end(partition) - left), now_ms()
         topic.purged(partition, offset, sent)
-        _all_done(self.admin.delete_records([TopicPartition(name, partition, offset)]))
+        wait_for(self.admin.delete_records([TopicPartition(name, partition, offset)]))
         topic.purged(partition, offset, sent, now_ms() + 1)
         return offset > before
 
@@ -427,7 +428,7 @@ class Traffic:
         wanted = NewTopic(name, partitions, config={"min.insync.replicas": "2"})
         while True:
             try:
-                _all_done(self.admin.create_topics([wanted]))
+                wait_for(self.admin.create_topics([wanted]))
                 break
             except KafkaException as error:
                 # One of that name is still being deleted.
@@ -491,8 +492,3 @@ _TOPICS = (
     ("churn-b", 3, "bursts"),
     ("churn-c", 2, "idle"),
 )
-
-
-def _all_done(futures: Mapping[Any, Any]) -> None:
-    for future in futures.values():
-        future.result(_ANSWERS_WITHIN)

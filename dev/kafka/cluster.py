@@ -96,12 +96,6 @@ class KafkaCluster:
         """All nodes, those that do not run included."""
         return tuple(node.id for node in self._nodes)
 
-    @property
-    def pids(self) -> Mapping[int, int]:
-        """Process id by node, of those that run."""
-        running = {number: process.pid for number, process in self._processes.items()}
-        return {number: pid for number, pid in running.items() if pid is not None}
-
     def bootstrap(self, protocol: Protocol = "SASL_SSL") -> str:
         """Return host:port,host:port of all nodes."""
         return ",".join(node.address(protocol) for node in self._nodes)
