@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two folders of `outputs` walked together, value by value, whatever the order of keys.
+"""Finds the differences of two folders of `outputs`, value by value, whatever the order of keys.
 
-What differs alike in many places is one group: its name has the kind, the *what* and the names on
-the way to the value, and its places are the *where* and the numbers of a list's items.
+Equal differences in many places form one group. Its name has the kind, the *what* and the names on
+the way to the value; its places are the *where* and the numbers of a list's items.
 """
 
 from __future__ import annotations

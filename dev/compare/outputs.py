@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`outputs.py TREE OUT KIND...`: what one commit makes of recorded readings, a day and examples.
+"""Writes the outputs of one commit for the same inputs: `outputs.py TREE OUT KIND...`.
 
-Each commit runs its own copy of this, so that names are what they are there. Of each kind it writes
-`OUT/KIND.json`: WHAT a value is (a table, a route, a type of resource), WHERE it is (a run and a
-row, a request), and the value as a tree. The readings are seven minutes of three real brokers under
-faults, and a simulated day in which all goes wrong that a report knows.
+Each commit runs its own copy of this file, because names differ between commits. For each kind it
+writes `OUT/KIND.json`: WHAT a value is (a table, a route, a type of resource), WHERE it is (a run
+and a row, a request), and the value as a tree. The readings are seven minutes of three real brokers
+under faults, and a simulated day with every fault that a report knows. The templates are those of
+the examples.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong while the local cluster is prepared, started or steered."""
+"""Errors of preparing, starting and steering the local cluster."""
 
 
 class KafkaClusterError(Exception):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the collector reads: a group that nobody runs, whose commit then goes back."""
+"""Makes the group that the collector reads: it has no members, and its commit is set back later."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def messages(rehearsal: Rehearsal) -> list[str]:
 
 
 def denials(rehearsal: Rehearsal) -> list[str]:
-    """Returns the denied calls, without those that the rehearsal makes outside of its rights."""
+    """Returns the denied calls, except calls that the rehearsal makes outside of its rights."""
     return [
         f"{each['principal']} was denied {each['action']} on {each['resource']}"
         for each in rehearsal.emulator.events("denied")

@@ -48,7 +48,8 @@ class DeployedFunction:
     def find(cls, emulator: Emulator, stack: str, handler: str) -> DeployedFunction:
         """Returns the stack's function with this handler.
 
-        Raises RehearsalError if there is none, or if its code differs from the template's.
+        Raises RehearsalError if the stack has no such function, or if its code differs from the
+        template's.
         """
         resources = _resources(emulator, stack)
         lambda_ = emulator.client("lambda")

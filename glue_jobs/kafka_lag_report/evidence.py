@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the evidence for incidents: spells, which are runs in a row that said the same.
 
-Spark finds the spells, so Python sees few rows: none for a group without an incident that was read
-all day, and of partitions only those that were unread or changed their leader.
+Spark finds the spells, so Python sees few rows. A group without an incident that was read all day
+has none. Of partitions there are only rows about unread ones and about changes of the leader.
 """
 
 from __future__ import annotations

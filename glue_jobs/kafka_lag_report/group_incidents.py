@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the incidents of consumer groups: those of the collector, and those that only a day shows.
+"""Finds the incidents of consumer groups: the collector's, and more that only a whole day shows.
 
 A whole day shows for how long a group could not be read, that it rebalanced for long or was
 deleted, and what it lost or skipped in so few runs that the collector published no incident.

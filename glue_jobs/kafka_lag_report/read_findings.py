@@ -209,10 +209,7 @@ def _apply_to_known(work: Callable[[list[Any]], T], rows: Sequence[Row], name: s
 
 
 def _find_least(rows: Sequence[Row], name: str) -> Row | None:
-    """Returns the row with the smallest known value.
-
-    Of equal rows the one with the lowest partition.
-    """
+    """Returns the row with the smallest known value; the lowest partition if several are equal."""
     return min(
         rows, key=lambda row: (_read_known(row, name), row["partition_id"] or 0), default=None
     )
