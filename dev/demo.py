@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job on one machine: real brokers and consumers, the handler on its schedule, Spark.
+"""The main job on one machine: real brokers and consumers, runs on a schedule, Spark.
 
-Starts a Kafka cluster and an AWS stand-in, lets named consumers behave well and badly, calls the
-Lambda handler every few seconds, and turns its snapshots into the daily report, whose page stays.
+Starts a Kafka cluster, lets named consumers behave well and badly, watches them with `kafka-lag
+watch`, and turns its snapshots into the daily report, whose page stays.
 """
 
 from __future__ import annotations
@@ -15,31 +15,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 from confluent_kafka import KafkaException
 from rich.console import Console
-from rich.live import Live
 
-from dev.aws import AwsStandIn
-from dev.demo_function import BUCKET, CLUSTER, LocalFunction
 from dev.kafka import KafkaCluster, KafkaClusterError
+from dev.kafka.readiness import wait_until
 from dev.traffic import Traffic, possible
 from kafka_lag.errors import ReporterError
-from kafka_lag.snapshots.previous import load_newest
-from kafka_lag.snapshots.s3_store import S3Store
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.local_server import LocalServer
-from kafka_lag_cli.terminal.group_table import groups_table
 from kafka_lag_cli.terminal.text import escape_markup
 
 INTERVAL = 5
 # The last demo's pages, which outlive its other files.
 PAGES = Path(__file__).parents[1] / ".local" / "demo"
-_QUIET_TERMINAL_EVERY = 6
-_JAVA_ON_MODULES = "WARNING: Using incubator modules"
+_COMMAND = Path(sys.executable).with_name("kafka-lag")
+_ENDS_WITHIN = 60.0
+_METRIC = "kafka_lag_group_"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,8 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(ending, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="msk-lag-demo-"))
     try:
-        _collect(options.minutes, folder, console)
-        return _report(folder, console)
+        return _watch(options.minutes, folder, console) or _report(folder, console)
     except KeyboardInterrupt:
         console.print("Interrupted; everything is stopped.")
         return 0
@@ -81,73 +77,58 @@ def _minutes(text: str) -> float:
     return minutes
 
 
-def _collect(minutes: float, folder: Path, console: Console) -> None:
-    """Brokers, traffic and the handler, until the time is up; snapshots end in the folder."""
-    with ExitStack() as stack:
-        with console.status("Starting three brokers and an AWS stand-in …"):
-            aws = stack.enter_context(AwsStandIn())
-            cluster = stack.enter_context(KafkaCluster())
-            function = LocalFunction(cluster, aws, folder, INTERVAL)
-            stack.callback(function.close)
-        console.print(f"Kafka is up at {cluster.bootstrap('SASL_SSL')} (SASL_SSL, SCRAM-SHA-512).")
-        traffic = stack.enter_context(Traffic(cluster))
-        groups = possible()
+def _watch(minutes: float, folder: Path, console: Console) -> int:
+    """Brokers, traffic and the command, until the time is up; returns its exit code."""
+    console.print("Starting three brokers …")
+    with KafkaCluster() as cluster, Traffic(cluster) as traffic:
+        servers, groups = cluster.bootstrap("PLAINTEXT"), possible()
         console.print(f"{len(groups)} groups at work: {', '.join(groups)}.")
-        store = S3Store(aws.client("s3"), BUCKET)
-        server = LocalServer(Snapshots(store, time.time), time.time)
-        console.print(f"A status page, meanwhile: {stack.enter_context(server).url}")
-        _watch(function, store, time.monotonic() + minutes * 60, console)
+        snapshots = Snapshots(FolderStore(folder), time.time)
+        with LocalServer(snapshots, time.time) as server:
+            words = ["watch", "-b", servers, "--cluster", "demo", "--state", str(folder)]
+            words += ["--interval", str(INTERVAL)]
+            console.print(f"kafka-lag {' '.join(words)}", soft_wrap=True, highlight=False)
+            console.print(f"A status page, meanwhile: {server.url}")
+            code = _run_for(minutes, words, folder)
+            with urlopen(f"{server.url}/metrics") as answer:  # noqa: S310 - it is http
+                lines: list[str] = answer.read().decode().splitlines()
         for name, error in traffic.errors:
             console.print(f"[yellow]traffic {name} ended early: {escape_markup(error)}[/]")
-        target = FolderStore(folder)
-        for key in store.keys("snapshots/"):
-            target.write_once(key, store.read(key))
-        metric = function.a_metric()
-    console.print(f"{function.calls} runs, the slowest {function.slowest:.2f} s. A metric:")
+    metric = next((line for line in lines if line.startswith(_METRIC)), "none yet")
+    console.print(f"{server.url}/metrics had {len(lines)} lines, such as:")
     console.print(f"  {metric}", markup=False, highlight=False, soft_wrap=True)
+    return code
 
 
-def _watch(function: LocalFunction, store: S3Store, end: float, console: Console) -> None:
-    """Calls the handler each interval and shows what it has written, read back from S3."""
-    with Live(console=console, auto_refresh=False) as live:
-        while time.monotonic() < end:
-            taken_at = function.call_on_time()
-            snapshot = load_newest(store, CLUSTER, taken_at + 1).value
-            table = groups_table(snapshot, console.width)
-            last = time.monotonic() + INTERVAL >= end
-            if console.is_terminal:
-                live.update(table, refresh=True)
-            elif last or function.calls % _QUIET_TERMINAL_EVERY == 1:
-                console.print(table)
+def _run_for(minutes: float, words: Sequence[str], folder: Path) -> int:
+    """Runs the command for so long after its first run, and returns its exit code."""
+    with subprocess.Popen([_COMMAND, *words]) as command:
+        try:
+            wait_until(
+                lambda: command.poll() is not None or any(folder.glob("snapshots/groups/*")),
+                what="the first run",
+            )
+            with suppress(subprocess.TimeoutExpired):
+                command.wait(minutes * 60)
+        finally:
+            command.send_signal(signal.SIGINT)
+        return command.wait(_ENDS_WITHIN)
 
 
 def _report(folder: Path, console: Console) -> int:
-    """The Spark job for each day that the demo touched, as Glue would start it."""
+    """Reports each day that the demo touched; returns the command's exit code."""
     days = sorted({path.name.removeprefix("dt=") for path in folder.glob("snapshots/*/*/dt=*")})
     for day in days:
-        console.print(f"Spark reads the snapshots of {day}, which takes half a minute …")
-        command = [sys.executable, "-m", "kafka_lag_report.daily_report", "--date", day]
-        places = ["--input", str(folder), "--output", str(folder)]
-        if status := _run_quietly([*command, *places]):
-            return status
+        words = ["report", "--state", str(folder), "--date", day]
+        console.print(f"kafka-lag {' '.join(words)}", soft_wrap=True, highlight=False)
+        if code := subprocess.run([_COMMAND, *words], check=False).returncode:
+            return code
         for page in folder.glob(f"reports/page/*/dt={day}/report.html"):
             kept = PAGES / f"report-{day}.html"
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(page, kept)
             console.print(f"Open it in a browser: {kept}", soft_wrap=True)
     return 0
-
-
-def _run_quietly(command: Sequence[str]) -> int:
-    """The exit code; what it says on stderr is passed on, but for Java's line on Spark's modules.
-
-    Spark adds that module to each JVM it starts, and no option of either leaves the line out.
-    """
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as job:
-        for line in job.stderr or ():
-            if not line.startswith(_JAVA_ON_MODULES):
-                sys.stderr.write(line)
-    return job.returncode
 
 
 def _leave(folder: Path, console: Console, *, keep: bool) -> None:

@@ -73,5 +73,8 @@ def test_the_files_lie_where_the_last_line_says(demo: subprocess.CompletedProces
     (place,) = _kept(demo)
     reports = {path.parts[-4] for path in place.glob("reports/*/*/*/*.parquet")}
     assert {"partition_skew", "retention_risk", "lag_summary"} <= reports
-    log = (place / "collect_lag.log").read_text()
-    assert '"CollectorSuccess":1' in log
+    assert {path.name for path in place.glob("snapshots/*")} >= {"groups", "group_partitions"}
+
+
+def test_a_metric_is_printed(demo: subprocess.CompletedProcess[str]) -> None:
+    assert re.search(r"^  kafka_lag_group_\w+\{.*\} [\d.]+", demo.stdout, re.MULTILINE)
