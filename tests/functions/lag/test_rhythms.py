@@ -92,6 +92,8 @@ def bursts(seed: int, share: float) -> Ints:
 REGULAR_BURSTS = 1_000 + np.cumsum(np.where(MINUTES % 180 < 2, 20_000, 0))
 FOLLOWS = EVEN - 150
 STUCK = np.minimum(FOLLOWS, FOLLOWS[TROUBLE])
+# Nothing is written for 40 minutes of each hour, until the trouble begins.
+QUIET_HOURS = 1_000 + np.where((MINUTES % HOUR < 20) | (MINUTES >= TROUBLE), RATE, 0).cumsum()
 REBALANCING = MINUTES // 2 % 2 == 1
 
 HEALTHY = {
@@ -128,6 +130,10 @@ TROUBLED = {
     "a fifth slower": (slower(0.8), [(50, WARN)]),
     "stuck": (group(EVEN, STUCK), [(11, STALL)]),
     "stopped": (group(EVEN, STUCK, MINUTES < TROUBLE), [(11, STOP)]),
+    "stuck after quiet hours": (
+        group(QUIET_HOURS, reads_on(QUIET_HOURS, lambda run: 3 * RATE * (run < TROUBLE))),
+        [(10, STALL)],
+    ),
     "stuck in an endless rebalance": (group(EVEN, STUCK, ~REBALANCING), [(11, STALL)]),
     "rewound": (group(EVEN, REWOUND), [(0, REWIND), (11, OK)]),
     "back after five hours": (
