@@ -79,10 +79,10 @@ PROMISES = split_strips(
         group.sla_broken_since       ?x2 2x6 ?x2
         group.held_sla_broken_since  ?x4 2x4 ?x2
     promised, and no longer read
-        end                          100 +10x5 timeoutx3
+        end                          100 +10x5 timeoutx12
         commit                       100x6
-        group.sla_broken_since       ?x2 2x7
-        group.held_sla_broken_since  ?x4 2x5
+        group.sla_broken_since       ?x2 2x16
+        group.held_sla_broken_since  ?x4 2x14
     not to be late
         end                     100 +10x5
         commit                  100x6
