@@ -112,7 +112,11 @@ def _run_for(minutes: float, words: Sequence[str], folder: Path) -> int:
                 command.wait(minutes * 60)
         finally:
             command.send_signal(signal.SIGINT)
-        return command.wait(_ENDS_WITHIN)
+        try:
+            return command.wait(_ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            command.kill()
+            return 1
 
 
 def _report(folder: Path, console: Console) -> int:

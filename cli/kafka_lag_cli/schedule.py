@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
@@ -57,6 +60,31 @@ def run_on_schedule(
         due = (int(clock()) // interval + 1) * interval
         yield Run(report, failure, seconds, due, kept)
         wait(max(0.0, due - clock()))
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[float], None]]:
+    """Gives a wait, in s, that raises KeyboardInterrupt if Ctrl-C was pressed before.
+
+    kafka-python logs and drops what is raised inside its tasks, KeyboardInterrupt included.
+    """
+    was_pressed = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal was_pressed
+        was_pressed = True
+        signal.default_int_handler(number, frame)
+
+    def wait(seconds: float) -> None:
+        if was_pressed:
+            raise KeyboardInterrupt
+        time.sleep(seconds)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield wait
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def describe_unkept(error: ReporterError) -> str:

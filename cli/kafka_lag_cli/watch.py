@@ -33,7 +33,7 @@ from kafka_lag_cli.connecting.collect_options import (
 )
 from kafka_lag_cli.help_sections import SectionedCommand, option
 from kafka_lag_cli.numbers import SECONDS
-from kafka_lag_cli.schedule import Run, run_on_schedule
+from kafka_lag_cli.schedule import Run, interruptible, run_on_schedule
 from kafka_lag_cli.state.shared import mark_collected
 from kafka_lag_cli.terminal.group_details import group_details
 from kafka_lag_cli.terminal.group_rows import Selection, select_groups, write_rows
@@ -93,8 +93,8 @@ def watch(**options: Any) -> int:
             _append(view, options, screen, heading=len(view.lags) == 1)
 
     try:
-        with live if redraws else nullcontext():
-            show_runs(run_on_schedule(collector, interval), view, logger, show)
+        with live if redraws else nullcontext(), interruptible() as wait:
+            show_runs(run_on_schedule(collector, interval, wait), view, logger, show)
     except KeyboardInterrupt:
         pass
     if redraws and view.snapshot is not None:

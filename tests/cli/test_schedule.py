@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import suppress
 from itertools import islice
 
 import pytest
@@ -14,7 +16,7 @@ from kafka_lag.errors import SourceError
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import ClusterReading
 from kafka_lag.settings import Settings
-from kafka_lag_cli.schedule import run_on_schedule
+from kafka_lag_cli.schedule import interruptible, run_on_schedule
 from tests.builders import NOON, a_reading
 from tests.fakes import FakeSource, MemoryStore, RecordingLogger
 from tests.functions.runs import GROUPS, TOPICS
@@ -110,3 +112,14 @@ def test_what_is_no_error_of_the_reporter_ends_the_runs() -> None:
     runs = run_on_schedule(a_collector(_BrokenSource(a_reading())), 60, clock=Clock(BEGIN))
     with pytest.raises(RuntimeError, match="a defect"):
         next(runs)
+
+
+def test_an_interrupt_that_a_library_drops_ends_the_next_wait() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with interruptible() as wait:
+        wait(0)
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            wait(60)
+    assert signal.getsignal(signal.SIGINT) is before

@@ -62,5 +62,5 @@ def test_a_commit_may_stand_as_long_as_it_usually_does() -> None:
 def test_groups_that_pause_have_the_statuses_that_their_logs_allow(number: int) -> None:
     found = score(RHYTHMS[number])
 
-    assert found.judged > 1_000
+    assert found.judged > 900
     assert not found.wrong, found.first
