@@ -133,7 +133,7 @@ def weigh_slow_members(case: Case) -> Cause | None:
         or (case.behind & ~own).any()
         or not others.any()
         or len(down) > max(1.0, _MOST_SLOW * counts["members_read"])
-        or (len(down) > 1 and find_only_leader(case) is not None)
+        or (len(down) > 1 and is_all_of_one_leader(case))
     ):
         return None
     owned = ~own & (case.members >= 0)
@@ -166,14 +166,12 @@ def _list_hosts(case: Case, rows: Mask) -> str:
     return ", ".join(sorted(found))
 
 
-def find_only_leader(case: Case) -> int | None:
-    """Returns the broker that leads all partitions behind and none that is not; None if there is
-    none: it may be slow as well as the members."""
+def is_all_of_one_leader(case: Case) -> bool:
+    """Returns true if all that is behind, and nothing that is not, is led by one broker: it may be
+    slow as well as the members."""
     leaders = case.rows.numbers("leader").fill(-1)
     of_behind = unique(leaders[case.behind])
-    if len(of_behind) != 1 or (case.fine & (leaders == of_behind[0])).any():
-        return None
-    return int(of_behind[0])
+    return len(of_behind) == 1 and not (case.fine & (leaders == of_behind[0])).any()
 
 
 def _has_busier_peer(case: Case) -> bool:

@@ -42,8 +42,8 @@ from kafka_lag.lag.cause_proofs import (
 from kafka_lag.lag.cause_rates import (
     FEW_REBALANCES,
     find_hot,
-    find_only_leader,
     have_members_left,
+    is_all_of_one_leader,
     is_more_written,
     weigh_catching_up,
     weigh_hot_partition,
@@ -232,10 +232,10 @@ def _name(case: Case, last: _Named, run: Run, last_run: int | None, incident: in
 
 
 def _find_unexplained(case: Case) -> Cause:
-    """Returns `unexplained`, with the broker that alone leads all that is behind: it may be slow,
-    but a single group does not prove it."""
+    """Returns `unexplained`, with the broker that alone leads all that is behind, if it is known:
+    it may be slow, but a single group does not prove it."""
     several = case.behind.sum() > 1 and case.fine.any()
-    broker = find_only_leader(case) if several else None
+    broker = case.value(case.worst, "leader") if several and is_all_of_one_leader(case) else None
     return Cause(contract.UNEXPLAINED, case.since, {**case.list_rates(), "broker": broker})
 
 

@@ -23,7 +23,7 @@ from kafka_lag.lag.model import Snapshot
 # The minute in which the trouble begins.
 TROUBLE = 6
 MINUTES = 26
-# What happens to a cluster, and what happens in which minute.
+# An event that happens to a cluster, and events by minute.
 Act: TypeAlias = Callable[[World], None]
 Acts: TypeAlias = Mapping[int, Act]
 
@@ -204,7 +204,7 @@ class Case:
     minutes: int = MINUTES
     before: Act = lambda _: None
     made: Callable[[], World] = two_members
-    # What happens twenty minutes later, and the cause that is named from a window later on.
+    # An event twenty minutes later, and the cause that is named from a window after it on.
     end: Act | None = None
     later: str | None = None
 
@@ -388,7 +388,7 @@ def is_set_back(cluster: World) -> None:
     cluster.groups[0].stuck.update({4: 100.0, 5: 100.0})
 
 
-# What happens to two members minute by minute, and so many runs.
+# Events that happen to two members, by minute, and the number of runs.
 SERIES: Mapping[str, tuple[Acts, int]] = {
     "out of step, and others too": ({TROUBLE: out_of_step(1)}, MINUTES),
     "set ahead": ({TROUBLE: moves(10_000)}, TROUBLE + 4),
@@ -834,3 +834,10 @@ def test_a_group_that_kept_up_with_many_times_as_much_is_compared_with_that() ->
     last = planted("much, kept up with, then slow")[-1]
 
     assert row(last)["cause"] == contract.CAPACITY_FELL
+
+
+def test_the_only_leader_of_what_is_behind_is_named_while_it_is_known() -> None:
+    """Two partitions lose their leader in minute 20; one run later they are unavailable."""
+    runs = run(two_members(), {TROUBLE: limits, 20: loses_leader(1, 4)}, 21)
+    assert [row(each)["cause"] for each in runs[-2:]] == [contract.UNEXPLAINED] * 2
+    assert [evidence(each).get("broker") for each in runs[-2:]] == [2, None]
