@@ -95,11 +95,8 @@ def print_advice(advice: Advice, screen: Console) -> None:
     for sentence in advice.limits:
         _print(screen, sentence)
     screen.print()
-    if advice.now.needed is None:
-        days = format_quantity(advice.period.days, "day")
-        _print(screen, f"Tasks needed were not known in {days}. `capacity` may be configured.")
-        return
-    screen.print(_week_table(advice.week))
+    if advice.now.needed is not None:
+        screen.print(_week_table(advice.week))
     _print(screen, _describe_week(advice))
 
 
@@ -166,13 +163,16 @@ def _range(needed: Quartiles | None) -> Text:
 
 
 def _describe_week(advice: Advice) -> str:
-    minutes = advice.now.needed.minutes if advice.now.needed else 0
+    needed, days = advice.now.needed, format_quantity(advice.period.days, "day")
     slot = format_quantity(advice.period.slot_ms // MINUTE_MS, "minute")
-    text = (
-        f"Tasks needed by hour of the week in UTC: median..upper quartile of {minutes:,} minutes "
-        f"in {format_quantity(advice.period.days, 'day')}; {format_quantity(advice.runs, 'run')} "
-        f"read, one in {slot}."
-    )
+    if needed is None:
+        text = f"Tasks needed were not known in {days}. `capacity` may be configured."
+    else:
+        text = (
+            f"Tasks needed by hour of the week in UTC: median..upper quartile of "
+            f"{needed.minutes:,} minutes in {days}; {format_quantity(advice.runs, 'run')} read, "
+            f"one in {slot}."
+        )
     if advice.unreadable:
         text += f" {format_quantity(advice.unreadable, 'run')} cannot be read."
     return text
