@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a watched cluster, from a configuration or from the objects of an app.
+"""The facts of a watched cluster, from a configuration or from the objects of an app.
 
 Alarm rules, costs, warnings and the constructs go by these facts.
 """
@@ -35,7 +35,7 @@ _TRANSPORT = {
     "plaintext": "PLAINTEXT",
 }
 
-# Of all periods together, those of less than an hour each [CloudWatch API, PutMetricAlarm].
+# All periods of an alarm together, if shorter than an hour each [CloudWatch API, PutMetricAlarm].
 _LONGEST_ALARM_MINUTES = 24 * 60
 # Characters that CDK lets a dimension have.
 _LONGEST_VALUE = 255
@@ -70,20 +70,23 @@ class ClusterFacts:
         return self.reach.has_brokers and self.settings.broker_type == "standard"
 
     @property
+    def _publishes(self) -> bool:
+        """True if a sink publishes metrics of the cluster into CloudWatch."""
+        return bool(self.settings.sink_names) and not self.settings.paused
+
+    @property
     def watches_any_group(self) -> bool:
         """True if queries watch all groups. A paused cluster has none: they would cost and have no
         data.
 
         They see what a sink publishes into CloudWatch's namespaces.
         """
-        return self.alarms.any_group and bool(self.settings.sink_names) and not self.settings.paused
+        return self.alarms.any_group and self._publishes
 
     @property
     def watches_unusual(self) -> bool:
         """True if a query watches all groups for unusual values."""
-        return (
-            self.alarms.any_unusual and bool(self.settings.sink_names) and not self.settings.paused
-        )
+        return self.alarms.any_unusual and self._publishes
 
     @property
     def watches_brokers(self) -> bool:

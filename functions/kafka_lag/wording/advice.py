@@ -136,11 +136,11 @@ def _advise_late(row: Mapping[str, Any]) -> str:
 
 def _advise_speed(row: Mapping[str, Any]) -> str:
     """Returns what may make a group read faster."""
+    if of_broker := advise_on_broker(row):
+        return of_broker
     written, usual = row.get("produce_rate"), row.get("usual_produce_rate")
     times = written / usual if row.get("unusual") and written and usual else 0.0
     member = format_name(row["worst_member"]) if row.get("worst_member") else None
-    if of_broker := advise_on_broker(row):
-        return of_broker
     parts, faster = [], f"find the slow step{f' in {member}' if member else ''}"
     if times >= _FLOOD:
         topic = _name_only_topic(row) or "its topics"
