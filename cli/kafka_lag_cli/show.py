@@ -86,7 +86,7 @@ def show(**options: Any) -> int:
     code = exit_code(report, selection, options["fail_on"])
     with ignore_closed_pipe():
         _write(report, selection, collect.settings.rules, options)
-    # Groups without any partition are worth to be shown first.
+    # Groups of which no partition can be read are printed before the missing rights are explained.
     check_rights_to_read(collect, report.snapshot)
     return code
 

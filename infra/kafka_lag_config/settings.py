@@ -57,7 +57,7 @@ class SlaRuns(Strict):
 
 
 class AlarmChange(Strict):
-    """What one kind of alarm does otherwise."""
+    """Settings of one kind of alarm that differ from its rule."""
 
     datapoints: Count | None = None
     """so many of `periods` must breach"""
@@ -102,7 +102,7 @@ class AlarmSettings(Strict):
 
 
 class CollectorSettings(CollectorKeys):
-    """What a collector reads, publishes and runs on; nothing of how the brokers are reached.
+    """Settings of what a collector reads, publishes and runs on, not of how it reaches brokers.
 
     `elsewhere` has those of the collector's words that a cluster says otherwise.
     """

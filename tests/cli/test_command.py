@@ -102,7 +102,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert process.returncode == 0
 
 
-# What a subcommand loads when it has parsed its options.
+# Prints the packages that a subcommand has loaded once its options are parsed.
 LOADED = """
 import sys
 from importlib import import_module
@@ -117,7 +117,7 @@ HEAVY = {
     *("pydantic", "boto3", "kafka_lag_config.document"),
     *("kafka_lag_cli.doctor.inspection", "kafka_lag.brokers.diagnosis.unreachable"),
 }
-# What a reading takes, and help and a mistake in an option do not.
+# Packages that only a reading may load, not help or a mistake in an option.
 OF_A_READING = {"numpy", "pyarrow", "kafka"}
 
 

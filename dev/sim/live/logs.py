@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is true of logs on brokers: the lags and ages that were right at a time, by what was written
-and committed. Times are seconds since 1970."""
+"""Logs on brokers, and the lags and ages that were right at a time, by the records written and the
+commits made. Times are seconds since 1970."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READS_APART = 3.0
 GroupPartition: TypeAlias = tuple[str, str, int]
 # Values that are right, bounds included.
 Range: TypeAlias = tuple[float, float]
-# What is shown: lags by group, topic and partition, or the worst ages by group and topic.
+# Programs show lags by group, topic and partition, or the worst ages by group and topic.
 LAG, AGE = 0, 1
 
 

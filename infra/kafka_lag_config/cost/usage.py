@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The usage of a deployment in an average month: ten lines of a bill, and everything else.
 
-What expires is counted once it is as old as it gets, what never expires as of a year after the
-deploy. What stays below a few percent at any size is left out: traffic, messages, queries, calls of
+Objects and logs that expire are counted once they are as old as they get, others as of a year after
+the deploy. Items below a few percent at any size are left out: traffic, messages, queries, calls of
 functions and their starts.
 """
 
@@ -37,7 +37,7 @@ from kafka_lag_config.shared import KmsKeys, Report, Shared, StatusMessages, Vie
 
 _FIRST_YEAR_DAYS = 365
 
-# What one request of PutMetricData holds [botocore cloudwatch PutMetricData].
+# Metrics in one request of PutMetricData [botocore cloudwatch PutMetricData].
 _METRICS_PER_REQUEST = 1000
 # A metric and the two bounds of its band.
 _METRICS_PER_ANOMALY_ALARM = 3
