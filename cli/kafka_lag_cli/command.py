@@ -30,6 +30,7 @@ _SUBCOMMANDS = {
     "serve": "serve the status page, Burrow's API and /metrics",
     "doctor": "find what keeps a login from reading, and print what repairs it",
     "why": "explain why a group is behind, and what to do",
+    "alive": "say whether a member moves its partitions, for a liveness probe",
     "tasks": "say how many tasks groups need, now and by hour of the week",
     "replay": "try the alarms of a configuration on past days",
     "diff": "compare two configurations: keys, alarms, cost, pages",
@@ -83,11 +84,12 @@ _STATE and _PROFILE; KAFKA_LAG_PASSWORD
 exit codes:
   0    done
   1    the cluster, the files or AWS could not be read; one sentence says what to do.
-       doctor: there is a fault
+       doctor: there is a fault; alive: the member is stalled
   2    wrong usage, a file that is not there, a configuration with faults; one line says what
   3    show --fail-on: a group has that status, or breaks its SLA
   4    show --fail-on: no group matched, but some could not be read;
-       doctor: no fault was found, but some checks could not be made
+       doctor: no fault was found, but some checks could not be made;
+       alive: nothing is known of that member
   130  interrupted
 """
 

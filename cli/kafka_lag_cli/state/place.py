@@ -73,19 +73,19 @@ STATE = option(
 PROFILE = option("--profile", metavar="P", help="AWS profile")
 
 
-def place_options(command: Callable[..., None]) -> Callable[..., None]:
+def place_options(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """The options of a folder or a bucket, which the command gets as `place`."""
 
     @wraps(command)
     def with_place(
         *arguments: Any, state: SnapshotPlace | None, profile: str | None, **options: Any
-    ) -> None:
+    ) -> int | None:
         place = replace(state or SnapshotPlace(), profile=profile)
         place.check_folder()
         # One command reads the history of alarms, too, wherever snapshots are.
         reads_aws = place.bucket or options.get("compare_with_aws")
         if profile and not (reads_aws or is_from_variable("profile")):
             raise click.UsageError("--profile is for a bucket: leave it out.")
-        command(*arguments, place=place, **options)
+        return command(*arguments, place=place, **options)
 
     return add_options(STATE, PROFILE)(with_place)

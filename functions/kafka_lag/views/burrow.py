@@ -18,6 +18,7 @@ from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
 from kafka_lag.views.http import Answer, Request, WrongQueryError, redirect_trailing_slash
 from kafka_lag.views.latest_run import HOUR_MS, Snapshots
+from kafka_lag.views.member_probe import probe_member
 
 # The status of groups and partitions about which nothing is known.
 NOT_FOUND = "NOTFOUND"
@@ -263,6 +264,25 @@ def answer_status(request: BurrowRequest, cluster: str, group: str) -> Answer:
     )
 
 
+def answer_member(request: BurrowRequest, cluster: str, group: str, client_id: str) -> Answer:
+    """Returns whether a member moves its partitions: 503 only if it is proven that it does not.
+
+    Burrow has no such path.
+    """
+    verdict = probe_member(request.snapshots, cluster, group, client_id, request.now_ms)
+    if not verdict.is_known:
+        return request.not_found(verdict.reason)
+    member = {
+        "cluster": cluster,
+        "group": group,
+        "client_id": client_id,
+        "alive": verdict.is_alive,
+        "reason": verdict.reason,
+    }
+    code = 503 if verdict.is_alive is False else 200
+    return request.answer("member returned", {"member": member}, verdict.taken_at, code)
+
+
 _ROUTES: dict[str, Callable[..., Answer]] = {
     "/burrow/admin": answer_alive,
     "/burrow/admin/ready": answer_ready,
@@ -275,6 +295,7 @@ _ROUTES: dict[str, Callable[..., Answer]] = {
     # A group's slashes need not be encoded, so longer paths come first.
     "/v3/kafka/{cluster}/consumer/{group}/status": answer_status,
     "/v3/kafka/{cluster}/consumer/{group}/lag": answer_lag,
+    "/v3/kafka/{cluster}/consumer/{group}/member/{client_id}": answer_member,
     "/v3/kafka/{cluster}/consumer/{group}": describe_consumer,
 }
 PATHS = tuple(_ROUTES)

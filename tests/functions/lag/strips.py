@@ -183,14 +183,14 @@ class Strips:
         frame = "group" if column.startswith("group.") else column
         kind = frame if frame in ("group", "scaling_lag") else "partition"
         if kind not in self._cache:
-            self._cache[kind] = [_first_rows(_frame(each, column)) for each in self._reports]
+            self._cache[kind] = [_first_rows(_frame(each, column)) for each in self.reports]
         places: list[dict[str, int]] = self._cache[kind]
         return places
 
     def _column(self, run: int, column: str) -> Values:
         if (run, column) not in self._cache:
             name = column.removeprefix("group.")
-            values = _frame(self._reports[run], column).columns[name].to_list()
+            values = _frame(self.reports[run], column).columns[name].to_list()
             if _KINDS.get(name) == contract.TIMESTAMP:
                 values = [None if each is None else (each - NOON) / MINUTE for each in values]
             self._cache[run, column] = values
@@ -202,7 +202,8 @@ class Strips:
         return {name: Strip.of(text) for name, text in self.texts.items()}
 
     @cached_property
-    def _reports(self) -> list[LagReport]:
+    def reports(self) -> list[LagReport]:
+        """What each run found, the oldest first."""
         strips, memory, found = self._strips, Memory.empty(), []
         times = {(name, n): log for name, log in self.logs.items() for n in range(9)}
         look_up = Broker(times, unanswered=strips.keys() - self.logs.keys())

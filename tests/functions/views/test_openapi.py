@@ -29,7 +29,7 @@ from tests.functions.views.burrow.snapshots import Shop, a_group, a_partition
 DOCUMENT: dict[str, Any] = json.loads(
     (Path(__file__).parents[3] / "docs" / "openapi.json").read_text()
 )
-NAMES = {"cluster": "shop", "group": "billing", "topic": "orders"}
+NAMES = {"cluster": "shop", "group": "billing", "topic": "orders", "client_id": "app-1"}
 TYPES = {
     "object": dict,
     "array": list,
@@ -42,7 +42,9 @@ TYPES = {
 
 
 def ask(path: str, names: dict[str, str] = NAMES, query: str = "", method: str = "GET") -> Answer:
-    shop = Shop([a_partition(), a_partition(1, None)], [a_group()], [a_partition()])
+    owned = a_partition(client_id="app-1", member_id="m", owned_at=NOON)
+    rows = [owned, a_partition(1, None)]
+    shop = Shop(rows, [a_group()], [a_partition()])
     snapshots = Snapshots(shop.store, lambda: (NOON + MINUTE) / 1000)
     request = Request.of(method, path.format(**names), query, {"host": "lag.example"})
     return answer(request, snapshots, NOON + MINUTE)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kafka-lag alive`: whether one member of a group moves its partitions, for a liveness probe."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from kafka_lag.errors import ReporterError
+from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.views.member_probe import probe_member
+from kafka_lag_cli.state.groups_over_time import AT_ONCE
+from kafka_lag_cli.state.place import SnapshotPlace, place_options
+from kafka_lag_cli.terminal.text import printable
+
+STALLED, NOT_KNOWN = 1, 4
+_EXAMPLES = """\b
+examples:
+  kafka-lag alive billing --client-id billing-0 --state s3://kafka-lag-data
+  kafka-lag alive billing --client-id billing-0; test $? -ne 1
+"""
+
+
+@click.command("alive", epilog=_EXAMPLES)
+@click.argument("group")
+@click.option("--client-id", required=True, metavar="ID", help="the client.id of the member")
+@click.option("--cluster", metavar="NAME", help="name of the cluster, if there are several")
+@place_options
+def alive(group: str, client_id: str, cluster: str | None, place: SnapshotPlace) -> int:
+    """Say whether the member of GROUP with this client ID moves its partitions.
+
+    Exits with 1 only if records wait on its own partitions and none moved for ten minutes, with 4
+    if nothing is known of the member. What is not proven is 0.
+    """
+    try:
+        snapshots = Snapshots(place.open_store(AT_ONCE), time.time)
+        names = [cluster] if cluster else snapshots.clusters()
+        if len(names) != 1:
+            found = ", ".join(names) or "none"
+            click.echo(f"Name the cluster by --cluster; there is {found}.", err=True)
+            return NOT_KNOWN
+        verdict = probe_member(snapshots, names[0], group, client_id, int(time.time() * 1000))
+    except ReporterError as error:
+        # Another exit code than that of a stalled member, which a probe restarts.
+        click.echo(printable(str(error)), err=True)
+        return NOT_KNOWN
+    click.echo(printable(verdict.reason))
+    if not verdict.is_known:
+        return NOT_KNOWN
+    return STALLED if verdict.is_alive is False else 0
