@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,12 +15,12 @@ from kafka_lag_config.simulation.evaluation import Assumptions, Counts, Point
 
 Properties = Mapping[str, Any]
 
-_OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    "GreaterThanOrEqualToThreshold": lambda value, bound: value >= bound,
-    "GreaterThanThreshold": lambda value, bound: value > bound,
-    "LessThanThreshold": lambda value, bound: value < bound,
-    "LessThanOrEqualToThreshold": lambda value, bound: value <= bound,
-    "GreaterThanUpperThreshold": lambda value, bound: value > bound,
+_OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "GreaterThanOrEqualToThreshold": operator.ge,
+    "GreaterThanThreshold": operator.gt,
+    "LessThanThreshold": operator.lt,
+    "LessThanOrEqualToThreshold": operator.le,
+    "GreaterThanUpperThreshold": operator.gt,
 }
 _STATISTICS = {"MAX": "Maximum", "MIN": "Minimum", "AVG": "Average", "SUM": "Sum"}
 _QUERY = re.compile(
@@ -66,7 +67,7 @@ class Watched:
         `band` is the upper edge that an anomaly alarm has learnt, `series` the contributor of an
         alarm on a query. Raises ValueError for what is not modelled.
         """
-        stats, expression = _watched(properties, series)
+        stats, expression = _read(properties, series)
         periods = {stat.period for stat in stats.values()}
         if len(periods) != 1:
             raise ValueError("the metrics of an alarm must have one period")
@@ -74,13 +75,10 @@ class Watched:
         if bound is None:
             raise ValueError("the alarm has no threshold; give the band of an anomaly alarm")
         evaluated = properties["EvaluationPeriods"]
-        counts = Counts(
-            datapoints=properties.get("DatapointsToAlarm", evaluated),
-            periods=evaluated,
-            missing=properties.get("TreatMissingData", "missing"),
-        )
-        operator = properties["ComparisonOperator"]
-        return cls(stats, expression, periods.pop(), operator, bound, counts)
+        missing = properties.get("TreatMissingData", "missing")
+        counts = Counts(properties.get("DatapointsToAlarm", evaluated), evaluated, missing)
+        compared = properties["ComparisonOperator"]
+        return cls(stats, expression, periods.pop(), compared, bound, counts)
 
     def values(self, metrics: Metrics, now: int, assumed: Assumptions) -> list[float | None]:
         """The evaluation range as it is seen at the end of minute `now`, oldest first."""
@@ -95,10 +93,8 @@ class Watched:
         empty: frozenset[str] = frozenset()
         if assumed.empty_series == "missing":
             empty = frozenset(n for n, c in columns.items() if all(v is None for v in c))
-        return [
-            self.expression.value({name: c[at] for name, c in columns.items()}, empty)
-            for at in range(count)
-        ]
+        rows = zip(*columns.values(), strict=True)
+        return [self.expression.value(dict(zip(columns, row, strict=True)), empty) for row in rows]
 
     def points(self, values: list[float | None]) -> list[Point]:
         """Return for each value whether it breaches; null if it is missing."""
@@ -112,75 +108,19 @@ class Watched:
         return max(known) if len(known) == len(found) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A Metrics Insights query of the one shape that this project writes.
-
-    `without` are dimension values whose series it leaves out.
-    """
-
-    namespace: str
-    name: str
-    dimensions: frozenset[str]
-    where: tuple[str, str]
-    without: frozenset[tuple[str, str]]
-    function: str
-
-    @classmethod
-    def parsed(cls, text: str) -> Query:
-        """From its text. Raises ValueError for another shape."""
-        found = _QUERY.fullmatch(text)
-        if found is None or found["dimensions"] != found["by"].replace(", ", ","):
-            raise ValueError(f"not a query that is modelled: {text}")
-        names = frozenset(re.findall(r'"([^"]+)"', found["dimensions"]))
-        where = (found["key"], found["value"])
-        without = frozenset(_WITHOUT.findall(found["without"]))
-        return cls(found["namespace"], found["name"], names, where, without, found["function"])
-
-    def matches(self, metrics: Metrics) -> Iterator[Series]:
-        """Series with exactly the schema's dimensions: no coarser and no finer level."""
-        for series in metrics.series():
-            names = frozenset(name for name, _ in series.dimensions)
-            same = (series.namespace, series.name) == (self.namespace, self.name)
-            held = self.where in series.dimensions and not self.without & series.dimensions
-            if same and held and names == self.dimensions:
-                yield series
-
-
-def series_of(properties: Properties) -> Series:
-    """The one metric that an alarm watches. Raises ValueError for an alarm on several."""
-    stats, _ = _watched(properties, None)
-    if len(stats) != 1:
-        raise ValueError("the alarm is on math over several metrics")
-    (stat,) = stats.values()
-    return stat.series
-
-
-def query_of(properties: Properties) -> Query | None:
-    """The query of a Metrics Insights alarm, None for other alarms."""
-    texts = [each["Expression"] for each in _queries(properties) if "Expression" in each]
-    selects = [text for text in texts if text.startswith("SELECT ")]
-    return Query.parsed(selects[0]) if selects else None
-
-
-def _queries(properties: Properties) -> list[Mapping[str, Any]]:
-    return list(properties.get("Metrics", ()))
-
-
-def _watched(
+def _read(
     properties: Properties, series: Series | None
 ) -> tuple[dict[str, MetricStat], Expression]:
-    queries = _queries(properties)
+    queries = properties.get("Metrics", ())
     if not queries:
         metric = _stat(properties, properties["Statistic"], properties["Period"])
         return {"metric": metric}, Expression("metric")
     if series is not None:
-        return _contributor(properties, series)
-    stats = {
-        each["Id"]: _stat(each["MetricStat"]["Metric"], each["MetricStat"]["Stat"], period)
-        for each in queries
-        if "MetricStat" in each and (period := each["MetricStat"]["Period"])
-    }
+        (query,), (period,) = _find_queries(properties), [each["Period"] for each in queries]
+        stat = MetricStat(series, _STATISTICS[query["function"]], minutes_of(period))
+        return {"metric": stat}, Expression("metric")
+    read = [(each["Id"], each["MetricStat"]) for each in queries if "MetricStat" in each]
+    stats = {name: _stat(each["Metric"], each["Stat"], each["Period"]) for name, each in read}
     if "ThresholdMetricId" in properties:
         (name,) = stats
         return stats, Expression(name)
@@ -192,16 +132,50 @@ def _watched(
     return {name: stats[name] for name in stats if name in names}, expression
 
 
-def _contributor(
-    properties: Properties, series: Series
-) -> tuple[dict[str, MetricStat], Expression]:
-    query = query_of(properties)
-    if query is None:
-        raise ValueError("the alarm has no query")
-    (period,) = [each["Period"] for each in _queries(properties)]
-    stat = MetricStat(series, _STATISTICS[query.function], minutes_of(period))
-    return {"metric": stat}, Expression("metric")
-
-
 def _stat(metric: Properties, statistic: str, period: int) -> MetricStat:
     return MetricStat(Series.described(metric), statistic, minutes_of(period))
+
+
+def series_of(properties: Properties) -> Series:
+    """The one metric that an alarm watches. Raises ValueError for an alarm on several."""
+    stats, _ = _read(properties, None)
+    if len(stats) != 1:
+        raise ValueError("the alarm is on math over several metrics")
+    (stat,) = stats.values()
+    return stat.series
+
+
+def is_query(properties: Properties) -> bool:
+    """Whether it is an alarm on a Metrics Insights query. Raises ValueError for another shape."""
+    return bool(_find_queries(properties))
+
+
+def find_contributors(properties: Properties, metrics: Metrics) -> Iterator[Series]:
+    """The series that a query returns: exactly its dimensions, no coarser and no finer level.
+
+    Raises ValueError for an alarm without a query.
+    """
+    if not is_query(properties):
+        raise ValueError("the alarm has no query")
+    (query,) = _find_queries(properties)
+    wanted = set(re.findall(r'"([^"]+)"', query["dimensions"]))
+    without = frozenset(_WITHOUT.findall(query["without"]))
+    for series in metrics.series():
+        same = (series.namespace, series.name) == (query["namespace"], query["name"])
+        held = (query["key"], query["value"]) in series.dimensions
+        names = {name for name, _ in series.dimensions}
+        if same and held and not without & series.dimensions and names == wanted:
+            yield series
+
+
+def _find_queries(properties: Properties) -> list[re.Match[str]]:
+    """Returns the query of the one shape that this project writes, or nothing."""
+    texts = [each.get("Expression", "") for each in properties.get("Metrics", ())]
+    found = []
+    for text in texts:
+        if text.startswith("SELECT "):
+            query = _QUERY.fullmatch(text)
+            if query is None or query["dimensions"] != query["by"].replace(", ", ","):
+                raise ValueError(f"not a query that is modelled: {text}")
+            found.append(query)
+    return found

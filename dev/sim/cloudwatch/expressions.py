@@ -18,21 +18,19 @@ from typing import Any
 # What an expression needs of a metric: its value now, and whether any value is in the range.
 Values = Mapping[str, float | None]
 
-_ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
+_OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
-}
-_COMPARISONS: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
 }
-_AGGREGATES: dict[str, Callable[[list[float]], float]] = {"MAX": max, "MIN": min}
+_AGGREGATES: Mapping[str, Callable[[list[float]], float]] = {"MAX": max, "MIN": min}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +45,44 @@ class Expression:
         `empty`: the metrics that FILL leaves as they are. Raises ValueError for what is not
         modelled.
         """
-        return _Evaluation(self.text, values, empty).of(_parse(self.text))
+        return self._find(_parse(self.text), values, empty)
 
     def names(self) -> Iterator[str]:
         """The ids of the metrics in it."""
-        called = {
-            node.func.id
-            for node in ast.walk(_parse(self.text))
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        }
-        for node in ast.walk(_parse(self.text)):
-            if isinstance(node, ast.Name) and node.id not in called:
-                yield node.id
+        nodes = list(ast.walk(_parse(self.text)))
+        called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        yield from (n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
+
+    def _find(self, node: ast.expr, values: Values, empty: frozenset[str]) -> float | None:
+        def of(inner: ast.expr) -> float | None:
+            return self._find(inner, values, empty)
+
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return float(number)
+            case ast.Name(id=name) if name in values:
+                return values[name]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                value = of(operand)
+                return None if value is None else -value
+            case ast.BinOp(left, operation, right) | ast.Compare(left, [operation], [right]):
+                first, second = of(left), of(right)
+                if type(operation) in _OPERATORS:
+                    divides = isinstance(operation, ast.Div)
+                    if first is None or second is None or (divides and not second):
+                        return None
+                    return float(_OPERATORS[type(operation)](first, second))
+            case ast.Call(func=ast.Name("IF"), args=[condition, chosen, other]):
+                holds = of(condition)
+                return None if holds is None else of(chosen if holds else other)
+            case ast.Call(func=ast.Name("FILL"), args=[ast.Name(id=metric) as name, constant]):
+                value = of(name)
+                return of(constant) if value is None and metric not in empty else value
+            case ast.Call(func=ast.Name(name), args=[ast.List(elts=elements)]):
+                known = [value for value in map(of, elements) if value is not None]
+                if name in _AGGREGATES:
+                    return _AGGREGATES[name](known) if known else None
+        raise _not_modelled(self.text)
 
 
 @cache
@@ -72,55 +96,3 @@ def _parse(text: str) -> ast.expr:
 
 def _not_modelled(text: str) -> ValueError:
     return ValueError(f"an expression that is not modelled: {text}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Evaluation:
-    text: str
-    values: Values
-    empty: frozenset[str]
-
-    def of(self, node: ast.expr) -> float | None:
-        match node:
-            case ast.Constant(value=int() | float() as number):
-                return float(number)
-            case ast.Name(id=name) if name in self.values:
-                return self.values[name]
-            case ast.BinOp(left=left, op=operation, right=right):
-                return self._pair(_ARITHMETIC.get(type(operation)), left, right)
-            case ast.Compare(left=left, ops=[comparison], comparators=[right]):
-                return self._pair(_COMPARISONS.get(type(comparison)), left, right)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                value = self.of(operand)
-                return None if value is None else -value
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return self._call(name, arguments)
-            case _:
-                raise _not_modelled(self.text)
-
-    def _pair(
-        self, operation: Callable[[Any, Any], Any] | None, left: ast.expr, right: ast.expr
-    ) -> float | None:
-        if operation is None:
-            raise _not_modelled(self.text)
-        values = self.of(left), self.of(right)
-        if values[0] is None or values[1] is None:
-            return None
-        if operation is operator.truediv and not values[1]:
-            return None
-        return float(operation(*values))
-
-    def _call(self, name: str, arguments: list[ast.expr]) -> float | None:
-        match name, arguments:
-            case "IF", [condition, chosen, other]:
-                holds = self.of(condition)
-                return None if holds is None else self.of(chosen if holds else other)
-            case "FILL", [ast.Name(id=metric), constant]:
-                value = self.of(arguments[0])
-                filled = value is None and metric not in self.empty
-                return self.of(constant) if filled else value
-            case _, [ast.List(elts=elements)] if name in _AGGREGATES:
-                known = [value for value in map(self.of, elements) if value is not None]
-                return _AGGREGATES[name](known) if known else None
-            case _:
-                raise _not_modelled(self.text)

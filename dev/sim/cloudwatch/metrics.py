@@ -7,15 +7,15 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 _MINUTE_MS = 60_000
-_SECONDS = 60
 
-_STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
+_STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "Maximum": max,
     "Minimum": min,
-    "Average": lambda values: sum(values) / len(values),
+    "Average": fmean,
     "Sum": sum,
     "SampleCount": len,
 }
@@ -41,12 +41,6 @@ class Series:
         return cls.of(metric["Namespace"], metric["MetricName"], dimensions)
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
-    value: float
-    arrives: int
-
-
 class Metrics:
     """Values by minute since `epoch`, ms UTC; each is seen `delay` minutes after its own minute.
 
@@ -55,21 +49,30 @@ class Metrics:
     """
 
     def __init__(self, epoch: int = 0, delay: int = 0) -> None:
-        self._epoch = epoch
-        self._delay = delay
-        self._values: dict[Series, dict[int, list[_Value]]] = defaultdict(lambda: defaultdict(list))
+        self._epoch, self._delay = epoch, delay
+        # Pairs of a value and the minute in which it arrives.
+        self._values: dict[Series, dict[int, list[tuple[float, int]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
 
     def feed(self, lines: Iterable[str], delay: int | None = None) -> None:
         """Takes lines of a log in the embedded metric format; other lines are passed by."""
-        for line in lines:
-            document = json.loads(line)
-            if "_aws" in document:
-                self._take(document, delay)
+        for document in map(json.loads, lines):
+            about = document.get("_aws", {"CloudWatchMetrics": ()})
+            for directive in about["CloudWatchMetrics"]:
+                minute = (about["Timestamp"] - self._epoch) // _MINUTE_MS
+                for names in directive["Dimensions"]:
+                    dimensions = {name: document[name] for name in names}
+                    for metric in directive["Metrics"]:
+                        series = Series.of(directive["Namespace"], metric["Name"], dimensions)
+                        found = document[metric["Name"]]
+                        for value in found if isinstance(found, list) else [found]:
+                            self.put(series, minute, value, delay)
 
     def put(self, series: Series, minute: int, value: float, delay: int | None = None) -> None:
         """One value, as PutMetricData or a service such as Lambda publishes it."""
         arrives = minute + (self._delay if delay is None else delay)
-        self._values[series][minute].append(_Value(value, arrives))
+        self._values[series][minute].append((value, arrives))
 
     def series(self) -> Iterator[Series]:
         """All that ever had a value."""
@@ -78,7 +81,7 @@ class Metrics:
     def first(self, series: Series, seen: int) -> int | None:
         """The first minute of which a value is seen by the minute `seen`, None where none is."""
         minutes = self._values.get(series, {}).items()
-        known = [minute for minute, values in minutes if any(v.arrives <= seen for v in values)]
+        known = [minute for minute, values in minutes if any(at <= seen for _, at in values)]
         return min(known, default=None)
 
     def point(self, series: Series, statistic: str, minutes: range, seen: int) -> float | None:
@@ -86,33 +89,15 @@ class Metrics:
 
         None without any.
         """
-        by_minute = self._values.get(series)
-        if by_minute is None:
-            return None
-        values = [
-            each.value
-            for minute in minutes
-            for each in by_minute.get(minute, ())
-            if each.arrives <= seen
-        ]
+        by_minute = self._values.get(series, {})
+        found = (each for minute in minutes for each in by_minute.get(minute, ()))
+        values = [value for value, arrives in found if arrives <= seen]
         return _STATISTICS[statistic](values) if values else None
-
-    def _take(self, document: Mapping[str, Any], delay: int | None) -> None:
-        about = document["_aws"]
-        minute = (about["Timestamp"] - self._epoch) // _MINUTE_MS
-        for directive in about["CloudWatchMetrics"]:
-            for names in directive["Dimensions"]:
-                dimensions = {name: document[name] for name in names}
-                for metric in directive["Metrics"]:
-                    series = Series.of(directive["Namespace"], metric["Name"], dimensions)
-                    values = document[metric["Name"]]
-                    for value in values if isinstance(values, list) else [values]:
-                        self.put(series, minute, value, delay)
 
 
 def minutes_of(period_seconds: int) -> int:
     """A period in whole minutes. Raises ValueError for periods of seconds."""
-    minutes, rest = divmod(period_seconds, _SECONDS)
+    minutes, rest = divmod(period_seconds, 60)
     if rest or not minutes:
         raise ValueError(
             f"a period of {period_seconds} s is not whole minutes, which is all that is modelled"
